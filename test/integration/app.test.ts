@@ -30,8 +30,6 @@ import { call } from './https-client.ts'
 import { LOOPBACK } from './loopback.ts'
 
 const PATH = '/mutate/resource-binding'
-/** An expected change happens at once; a busy machine may take longer. */
-const PATIENCE = { timeout: 10_000 }
 const review = readFileSync('examples/review.json', 'utf8')
 
 function makeFolder(): string {
@@ -232,7 +230,7 @@ describe('probes and metrics', () => {
     test('where that is served, with the same CA', async () => {
       const running = await startReady({ registration: hub })
 
-      await expect.poll(() => told(running), PATIENCE).toBeDefined()
+      await expect.poll(() => told(running)).toBeDefined()
       const [entry] = (await told(running))?.webhooks ?? []
       expect(entry?.clientConfig.url).toBe('https://127.0.0.1:9443/interpret/dependencies')
       expect(Buffer.from(entry?.clientConfig.caBundle ?? '', 'base64').toString()).toBe(running.ca)
@@ -246,14 +244,12 @@ describe('probes and metrics', () => {
         open = resolve
       })
       const running = await start({ registration: hub, gate })
-      await expect
-        .poll(() => running.store.read(mutatingWebhookConfigurations, undefined, 'lodestone'), PATIENCE)
-        .toBeDefined()
+      await expect.poll(() => running.store.read(mutatingWebhookConfigurations, undefined, 'lodestone')).toBeDefined()
 
       expect(await told(running)).toBeUndefined()
       open()
       await running.app.ready
-      await expect.poll(() => told(running), PATIENCE).toBeDefined()
+      await expect.poll(() => told(running)).toBeDefined()
     })
 
     test('no longer, where it was and Lodestone distributes them now', async () => {
@@ -264,7 +260,7 @@ describe('probes and metrics', () => {
       ) as InterpreterWebhookConfiguration
       const running = await startReady({ registration: hub, dependencies, given: [before] })
 
-      await expect.poll(async () => (await told(running))?.webhooks, PATIENCE).toEqual([])
+      await expect.poll(async () => (await told(running))?.webhooks).toEqual([])
     })
   })
 })
@@ -333,7 +329,7 @@ describe('a certificate that is replaced while connections are open', () => {
     passedMs = 10 * 60_000
     write(directory, second)
 
-    await expect.poll(() => servedToNewConnections(running), PATIENCE).toContain('second.example.org')
+    await expect.poll(() => servedToNewConnections(running)).toContain('second.example.org')
     expect(await sendAgain()).toEqual({ ...before, reused: true })
     expect((await send(running)).status).toBe(200)
   })
@@ -347,7 +343,7 @@ describe('a certificate that is replaced while connections are open', () => {
     write(directory, { ...second, keyPem: first.keyPem })
 
     await expect
-      .poll(() => running.lines, PATIENCE)
+      .poll(() => running.lines)
       .toContainEqual(
         expect.objectContaining({
           level: 'error',
@@ -382,9 +378,7 @@ describe('stopping', () => {
     )
     outgoing.on('error', reject)
     outgoing.write(review.slice(0, -1))
-    await expect
-      .poll(async () => (await health(running, '/metrics')).text, PATIENCE)
-      .toMatch(/^lodestone_bytes_in_flight [1-9]/m)
+    await expect.poll(async () => (await health(running, '/metrics')).text).toMatch(/^lodestone_bytes_in_flight [1-9]/m)
     return { answer: promise, finish: () => outgoing.end(review.slice(-1)) }
   }
 
@@ -397,7 +391,7 @@ describe('stopping', () => {
 
     expect(await health(running, '/readyz')).toEqual({ status: 503, text: 'not ready: shutting down\n' })
     expect((await health(running, '/livez')).status).toBe(200)
-    await expect.poll(() => isOpen(admission), PATIENCE).toBe(false)
+    await expect.poll(() => isOpen(admission)).toBe(false)
     finish()
     const { status, body } = await answer
     expect(status).toBe(200)
@@ -429,9 +423,7 @@ describe('stopping', () => {
       onTestFinished(() => void socket.destroy())
     }
     tls.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`)
-    await expect
-      .poll(async () => (await health(running, '/metrics')).text, PATIENCE)
-      .toMatch(/^lodestone_bytes_in_flight [1-9]/m)
+    await expect.poll(async () => (await health(running, '/metrics')).text).toMatch(/^lodestone_bytes_in_flight [1-9]/m)
 
     const began = performance.now()
     await running.app.stop()
@@ -504,7 +496,7 @@ describe('the folder is followed', () => {
 
     edit(join(running.hub, 'source.yaml'), 'clusterNames: [member2]', 'clusterNames: [member3]')
 
-    await expect.poll(() => narrowedTo(running), PATIENCE).toEqual(['member3'])
+    await expect.poll(() => narrowedTo(running)).toEqual(['member3'])
   })
 
   test('a claim that is deleted narrows no more', async () => {
@@ -512,7 +504,7 @@ describe('the folder is followed', () => {
 
     rmSync(join(running.hub, 'claim.yaml'))
 
-    await expect.poll(async () => JSON.parse((await send(running)).body).response.patch, PATIENCE).toBeUndefined()
+    await expect.poll(async () => JSON.parse((await send(running)).body).response.patch).toBeUndefined()
   })
 
   test('a manifest that breaks is told with its file and line, and what it said last is still served', async () => {
@@ -522,7 +514,7 @@ describe('the folder is followed', () => {
     writeFileSync(file, 'apiVersion: v1\nkind: [\n')
 
     await expect
-      .poll(() => running.lines, PATIENCE)
+      .poll(() => running.lines)
       .toContainEqual(
         expect.objectContaining({
           level: 'error',
@@ -545,7 +537,7 @@ describe('the folder is followed', () => {
     )
 
     await expect
-      .poll(() => running.lines, PATIENCE)
+      .poll(() => running.lines)
       .toContainEqual(expect.objectContaining({ file, msg: expect.stringContaining('spec.system: must not be empty') }))
     expect(await narrowedTo(running)).toEqual(['member2'])
   })
@@ -570,7 +562,7 @@ describe('lodestone serve --folder', () => {
   test('says what to try next at the ports that it got, and ends with status 0 when it is told to', async () => {
     const { shown, status, end } = serve([], { server: LOOPBACK, certificates: { directory: makeFolder() } })
 
-    await expect.poll(() => shown.stdout, PATIENCE).toContain('Serving examples/hub. Try, in another terminal:')
+    await expect.poll(() => shown.stdout).toContain('Serving examples/hub. Try, in another terminal:')
     const [, admission] = /https:\/\/localhost:(\d+)\/mutate\/resource-binding/.exec(shown.stdout) ?? []
     const [, healthPort] = /localhost:(\d+)\/readyz/.exec(shown.stdout) ?? []
     expect((await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status).toBe(200)

@@ -120,11 +120,11 @@ describe('the file of the client CA', () => {
     expect(clientCa.current()).toBe(pki.caCertificate)
 
     writeFileSync(file, 'nothing')
-    await expect.poll(() => lines, { timeout: 10_000 }).toContainEqual(expect.objectContaining({ level: 'error' }))
+    await expect.poll(() => lines).toContainEqual(expect.objectContaining({ level: 'error' }))
     expect(clientCa.current()).toBe(pki.caCertificate)
     writeFileSync(file, otherPki.caCertificate)
 
-    await expect.poll(() => clientCa.current(), { timeout: 10_000 }).toBe(otherPki.caCertificate)
+    await expect.poll(() => clientCa.current()).toBe(otherPki.caCertificate)
     expect(changes()).toBe(1)
     expect(readFileSync(file, 'utf8')).toBe(clientCa.current())
   })

@@ -7,7 +7,6 @@ import { REVIEW_PATH, type RunningServer, review, startServer } from './admissio
 import { call, raw } from './https-client.ts'
 
 const MEBIBYTE = 1024 * 1024
-const PATIENCE = { timeout: 10_000 }
 
 const head = (length: number) =>
   `POST ${REVIEW_PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
@@ -78,7 +77,7 @@ test('unfinished bodies have a budget: the dearest is told to come back, and a c
   const running = await startServer({ limits: { bytesInFlight: 2 * MEBIBYTE } })
   const part = Buffer.concat([Buffer.from(head(7 * MEBIBYTE)), Buffer.alloc(MEBIBYTE, ' ')])
   const senders = await Promise.all(Array.from({ length: 8 }, () => open(running, part)))
-  await expect.poll(() => senders.filter(({ isClosed }) => isClosed).length, PATIENCE).toBeGreaterThanOrEqual(6)
+  await expect.poll(() => senders.filter(({ isClosed }) => isClosed).length).toBeGreaterThanOrEqual(6)
 
   const large = JSON.stringify({ ...JSON.parse(review), padding: 'x'.repeat(MEBIBYTE / 2) })
   expect((await post(running, large)).status).toBe(200)
@@ -105,7 +104,7 @@ test('a body in pieces of one byte counts for what it occupies, and is read whol
   })
 
   expect(text).toMatch(/^HTTP\/1\.1 200 OK/)
-  await expect.poll(() => running.figure('lodestone_bytes_in_flight'), PATIENCE).toBe(0)
+  await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
 test('of more complete requests than the limit at once, the surplus is told to come back', async () => {
@@ -139,7 +138,7 @@ test('complete large requests that wait have the same budget, and a small one is
     expect(headers['retry-after']).toBe(status === 503 ? '1' : undefined)
   }
   expect(answers.map(({ status }) => status)).toContain(200)
-  await expect.poll(() => running.figure('lodestone_bytes_in_flight'), PATIENCE).toBe(0)
+  await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
 test('beyond the limit of connections those that never sent a request are closed, oldest first', async () => {
@@ -162,19 +161,19 @@ test('a connection that never starts TLS is closed after its time, whatever its 
   const running = await startServer({ limits: { handshakeTimeoutMs: 200 } })
   const socket = await openTcp(running)
   const ended = new Promise((resolve) => socket.resume().once('end', resolve))
-  await expect.poll(() => running.figure('lodestone_connections'), PATIENCE).toBe(1)
+  await expect.poll(() => running.figure('lodestone_connections')).toBe(1)
 
   await ended
   socket.end()
 
-  await expect.poll(() => running.figure('lodestone_connections'), PATIENCE).toBe(0)
+  await expect.poll(() => running.figure('lodestone_connections')).toBe(0)
 })
 
 test('a connection without a request is closed after its time', async () => {
   const running = await startServer({ limits: { headersTimeoutMs: 200, connectionCheckMs: 50 } })
   const client = await open(running)
 
-  await expect.poll(() => client.isClosed, PATIENCE).toBe(true)
+  await expect.poll(() => client.isClosed).toBe(true)
 })
 
 test('headers over the limit are refused with 431', async () => {
@@ -212,11 +211,11 @@ test('it closes within the time it is given, whatever is open', async () => {
   ])
   const send = keepAlive(running)
   expect(await send()).toMatchObject({ status: 200 })
-  await expect.poll(() => running.figure('lodestone_connections'), PATIENCE).toBe(6)
+  await expect.poll(() => running.figure('lodestone_connections')).toBe(6)
 
   const began = performance.now()
   await running.server.close(300)
 
   expect(performance.now() - began).toBeLessThan(2000)
-  await expect.poll(() => running.figure('lodestone_connections'), PATIENCE).toBe(0)
+  await expect.poll(() => running.figure('lodestone_connections')).toBe(0)
 })

@@ -12,9 +12,6 @@ import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
 import { makeVolumeManager } from '../builders.ts'
 import { openAppOnApiServer } from './app-on-api-server.ts'
 
-/** An expected change happens at once; a busy machine may take longer. */
-const PATIENCE = { timeout: 10_000 }
-
 /** Starts everything in a cluster of its own that has a node, and whose API server does not serve VolumeManagers. */
 async function start() {
   const volumes = { ...DEFAULT_CONFIG.volumes, enabled: true }
@@ -43,7 +40,7 @@ test('where VolumeManagers are installed after Lodestone, their data is moved wi
   server.put(volumeManagers, makeVolumeManager())
 
   const movers = () => [...store.list(pods)].filter(({ metadata }) => metadata.labels?.[MOVER_LABEL])
-  await expect.poll(() => movers().map(({ metadata }) => metadata.labels?.['vckname']), PATIENCE).toEqual(['sales'])
+  await expect.poll(() => movers().map(({ metadata }) => metadata.labels?.['vckname'])).toEqual(['sales'])
 })
 
 test('movers are left to their work while the API server does not serve VolumeManagers, as when it restarts', async () => {
@@ -62,6 +59,6 @@ test('movers are left to their work while the API server does not serve VolumeMa
     spec: { containers: [{ name: 'mover' }] },
   } as Pod)
 
-  await expect.poll(() => runs('volume-manager'), PATIENCE).toEqual([expect.stringContaining('"success"')])
+  await expect.poll(() => runs('volume-manager')).toEqual([expect.stringContaining('"success"')])
   expect(server.requests.filter(({ method }) => method === 'DELETE')).toEqual([])
 })

@@ -195,7 +195,7 @@ describe('an outage of the data system', () => {
 
     answer = locatedIn('member1')
 
-    await expect.poll(affinity, { timeout: 5_000 }).toEqual(['member1'])
+    await expect.poll(affinity).toEqual(['member1'])
     expect((await readBinding())?.spec.suspension).toBeUndefined()
   })
 })
@@ -224,13 +224,13 @@ test('a location is confirmed before it is too old for a claim; when it cannot b
   await binding({ clusters: [{ name: 'member2', replicas: 2 }] })
   await claim({ policy: { maxStalenessSeconds: 1 } })
   await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
-  await expect.poll(() => questions, { timeout: 3_000 }).toBeGreaterThan(2)
+  await expect.poll(() => questions).toBeGreaterThan(2)
 
   answer = () => {
     throw new LocalityError('unavailable', 'HTTP 503')
   }
 
-  await expect.poll(async () => (await readClaim())?.status?.phase, { timeout: 3_000 }).toBe('Pending')
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Pending')
   expect(await affinity()).toEqual(['member2'])
 })
 
@@ -433,7 +433,7 @@ test('a hold that lasts longer than the claim allows is released, with an Event'
   await claim({ policy: { holdTimeoutSeconds: 1 } })
   await expect.poll(async () => (await readBinding())?.spec.suspension?.scheduling).toBe(true)
 
-  await expect.poll(async () => (await readBinding())?.spec.suspension, { timeout: 3_000 }).toBeUndefined()
+  await expect.poll(async () => (await readBinding())?.spec.suspension).toBeUndefined()
   await expect.poll(() => events().map(({ reason }) => reason)).toContain('LocalityHoldReleased')
   expect(await affinity()).toEqual(['member1', 'member2', 'member3'])
 })

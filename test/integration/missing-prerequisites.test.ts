@@ -7,14 +7,12 @@ import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
 import { makeClaim } from '../builders.ts'
 import { openAppOnApiServer } from './app-on-api-server.ts'
 
-const PATIENCE = { timeout: 10_000 }
-
 test('a kind without its CRD is logged once, however many writes fail for it', async () => {
   const { server, lines, start } = await openAppOnApiServer(
     kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false }),
   )
   await start()
-  await expect.poll(() => server.watches(dataSourceClaims).length, PATIENCE).toBe(1)
+  await expect.poll(() => server.watches(dataSourceClaims).length).toBe(1)
 
   server.serve(dataSourceClaims, false)
   server.put(dataSourceClaims, makeClaim())
@@ -22,7 +20,7 @@ test('a kind without its CRD is logged once, however many writes fail for it', a
 
   const writes = () =>
     server.requests.filter(({ method, path }) => method !== 'GET' && path.includes('/datasourceclaims/'))
-  await expect.poll(() => writes().length, PATIENCE).toBeGreaterThan(6)
+  await expect.poll(() => writes().length).toBeGreaterThan(6)
   const reason =
     'the API server does not serve DataSourceClaim in datadependency.volcano.sh/v1alpha1; install its CustomResourceDefinition'
   const failures = lines.filter(({ msg }) => msg === 'reconcile failed')

@@ -55,11 +55,9 @@ test('a VolumeManager becomes Running, follows its nodes and its spec, and goes 
   await world.use('reader', path, 'n2')
   await expect.poll(async () => (await world.volume())?.replicas?.some(({ inUse }) => inUse)).toBe(true)
   await world.deleteManager()
-  await expect
-    .poll(async () => (await world.manager())?.status?.message, { timeout: 8_000 })
-    .toContain('in use by default/reader')
+  await expect.poll(async () => (await world.manager())?.status?.message).toContain('in use by default/reader')
   await world.end('reader')
-  await expect.poll(() => world.manager(), { timeout: 10_000 }).toBeUndefined()
+  await expect.poll(() => world.manager()).toBeUndefined()
   expect(world.disks.size).toBe(0)
   await expect.poll(() => world.movers()).toEqual([])
 })
@@ -83,7 +81,7 @@ test('those that wait for a turn get it when another one is done', async () => {
   const names = Array.from({ length: 8 }, (_, i) => `v${i}`)
   for (const name of names) await create(world, name, { replicas: 3 })
 
-  for (const name of names) await expect.poll(stateOf(world, name), { timeout: 10_000 }).toBe('Running')
+  for (const name of names) await expect.poll(stateOf(world, name)).toBe('Running')
   expect([...world.downloads.values()]).toEqual(Array(24).fill(1))
 })
 
@@ -163,7 +161,7 @@ describe('a node', () => {
     code = ''
     await world.setCondition('n1', 'DiskPressure', 'False')
 
-    await expect.poll(stateOf(world), { timeout: 8_000 }).toBe('Running')
+    await expect.poll(stateOf(world)).toBe('Running')
     expect((await world.volume('vol1', 'wrong'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
   })
 
@@ -182,7 +180,7 @@ describe('a node', () => {
 
     await create(world, 'sales', { nodeAffinity: nodesWith('a') })
 
-    await expect.poll(stateOf(world), { timeout: 12_000 }).toBe('Running')
+    await expect.poll(stateOf(world)).toBe('Running')
     expect((await world.volume('vol1', 'elsewhere'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
     expect((await world.volume('vol1', 'old'))?.replicas).toMatchObject([{ state: 'Evicted' }])
     expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', attempt: 2 }])
@@ -204,7 +202,7 @@ describe('a node', () => {
     await world.setCondition('n1', 'DiskPressure', 'True')
 
     await expect.poll(async () => (await world.volume())?.replicas?.[0]?.state).toBe('Evicted')
-    await expect.poll(() => world.disks.size, { timeout: 8_000 }).toBe(0)
+    await expect.poll(() => world.disks.size).toBe(0)
   })
 
   test('that is short of disk loses the next unused data although a deletion took longer than the pause', async () => {
@@ -217,7 +215,7 @@ describe('a node', () => {
     await expect.poll(stateOf(world, 'orders')).toBe('Running')
     await world.setCondition('n1', 'DiskPressure', 'True')
 
-    await expect.poll(() => world.disks.size, { timeout: 8_000 }).toBe(0)
+    await expect.poll(() => world.disks.size).toBe(0)
   })
 
   test('whose label was taken away has it back', async () => {
