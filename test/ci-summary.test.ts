@@ -1,0 +1,67 @@
+// What .ci/run prints at its end: which steps and tests failed, and their number in the last line.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+
+const program = join(import.meta.dirname, '..', '.ci', 'summary.mjs')
+const root = join(import.meta.dirname, '..')
+
+// Returns the lines that are printed for these reports of vitest.
+function summaryOf(reports: object[], ...failedSteps: string[]): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-summary-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [i, report] of reports.entries()) writeFileSync(join(folder, `${i}.json`), JSON.stringify(report))
+  const args = [program, folder, ...failedSteps]
+  return execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).trimEnd().split('\n')
+}
+
+const passedTest = { ancestorTitles: [], title: 'passes', status: 'passed', failureMessages: [] }
+const failedTest = (title: string, message: string) => ({
+  ...{ ancestorTitles: ['a controller', 'on a hub'], title, status: 'failed', failureMessages: [message] },
+})
+const report = (numPassedTests: number, ...testResults: object[]) => ({ numPassedTests, testResults })
+const fileOf = (name: string, assertionResults: object[], message = '') => {
+  const status = message || assertionResults.some((one) => one !== passedTest) ? 'failed' : 'passed'
+  return { name: join(root, name), status, message, assertionResults }
+}
+
+test('a run without failures has one line', () => {
+  expect(summaryOf([report(3, fileOf('a.test.ts', [passedTest])), report(4)])).toEqual(['7 passed, 0 failed'])
+})
+
+test('each failed test is named with its file and the first line of its message, without colors', () => {
+  const lines = summaryOf(
+    [
+      report(1, fileOf('src/a.test.ts', [passedTest, failedTest('moves', '\u001B[31mError: first\u001B[0m\nsecond')])),
+      report(0, fileOf('test/b.test.ts', [], 'no control plane\n    at line 1')),
+    ],
+    'test',
+  )
+
+  expect(lines).toEqual([
+    'the step test failed',
+    'failed: src/a.test.ts > a controller > on a hub > moves: Error: first',
+    'failed: test/b.test.ts: no control plane',
+    '1 passed, 2 failed',
+  ])
+})
+
+test('at most twenty are named, each in a line of limited length, and all are counted', () => {
+  const many = Array.from({ length: 23 }, (_, i) => failedTest(`case ${i}`, 'x'.repeat(100_000)))
+
+  const lines = summaryOf([report(0, fileOf('a.test.ts', many))])
+
+  expect(lines).toHaveLength(22)
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(700)
+  expect(lines.slice(-2)).toEqual(['and 3 more', '0 passed, 23 failed'])
+})
+
+test('a step that failed without a failed test counts as one failure', () => {
+  expect(summaryOf([report(5)], 'check', 'fuzz')).toEqual([
+    'the step check failed',
+    'the step fuzz failed',
+    '5 passed, 1 failed',
+  ])
+})
