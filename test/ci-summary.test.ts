@@ -1,4 +1,4 @@
-// What .ci/run prints at its end: which steps and tests failed, and their number in the last line.
+// The end of the output of .ci/run: the failed steps and tests, and their number in the last line.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
