@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countRequests, type Requests, requestsBetween, WRITES } from '../../bench/harness/plane.ts'
 import type { KubeObject } from './api-client.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { bindings, clusterBindings, type Hub, hubOn } from './hub.ts'
-import { installLodestone, startLodestone } from './lodestone.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { bindings, clusterBindings, type Hub, startHub } from './hub.ts'
+import { startLodestone } from './lodestone.ts'
 import {
   claim,
   clusterPolicy,
@@ -32,12 +32,10 @@ let plane: ControlPlane
 let hub: Hub
 
 beforeAll(async () => {
-  plane = await startControlPlane({
-    garbageCollector: true,
-    flags: { 'karmada-controller-manager': ['--feature-gates=PropagateDeps=true'] },
-  })
-  hub = hubOn(plane)
-  const kubeconfig = await installLodestone(plane)
+  const started = await startHub({ propagateDeps: true })
+  plane = started.plane
+  hub = started.hub
+  const { kubeconfig } = started
   await startLodestone(plane, { kubeconfig, config: { dependencies: { distribution: 'builtin' } } })
 })
 

@@ -6,10 +6,10 @@ import { clusterRoles, dependencyRoles } from '../../src/app/rbac.ts'
 import { buildWorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../../src/core/workload-kinds/related-kinds.ts'
 import type { KubeObject } from './api-client.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type Hub, hubOn } from './hub.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { type Hub, startHub } from './hub.ts'
 import { customResourceDefinition } from './interpreted-workloads.ts'
-import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { type Lodestone, startLodestone } from './lodestone.ts'
 import {
   configMap,
   deployment,
@@ -36,12 +36,9 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
   let lodestone: Lodestone
 
   beforeAll(async () => {
-    plane = await startControlPlane({
-      garbageCollector: true,
-      flags: { 'karmada-controller-manager': [`--feature-gates=PropagateDeps=${gate}`] },
-    })
-    hub = hubOn(plane)
-    const kubeconfig = await installLodestone(plane)
+    const started = await startHub({ propagateDeps: gate })
+    plane = started.plane
+    hub = started.hub
     const kinds = buildWorkloadKinds([], enabled)
     await plane.apply([...clusterRoles(kinds), ...dependencyRoles(kinds)] as KubeObject[])
     await plane.apply(
@@ -57,6 +54,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
     await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
     // It looks for new kinds every thirty seconds only.
     await plane.restart('karmada-controller-manager')
+    const { kubeconfig } = started
     lodestone = await startLodestone(plane, { kubeconfig, config: { dependencies: { distribution, related } } })
   })
 
@@ -103,14 +101,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
     ]
 
     test.each(kinds)('a %s, also if it comes later, and until it relates no more', async (kind, make) => {
-      const name = `late-${kind}`.toLowerCase()
-      const workload = deployment(name)
-      await hub.apply(follows(name, 'member1'), workload)
-      await hub.isOnlyIn(workload, 'member1')
-
-      const [first, ...rest] = make(name) as [KubeObject, ...KubeObject[]]
-      await hub.apply(...rest, first)
-      await hub.isOnlyIn(first, 'member1')
+      const first = await comesLater(`late-${kind}`.toLowerCase(), make)
 
       const [other] = make('other') as [KubeObject]
       await hub.apply({ ...other, metadata: first.metadata })
@@ -129,18 +120,24 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
 
     test.each(kinds)('a %s that comes later moves with it, and is not deleted in between', async (kind, make) => {
       const name = `moved-${kind}`.toLowerCase()
-      const workload = deployment(name)
-      await hub.apply(follows(name, 'member1'), workload)
-      await hub.isOnlyIn(workload, 'member1')
-      const [first, ...rest] = make(name) as [KubeObject, ...KubeObject[]]
-      await hub.apply(...rest, first)
-      await hub.isOnlyIn(first, 'member1')
+      const first = await comesLater(name, make)
 
       await hub.apply(follows(name, 'member2'))
 
       // No agent executes deletions: what comes to a member, leaves it and comes back is in no member.
       await hub.isOnlyIn(first, 'member2')
     })
+
+    /** Creates the objects after their workload is in member1, and returns the one that relates to it. */
+    async function comesLater(name: string, make: (name: string) => KubeObject[]): Promise<KubeObject> {
+      const workload = deployment(name)
+      await hub.apply(follows(name, 'member1'), workload)
+      await hub.isOnlyIn(workload, 'member1')
+      const [first, ...rest] = make(name) as [KubeObject, ...KubeObject[]]
+      await hub.apply(...rest, first)
+      await hub.isOnlyIn(first, 'member1')
+      return first
+    }
 
     test('a RoleBinding of its ServiceAccount, and a declared Role', async () => {
       const account = serviceAccount('bound')

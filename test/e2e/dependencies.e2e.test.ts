@@ -1,9 +1,9 @@
 // Dependencies follow their workload on a real Karmada with either distributor: Karmada, which queries Lodestone, or Lodestone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type BindingObject, bindings, type Hub, hubOn } from './hub.ts'
-import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { type BindingObject, bindings, type Hub, startHub } from './hub.ts'
+import { type Lodestone, startLodestone } from './lodestone.ts'
 import {
   claim,
   clusterPolicy,
@@ -32,12 +32,10 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
   let lodestone: Lodestone
 
   beforeAll(async () => {
-    plane = await startControlPlane({
-      garbageCollector: true,
-      flags: { 'karmada-controller-manager': [`--feature-gates=PropagateDeps=${gate}`] },
-    })
-    hub = hubOn(plane)
-    const kubeconfig = await installLodestone(plane)
+    const started = await startHub({ propagateDeps: gate })
+    plane = started.plane
+    hub = started.hub
+    const { kubeconfig } = started
     lodestone = await startLodestone(plane, { kubeconfig, config: { dependencies: { distribution } } })
   })
 

@@ -1,7 +1,8 @@
 // The actions of a user on a hub and their results: kubectl in; bindings, policies and the Works of the member clusters out.
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
-import type { ControlPlane } from './control-plane.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone } from './lodestone.ts'
 import type { CommandResult } from './processes.ts'
 
 export interface BindingObject extends KubeObject {
@@ -47,6 +48,15 @@ export interface Hub {
 
 interface Work extends KubeObject {
   spec: { workload: { manifests: KubeObject[] } }
+}
+
+// Starts a control plane with the rights of Lodestone, and with Karmada's distributor of dependencies on or off.
+export async function startHub({ propagateDeps }: { propagateDeps: boolean }) {
+  const plane = await startControlPlane({
+    garbageCollector: true,
+    flags: { 'karmada-controller-manager': [`--feature-gates=PropagateDeps=${propagateDeps}`] },
+  })
+  return { plane, hub: hubOn(plane), kubeconfig: await installLodestone(plane) }
 }
 
 export function hubOn(plane: ControlPlane): Hub {

@@ -1,19 +1,13 @@
 /** An entry of the table of workload kinds, and its schema. The shipped table and the configuration have the same form. */
+import { type TypeEntry, typeFields, typeProperties } from './type-entry.ts'
 
 /** The kinds of objects that a reference of the table may name. */
 export const REFERENCED_KINDS = ['ConfigMap', 'PersistentVolumeClaim', 'Secret', 'Service', 'ServiceAccount'] as const
 
 /** A kind with dependencies or pods. Paths are JSONPath as in kubectl: `spec.tasks[*].template` (core/dependencies/json-path.ts). */
-export interface WorkloadKindEntry {
-  group: string
-  /** The first version that the API server serves is read. All versions have the same paths. */
-  versions: string[]
-  kind: string
-  plural: string
+export interface WorkloadKindEntry extends TypeEntry {
   /** Default: Namespaced. */
   scope?: 'Namespaced' | 'Cluster'
-  /** For readers of the table. */
-  description?: string
   /** Pod templates: objects with `metadata` and `spec`. */
   templates?: string[]
   /** Objects with labels and annotations of pods, in addition to the metadata of templates. */
@@ -40,20 +34,15 @@ export interface WorkloadKindEntry {
   namespace?: string
 }
 
-const name = { type: 'string', minLength: 1, maxLength: 253 }
 const path = { type: 'string', maxLength: 1024 }
 const paths = { type: 'array', maxItems: 64, items: path }
 
 const workloadKindSchema = {
   type: 'object',
-  required: ['group', 'versions', 'kind', 'plural'],
+  required: typeFields,
   properties: {
-    group: { type: 'string', maxLength: 253 },
-    versions: { type: 'array', minItems: 1, maxItems: 8, items: name },
-    kind: name,
-    plural: name,
+    ...typeProperties,
     scope: { enum: ['Namespaced', 'Cluster'] },
-    description: { type: 'string' },
     templates: paths,
     podMetadata: paths,
     allPods: path,

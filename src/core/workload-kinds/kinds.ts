@@ -5,11 +5,11 @@ import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { computedReferences, type ReferenceFinder } from './computed-references.ts'
 import type { REFERENCED_KINDS, WorkloadKindEntry } from './entry.ts'
 import type { RelatedKind } from './related-kinds.ts'
+import { divideEntry, keyOfKind, type TypeEntry } from './type-entry.ts'
 import shipped from './workload-kinds.json' with { type: 'json' }
 
 /** A kind of the table, prepared for look-ups. */
-export interface WorkloadKind
-  extends Omit<WorkloadKindEntry, 'group' | 'versions' | 'kind' | 'plural' | 'scope' | 'references' | 'description'> {
+export interface WorkloadKind extends Omit<WorkloadKindEntry, keyof TypeEntry | 'scope' | 'references'> {
   type: ResourceType
   /** Single names, with the kind of the named object. */
   names: readonly (readonly [ResourceType, string])[]
@@ -43,30 +43,26 @@ export function buildWorkloadKinds(
   configured: readonly WorkloadKindEntry[] = [],
   related: readonly RelatedKind[] = [],
 ): WorkloadKinds {
-  const byKey = new Map([...SHIPPED_ENTRIES, ...configured].map((entry) => [keyOf(entry), kindOf(entry)]))
+  const byKey = new Map([...SHIPPED_ENTRIES, ...configured].map((entry) => [keyOfKind(entry), kindOf(entry)]))
   return {
     all: [...byKey.values()],
     related,
-    find: (apiVersion, kind) => byKey.get(keyOf({ group: groupOf(apiVersion), kind })),
+    find: (apiVersion, kind) => byKey.get(keyOfKind({ group: groupOf(apiVersion), kind })),
   }
 }
 
 /** The table without configuration. */
 export const SHIPPED_KINDS = buildWorkloadKinds()
 
-function keyOf({ group, kind }: { group: string; kind: string }): string {
-  return `${group}/${kind}`
-}
-
 function kindOf(entry: WorkloadKindEntry): WorkloadKind {
-  const { group, versions, kind, plural, scope = 'Namespaced', references = [], description: _, ...places } = entry
-  const [version = '', ...otherVersions] = versions
-  const more = computedReferences[keyOf(entry)]
-  const namespaced = scope === 'Namespaced'
+  const namespaced = entry.scope !== 'Cluster'
+  const { type, rest } = divideEntry(entry, namespaced)
+  const { scope: _, references = [], ...places } = rest
+  const more = computedReferences[keyOfKind(entry)]
   return {
     ...(namespaced && { namespace: 'metadata.namespace' }),
     ...places,
-    type: { group, version, kind, plural, namespaced, ...(otherVersions.length > 0 && { otherVersions }) },
+    type,
     names: references.map((reference) => [REFERENCED[reference.kind], reference.path] as const),
     allPodMetadata: podMetadataPaths(entry),
     ...(more && { more }),

@@ -4,14 +4,10 @@ import { parseJsonPath } from '../dependencies/json-path.ts'
 import type { FieldError } from '../field-errors.ts'
 import { suggest } from '../suggest.ts'
 import shipped from './related-kinds.json' with { type: 'json' }
+import { divideEntry, keyOfKind, nameSchema, type TypeEntry, typeFields, typeProperties } from './type-entry.ts'
 
 /** How objects of a kind relate to workloads of their namespace. Paths are JSONPath. */
-export interface RelatedKindEntry {
-  group: string
-  versions: string[]
-  kind: string
-  plural: string
-  description?: string
+export interface RelatedKindEntry extends TypeEntry {
   /** References (`kind`, `name`) to a workload, or to a Service or ServiceAccount of its pods; with the kind if the reference may lack it. */
   references?: { path: string; kind?: string }[]
   /** Label selectors of pods. */
@@ -23,7 +19,7 @@ export interface RelatedKindEntry {
 }
 
 /** A kind of the table, as the configuration enables it. */
-export interface RelatedKind extends Omit<RelatedKindEntry, 'group' | 'versions' | 'kind' | 'plural' | 'description'> {
+export interface RelatedKind extends Omit<RelatedKindEntry, keyof TypeEntry> {
   type: ResourceType
 }
 
@@ -32,23 +28,18 @@ const SHIPPED: readonly RelatedKindEntry[] = shipped
 /** The kinds that the configuration enables by name. */
 export const RELATED_KIND_NAMES: readonly string[] = SHIPPED.map(({ kind }) => kind)
 
-const name = { type: 'string', minLength: 1, maxLength: 253 }
 const path = { type: 'string', minLength: 1, maxLength: 1024 }
 const paths = { type: 'array', maxItems: 16, items: path }
 
 const entrySchema = {
   type: 'object',
-  required: ['group', 'versions', 'kind', 'plural'],
+  required: typeFields,
   properties: {
-    group: { type: 'string', maxLength: 253 },
-    versions: { type: 'array', minItems: 1, maxItems: 8, items: name },
-    kind: name,
-    plural: name,
-    description: { type: 'string' },
+    ...typeProperties,
     references: {
       type: 'array',
       maxItems: 16,
-      items: { type: 'object', required: ['path'], properties: { path, kind: name } },
+      items: { type: 'object', required: ['path'], properties: { path, kind: nameSchema } },
     },
     podSelectors: paths,
     serviceSelectors: paths,
@@ -57,7 +48,7 @@ const entrySchema = {
 }
 
 /** The form of `dependencies.related` and `dependencies.relatedKinds`. */
-export const relatedNamesSchema = { type: 'array', maxItems: 50, items: name }
+export const relatedNamesSchema = { type: 'array', maxItems: 50, items: nameSchema }
 export const relatedKindsSchema = { type: 'array', maxItems: 50, items: entrySchema }
 
 export interface RelatedConfig {
@@ -70,10 +61,9 @@ export interface RelatedConfig {
 /** Returns the enabled kinds. */
 export function buildRelatedKinds({ related, relatedKinds }: RelatedConfig): RelatedKind[] {
   const enabled = [...SHIPPED.filter(({ kind }) => related.includes(kind)), ...relatedKinds]
-  return enabled.map(({ group, versions, kind, plural, description: _, ...relations }) => {
-    const [version = '', ...otherVersions] = versions
-    const type = { group, version, kind, plural, namespaced: true, ...(otherVersions.length > 0 && { otherVersions }) }
-    return { type, ...relations }
+  return enabled.map((entry) => {
+    const { type, rest } = divideEntry(entry, true)
+    return { type, ...rest }
   })
 }
 
@@ -84,10 +74,10 @@ export function validateRelatedKinds({ related, relatedKinds }: RelatedConfig, a
     const message = `Invalid value: "${word}": must be one of ${RELATED_KIND_NAMES.join(', ')}${suggest(word, RELATED_KIND_NAMES)}`
     return [{ path: `${at}.related[${i}]`, code: 'NotSupported' as const, message }]
   })
-  const seen = new Set(SHIPPED.filter(({ kind }) => related.includes(kind)).map(keyOf))
+  const seen = new Set(SHIPPED.filter(({ kind }) => related.includes(kind)).map(keyOfKind))
   const wrong = relatedKinds.flatMap((entry, i) => {
-    const twice = seen.has(keyOf(entry))
-    seen.add(keyOf(entry))
+    const twice = seen.has(keyOfKind(entry))
+    seen.add(keyOfKind(entry))
     const invalid = pathsOf(entry).flatMap(([field, value]) => {
       const parsed = parseJsonPath(value)
       return 'error' in parsed ? [invalidValue(`${at}.relatedKinds[${i}].${field}`, value, parsed.error)] : []
@@ -108,10 +98,6 @@ function pathsOf({ references = [], podSelectors = [], serviceSelectors = [], po
       values.map((value, i): [string, string] => [`${field}[${i}]`, value]),
     ),
   ]
-}
-
-function keyOf({ group, kind }: { group: string; kind: string }): string {
-  return `${group}/${kind}`
 }
 
 function invalidValue(at: string, value: string, message: string): FieldError {

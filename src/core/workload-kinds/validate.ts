@@ -2,6 +2,7 @@
 import { parseJsonPath } from '../dependencies/json-path.ts'
 import type { FieldError } from '../field-errors.ts'
 import type { WorkloadKindEntry } from './entry.ts'
+import { keyOfKind } from './type-entry.ts'
 
 const DNS_SUBDOMAIN = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$/
 const VERSION = /^v\d+((alpha|beta)\d+)?$/
@@ -20,7 +21,7 @@ const READ = ['podSpecs', 'containers', 'claimTemplates', 'backends'] as const
 export function validateWorkloadKinds(entries: readonly WorkloadKindEntry[], at: string): FieldError[] {
   const seen = new Set<string>()
   return entries.flatMap((entry, i) => {
-    const key = `${entry.group}/${entry.kind}`
+    const key = keyOfKind(entry)
     const twice = seen.has(key) ? [invalid(`${at}[${i}].kind`, entry.kind, 'must have one entry; join both')] : []
     seen.add(key)
     return [...twice, ...entryErrors(entry, `${at}[${i}]`)]

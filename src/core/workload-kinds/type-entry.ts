@@ -1,0 +1,42 @@
+/** The fields by which an entry of either table names a kind, with their schemas and the type that they describe. */
+import type { ResourceType } from '../../api/meta.ts'
+
+export interface TypeEntry {
+  group: string
+  /** The first version that the API server serves is read. All versions have the same paths. */
+  versions: string[]
+  kind: string
+  plural: string
+  /** For readers of the table. */
+  description?: string
+}
+
+/** The required fields. */
+export const typeFields = ['group', 'versions', 'kind', 'plural']
+
+export const nameSchema = { type: 'string', minLength: 1, maxLength: 253 }
+
+export const typeProperties = {
+  group: { type: 'string', maxLength: 253 },
+  versions: { type: 'array', minItems: 1, maxItems: 8, items: nameSchema },
+  kind: nameSchema,
+  plural: nameSchema,
+  description: { type: 'string' },
+}
+
+/** Divides an entry into the type that it describes and its other fields. */
+export function divideEntry<Entry extends TypeEntry>(
+  { group, versions, kind, plural, description: _, ...rest }: Entry,
+  namespaced: boolean,
+): { type: ResourceType; rest: Omit<Entry, keyof TypeEntry> } {
+  const [version = '', ...otherVersions] = versions
+  return {
+    type: { group, version, kind, plural, namespaced, ...(otherVersions.length > 0 && { otherVersions }) },
+    rest,
+  }
+}
+
+/** Returns the key of a kind in all of its versions: a table has one entry for it. */
+export function keyOfKind({ group, kind }: { group: string; kind: string }): string {
+  return `${group}/${kind}`
+}
