@@ -2,8 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
+import type { PolicyRule } from '../../src/api/rbac.ts'
 import type { WebhookConfiguration } from '../../src/api/registration.ts'
 import { ensureHelm } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -12,6 +13,7 @@ import { type CommandResult, runCommand } from './processes.ts'
 
 const chart = join(import.meta.dirname, '..', '..', 'charts', 'lodestone')
 const namespace = 'lodestone-system'
+const namespaceOf = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
 const ipBlock = (cidr: string) => ({ ipBlock: { cidr } })
 
 let plane: ControlPlane
@@ -22,7 +24,7 @@ beforeAll(async () => {
   program = await ensureHelm()
   folder = await mkdtemp(join(tmpdir(), 'lodestone-chart-'))
   plane = await startControlPlane({ karmada: false })
-  await plane.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  await plane.apply(namespaceOf(namespace))
 })
 afterAll(async () => {
   await plane?.stopAll()
@@ -41,11 +43,25 @@ const render = (values: object) => helm(['template', 'lodestone', chart, '--vali
 const system = { to: [ipBlock('10.2.0.0/16')], ports: [443] }
 const networkPolicy = { enabled: true, apiServer: { from: [ipBlock('10.0.0.0/28')] }, systems: [system] }
 
+const noPeers = (configMap: object) => ({
+  config: { systems: { configMap } },
+  networkPolicy: { ...networkPolicy, systems: [] },
+})
+
 describe('the API server accepts what helm renders', () => {
   test.each([
     { what: 'by default', values: {} },
     { what: 'where data is moved', values: { config: { volumes: { enabled: true } } } },
     { what: 'with a NetworkPolicy', values: { networkPolicy } },
+    {
+      what: 'with a ConfigMap for data systems, and one namespace for movers',
+      values: {
+        config: {
+          systems: { configMap: { namespace, name: 'plugins' } },
+          volumes: { enabled: true, movers: { namespace } },
+        },
+      },
+    },
     {
       what: 'with workload kinds of its own',
       values: {
@@ -81,6 +97,29 @@ describe('the API server accepts what helm renders', () => {
 
     const objects = parseAllDocuments(stdout).filter((document) => document.contents !== null)
     expect(applied.stdout.trim().split('\n')).toHaveLength(objects.length)
+  })
+})
+
+describe('a ConfigMap for data systems', () => {
+  const configMap = { namespace, name: 'plugins' }
+
+  test.each([
+    { what: 'without a name: its Role would allow all', values: { config: { systems: { configMap: { namespace } } } } },
+    { what: 'without a namespace', values: { config: { systems: { configMap: { name: 'plugins' } } } } },
+    { what: 'beside data systems in values', values: { systems: { lake: {} }, config: { systems: { configMap } } } },
+    { what: 'whose peers a NetworkPolicy does not name', values: noPeers(configMap) },
+  ])('is not rendered $what', async ({ values }) => {
+    const { code, stderr } = await render(values)
+
+    expect(code).not.toBe(0)
+    expect(stderr).toMatch(/config\.systems\.configMap|networkPolicy\.systems/)
+  })
+
+  test('is for the administrator of a hub to allow there', async () => {
+    const { stdout } = await render({ kubeconfigSecret: { name: 'hub' }, config: { systems: { configMap } } })
+
+    expect(stdout).toContain('name: plugins')
+    expect(stdout).not.toContain('name: lodestone-systems')
   })
 })
 
@@ -144,6 +183,30 @@ describe('an installation', () => {
   const kinds = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']
   const entries = () => Promise.all(kinds.map(async (kind) => (await registered(kind))?.webhooks?.length))
 
+  // All that the API server says Lodestone may do to objects in a namespace: sorted, as `verb resource.group/name`.
+  async function rightsIn(of: string): Promise<string[]> {
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
+      spec: { namespace: of },
+    }
+    const { stdout } = await plane.kubectl(['create', '--validate=false', '--output', 'json', '-f', '-'], {
+      input: JSON.stringify(review),
+      kubeconfig: await plane.kubeconfigFor(lodestoneUser),
+    })
+    const { resourceRules } = JSON.parse(stdout).status as { resourceRules: PolicyRule[] }
+    const rights = resourceRules.flatMap(({ apiGroups, resources, verbs, resourceNames = [''] }) =>
+      verbs.flatMap((verb) =>
+        apiGroups.flatMap((group) =>
+          resources.flatMap((resource) =>
+            resourceNames.map((name) => `${verb} ${resource}${group && `.${group}`}${name && `/${name}`}`),
+          ),
+        ),
+      ),
+    )
+    return [...new Set(rights)].sort()
+  }
+
   afterEach(() => helm(['uninstall', 'lodestone', '--ignore-not-found']))
 
   test('gives the rights that Lodestone needs, keeps its registration through an upgrade, and takes it away', async () => {
@@ -163,6 +226,62 @@ describe('an installation', () => {
     await lodestone.stop()
     expect(await helm(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
     expect(await Promise.all(kinds.map(registered))).toEqual([undefined, undefined])
+  })
+
+  test('allows Pods and copies of Secrets in the namespace of movers alone', async () => {
+    const movers = 'one-for-all-movers'
+    await plane.apply(namespaceOf(movers))
+    const config = { volumes: { enabled: true, movers: { namespace: movers } } }
+    expect(await helm(['install', 'lodestone', chart], { config })).toMatchObject({ code: 0 })
+
+    const elsewhere = await rightsIn('default')
+
+    expect((await rightsIn(movers)).filter((right) => !elsewhere.includes(right))).toEqual([
+      'bind clusterroles.rbac.authorization.k8s.io/lodestone-mover',
+      'create pods',
+      'create rolebindings.rbac.authorization.k8s.io',
+      'create secrets',
+      'create serviceaccounts',
+      'get events',
+      'get pods/log',
+      'get rolebindings.rbac.authorization.k8s.io',
+      'get serviceaccounts',
+    ])
+    // Pods that wait for data are released, and deleted when their claim changed. The credentials of tenants are read by name.
+    expect(elsewhere.filter((right) => / (pods|secrets)/.test(right))).toEqual([
+      'delete pods',
+      'get pods',
+      'get secrets',
+      'list pods',
+      'patch pods',
+      'watch pods',
+    ])
+  })
+
+  test('reads the ConfigMap of data systems alone, and uses its systems', async () => {
+    const configMap = { namespace: 'platform', name: 'plugins' }
+    const text = stringify({ system: 'lake', plugin: 'static', extra: { sources: [] } })
+    await plane.apply([
+      namespaceOf('platform'),
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap, data: { 'lake.yaml': text } },
+    ])
+    const config = { systems: { configMap } }
+    expect(await helm(['install', 'lodestone', chart], { config })).toMatchObject({ code: 0 })
+
+    const configMaps = async (of: string) => (await rightsIn(of)).filter((right) => right.includes(' configmaps'))
+    expect(await configMaps('platform')).toEqual(['get configmaps/plugins'])
+    expect(await configMaps('default')).toEqual([])
+
+    const lodestone = await startLodestone(plane, {
+      name: 'with-config-map',
+      kubeconfig: await plane.kubeconfigFor(lodestoneUser),
+      config: { ...config, dependencies: { distribution: 'none' } },
+    })
+    onTestFinished(() => lodestone.stop())
+    await plane.eventually('its system is configured', async () => {
+      const log = await lodestone.readLog()
+      return /data system configured/.test(log) && log.includes('ConfigMap platform/plugins/lake.yaml')
+    })
   })
 
   test('lets Lodestone neither read Secrets nor create webhook configurations, and users work with its kinds', async () => {
