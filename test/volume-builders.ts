@@ -1,11 +1,13 @@
 /** Objects around VolumeManagers for table tests: valid by default, with what matters to the case stated in the case. */
-import { MOVER_TASK_ANNOTATION } from '../src/api/lodestone.ts'
+import { DISK_PREFIX, MOVER_TASK_ANNOTATION } from '../src/api/lodestone.ts'
 import type { Node } from '../src/api/node.ts'
 import type { Pod } from '../src/api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../src/api/volume-status.ts'
+import { fnv1a } from '../src/core/hash.ts'
 import type { VolumeManagerInput } from '../src/core/volume-manager/input.ts'
 import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
 import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'
+import type { DiskReport } from '../src/core/volume-manager/schedule/disk.ts'
 import { toTime } from '../src/core/volume-manager/status/time.ts'
 import { makeVolume, makeVolumeManager, NOW } from './builders.ts'
 import { PLATFORM, VOLUME_SETTINGS } from './volume-world.ts'
@@ -40,6 +42,13 @@ export function makeNode(name: string, { labels = {}, uid = `uid-${name}`, unrea
     metadata: { name, uid, labels: { ...PLATFORM, ...labels } },
     status: { conditions: [ready] },
   }
+}
+
+/** The node n1 with the last report about the disk of `/var/datasets`, or with another text in its place. */
+export function nodeWithDisk(report: DiskReport | string, node: Node = makeNode('n1')): Node {
+  const text = typeof report === 'string' ? report : JSON.stringify(report)
+  const annotations = { [DISK_PREFIX + fnv1a('/var/datasets')]: text }
+  return { ...node, metadata: { ...node.metadata, annotations } }
 }
 
 /** The mover of the first attempt at replica 0 of default/sales, with what is given of its status. */

@@ -5,6 +5,7 @@ import { type Node, nodes, type Taint } from '../src/api/node.ts'
 import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../src/api/volume-manager.ts'
 import type { VolumeStatus } from '../src/api/volume-status.ts'
+import type { MoverDisk } from '../src/core/mover/contract.ts'
 import type { ReadMoverResult } from '../src/core/mover/termination-message.ts'
 import type { EventAction } from '../src/core/plan.ts'
 import { allowsNode } from '../src/core/volume-manager/schedule/node-affinity.ts'
@@ -71,6 +72,8 @@ export class VolumeWorld {
   nodesAheadMs = 0
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
+  /** The disk of a node, as its movers report it; undefined for movers that report none. */
+  disk: ((node: string) => MoverDisk) | undefined
   /** Takes the logs of movers. */
   logs: MoverLogs | undefined
   /** The reason why the API server rejects new movers. */
@@ -306,7 +309,8 @@ export class VolumeWorld {
       this.downloads.set(place, (this.downloads.get(place) ?? 0) + 1)
       this.disks.set(place, 'whole')
     }
-    const message = moverSays({ outcome: 'completed', bytes: 4096, files: 2 })
+    const disk = this.disk && { disk: this.disk(pod.spec.nodeName ?? '') }
+    const message = moverSays({ outcome: 'completed', bytes: 4096, files: 2, ...disk })
     await this.setStatus(pod, ended('Succeeded', { exitCode: 0, message, finishedAt: this.#timeOfNodes() }))
   }
 

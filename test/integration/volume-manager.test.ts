@@ -1211,6 +1211,29 @@ describe('a node that is short of disk', () => {
     expect(await stateOf(world, 'kept')).toBe('Ready')
   })
 
+  test('is relieved in a minute if its movers report the disk, and loses no more than that needs', async () => {
+    const world = await new VolumeWorld().start('n1')
+    // Each replica has 4 % of the disk, and other programs have 56 %.
+    world.disk = () => ({ freeBytes: 44 - 4 * world.disks.size, totalBytes: 100 })
+    for (let i = 0; i < 10; i++) {
+      const cache = makeVolumeManager([{ evictionPolicy: 'LeastRecentlyUsed' }], { name: `cache-${i}` })
+      await world.store.create(volumeManagers, cache)
+      await world.settle()
+    }
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    const passed = async (seconds: number) => {
+      for (let second = 0; second < seconds; second += 5) {
+        await world.evict('n1')
+        await world.pass(5)
+      }
+      return world.disks.size
+    }
+
+    expect([await passed(60), await passed(200)]).toEqual([6, 6])
+    // The kubelet may mean another disk.
+    expect(await passed(100)).toBe(5)
+  })
+
   test('keeps what a pod uses, and what was used lately', async () => {
     const world = await cramped()
     await world.use('reader', (await world.volume('vol1', 'old'))?.volumeSource?.hostPath?.path ?? '', 'n1')

@@ -1,8 +1,18 @@
 import { expect, test } from 'vitest'
-import { at, makeMover, makeNode, makeVolumeInput, moversOf, PATH } from '../../../test/volume-builders.ts'
+import {
+  asTask,
+  at,
+  makeMover,
+  makeNode,
+  makeVolumeInput,
+  moversOf,
+  nodeWithDisk,
+  PATH,
+} from '../../../test/volume-builders.ts'
 import { ended, moverSays } from '../../../test/volume-world.ts'
 import type { Pod } from '../../api/pod.ts'
 import { planDiskReports } from './disk-reports.ts'
+import type { MoverTask } from './mover/task.ts'
 
 function mover(index: number, freeBytes: number | undefined, finishedAt: string, path = PATH): Pod {
   const disk = freeBytes === undefined ? {} : { disk: { freeBytes, totalBytes: 1000 } }
@@ -19,6 +29,13 @@ test('the report of the mover that ended last is recorded', () => {
   const writes = plan(mover(0, 10, at(5)), mover(1, 20, at(9)), mover(2, 30, at(7)))
   expect(writes).toHaveLength(1)
   expect(writes[0]).toContain('\\"freeBytes\\":20')
+})
+
+test('a report that hardly differs is recorded after a deletion only', () => {
+  const node = nodeWithDisk({ root: '/var/datasets', freeBytes: 10, totalBytes: 1000, time: at(1) })
+  const writesAfter = (role: MoverTask['role']) =>
+    planDiskReports({ ...makeVolumeInput({ nodes: [node] }), movers: moversOf(asTask({ role }, mover(0, 10, at(5)))) })
+  expect([writesAfter('replica').length, writesAfter('deletion').length]).toEqual([0, 1])
 })
 
 test.each<{ name: string; pod: Pod }>([

@@ -4,6 +4,7 @@ import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { directoryOfMover } from './mover/affinity.ts'
 import { resultOf } from './mover/pod-conditions.ts'
+import { readTask } from './mover/task.ts'
 import { endTimeOf, isEnded } from './replica/pod-use.ts'
 import { type DiskReport, recordDisk, rootOf } from './schedule/disk.ts'
 import { isOfVolume } from './spec/names.ts'
@@ -11,18 +12,20 @@ import { fromTime } from './status/time.ts'
 
 /** Returns at most one patch for each node and root: with the report of the mover that ended last. */
 export function planDiskReports({ movers, nodes, settings }: VolumeManagerInput): Write[] {
-  const latest = new Map<string, { node: string; report: DiskReport }>()
+  const latest = new Map<string, { node: string; report: DiskReport; isAwaited: boolean }>()
   for (const pod of movers.values()) {
     const node = pod.spec?.nodeName
     const report = reportOf(pod, settings.allowedRoots)
     if (node === undefined || !report) continue
     const key = `${node}:${report.root}`
     const known = latest.get(key)?.report
-    if (!known || (fromTime(known.time) ?? 0) < (fromTime(report.time) ?? 0)) latest.set(key, { node, report })
+    if (!known || (fromTime(known.time) ?? 0) < (fromTime(report.time) ?? 0)) {
+      latest.set(key, { node, report, isAwaited: readTask(pod)?.role === 'deletion' })
+    }
   }
-  return [...latest.values()].flatMap(({ node: name, report }) => {
+  return [...latest.values()].flatMap(({ node: name, report, isAwaited }) => {
     const node = nodes.get(name)
-    return (node && recordDisk(node, report)) ?? []
+    return (node && recordDisk(node, report, isAwaited)) ?? []
   })
 }
 

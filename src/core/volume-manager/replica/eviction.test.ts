@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
-import { at, makeDeletion, makeNode, makeReplica, PATH } from '../../../../test/volume-builders.ts'
+import { at, makeDeletion, makeNode, makeReplica, nodeWithDisk, PATH } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Node } from '../../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
-import { fnv1a } from '../../hash.ts'
 import { type EvictionInput, evictingNodes, fullNodes, planEviction, rootsToCollect } from './eviction.ts'
 
 const NODE = makeNode('n1')
@@ -162,6 +161,35 @@ describe('a node that is short of disk', () => {
     expect(plan.actions).toHaveLength(want ? 2 : 0)
   })
 
+  describe('and whose movers report the disk', () => {
+    const ROOT = '/var/datasets'
+    const PAUSED = { lastAt: NOW - 60_000 }
+    const reported = (freeBytes: number, seconds: number): Node =>
+      nodeWithDisk({ root: ROOT, freeBytes, totalBytes: 100, time: at(seconds) }, PRESSED)
+    const elsewhere = '/fast/vck-resource-4b1d-0123456789abc'
+
+    test.each<{ name: string; node: Node; managers?: VolumeManager[]; want: string | undefined }>([
+      { name: 'loses the next replica at once if it is still too full', node: reported(19, -59), want: 'default/a' },
+      { name: 'waits for the pause if it is at the low watermark', node: reported(20, -59), want: undefined },
+      { name: 'waits for the pause after a report that is older', node: reported(1, -60), want: undefined },
+      {
+        name: 'keeps replicas on another disk during the pause',
+        node: reported(1, -59),
+        managers: [manager('a', { path: elsewhere })],
+        want: undefined,
+      },
+      {
+        name: 'loses first what is on the full disk',
+        node: reported(1, -59),
+        managers: [manager('a', { path: elsewhere, since: at(-99) }), manager('b', { since: at(-9) })],
+        want: 'default/b',
+      },
+    ])('$name', ({ node, managers = [manager('a', {})], want }) => {
+      const settings = { ...VOLUME_SETTINGS, allowedRoots: [ROOT, '/fast'] }
+      expect(planEviction(inputOf(managers, { ...PAUSED, node, settings })).evicted?.volumeManager).toBe(want)
+    })
+  })
+
   test('loses the next replica after the pause', () => {
     const plans = [-299, -300].map((s) => planEviction(inputOf([manager('a', {})], { lastAt: NOW + s * 1000 })))
 
@@ -273,15 +301,7 @@ describe('a disk beyond a watermark', () => {
     expect(beyond([]).requeueAfterMs).toBe(60_000)
   })
 
-  const node = (freeBytes: number): Node => ({
-    ...NODE,
-    metadata: {
-      ...NODE.metadata,
-      annotations: {
-        [`disk.lodestone.dev/${fnv1a(ROOT)}`]: JSON.stringify({ root: ROOT, freeBytes, totalBytes: 100, time: at(0) }),
-      },
-    },
-  })
+  const node = (freeBytes: number): Node => nodeWithDisk({ root: ROOT, freeBytes, totalBytes: 100, time: at(0) })
 
   test.each<{ name: string; free: number; before?: string[]; eviction?: object; want: string[] }>([
     { name: 'beyond the high watermark is collected', free: 9, want: [ROOT] },

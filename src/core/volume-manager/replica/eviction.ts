@@ -11,7 +11,7 @@ import { hasDiskPressure } from '../schedule/node-health.ts'
 import { isOfVolume } from '../spec/names.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { type DeletionCause, MESSAGES } from '../status/codes.ts'
-import { toTime } from '../status/time.ts'
+import { fromTime, toTime } from '../status/time.ts'
 import { nodeLabelsFor } from './observe.ts'
 import { dropReplica, lastUse } from './replica-set.ts'
 import { hasChanges, isWrittenBack } from './upload.ts'
@@ -57,7 +57,8 @@ interface Candidate {
 
 /**
  * Plans the eviction of at most one replica. The next one follows after the data is deleted. In a shortage, it also waits for a pause, since
- * the kubelet reports disk pressure for minutes after disk is free. Beyond a watermark there is none: the mover that deletes reports the disk.
+ * the kubelet reports disk pressure for minutes after disk is free. There is no pause while the mover that deleted the data reports that the
+ * disk is beyond the low watermark.
  */
 export function planEviction(input: EvictionInput): EvictionPlan {
   const { node, managers, settings, lastAt, collecting, now } = input
@@ -68,7 +69,9 @@ export function planEviction(input: EvictionInput): EvictionPlan {
   if (!isShort && collecting.size === 0) return NOTHING
   if (managers.some((manager) => isFreeingDisk(name, manager))) return NOTHING
   const waitMs = isShort && lastAt !== undefined ? lastAt + pauseSeconds * 1000 - now : 0
-  const [short] = isShort && waitMs <= 0 ? inOrder(input, allowsInShortage) : []
+  const inShortage = isShort ? inOrder(input, allowsInShortage) : []
+  const short =
+    inShortage.find(({ replica }) => isOnFullDisk(replica, input)) ?? (waitMs <= 0 ? inShortage[0] : undefined)
   if (short) return { ...evict(short, 'DiskPressure', name, now), requeueAfterMs: pauseSeconds * 1000 }
   const [unused] = collecting.size > 0 ? inOrder(input, allowsAtWatermark) : []
   if (unused) return { ...evict(unused, 'HighWatermark', name, now), requeueAfterMs: COLLECT_MS }
@@ -83,6 +86,13 @@ const WATERMARK_MS = 60_000
 type MayEvict = (candidate: Candidate, input: EvictionInput) => boolean
 
 const allowsInShortage: MayEvict = ({ config }) => config.evictionPolicy === 'LeastRecentlyUsed'
+
+/** Whether a mover reported after the last eviction that the disk of a replica is beyond the low watermark. */
+function isOnFullDisk({ path = '' }: ReplicaStatus, { node, settings, lastAt = 0 }: EvictionInput): boolean {
+  const disk = diskOf(node, rootOf(path, settings.allowedRoots))
+  if (!disk || (fromTime(disk.time) ?? 0) <= lastAt) return false
+  return usedPercent(disk) > settings.eviction.lowWatermarkPercent
+}
 
 /** Every volume that does not say Never: only the roots beyond a watermark count, and replicas that are unused for long enough. */
 const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting, now }) =>

@@ -1,26 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { at, makeNode } from '../../../../test/volume-builders.ts'
-import type { Node } from '../../../api/node.ts'
+import { at, makeNode, nodeWithDisk } from '../../../../test/volume-builders.ts'
 import { fnv1a } from '../../hash.ts'
 import { type DiskReport, diskOf, recordDisk, rootOf, usedPercent } from './disk.ts'
 
 const ROOT = '/var/datasets'
 const REPORT: DiskReport = { root: ROOT, freeBytes: 500, totalBytes: 1000, time: at(0) }
 
-function nodeWith(text: string): Node {
-  const node = makeNode('n1')
-  const annotations = { [`disk.lodestone.dev/${fnv1a(ROOT)}`]: text }
-  return { ...node, metadata: { ...node.metadata, annotations } }
-}
-
 test('a report that was recorded is read again, for its root only', () => {
-  expect(recordDisk(makeNode('n1'), REPORT)).toMatchObject({
+  expect(recordDisk(makeNode('n1'), REPORT, false)).toMatchObject({
     of: { name: 'n1' },
     patch: {
       metadata: { uid: 'uid-n1', annotations: { [`disk.lodestone.dev/${fnv1a(ROOT)}`]: JSON.stringify(REPORT) } },
     },
   })
-  const node = nodeWith(JSON.stringify(REPORT))
+  const node = nodeWithDisk(REPORT)
   expect(diskOf(node, ROOT)).toEqual(REPORT)
   expect([diskOf(node, '/other'), diskOf(node, undefined), diskOf(makeNode('n1'), ROOT)]).toEqual([
     ...[undefined, undefined, undefined],
@@ -34,19 +27,20 @@ test.each([
   JSON.stringify({ ...REPORT, freeBytes: '1' }),
   JSON.stringify({ ...REPORT, root: '/other' }),
 ])('the annotation %s is no report', (text) => {
-  expect(diskOf(nodeWith(text), ROOT)).toBeUndefined()
+  expect(diskOf(nodeWithDisk(text), ROOT)).toBeUndefined()
 })
 
 describe('a report', () => {
-  test.each<{ name: string; known: Partial<DiskReport>; isRecorded: boolean }>([
+  test.each<{ name: string; known: Partial<DiskReport>; isAwaited?: true; isRecorded: boolean }>([
     { name: 'with another use of the disk is recorded', known: { freeBytes: 490, time: at(-1) }, isRecorded: true },
     { name: 'that hardly differs is not recorded', known: { freeBytes: 491, time: at(-1) }, isRecorded: false },
+    { name: 'of a deletion is recorded', known: { time: at(-1) }, isAwaited: true, isRecorded: true },
     { name: 'of a disk with another size is recorded', known: { totalBytes: 1001, time: at(-1) }, isRecorded: true },
     { name: 'that hardly differs is recorded after ten minutes', known: { time: at(-600) }, isRecorded: true },
     { name: 'that is older is not recorded', known: { freeBytes: 1, time: at(1) }, isRecorded: false },
     { name: 'of the same time is not recorded', known: { freeBytes: 1 }, isRecorded: false },
-  ])('$name', ({ known, isRecorded }) => {
-    expect(recordDisk(nodeWith(JSON.stringify({ ...REPORT, ...known })), REPORT) !== undefined).toBe(isRecorded)
+  ])('$name', ({ known, isAwaited = false, isRecorded }) => {
+    expect(recordDisk(nodeWithDisk({ ...REPORT, ...known }), REPORT, isAwaited) !== undefined).toBe(isRecorded)
   })
 })
 

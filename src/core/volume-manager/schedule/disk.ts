@@ -42,13 +42,17 @@ export function usedPercent({ freeBytes, totalBytes }: Pick<DiskReport, 'freeByt
 /** The age from which a report is replaced although the disk has hardly changed. */
 const MAX_AGE_MS = 600_000
 
-/** The patch of a node with a new report; undefined when the known one is newer, or hardly differs. */
-export function recordDisk(node: Node, report: DiskReport): Write | undefined {
+/**
+ * The patch of a node with a new report; undefined when the known one is newer, or hardly differs.
+ *
+ * @param isAwaited whether the report is recorded although it hardly differs: after a deletion, the next eviction depends on its time
+ */
+export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): Write | undefined {
   const known = diskOf(node, report.root)
   if (known) {
     const ageMs = (fromTime(report.time) ?? 0) - (fromTime(known.time) ?? 0)
     const isSimilar = known.totalBytes === report.totalBytes && Math.abs(usedPercent(known) - usedPercent(report)) < 1
-    if (ageMs <= 0 || (isSimilar && ageMs < MAX_AGE_MS)) return undefined
+    if (ageMs <= 0 || (isSimilar && !isAwaited && ageMs < MAX_AGE_MS)) return undefined
   }
   const { name = '', uid } = node.metadata
   const annotations = { [annotationOf(report.root)]: JSON.stringify(report) }
