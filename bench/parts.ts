@@ -11,12 +11,13 @@ import { type VolumeManager, volumeManagers } from '../src/api/volume-manager.ts
 import { decodeReview, encodeResponse } from '../src/core/admission/review.ts'
 import { publishVolume } from '../src/core/volume-manager/spec/published.ts'
 import { revisionOf } from '../src/core/volume-manager/spec/source-types.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
-import { pod } from '../src/webhooks/pod.ts'
+import { podWebhook } from '../src/webhooks/pod.ts'
 import { resourceBinding } from '../src/webhooks/resource-binding.ts'
 import { makeClaim, makeSource, makeVolumeManager, nodesWith } from '../test/builders.ts'
 import { print, table } from './harness/report.ts'
@@ -38,7 +39,7 @@ const dependencies = { store, ...settings, volumes: () => settings, now: Date.no
 const REVIEWS = [
   ['CREATE of a binding', CREATE, resourceBinding],
   ['UPDATE of a binding', UPDATE, resourceBinding],
-  ['CREATE of a pod', podReview(['data-1', 'data-500', 'data-999']), pod],
+  ['CREATE of a pod', podReview(['data-1', 'data-500', 'data-999']), podWebhook(SHIPPED_KINDS)],
 ] as const
 const PARTS = ['`JSON.parse`', '+ schema', '+ decision', '+ patch, proven', '+ answer, counted', '+ log line']
 const rows = []

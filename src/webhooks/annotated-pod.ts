@@ -1,27 +1,31 @@
-/** Admission of pods with an annotation, but without the label that selects pods: completes the label, and checks declared dependencies. */
+/** Admission of annotated pods that the label does not select: completes a missing label, and checks declared dependencies. */
 import { DEPENDS_ON_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import { type Pod, pods } from '../api/pod.ts'
-import { dependsOnErrors } from '../core/dependencies/depends-on.ts'
 import { withErrors } from '../core/outcome.ts'
 import { completePod } from '../core/workload/complete-pod.ts'
 import { MIRROR_ANNOTATION } from '../core/workload/decide-pod.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { declaredErrors } from '../queries/declared.ts'
 import { hasWorkloadAnnotation } from './annotation-condition.ts'
 import { defineWebhook, type Webhook } from './define.ts'
-import { pod } from './pod.ts'
+import { podWebhook } from './pod.ts'
+
+const hasLabel = `has(object.metadata.labels) && '${INJECT_LABEL}' in object.metadata.labels`
 
 /** Returns the admission point for annotated pods; the kinds are those that a pod may declare as dependencies. */
 export function annotatedPodWebhook(kinds: WorkloadKinds): Webhook {
+  const pod = podWebhook(kinds)
   return defineWebhook({
     name: 'annotated-pod',
     type: 'mutating',
     resources: [pods],
     operations: ['CREATE'],
     matchCondition: {
-      name: 'is-annotated-without-label',
+      name: 'is-annotated-but-not-selected',
       expression: [
-        `(${hasWorkloadAnnotation(VOLUMES_ANNOTATION, DEPENDS_ON_ANNOTATION)})`,
-        `!(has(object.metadata.labels) && '${INJECT_LABEL}' in object.metadata.labels)`,
+        // A pod with the label `"false"` gets no volumes, but it may declare dependencies.
+        `(${hasWorkloadAnnotation(VOLUMES_ANNOTATION)} && !(${hasLabel}) || ${hasWorkloadAnnotation(DEPENDS_ON_ANNOTATION)})`,
+        `!(${hasLabel} && object.metadata.labels['${INJECT_LABEL}'] == 'true')`,
         `!('${MIRROR_ANNOTATION}' in object.metadata.annotations)`,
       ].join(' && '),
     },
@@ -30,9 +34,8 @@ export function annotatedPodWebhook(kinds: WorkloadKinds): Webhook {
     gather: (request, context) => ({ request, context }),
     decide({ request, context }) {
       const completed = completePod(request.object as Pod)
-      const outcome =
-        'outcome' in completed ? completed.outcome : pod.review({ ...request, object: completed.pod }, context)
-      return withErrors(outcome, dependsOnErrors(request.object, undefined, kinds))
+      if ('pod' in completed) return pod.review({ ...request, object: completed.pod }, context)
+      return withErrors(completed.outcome, declaredErrors(request, kinds, context.store))
     },
   })
 }

@@ -4,7 +4,7 @@ import { annotatedPodWebhook } from './annotated-pod.ts'
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
-import { pod } from './pod.ts'
+import { podWebhook } from './pod.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
 import { unknownWorkloadWebhook } from './unknown-workload.ts'
@@ -18,7 +18,7 @@ export function webhooksOf(kinds: WorkloadKinds): readonly Webhook[] {
     clusterResourceBinding,
     propagationPolicy,
     clusterPropagationPolicy,
-    pod,
+    podWebhook(kinds),
     annotatedPodWebhook(kinds),
     workloadWebhook(kinds),
     unknownWorkloadWebhook(kinds),

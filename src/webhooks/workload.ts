@@ -1,9 +1,9 @@
 /** Admission of workloads whose pods request volumes: checks the requested volumes, and labels the pod templates. */
 import { pods } from '../api/pod.ts'
-import { dependsOnErrors } from '../core/dependencies/depends-on.ts'
 import { withErrors } from '../core/outcome.ts'
 import { decideWorkload } from '../core/workload/decide-workload.ts'
 import { hasPods, type WorkloadKind, type WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { declaredErrors } from '../queries/declared.ts'
 import { requestOfOwner } from '../queries/owner.ts'
 import { isHub, volumeManagersOf } from '../queries/volumes.ts'
 import { hasOurAnnotation, hasOwnerOf } from './annotation-condition.ts'
@@ -26,7 +26,8 @@ export function workloadWebhook(kinds: WorkloadKinds): Webhook {
     },
     // The webhook for pods checks the rest when the pods are created.
     failurePolicy: 'Ignore',
-    gather({ object, oldObject, namespace }, { store, volumeLimits }) {
+    gather(request, { store, volumeLimits }) {
+      const { object, oldObject, namespace } = request
       const { apiVersion, kind, metadata } = object
       return {
         object,
@@ -35,9 +36,10 @@ export function workloadWebhook(kinds: WorkloadKinds): Webhook {
         owner: requestOfOwner(object, namespace || metadata.namespace, kinds, store),
         managers: volumeManagersOf(store, namespace || metadata.namespace, volumeLimits),
         isHub: isHub(store),
+        declared: declaredErrors(request, kinds, store),
       }
     },
-    decide: (input) => withErrors(decideWorkload(input), dependsOnErrors(input.object, input.stored, kinds)),
+    decide: (input) => withErrors(decideWorkload(input), input.declared),
   })
 }
 

@@ -183,16 +183,37 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
       await hub.isOnlyIn(one, '')
     })
 
+    const pod = object('v1', 'Pod', 'wrong', { containers: [{ name: 'main', image: 'main:1' }] })
+    const injected = (value: string) => labeled(pod, { 'lodestone.dev/inject': value })
+
     test.each([
-      ['Deployment', [{ kind: 'Secrets', name: 'a' }], 'did you mean Secret?'],
-      ['Deployment', [{ kind: 'Secret', name: 'a', namespace: 'b' }], 'is that of the workload; remove the field'],
-      ['Pod', [{ kind: 'Secret' }], 'depends-on][0].name: is required'],
-    ])('is refused on a %s with %j', async (kind, declared, message) => {
-      const workload =
-        kind === 'Pod'
-          ? object('v1', 'Pod', 'wrong', { containers: [{ name: 'main', image: 'main:1' }] })
-          : deployment('wrong')
-      const input = stringify(dependsOn(workload, declared))
+      {
+        of: 'a Deployment',
+        workload: deployment('wrong'),
+        declared: { kind: 'Secrets', name: 'a' },
+        message: 'did you mean Secret?',
+      },
+      {
+        of: 'a Deployment',
+        workload: deployment('wrong'),
+        declared: { kind: 'Secret', name: 'a', namespace: 'b' },
+        message: 'is that of the workload; remove the field',
+      },
+      { of: 'a Pod', workload: pod, declared: { kind: 'Secret' }, message: 'depends-on][0].name: is required' },
+      {
+        of: 'a Pod with volumes',
+        workload: injected('true'),
+        declared: { kind: 'Secret' },
+        message: '[0].name: is required',
+      },
+      {
+        of: 'a Pod without volumes',
+        workload: injected('false'),
+        declared: { kind: 'Secret' },
+        message: '[0].name: is required',
+      },
+    ])('of $of with $declared is refused', async ({ workload, declared, message }) => {
+      const input = stringify(dependsOn(workload, [declared]))
       const { stderr } = await plane.kubectl(['create', '-f', '-'], { input, allowFailure: true })
       expect(stderr).toContain(message)
     })

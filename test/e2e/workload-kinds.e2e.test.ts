@@ -213,6 +213,18 @@ describe('feedback about', () => {
     },
   )
 
+  test.each([
+    { declared: '[{"kind": "HorizontalPodAutoscaler", "name": "web"}]', says: '' },
+    { declared: 'not json', says: 'metadata.annotations[lodestone.dev/depends-on]: is not JSON' },
+  ])('on a member, the declared dependencies $declared have the answer "$says"', async ({ declared, says }) => {
+    const annotations = { 'lodestone.dev/depends-on': declared }
+    const stderr = await kubectlCreate(
+      object('argoproj.io/v1alpha1', 'Workflow', {}, { name: 'declaring', annotations }),
+    )
+    expect(stderr).toContain(says)
+    expect(stderr.includes('lodestone.dev')).toBe(says !== '')
+  })
+
   test.each(['Workflow', 'TrainJob'])('an annotation that is not JSON is a refusal, for a %s', async (kind) => {
     const apiVersion = kind === 'Workflow' ? 'argoproj.io/v1alpha1' : 'trainer.kubeflow.org/v1alpha1'
     const stderr = await kubectlCreate(

@@ -4,11 +4,12 @@ import type { AdmissionRequest } from '../../src/api/admission.ts'
 import { type Pod, pods } from '../../src/api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { publishVolume } from '../../src/core/volume-manager/spec/published.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import { podLoop } from '../../src/reconcile/pod.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
-import { pod as podWebhook } from '../../src/webhooks/pod.ts'
+import { podWebhook } from '../../src/webhooks/pod.ts'
 import { makePod, makeVolumeManager } from '../builders.ts'
 
 let store: FolderStore
@@ -65,7 +66,12 @@ async function createPod(pod: Pod): Promise<void> {
     operation: 'CREATE',
     object: pod,
   }
-  const outcome = podWebhook.review(request, { store, now: 0, propagateDeps: 'never', whenNotReady: 'gate' })
+  const outcome = podWebhook(SHIPPED_KINDS).review(request, {
+    store,
+    now: 0,
+    propagateDeps: 'never',
+    whenNotReady: 'gate',
+  })
   if (outcome.kind === 'deny') throw new Error(JSON.stringify(outcome.errors))
   await store.create(pods, (outcome.kind === 'patch' ? outcome.object : pod) as Pod)
 }

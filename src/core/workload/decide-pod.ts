@@ -32,11 +32,16 @@ export interface PodInput {
 /** The annotation of mirror pods, which represent the static pods of a node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
 
+/** Whether a pod represents a static pod of a node, which admission cannot change. */
+export function isMirror({ metadata }: Pod): boolean {
+  return metadata.annotations?.[MIRROR_ANNOTATION] !== undefined
+}
+
 /** Decides on a new pod with the label `lodestone.dev/inject: "true"`. The volumes of a pod cannot be changed after its creation. */
 export function decidePod(input: PodInput): Outcome {
   const { pod, isHub } = input
   const { labels, annotations } = pod.metadata
-  if (labels?.[INJECT_LABEL] !== 'true' || annotations?.[MIRROR_ANNOTATION] !== undefined) return { kind: 'allow' }
+  if (labels?.[INJECT_LABEL] !== 'true' || isMirror(pod)) return { kind: 'allow' }
   const annotation = annotations?.[VOLUMES_ANNOTATION]
   if (annotation === undefined) {
     const mistyped = mistypedAnnotations(annotations)
