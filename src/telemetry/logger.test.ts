@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { useLogFile } from './log-file.fake.ts'
@@ -22,6 +23,24 @@ const lines = (): unknown[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
+
+test('the formatter for terminals is loaded only for a pretty log', () => {
+  const isLoaded = () =>
+    Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/pino-pretty/'))
+  const lines: string[] = []
+  const output = { write: (line: string) => lines.push(line) }
+
+  openLogger({ level: 'info', format: 'auto', output }).log.info('as JSON')
+  const isLoadedForJson = isLoaded()
+  openLogger({ level: 'info', format: 'pretty', output }).log.info('for people')
+
+  expect(isLoadedForJson).toBe(false)
+  expect(isLoaded()).toBe(true)
+  expect(lines).toEqual([
+    expect.stringMatching(/^{.*"msg":"as JSON"}\n$/),
+    expect.stringMatching(/] INFO: for people\n$/),
+  ])
+})
 
 test('a deferred line has the time of its call, and the order stays', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
