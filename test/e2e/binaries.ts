@@ -4,6 +4,7 @@ import { constants } from 'node:fs'
 import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
+import { withBuildLock } from './build-lock.ts'
 import { runCommand } from './processes.ts'
 
 interface Group {
@@ -125,18 +126,23 @@ async function ensureGroup<Name extends GroupName>(
 async function folderOf(name: GroupName, log: Log): Promise<string> {
   const prebuilt = process.env[groups[name].variable]
   if (prebuilt) return checkPrebuilt(name, prebuilt)
-  const home = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e', await cacheKey(name))
+  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
+  const home = join(cache, await cacheKey(name))
   const folder = join(home, name)
   if (await exists(folder)) return folder
   await mkdir(home, { recursive: true })
-  // Built beside its final place and renamed when complete, so a folder that is there is always whole.
-  const building = await mkdtemp(join(home, `.${name}-`))
-  try {
-    await buildGroup(name, building, log)
-    await renameUnlessThere(building, folder)
-  } finally {
-    await rm(building, { recursive: true, force: true })
-  }
+  await withBuildLock(cache, buildTimeoutMs, async () => {
+    // Another test file has built it meanwhile.
+    if (await exists(folder)) return
+    // Built beside its final place and renamed when complete, so a folder that is there is always whole.
+    const building = await mkdtemp(join(home, `.${name}-`))
+    try {
+      await buildGroup(name, building, log)
+      await renameUnlessThere(building, folder)
+    } finally {
+      await rm(building, { recursive: true, force: true })
+    }
+  })
   return folder
 }
 

@@ -1,11 +1,13 @@
 // Starts and stops the programs of a test run, and sees to it that none of them outlives the run.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listening } from './listening.ts'
 
 export interface ProcessSpec {
   name: string
@@ -136,25 +138,22 @@ export async function runCommand(command: string, args: string[], options: Comma
   })
 }
 
-// Distinct ports: all are held at once before any is given back.
+// Distinct ports: all are held at once before any is given back. A test file that runs at the same time in another worker takes its ports
+// from another range, and programs that connect take theirs above.
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once('error', reject)
-          server.listen(0, '127.0.0.1', () => {
-            const address = server.address()
-            if (address === null || typeof address === 'string') reject(new Error('no port was bound'))
-            else resolve(address.port)
-          })
-        }),
-    ),
-  )
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  const held: Server[] = []
+  while (held.length < count) {
+    const server = await listening({ host: '127.0.0.1', port: randomInt(firstPort, firstPort + portsPerWorker) })
+    if (server) held.push(server)
+  }
+  const ports = held.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))))
   return ports
 }
+
+// The numbers of Vitest's workers begin with 1. Below the ports that Linux gives to connections.
+const portsPerWorker = 5_000
+const firstPort = 10_000 + portsPerWorker * (Number(process.env['VITEST_POOL_ID'] ?? 0) % 4)
 
 // The folder goes when it is removed below or with this process, unless LODESTONE_E2E_KEEP=1 asks for the logs.
 export async function makeTemporaryFolder(): Promise<string> {

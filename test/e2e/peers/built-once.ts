@@ -4,6 +4,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'n
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { logToStderr as log } from '../binaries.ts'
+import { withBuildLock } from '../build-lock.ts'
 import { runCommand } from '../processes.ts'
 import { environment, MissingRuntimeError, type Runtime, requireRuntime } from './runtimes.ts'
 
@@ -28,21 +29,25 @@ export async function builtOnce({ peer, what, runtime, copied = [], args }: Reci
   if (await exists(folder)) return folder
   await requireRuntime(peer, runtime)
   await mkdir(home, { recursive: true })
-  // Made beside its final place and renamed when complete, so a folder that is there is always whole.
-  const building = await mkdtemp(join(home, `.${peer}-`))
-  try {
-    const startedAt = Date.now()
-    log(`${peer}: building ${what} with ${runtime}, once`)
-    for (const file of copied) await copyFile(join(sources, file), join(building, file))
-    await run(peer, runtime, args(building), sources)
-    log(`${peer}: built in ${Math.round((Date.now() - startedAt) / 1000)} s`)
-    await rename(building, folder).catch(async (error: unknown) => {
-      // Another run was faster: its folder is as good as ours.
-      if (!(await exists(folder))) throw error
-    })
-  } finally {
-    await rm(building, { recursive: true, force: true })
-  }
+  await withBuildLock(join(cache, 'peers'), buildTimeoutMs, async () => {
+    // Another test file has built it meanwhile.
+    if (await exists(folder)) return
+    // Made beside its final place and renamed when complete, so a folder that is there is always whole.
+    const building = await mkdtemp(join(home, `.${peer}-`))
+    try {
+      const startedAt = Date.now()
+      log(`${peer}: building ${what} with ${runtime}, once`)
+      for (const file of copied) await copyFile(join(sources, file), join(building, file))
+      await run(peer, runtime, args(building), sources)
+      log(`${peer}: built in ${Math.round((Date.now() - startedAt) / 1000)} s`)
+      await rename(building, folder).catch(async (error: unknown) => {
+        // Another run was faster: its folder is as good as ours.
+        if (!(await exists(folder))) throw error
+      })
+    } finally {
+      await rm(building, { recursive: true, force: true })
+    }
+  })
   return folder
 }
 
