@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { makeMover } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
@@ -147,6 +148,25 @@ describe('the queue of movers', () => {
     expect(first).toBe('default/changed')
     expect([readsOfAll, reads]).toEqual([1000, 1001])
   })
+})
+
+test.each([
+  { name: 'deletions', volume: { deletions: [1, 2, 3].map((since) => deletion(since)) } },
+  { name: 'uploads', volume: { replicas: [1, 2, 3].map((since) => ({ ...upload(since), node: 'n1' })) } },
+  { name: 'checks', volume: { replicas: [1, 2, 3].map((since) => ({ ...check(since), node: 'n1' })) }, of: check },
+])('$name on a node that has as many movers as it may have delay no other VolumeManager', ({ volume, of = queued }) => {
+  const waiting = [manager('a', volume), manager('b', { replicas: [of(9)] })]
+  const running = makeMover({}, { phase: 'Running' }, 'n1')
+  const slotsWith = (maxPerNode: number) =>
+    ['default/a', 'default/b'].map((name) => {
+      const settings = { ...VOLUME_SETTINGS.movers, maxInAll: 3, maxPerNode }
+      return allowanceOf({ manager: name, waiting, active: [running], settings }).slots
+    })
+
+  expect([slotsWith(1), slotsWith(2)]).toEqual([
+    [0, 1],
+    [2, 0],
+  ])
 })
 
 test.each([

@@ -8,6 +8,7 @@ import type { MoverAllowance } from '../input.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { STUCK } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
+import { openNodeSlots } from './slots.ts'
 
 /** The work on data that is ready: an upload, and a check or a refresh. */
 function workOf({ upload, maintenance }: ReplicaStatus): (UploadStatus | MaintenanceStatus)[] {
@@ -30,6 +31,8 @@ export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
 /** A mover that waits for a slot. */
 interface QueueEntry {
   manager: string
+  /** The node of the data that the mover deletes, uploads or checks; undefined for a download, which is marked when it cannot start. */
+  node: string | undefined
   /** Whether it could not start when its VolumeManager was last planned. */
   isStuck: boolean
   priority: number
@@ -41,16 +44,23 @@ const knownEntries = new WeakMap<object, readonly QueueEntry[]>()
 
 /**
  * Returns the first entries of the queue, each as the `namespace/name` of its VolumeManager. A VolumeManager has one entry for each waiting
- * mover. Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Checks and refreshes are
- * last, so that they never delay a download. Entries that could not start
- * when their VolumeManager was last planned are last.
+ * mover. Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Entries that could not start
+ * when their VolumeManager was last planned are last. Checks and refreshes are behind them, so that they never delay a download.
  *
  * @param waiting the VolumeManagers that wait (`isInQueue`)
+ * @param full the nodes without a free slot. Movers that must run there have no entry: they would delay the movers of all other nodes.
  */
-export function firstEntries(waiting: Iterable<VolumeManager>, count: number): string[] {
+export function firstEntries(
+  waiting: Iterable<VolumeManager>,
+  count: number,
+  full: ReadonlySet<string> = new Set(),
+): string[] {
   const first: QueueEntry[] = []
   for (const manager of waiting) {
-    for (const entry of entriesOf(manager)) if (!insert(first, entry, count)) break
+    for (const entry of entriesOf(manager)) {
+      if (entry.node !== undefined && full.has(entry.node)) continue
+      if (!insert(first, entry, count)) break
+    }
   }
   return first.map(({ manager }) => manager)
 }
@@ -97,19 +107,24 @@ function readEntries({ metadata, spec, status }: VolumeManager): QueueEntry[] {
   const manager = keyOfObject({ metadata })
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
-    const entry = ({ since }: { since?: string }) => ({
+    const entry = ({ since }: { since?: string }, node: string | undefined) => ({
       manager,
+      node,
       isStuck: false,
       since: fromTime(since) ?? 0,
     })
     return [
-      ...deletions.filter(isWaiting).map((one) => ({ ...entry(one), priority: Number.POSITIVE_INFINITY })),
-      ...replicas.flatMap(({ upload }) => (upload && isWaiting(upload) ? [{ ...entry(upload), priority }] : [])),
-      ...replicas.filter(isWaiting).map((one) => ({ ...entry(one), priority, isStuck: STUCK.has(one.reason) })),
+      ...deletions.filter(isWaiting).map((one) => ({ ...entry(one, one.node), priority: Number.POSITIVE_INFINITY })),
+      ...replicas.flatMap(({ upload, node }) =>
+        upload && isWaiting(upload) ? [{ ...entry(upload, node), priority }] : [],
+      ),
+      ...replicas
+        .filter(isWaiting)
+        .map((one) => ({ ...entry(one, undefined), priority, isStuck: STUCK.has(one.reason) })),
       // Behind all others, also those that could not start: more checks may wait than may run at once.
-      ...replicas.flatMap(({ maintenance }) =>
+      ...replicas.flatMap(({ maintenance, node }) =>
         maintenance && isWaiting(maintenance)
-          ? [{ ...entry(maintenance), priority: Number.NEGATIVE_INFINITY, isStuck: true }]
+          ? [{ ...entry(maintenance, node), priority: Number.NEGATIVE_INFINITY, isStuck: true }]
           : [],
       ),
     ]
@@ -129,6 +144,8 @@ export interface AllowanceInput {
 /** How many movers a VolumeManager may start now without overtaking another one. */
 export function allowanceOf({ manager, waiting, active, settings }: AllowanceInput): MoverAllowance {
   const free = Math.max(0, settings.maxInAll - active.length)
-  const slots = free === 0 ? 0 : firstEntries(waiting, free).filter((one) => one === manager).length
+  if (free === 0 || waiting.length === 0) return { slots: 0, active }
+  const full = openNodeSlots(active, settings.maxPerNode).fullNodes()
+  const slots = firstEntries(waiting, free, full).filter((one) => one === manager).length
   return { slots, active }
 }
