@@ -178,6 +178,23 @@ describe('a check', () => {
     },
   )
 
+  test.each<Partial<ReplicaStatus>>([{ inUse: true }, { lastUsedTime: at(-1) }])(
+    'of unused data that pods changed meanwhile loses nothing, and is repeated: %o',
+    (use) => {
+      const config = makeVolume()
+      const replica = makeReplica({ ...running({ kind: 'FullCheck', request: 'b' }), checkedTime: at(0), ...use })
+      const more = { config, requests: { check: 'b' } }
+
+      const { next } = stepMaintenance(replica, observedOf({ ...more, mover: failedWith('DataDamaged') }))
+
+      expect(next).toMatchObject({ state: 'Ready', maintenances: 3 })
+      expect(next.maintenance).toEqual(queued('FullCheck', { attempt: 4, request: 'b' }))
+      expect(next.handledCheck).toBeUndefined()
+      const { next: lost } = stepMaintenance(replica, observedOf({ ...more, mover: failedWith('DataMissing') }))
+      expect(lost).toMatchObject({ state: 'Queued', reason: 'DataMissing' })
+    },
+  )
+
   test('that succeeds is recorded, with its request and the old trees that are left', () => {
     const replica = makeReplica({ ...running({ kind: 'FullCheck', request: 'r' }), oldTrees: 2, replacedTime: at(-50) })
     const mover = { kind: 'succeeded', oldTrees: 1, bytes: 9 } as const

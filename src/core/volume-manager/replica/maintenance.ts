@@ -5,6 +5,7 @@ import type { MoverSuccess } from '../mover/observed-state.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import {
+  contentsOf,
   dueOf,
   type MaintenanceObservation,
   type MaintenanceRequests,
@@ -31,11 +32,11 @@ export function stepMaintenance(replica: ReplicaStatus, observed: MaintenanceObs
   if (!isReady(replica) || !config) return { next: maintenance ? rest : replica }
   switch (maintenance?.state) {
     case 'Running':
-      return stepRunning(replica, maintenance, observed)
+      return stepRunning(replica, maintenance, config, observed)
     case 'Queued': {
       if (!observed.mover) return observed.isNodeReady ? inQueue(replica, now) : { next: rest }
       const started = startMaintenance(replica, now)
-      return stepRunning(started, started.maintenance ?? maintenance, observed)
+      return stepRunning(started, started.maintenance ?? maintenance, config, observed)
     }
     default:
       return stepIdle(replica, config, observed)
@@ -76,12 +77,17 @@ function stepIdle(
 function stepRunning(
   replica: ReplicaStatus,
   maintenance: MaintenanceStatus,
+  config: VolumeConfig,
   observed: MaintenanceObservation,
 ): Transition<ReplicaStatus> {
   const { maintenance: _, ...rest } = replica
   const { mover, now } = observed
   const { kind } = maintenance
-  if (kind !== 'Refresh' && mover?.kind === 'failed' && LOSSES.has(mover.code)) return lose(rest, mover, now)
+  if (kind !== 'Refresh' && mover?.kind === 'failed' && LOSSES.has(mover.code)) {
+    // The check began before a pod used the data, so it compared files that the pod may have changed. It is repeated with the record.
+    const isChangedByPods = mover.code === 'DataDamaged' && contentsOf(config, replica) === 'record'
+    return isChangedByPods ? stepIdle(rest, config, observed) : lose(rest, mover, now)
+  }
   const step = stepWork(maintenance, observed)
   if (!step) return inQueue(finished(rest, maintenance, mover as MoverSuccess, now), now)
   const { next, dueAt } = step
