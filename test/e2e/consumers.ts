@@ -36,12 +36,18 @@ export function daemonSetOf(name: string, volumes: string): object {
   }
 }
 
-export function jobOf(name: string, volumes: string, completions: number): object {
-  const template = { metadata: { labels: { app: name } }, spec: { containers, restartPolicy: 'Never' } }
+export function jobOf(
+  name: string,
+  volumes: string,
+  completions: number,
+  spec: object = {},
+  namespace = 'default',
+): object {
+  const template = { metadata: { labels: { app: name } }, spec: { containers, restartPolicy: 'Never', ...spec } }
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: { name, namespace: 'default', annotations: askFor(volumes) },
+    metadata: { name, namespace, annotations: askFor(volumes) },
     spec: { completions, parallelism: completions, template },
   }
 }

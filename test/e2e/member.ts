@@ -38,9 +38,13 @@ export interface Member {
   // As `kubectl create -f -`.
   create(object: object): Promise<CommandResult>
   tryCreate(object: object): Promise<CommandResult>
-  volumeManager(name: string): Promise<VolumeManager | undefined>
+  volumeManager(name: string, namespace?: string): Promise<VolumeManager | undefined>
   // Once it is in this state.
   reached(name: string, state: string, timeoutMs?: number): Promise<VolumeManager>
+  // The first replica of its first volume, once it passes the test.
+  replicaThat(name: string, test: (replica: ReplicaStatus) => boolean, namespace?: string): Promise<ReplicaStatus>
+  // Deletes a VolumeManager, and waits until its data is deleted.
+  deleteManager(name: string, namespace?: string): Promise<unknown>
   // The nodes on whose disk the volume is, as the disk says.
   nodesWith(volume: VolumeStatus): string[]
   podsOf(app: string): Promise<Pod[]>
@@ -101,8 +105,8 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
   const { plane, kubelet, s3 } = parts
   const tryCreate = (object: object) =>
     plane.kubectl(['create', '-f', '-'], { input: stringify(object), allowFailure: true })
-  const volumeManager = async (name: string) =>
-    (await plane.getJson('volumemanagers.vck.intelai.org', name, 'default')) as unknown as VolumeManager | undefined
+  const volumeManager = async (name: string, namespace = 'default') =>
+    (await plane.getJson('volumemanagers.vck.intelai.org', name, namespace)) as unknown as VolumeManager | undefined
   const podsWith = async (label: string, value: string) => {
     const pods = (await plane.listJson('pods', 'default')) as unknown as Pod[]
     return pods.filter(({ metadata }) => metadata.labels?.[label] === value)
@@ -123,6 +127,18 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
         },
         withinMs,
       ),
+    replicaThat: (name, test, namespace) =>
+      plane.eventually(
+        `the replica of ${name} is as expected`,
+        async () => {
+          const replica = (await volumeManager(name, namespace))?.status?.volumes?.[0]?.replicas?.[0]
+          if (!replica || !test(replica)) throw new Error(JSON.stringify(replica ?? 'no replica'))
+          return replica
+        },
+        2 * timeoutMs,
+      ),
+    deleteManager: (name, namespace = 'default') =>
+      plane.kubectl(['delete', 'vmgr', name, '-n', namespace, '--timeout=60s'], { timeoutMs: 70_000 }),
     nodesWith: ({ volumeSource }) => {
       const path = volumeSource?.hostPath?.path
       return path === undefined ? [] : nodeNames.filter((node) => existsSync(kubelet.pathOn(node, path)))

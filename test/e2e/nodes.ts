@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { ApiClient, KubeObject } from './api-client.ts'
+import type { ControlPlane } from './control-plane.ts'
 
 export interface NodesOptions {
   names: string[]
@@ -33,6 +34,15 @@ export function nodeObject(name: string, os = 'linux', arch = 'amd64'): KubeObje
       labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': os, 'kubernetes.io/arch': arch },
     },
   }
+}
+
+// Reports disk pressure of a node, as its kubelet does.
+export async function diskPressure(plane: ControlPlane, node: string, status: 'True' | 'False'): Promise<void> {
+  const now = new Date().toISOString()
+  const reason = status === 'True' ? 'KubeletHasDiskPressure' : 'KubeletHasNoDiskPressure'
+  const condition = { type: 'DiskPressure', status, reason, lastHeartbeatTime: now, lastTransitionTime: now }
+  const patch = JSON.stringify({ status: { conditions: [condition] } })
+  await plane.kubectl(['patch', 'node', node, '--subresource=status', '--type=strategic', '-p', patch])
 }
 
 interface Requirement {

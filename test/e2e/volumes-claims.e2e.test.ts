@@ -1,12 +1,15 @@
 // Pods that mount data by PersistentVolumeClaims in a namespace with Pod Security `restricted`: with the real PersistentVolume controller
 // and scheduler. Movers run in one privileged namespace for all.
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/persistent-volume.ts'
 import type { Pod } from '../../src/api/pod.ts'
 import type { VolumeManager } from '../../src/api/volume-manager.ts'
 import type { ReplicaStatus } from '../../src/api/volume-status.ts'
 import type { KubeObject } from './api-client.ts'
-import { podOf } from './consumers.ts'
+import { jobOf, podOf } from './consumers.ts'
 import {
   bindTimeoutMs,
   credentialsSecret,
@@ -14,11 +17,12 @@ import {
   firstVolume,
   type Member,
   namespaceOf,
+  onNodes,
   s3Volume,
   startMember,
   volumeManagerOf,
 } from './member.ts'
-import { nodeObject } from './nodes.ts'
+import { diskPressure, nodeObject } from './nodes.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const TENANT = 'tenant'
@@ -28,7 +32,11 @@ const TRAIN = { 'a.txt': 'first', 'deep/b.txt': 'second' }
 let cluster: Member
 
 beforeAll(async () => {
-  cluster = await startMember({ movers: { namespace: MOVERS } })
+  cluster = await startMember({
+    movers: { namespace: MOVERS },
+    // Checks also delete what a refresh replaced.
+    volumes: { checks: { intervalSeconds: 10, timeoutSeconds: 60 } },
+  })
   await cluster.putBucket('lake', TRAIN, 'train/')
   const { accessKey, secretKey } = cluster.s3
   await cluster.plane.apply([
@@ -39,8 +47,8 @@ beforeAll(async () => {
 // The rights of tenants' namespaces are enough, with those of the movers' namespace.
 afterAll(() => stopAndCheckRights({ plane: cluster?.plane, lodestones: [cluster?.lodestone] }))
 
-const volume = (over = {}) =>
-  s3Volume(cluster.proxy, 's3://lake/train/', { replicas: 2, volumeType: 'persistentVolumeClaim', ...over })
+const volume = (over = {}, source = 's3://lake/train/') =>
+  s3Volume(cluster.proxy, source, { replicas: 2, volumeType: 'persistentVolumeClaim', ...over })
 
 function managerOf(name: string, ...volumes: object[]): KubeObject {
   const manager = volumeManagerOf(name, ...volumes)
@@ -74,9 +82,9 @@ function statefulSetOf(name: string, manager: string, replicas: number): KubeObj
 }
 
 async function managerNamed(name: string): Promise<VolumeManager> {
-  const found = await cluster.plane.getJson('volumemanagers.vck.intelai.org', name, TENANT)
+  const found = await cluster.volumeManager(name, TENANT)
   if (!found) throw new Error(`no VolumeManager ${name}`)
-  return found as unknown as VolumeManager
+  return found
 }
 
 function isRunning(name: string): Promise<VolumeManager> {
@@ -122,6 +130,14 @@ function replicasOf(manager: VolumeManager): Record<string, string> {
   return Object.fromEntries(ready.map(({ claimName = '', node = '' }: ReplicaStatus) => [claimName, node]))
 }
 
+const create = (name: string, manager: string) => cluster.create(podOf(name, manager, restricted, TENANT))
+
+// The directory that the kubelet mounts for a pod: that of the PersistentVolume, on the node of the pod.
+async function mountedBy(pod: Pod | undefined): Promise<string> {
+  const persistent = await volumeNamed(pod && (await claimNamed(claimOf(pod)))?.spec?.volumeName)
+  return cluster.kubelet.pathOn(pod?.spec.nodeName ?? '', persistent?.spec?.local?.path ?? '')
+}
+
 const isGone = (claim: string) =>
   cluster.plane.eventually(
     `${claim} and its PersistentVolume are gone`,
@@ -162,7 +178,7 @@ test('pods of a restricted namespace wait for the data, and run where their clai
   })
 
   await cluster.plane.kubectl(['delete', 'statefulset', 'readers', '-n', TENANT, '--timeout=60s'])
-  await cluster.plane.kubectl(['delete', 'vmgr', 'train', '-n', TENANT, '--timeout=60s'], { timeoutMs: 70_000 })
+  await cluster.deleteManager('train', TENANT)
   for (const [name, node] of Object.entries(replicas)) {
     await isGone(name)
     expect(await cluster.plane.getJson('nodes', node)).toBeDefined()
@@ -177,7 +193,7 @@ test('the namespace rejects directories of nodes, so that only claims remain', a
 
   expect(code).not.toBe(0)
   expect(stderr).toContain('violates PodSecurity "restricted:latest": restricted volume types')
-  await cluster.plane.kubectl(['delete', 'vmgr', 'directory', '-n', TENANT, '--timeout=60s'], { timeoutMs: 70_000 })
+  await cluster.deleteManager('directory', TENANT)
 })
 
 test('a claim that a pod mounts stays with its data when the replica is no longer wanted, until the pod ends', async () => {
@@ -204,7 +220,7 @@ test('a claim that a pod mounts stays with its data when the replica is no longe
   const [rest = ''] = Object.keys(before).filter((name) => name !== claim)
   expect((await running('stays', 2)).map(claimOf)).toEqual([rest, rest])
   await cluster.plane.kubectl(['delete', 'statefulset', 'stays', '-n', TENANT, '--timeout=60s'])
-  await cluster.plane.kubectl(['delete', 'vmgr', 'shrinking', '-n', TENANT, '--timeout=60s'], { timeoutMs: 70_000 })
+  await cluster.deleteManager('shrinking', TENANT)
   await isGone(rest)
 })
 
@@ -235,7 +251,7 @@ test('a replica whose node was deleted has its claim for another node, also when
   )
   expect((await running('moves', 1)).map(({ spec }) => spec.nodeName)).toEqual([moved])
   await cluster.plane.kubectl(['delete', 'statefulset', 'moves', '-n', TENANT, '--timeout=60s'])
-  await cluster.plane.kubectl(['delete', 'vmgr', 'moving', '-n', TENANT, '--timeout=60s'], { timeoutMs: 70_000 })
+  await cluster.deleteManager('moving', TENANT)
   await isGone(claim)
 })
 
@@ -247,5 +263,108 @@ test('a missing Secret is named with its namespace, and no mover starts without 
     const { status } = await managerNamed('secretless')
     return JSON.stringify(status).includes(`secret \\"${TENANT}/absent\\" not found; create it`)
   })
-  await cluster.plane.kubectl(['delete', 'vmgr', 'secretless', '-n', TENANT, '--timeout=60s'], { timeoutMs: 70_000 })
+  await cluster.deleteManager('secretless', TENANT)
+})
+
+// They mostly wait for the PersistentVolume controller, so they run at the same time. Only one of them changes node-5.
+describe.concurrent('data that pods mount by claims', () => {
+  const elsewhere = { replicas: 1, nodeAffinity: onNodes('node-1', 'node-2') }
+
+  test('is refreshed when its source changed: a running pod keeps its files, the next one has the new ones', async ({
+    onTestFinished,
+  }) => {
+    await cluster.putBucket('changing', TRAIN, 'train/')
+    await cluster.create(managerOf('changing', volume({ ...elsewhere, readOnly: true }, 's3://changing/train/')))
+    await create('before', 'changing')
+    const [before] = await running('before', 1)
+    const [claim = ''] = Object.keys(replicasOf(await isRunning('changing')))
+    const persistent = await volumeNamed(claim)
+    const data = await mountedBy(before)
+    // As a bind mount, an open directory stays the same whatever its path becomes.
+    const mount = await open(data, 'r')
+    onTestFinished(() => mount.close())
+    await cluster.s3.putObject('changing', 'train/a.txt', 'changed')
+    await cluster.s3.putObject('changing', 'train/new.txt', 'new')
+
+    await cluster.plane.kubectl(['annotate', 'vmgr', 'changing', '-n', TENANT, 'lodestone.dev/refresh=1'])
+
+    const { replacedTime = '' } = await cluster.replicaThat('changing', ({ oldTrees }) => oldTrees === 1, TENANT)
+    const swapped = Date.parse(replacedTime)
+    // Times of pods are exact to one second: a pod that started in the second of the swap might have the old files.
+    await cluster.plane.eventually('the second of the swap is over', async () => Date.now() >= swapped + 1000)
+    await create('after', 'changing')
+    const [after] = await running('after', 1)
+    expect([before, after].map((pod) => pod && claimOf(pod))).toEqual([claim, claim])
+    expect(await filesIn(await mountedBy(after))).toEqual({ ...TRAIN, 'a.txt': 'changed', 'new.txt': 'new' })
+    expect(await readFile(`/proc/self/fd/${mount.fd}/a.txt`, 'utf8')).toBe('first')
+    expect((await volumeNamed(claim))?.metadata.uid).toBe(persistent?.metadata.uid)
+    expect((await running('before', 1))[0]?.metadata.uid).toBe(before?.metadata.uid)
+
+    await cluster.plane.kubectl(['delete', 'pod', 'before', '-n', TENANT])
+    const old = join(dirname(data), '.data.mover', 'old')
+    await cluster.plane.eventually('the old files are deleted', async () => (await readdir(old)).length === 0, 90_000)
+  })
+
+  test('is evicted with its claim and PersistentVolume when no pod uses it, and all return when a pod needs them', async ({
+    onTestFinished,
+  }) => {
+    const here = volume({ replicas: 1, evictionPolicy: 'LeastRecentlyUsed', nodeAffinity: onNodes('node-5') })
+    // A claim in use: without its pod, this data would be the first to go.
+    await cluster.create(managerOf('busy', here))
+    await create('worker', 'busy')
+    await running('worker', 1)
+    const busy = await cluster.replicaThat('busy', ({ inUse }) => inUse === true, TENANT)
+    const busyClaim = await claimNamed(busy.claimName)
+    await cluster.create(managerOf('idle', here))
+    const [claim = ''] = Object.keys(replicasOf(await isRunning('idle')))
+    const persistent = await volumeNamed(claim)
+    const data = cluster.kubelet.pathOn('node-5', persistent?.spec?.local?.path ?? '')
+    expect(await filesIn(data)).toEqual(TRAIN)
+    onTestFinished(() => diskPressure(cluster.plane, 'node-5', 'False'))
+
+    await diskPressure(cluster.plane, 'node-5', 'True')
+
+    await isGone(claim)
+    await cluster.plane.eventually('its data is deleted', async () => !existsSync(data))
+    const evicted = await cluster.replicaThat('idle', ({ state }) => state === 'Evicted', TENANT)
+    expect(evicted.reason).toBe('DiskPressure')
+    expect(await claimNamed(busy.claimName)).toMatchObject({ metadata: { uid: busyClaim?.metadata.uid } })
+    expect(replicasOf(await managerNamed('busy'))).toEqual({ [busy.claimName ?? '']: 'node-5' })
+
+    await create('waiting', 'idle')
+    const [gated] = await podsOf('waiting')
+    expect(gated?.spec.schedulingGates).toHaveLength(1)
+    expect(gated && claimOf(gated)).toBe(claim)
+    await diskPressure(cluster.plane, 'node-5', 'False')
+    const [pod] = await running('waiting', 1)
+    expect([pod?.metadata.uid, pod?.spec.nodeName]).toEqual([gated?.metadata.uid, 'node-5'])
+    expect(await mountedBy(pod)).toBe(data)
+    expect(await filesIn(data)).toEqual(TRAIN)
+    expect((await volumeNamed(claim))?.metadata.uid).not.toBe(persistent?.metadata.uid)
+    expect(await claimNamed(claim)).toMatchObject({ spec: { volumeName: claim }, status: { phase: 'Bound' } })
+  })
+
+  test('is uploaded when the Job that changed it is done, and the pods of the Job do not keep the claim', async () => {
+    await cluster.putBucket('outcome', { 'in.txt': 'in' }, 'run/')
+    await cluster.create(
+      managerOf('outcome', volume({ ...elsewhere, options: { resync: 'true' } }, 's3://outcome/run/')),
+    )
+    const [[claim = '', node = ''] = []] = Object.entries(replicasOf(await isRunning('outcome')))
+    const persistent = await volumeNamed(claim)
+    // No container runs on kwok's nodes: this is what the container of the Job would have written.
+    const models = join(cluster.kubelet.pathOn(node, persistent?.spec?.local?.path ?? ''), 'models')
+    await mkdir(models)
+    await writeFile(join(models, '1.bin'), 'weights')
+
+    await cluster.create(jobOf('training', 'outcome', 1, restricted, TENANT))
+
+    await cluster.plane.eventually('the bucket has it', async () => {
+      return (await cluster.s3.request('GET', '/outcome/run/models/1.bin')).text === 'weights'
+    })
+    expect((await podsOf('training')).map((pod) => [claimOf(pod), pod.spec.nodeName, pod.status?.phase])).toEqual([
+      [claim, node, 'Succeeded'],
+    ])
+    await cluster.deleteManager('outcome', TENANT)
+    await isGone(claim)
+  })
 })

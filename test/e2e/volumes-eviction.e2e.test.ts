@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { VolumeConfig } from '../../src/api/volume-manager.ts'
 import { podOf } from './consumers.ts'
 import { filesIn, firstVolume, type Member, onNodes, s3Volume, startMember, volumeManagerOf } from './member.ts'
+import { diskPressure } from './nodes.ts'
 
 const FILES = { 'a.txt': 'first', 'b.txt': 'second' }
 const SMALL_DISK = 'example.org/movers/small-disk:1'
@@ -31,7 +32,7 @@ test('a node under disk pressure loses the unused copies, and has one back when 
   await cluster.create(podOf('user', 'used'))
   expect(await cluster.nodeOf('user')).toBe('node-5')
 
-  await diskPressure('node-5', 'True')
+  await diskPressure(plane, 'node-5', 'True')
 
   await plane.eventually('the unused copy is gone', async () => cluster.nodesWith(unused).length === 0, 30_000)
   const { status } = await cluster.reached('unused', 'Pending')
@@ -52,7 +53,7 @@ test('a node under disk pressure loses the unused copies, and has one back when 
     const [pod] = await cluster.podsOf('waiting')
     return pod?.spec?.schedulingGates?.length
   })
-  await diskPressure('node-5', 'False')
+  await diskPressure(plane, 'node-5', 'False')
   expect(await cluster.nodeOf('waiting')).toBe('node-5')
   expect(await filesIn(cluster.dataOn('node-5', unused))).toEqual(FILES)
   expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(before + 1)
@@ -96,15 +97,6 @@ test('a download for which there is no room has the copy go that was used longes
 function copyOn(node: string, over: Partial<VolumeConfig> = {}): VolumeConfig {
   const nodeAffinity = onNodes(node)
   return s3Volume(cluster.proxy, 's3://lake/train/', { evictionPolicy: 'LeastRecentlyUsed', nodeAffinity, ...over })
-}
-
-// As a kubelet says it.
-async function diskPressure(node: string, status: 'True' | 'False'): Promise<void> {
-  const now = new Date().toISOString()
-  const reason = status === 'True' ? 'KubeletHasDiskPressure' : 'KubeletHasNoDiskPressure'
-  const condition = { type: 'DiskPressure', status, reason, lastHeartbeatTime: now, lastTransitionTime: now }
-  const patch = JSON.stringify({ status: { conditions: [condition] } })
-  await cluster.plane.kubectl(['patch', 'node', node, '--subresource=status', '--type=strategic', '-p', patch])
 }
 
 // Lodestone's mover, which is to keep more free than there is once two other datasets are on its disk.
