@@ -11,6 +11,7 @@ import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
 import { status } from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
+import type { CommandIo } from '../command.ts'
 
 const TYPES = [
   dataSourceClaims,
@@ -52,7 +53,9 @@ function putAll(): void {
   server.put(resourceBindings, makeBinding({ suspension: { scheduling: true } }, { name: 'waits-deployment' }))
 }
 
-function migrate(...more: string[]) {
+const migrate = (...more: string[]) => migrateWith({}, ...more)
+
+function migrateWith(io: Partial<CommandIo>, ...more: string[]) {
   const name = 'hub'
   const kubeconfig = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
@@ -60,11 +63,12 @@ function migrate(...more: string[]) {
     users: [{ name, user: {} }],
     contexts: [{ name, context: { cluster: name, user: name } }],
   }
-  return runWords(['migrate', '--kubeconfig', join(makeFolder({ hub: kubeconfig }), 'hub'), ...more])
+  return runWords(['migrate', '--kubeconfig', join(makeFolder({ hub: kubeconfig }), 'hub'), ...more], io)
 }
 
 const find = (type: (typeof TYPES)[number], name: string, namespace?: string) =>
   server.objects.get(`/apis/${type.group}/${type.version}/${type.plural}`, namespace, name)
+const conflict = status(409, 'Conflict')
 const isWrite = ({ method }: ApiRequest) => method !== 'GET'
 
 const REPORT = `DataSourceClaim default/sales: remove finalizer ${CLAIM}
@@ -111,7 +115,6 @@ test('--keep-suspensions leaves suspended workloads to their controller', async 
 
 describe('with --apply', () => {
   const isPatch = ({ method }: ApiRequest) => method === 'PATCH'
-  const conflict = status(409, 'Conflict')
 
   test('a conflict begins again with the new version', async () => {
     putAll()
@@ -149,6 +152,41 @@ describe('with --apply', () => {
       conflict(response)
     })
     expect((await migrate('--apply')).stdout).toContain('DataSourceClaim default/sales: nothing left to change\n')
+  })
+})
+
+describe('a migration that ends early prints how many objects it changed', () => {
+  const isSecondPatch = () => {
+    let patches = 0
+    return ({ method }: ApiRequest) => method === 'PATCH' && ++patches === 2
+  }
+
+  test('an interruption, after which a second run migrates the rest', async () => {
+    putAll()
+    const interruption = new AbortController()
+    server.misbehave(isSecondPatch(), (response) => {
+      interruption.abort()
+      conflict(response)
+    })
+
+    const { status: exit, stdout, stderr } = await migrateWith({ signal: interruption.signal }, '--apply')
+
+    expect(exit).toBe(1)
+    expect(stderr).toBe('lodestone migrate: interrupted; run again\n')
+    expect(stdout.split('\n').slice(-2)).toEqual(['2 objects changed, 0 failed', ''])
+    expect((await migrate('--apply')).stdout).toContain('2 objects changed, 0 failed\n')
+  })
+
+  test('a failure of the API server', async () => {
+    putAll()
+    server.misbehave(isSecondPatch(), status(500, 'InternalError'))
+
+    const written: string[] = []
+    const stdout = { write: (text: string) => written.push(text) }
+
+    await expect(migrateWith({ stdout }, '--apply')).rejects.toThrow('HTTP 500')
+
+    expect(written.at(-1)).toBe('1 object changed, 0 failed\n')
   })
 })
 

@@ -35,7 +35,10 @@ export const migrate: Command = {
   run: runMigrate,
 }
 
-/** Exit status: 0 if nothing is left to do or to wait for, 1 if the hub is not ready or a change failed. */
+/** For an object that was deleted, or changed by another client, since it was listed. */
+const NOTHING_LEFT = 'nothing left to change'
+
+/** Exit status: 0 if nothing is left to do or to wait for, else 1: the hub is not ready, a change failed, or a signal came. */
 async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
   const kubeconfig = args.text('kubeconfig')
   if (kubeconfig === undefined) throw new UsageError("missing --kubeconfig FILE\nSee 'lodestone migrate --help'.")
@@ -55,22 +58,28 @@ async function run(context: MigrationContext, applies: boolean, io: CommandIo): 
   const blockers = await findBlockers(context)
   for (const blocker of blockers) io.stderr.write(`lodestone migrate: ${blocker}\n`)
   if (applies && blockers.length > 0) return 1
-  let changed = 0
-  let failed = 0
-  for (const type of MIGRATED_TYPES) {
-    for (const candidate of await findCandidates(type, context)) {
-      context.signal.throwIfAborted()
-      const isDone = applies ? await migrateOne(candidate, context, io) : await printPlan(candidate, context, io)
-      if (isDone) changed++
-      else failed++
+  const counts = { changed: 0, failed: 0 }
+  try {
+    for (const type of MIGRATED_TYPES) {
+      for (const candidate of await findCandidates(type, context)) {
+        context.signal.throwIfAborted()
+        const isDone = applies ? await migrateOne(candidate, context, io) : await printPlan(candidate, context, io)
+        counts[isDone ? 'changed' : 'failed']++
+      }
     }
+  } catch (error) {
+    if (applies) io.stdout.write(resultOf(counts))
+    if (!context.signal.aborted) throw error
+    io.stderr.write('lodestone migrate: interrupted; run again\n')
+    return 1
   }
-  io.stdout.write(summaryOf(changed, failed, applies))
-  return failed > 0 || blockers.length > 0 ? 1 : 0
+  io.stdout.write(summaryOf(counts, applies))
+  return counts.failed > 0 || blockers.length > 0 ? 1 : 0
 }
 
 async function printPlan(candidate: Candidate, context: MigrationContext, io: CommandIo): Promise<true> {
-  io.stdout.write(`${titleOf(candidate)}: ${(await preview(candidate, context)).join('; ')}\n`)
+  const changes = await preview(candidate, context)
+  io.stdout.write(`${titleOf(candidate)}: ${changes.join('; ') || NOTHING_LEFT}\n`)
   return true
 }
 
@@ -79,7 +88,7 @@ async function migrateOne(candidate: Candidate, context: MigrationContext, io: C
   try {
     const migrated = await migrateObject(candidate, context)
     const hold = migrated?.hold === undefined ? '' : `; now on hold: ${migrated.hold}`
-    const what = migrated ? `${migrated.changes.join('; ')}${hold}` : 'nothing left to change'
+    const what = migrated ? `${migrated.changes.join('; ')}${hold}` : NOTHING_LEFT
     io.stdout.write(`${titleOf(candidate)}: ${what}\n`)
     return true
   } catch (error) {
@@ -91,9 +100,20 @@ async function migrateOne(candidate: Candidate, context: MigrationContext, io: C
   }
 }
 
-function summaryOf(changed: number, failed: number, applies: boolean): string {
-  if (changed + failed === 0) return 'nothing of volcano-global is left\n'
-  const objects = `${changed} object${changed === 1 ? '' : 's'}`
-  if (!applies) return `${objects} to change; nothing was changed. Run again with --apply\n`
-  return `${objects} changed, ${failed} failed\n`
+interface Counts {
+  changed: number
+  failed: number
+}
+
+function summaryOf(counts: Counts, applies: boolean): string {
+  if (counts.changed + counts.failed === 0) return 'nothing of volcano-global is left\n'
+  return applies ? resultOf(counts) : `${objects(counts)} to change; nothing was changed. Run again with --apply\n`
+}
+
+function resultOf(counts: Counts): string {
+  return `${objects(counts)} changed, ${counts.failed} failed\n`
+}
+
+function objects({ changed }: Counts): string {
+  return `${changed} object${changed === 1 ? '' : 's'}`
 }
