@@ -17,6 +17,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
+// The reader of a pipeline may end first, as `head` does. Without a listener, Node.js prints a stack.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') process.stderr.write(`lodestone: standard output: ${error.message}\n`)
+  process.exit(1)
+})
+
 try {
   if (process.argv[2] === 'serve') limitHeap()
   process.exitCode = await runCli(process.argv.slice(2), {
