@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { lexer, type Token, walkTokens } from 'marked'
 import { describe, expect, test } from 'vitest'
+import { runWords } from '../src/cli/cli.fake.ts'
 
 const pages = globSync(['*.md', '{docs,certs,test,webhooks,charts}/**/*.md']).sort()
 
@@ -55,4 +56,10 @@ test('docs/add-a-source-type.md names only files and folders that exist', () => 
   const paths = named.filter((text) => /^(?:src|test|webhooks)\//.test(text))
   expect(paths.length).toBeGreaterThan(15)
   expect(paths.filter((path) => !existsSync(path))).toEqual([])
+})
+
+test('README.md shows exactly what its command prints', async () => {
+  const shown = /^\$ npm run -s lodestone -- (.*)\n([^`]*)```$/m.exec(readFileSync('README.md', 'utf8'))
+  const { stdout } = await runWords(shown?.[1]?.split(' ') ?? [])
+  expect(shown?.[2]).toBe(stdout)
 })
