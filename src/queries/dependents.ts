@@ -37,7 +37,7 @@ import { kindKey } from '../store/kinds/any-kind.ts'
 import { labelKey, selectorKey } from '../store/kinds/dependencies.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
-import { objectsRelatedTo, relatedTypes, targetsOf } from './relations.ts'
+import { objectsRelatedTo, relatedTypes, targetsOf, workloadsSelectedBy } from './relations.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from './workload.ts'
 
 /** The kinds that can be dependencies. */
@@ -209,16 +209,11 @@ const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterab
     ]),
 }
 
-/** Returns the workloads whose pods the Service selects. It searches by the rarest of the labels. */
-function workloadsBehind(service: Service, store: ObjectStore): Workload[] {
-  const { namespace } = service.metadata
-  const pairs = Object.entries(service.spec?.selector ?? {})
-  return workloadTypesOf(store).flatMap((type) => {
-    const [rarest] = pairs
-      .map((pair) => store.byIndex(type, 'podLabels', labelKey(namespace, pair)))
-      .sort((a, b) => a.length - b.length)
-    return rarest?.filter(({ dependencies }) => dependencies.podLabels.some((labels) => selects(service, labels))) ?? []
-  })
+/** Returns the workloads whose pods the Service selects; a Service without a selector selects none. */
+function workloadsBehind({ metadata, spec }: Service, store: ObjectStore): Workload[] {
+  const { selector = {} } = spec ?? {}
+  if (Object.keys(selector).length === 0) return []
+  return workloadsSelectedBy({ matchLabels: selector }, metadata.namespace, workloadTypesOf(store), store)
 }
 
 function selects({ spec }: Service, podLabels: Record<string, string>): boolean {

@@ -1,12 +1,13 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { makeObject } from '../../test/builders.ts'
-import type { K8sObject } from '../api/meta.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
 import { buildWorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../core/workload-kinds/related-kinds.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'
 import { dependentType, workloadsAround } from './dependents.ts'
-import { relatedTypes } from './relations.ts'
+import { relatedTypes, targetsOf } from './relations.ts'
 
 const kinds = buildWorkloadKinds([], buildRelatedKinds({ related: RELATED_KIND_NAMES, relatedKinds: [] }))
 
@@ -75,4 +76,19 @@ test.each<[string, K8sObject, string[]]>([
   expect(relatedTypes(store)).toContain(type)
   const cached = type && store.get(type, 'default', 'one')
   expect(cached && [...workloadsAround(cached, store)].map(({ metadata }) => metadata.name).sort()).toEqual(want)
+})
+
+test.each([
+  { selector: { matchLabels: labels }, lists: 0 },
+  { selector: {}, lists: 1 },
+])('a selector $selector compares all workloads $lists times', async ({ selector, lists }) => {
+  const disruptionBudget = makeObject('policy/v1', 'PodDisruptionBudget', 'one', { spec: { selector } })
+  const store = await storeWith(deployment('app'), disruptionBudget)
+  const type = dependentType(disruptionBudget, store)
+  const cached = type && store.get(type, 'default', 'one')
+  const list = vi.spyOn(store, 'list')
+  const deployments = kinds.all.filter(({ type: { kind } }) => kind === 'Deployment').map((kind) => kind.type)
+  const found = cached && targetsOf(cached, deployments as ResourceType<Workload>[], store).workloads
+  expect(found?.map(({ metadata }) => metadata.name)).toEqual(['app'])
+  expect(list).toHaveBeenCalledTimes(lists)
 })

@@ -1,9 +1,11 @@
 /** Finds the objects of enabled kinds that relate to a workload, and the workloads to which such an object relates. */
 import { type Service, serviceAccounts, services } from '../api/dependencies.ts'
-import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
+import { apiVersionOf, type K8sObject, type LabelSelector, type ResourceType } from '../api/meta.ts'
 import type { RelationTargets } from '../core/dependencies/related.ts'
 import { type RelatedObject, selectsAny, targets } from '../core/dependencies/relations.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
+import { labelMatcher } from '../core/selectors.ts'
+import { labelKey } from '../store/kinds/dependencies.ts'
 import { targetKey } from '../store/kinds/related.ts'
 import type { ObjectStore } from '../store/store.ts'
 
@@ -44,13 +46,8 @@ export function targetsOf(object: K8sObject, workloadTypes: readonly ResourceTyp
     }
   }
   const { podSelectors, serviceSelectors } = relations
-  if (podSelectors.length > 0) {
-    for (const type of workloadTypes) {
-      for (const workload of store.list(type)) {
-        if (workload.metadata.namespace !== namespace) continue
-        if (selectsAny(podSelectors, workload.dependencies.podLabels)) found.workloads.push(workload)
-      }
-    }
+  for (const selector of podSelectors) {
+    found.workloads.push(...workloadsSelectedBy(selector, namespace, workloadTypes, store))
   }
   if (serviceSelectors.length > 0) {
     const selected = [...store.list(services)].filter(
@@ -60,6 +57,22 @@ export function targetsOf(object: K8sObject, workloadTypes: readonly ResourceTyp
     found.carriers.push(...selected)
   }
   return found
+}
+
+/** Returns the workloads with pods that a selector matches. It searches by the rarest label; without labels, it compares all workloads. */
+export function workloadsSelectedBy(
+  selector: LabelSelector,
+  namespace: string | undefined,
+  workloadTypes: readonly ResourceType<Workload>[],
+  store: ObjectStore,
+): Workload[] {
+  const matches = labelMatcher(selector)
+  const keys = Object.entries(selector.matchLabels ?? {}).map((pair) => labelKey(namespace, pair))
+  return workloadTypes.flatMap((type) => {
+    const [rarest] = keys.map((key) => store.byIndex(type, 'podLabels', key)).sort((a, b) => a.length - b.length)
+    const candidates = rarest ?? [...store.list(type)].filter(({ metadata }) => metadata.namespace === namespace)
+    return candidates.filter(({ dependencies }) => dependencies.podLabels.some(matches))
+  })
 }
 
 function accountNamed(namespace: string, name: string): K8sObject {

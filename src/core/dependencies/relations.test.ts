@@ -28,12 +28,24 @@ test('the number of targets is limited', () => {
   expect(route && relationsOf(object({ rules: [{ backendRefs }] }), route).targets).toHaveLength(200)
 })
 
-test.each([null, 'x', [], { matchLabels: 'x' }, { matchExpressions: [{ key: 1 }] }, { matchExpressions: 'x' }])(
-  'the selector %j has another shape and selects nothing',
-  (podSelector) => {
-    expect(policy && relationsOf(object({ podSelector }), policy).podSelectors).toEqual([])
-  },
-)
+test.each([
+  null,
+  'x',
+  [],
+  { matchLabels: 'x' },
+  { matchLabels: { a: 1 } },
+  { matchExpressions: [{ key: 1 }] },
+  { matchExpressions: 'x' },
+])('the selector %j has another shape and selects nothing', (podSelector) => {
+  expect(policy && relationsOf(object({ podSelector }), policy).podSelectors).toEqual([])
+})
+
+test('a selector of one pod of a StatefulSet selects its pods in each member', () => {
+  const matchLabels = { app: 'a', 'statefulset.kubernetes.io/pod-name': 'db-0' }
+  expect(policy && relationsOf(object({ podSelector: { matchLabels } }), policy).podSelectors).toEqual([
+    { matchLabels: { app: 'a', 'statefulset.kubernetes.io/pod-name': 'db-*' } },
+  ])
+})
 
 test('a target with a group is of that group only', () => {
   const relations = {

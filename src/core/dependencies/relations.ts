@@ -1,10 +1,11 @@
 /** The relations of an object, such as a PodDisruptionBudget, to the workloads of its namespace. The caches store nothing else of it. */
 import { groupOf, type K8sObject, type LabelSelector } from '../../api/meta.ts'
 import { isObject } from '../json.ts'
-import { matchesLabels } from '../selectors.ts'
+import { labelMatcher } from '../selectors.ts'
 import type { RelatedKind } from '../workload-kinds/related-kinds.ts'
 import type { Dependent } from './dependent.ts'
 import { isName, stringsAt, valuesAt } from './json-path.ts'
+import { withoutOrdinals } from './pod-labels.ts'
 
 /** An object by kind and name; without a group, it may be of any. */
 export interface NamedTarget {
@@ -39,9 +40,15 @@ export function relationsOf(raw: K8sObject, kind: RelatedKind): Relations {
     targets: references
       .flatMap(({ path, kind: usual }) => valuesAt(raw, path).flatMap((value) => targetOf(value, usual, raw)))
       .slice(0, MAX_RELATIONS),
-    podSelectors: selectorsAt(podSelectors),
+    podSelectors: selectorsAt(podSelectors).map(selectorWithoutOrdinals),
     serviceSelectors: selectorsAt(serviceSelectors),
   }
+}
+
+/** A selector of one pod of a StatefulSet is compared with the labels of a workload, which have no ordinals. */
+function selectorWithoutOrdinals(selector: LabelSelector): LabelSelector {
+  const { matchLabels } = selector
+  return matchLabels ? { ...selector, matchLabels: withoutOrdinals(matchLabels) } : selector
 }
 
 /** The relation to an object of another namespace is left out: dependencies stay in the namespace of the workload. */
@@ -57,7 +64,12 @@ function targetOf(value: unknown, usual: string | undefined, { metadata }: K8sOb
 function isSelector(value: unknown): value is LabelSelector {
   if (!isObject(value)) return false
   const { matchLabels = {}, matchExpressions = [] } = value
-  return isObject(matchLabels) && Array.isArray(matchExpressions) && matchExpressions.every(isRequirement)
+  return (
+    isObject(matchLabels) &&
+    Object.values(matchLabels).every((label) => typeof label === 'string') &&
+    Array.isArray(matchExpressions) &&
+    matchExpressions.every(isRequirement)
+  )
 }
 
 function isRequirement(value: unknown): boolean {
@@ -78,5 +90,5 @@ export function targets({ targets }: Relations, { apiVersion, kind, metadata: { 
 
 /** Whether one of the selectors matches any of these sets of labels. */
 export function selectsAny(selectors: readonly LabelSelector[], labelSets: readonly Record<string, string>[]): boolean {
-  return selectors.some((selector) => labelSets.some((labels) => matchesLabels(selector, labels)))
+  return selectors.some((selector) => labelSets.some(labelMatcher(selector)))
 }
