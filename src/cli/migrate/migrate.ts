@@ -38,7 +38,7 @@ export const migrate: Command = {
 /** For an object that was deleted, or changed by another client, since it was listed. */
 const NOTHING_LEFT = 'nothing left to change'
 
-/** Exit status: 0 if nothing is left to do or to wait for, else 1: the hub is not ready, a change failed, or a signal came. */
+/** Exit status: 0 if nothing is left to do. Otherwise 1: the hub is not ready, a change failed, or a signal ended the command. */
 async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
   const kubeconfig = args.text('kubeconfig')
   if (kubeconfig === undefined) throw new UsageError("missing --kubeconfig FILE\nSee 'lodestone migrate --help'.")
