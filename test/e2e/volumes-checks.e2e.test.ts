@@ -4,7 +4,7 @@ import { open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VolumeConfig } from '../../src/api/volume-manager.ts'
-import type { ReplicaStatus, VolumeStatus } from '../../src/api/volume-status.ts'
+import type { VolumeStatus } from '../../src/api/volume-status.ts'
 import { podOf } from './consumers.ts'
 import { filesIn, firstVolume, type Member, s3Volume, startMember, volumeManagerOf } from './member.ts'
 
@@ -17,6 +17,22 @@ beforeAll(async () => {
   cluster = await startMember({ volumes: { checks: { intervalSeconds: 10, timeoutSeconds: 60 } } })
 })
 afterAll(() => cluster?.plane.stopAll())
+
+// All tests mostly wait for intervals, so they run at the same time. The longest one is the first.
+test.concurrent('a changed source is refreshed after `refreshIntervalSeconds`, without a request', {
+  timeout: 240_000,
+}, async () => {
+  const { node, volume } = await ready('scheduled', { ...READ_ONLY, refreshIntervalSeconds: 60 })
+  const data = cluster.dataOn(node, volume)
+  await cluster.s3.putObject('scheduled', 'train/a.txt', 'second')
+
+  const refreshed = await cluster.replicaThat('scheduled', ({ refreshedTime }) => refreshedTime !== undefined)
+
+  const { since = '', refreshedTime = '' } = refreshed
+  expect(Date.parse(refreshedTime) - Date.parse(since)).toBeGreaterThanOrEqual(60_000)
+  expect(await filesIn(data)).toEqual({ ...FILES, 'a.txt': 'second' })
+  expect(cluster.proxy.bytesOf('scheduled/train/deep/b.bin')).toBe(200_000)
+})
 
 describe.concurrent('data that is lost on a node is downloaded again, with an Event that says what was lost', () => {
   test.each<{ name: string; more?: Partial<VolumeConfig>; harm: (data: string) => Promise<unknown>; says: RegExp }>([
@@ -56,24 +72,24 @@ describe.concurrent('data that is lost on a node is downloaded again, with an Ev
   })
 })
 
-test('files that a pod writes and deletes are not lost data', { timeout: 180_000 }, async () => {
+test.concurrent('files that a pod writes and deletes are not lost data', { timeout: 180_000 }, async () => {
   const { node, volume } = await ready('written')
   await cluster.create(podOf('writer', 'written'))
   expect(await cluster.nodeOf('writer')).toBe(node)
-  await replicaIs('written', ({ inUse }) => inUse === true)
+  await cluster.replicaThat('written', ({ inUse }) => inUse === true)
   const data = cluster.dataOn(node, volume)
   await rm(join(data, 'a.txt'))
   await writeFile(join(data, 'model.bin'), 'weights')
   const changedAt = new Date().toISOString()
 
-  await replicaIs('written', ({ checkedTime = '' }) => checkedTime > changedAt)
+  await cluster.replicaThat('written', ({ checkedTime = '' }) => checkedTime > changedAt)
 
   expect(Object.keys(await filesIn(data))).toEqual(['deep/b.bin', 'model.bin'])
   expect((await cluster.volumeManager('written'))?.status?.state).toBe('Running')
   expect(await described('written')).not.toContain('ReplicaLost')
 })
 
-test('a changed source is refreshed for new pods, and a running pod keeps its files until it ends', {
+test.concurrent('a changed source is refreshed for new pods, and a running pod keeps its files until it ends', {
   timeout: 240_000,
 }, async () => {
   const { node, volume } = await ready('changing', READ_ONLY)
@@ -93,7 +109,7 @@ test('a changed source is refreshed for new pods, and a running pod keeps its fi
   expect(await filesIn(data)).toEqual(changed)
   expect(await mounted('a.txt')).toBe('first')
   expect(cluster.proxy.bytesOf('changing/train/deep/b.bin')).toBe(200_000)
-  await replicaIs('changing', ({ oldTrees, refreshedTime }) => oldTrees === 1 && refreshedTime !== undefined)
+  await cluster.replicaThat('changing', ({ oldTrees, refreshedTime }) => oldTrees === 1 && refreshedTime !== undefined)
   expect((await cluster.volumeManager('changing'))?.status?.state).toBe('Running')
 
   await cluster.plane.kubectl(['delete', 'pod', 'trainer'])
@@ -121,18 +137,6 @@ async function isWhole(name: string): Promise<void> {
       if (replica?.state !== 'Ready' || replica.isDamaged) throw new Error(JSON.stringify(replica))
       const files = await filesIn(cluster.dataOn(replica.node ?? '', volume))
       return JSON.stringify(files) === JSON.stringify(FILES)
-    },
-    90_000,
-  )
-}
-
-async function replicaIs(name: string, test: (replica: ReplicaStatus) => boolean): Promise<void> {
-  await cluster.plane.eventually(
-    `the replica of ${name} is as expected`,
-    async () => {
-      const replica = (await cluster.volumeManager(name))?.status?.volumes?.[0]?.replicas?.[0]
-      if (!replica || !test(replica)) throw new Error(JSON.stringify(replica))
-      return true
     },
     90_000,
   )
