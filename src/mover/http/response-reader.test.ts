@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ProtocolError, ResponseReader } from './response-reader.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -107,6 +107,17 @@ const piece = fc.oneof(
 const stream = fc
   .tuple(fc.boolean(), fc.array(piece, { maxLength: 15 }))
   .map(([hasStatus, pieces]) => `${hasStatus ? OK : ''}${pieces.join('')}`)
+
+test('many small chunks are decoded once: a line does not decode the chunks after it', () => {
+  const bytes = Buffer.from(CHUNKED + '1\r\nx\r\n'.repeat(10_000), 'latin1')
+  const decode = vi.spyOn(bytes, 'toString')
+  const reader = new ResponseReader('GET')
+  for (let at = 0, step = reader.next(bytes, at); step.kind !== 'more'; step = reader.next(bytes, at)) at = step.at
+
+  const decoded = decode.mock.calls.reduce((sum, [, start = 0, end = 0]) => sum + end - start, 0)
+  expect(decoded).toBeGreaterThan(10_000)
+  expect(decoded).toBeLessThanOrEqual(bytes.length)
+})
 
 test('the size of the pieces makes no difference', () => {
   const attempt = (text: string, size: number, method: string) => {

@@ -122,7 +122,10 @@ export class ResponseReader {
   /** Returns the text up to a mark, which may have begun in an earlier buffer; undefined until the mark arrives. */
   #readTo(mark: string, buffer: Buffer, at: number): { text: string; at: number } | undefined {
     const before = this.#begun.length
-    const text = this.#begun + buffer.toString('latin1', at, Math.min(buffer.length, at + MAX_HEAD_BYTES))
+    // Only the line is decoded: a body of many small chunks has many lines in one buffer.
+    const next = buffer.indexOf(mark, at, 'latin1')
+    const end = next < 0 ? buffer.length : next + mark.length
+    const text = this.#begun + buffer.toString('latin1', at, Math.min(end, at + MAX_HEAD_BYTES))
     const found = text.indexOf(mark, Math.max(0, before - mark.length + 1))
     if (found >= 0) {
       this.#begun = ''
