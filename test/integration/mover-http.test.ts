@@ -153,6 +153,17 @@ describe('a response that is not HTTP/1.1 is a failure that a retry may not have
   })
 })
 
+test('of a large error response, only the begin is kept', async () => {
+  const page = `<Code>SlowDown</Code>${'x'.repeat(1024 * 1024)}`
+  const { port } = await listen(createServer((_, response) => response.writeHead(503).end(page)))
+
+  const { status, text } = await open().send(get(port), never, () => undefined)
+
+  expect(status).toBe(503)
+  expect(text).toMatch(/^<Code>SlowDown<\/Code>/)
+  expect(text.length).toBeLessThanOrEqual(64 * 1024)
+})
+
 test('a header with a line break is not sent', async () => {
   const { server, port } = await listen(createServer(serveLarge))
   let connections = 0

@@ -8,6 +8,8 @@ import type { OnData, OpenedSocket } from './socket.ts'
 
 /** The limit of a body that is collected as text. The longest page of a listing (1,000 keys) is shorter. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024
+/** The kept part of an error response, which begins with its code. Concurrent requests may all fail. */
+const MAX_ERROR_BYTES = 64 * 1024
 const SEND_BYTES = 64 * 1024
 /** A server closes idle connections too, mostly after five seconds. */
 const IDLE_MS = 4_000
@@ -153,9 +155,11 @@ export class Connection {
       exchange.sink(chunk)
       return
     }
+    const isError = (exchange.head?.status ?? 0) >= 300
+    const left = (isError ? MAX_ERROR_BYTES : MAX_TEXT_BYTES) - exchange.textBytes
     exchange.textBytes += chunk.length
     if (exchange.textBytes > MAX_TEXT_BYTES) throw new MoverError('Rejected', 'the response is larger than 16 MiB')
-    exchange.text.push(Buffer.from(chunk))
+    if (left > 0) exchange.text.push(Buffer.from(chunk.subarray(0, left)))
   }
 
   #finish(exchange: Exchange, hasMore: boolean): void {

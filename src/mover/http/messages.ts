@@ -16,7 +16,7 @@ export interface ResponseHead {
 }
 
 export interface HttpResponse extends Readonly<ResponseHead> {
-  /** The body; empty when a sink received it. */
+  /** The body; of an error response its first 64 KiB. Empty when a sink received it. */
   text: string
 }
 
