@@ -12,7 +12,7 @@ import { fromTime, toTime } from '../status/time.ts'
 import { isRetryDue, type Observation } from './transition.ts'
 
 export interface MaintenanceObservation extends Observation {
-  /** Undefined for a volume that is no longer in the spec. */
+  /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
   config: VolumeConfig | undefined
   /** Without a ready node, nothing is started: a check that cannot run says nothing about the data. */
   isNodeReady: boolean

@@ -20,14 +20,21 @@ import { earliest } from './transition.ts'
 import { stepUpload } from './upload.ts'
 import { recordUse } from './use.ts'
 
-/** Computes the next status of every replica, and adds deletions for the nodes that replicas left. */
+/**
+ * Computes the next status of every replica, and adds deletions for the nodes that replicas left.
+ *
+ * @param isValid whether movers can be created for the volume. Otherwise no upload and no maintenance is queued: work that can never start
+ *   would delay the movers of other VolumeManagers.
+ */
 export function stepReplicas(
   input: VolumeManagerInput,
   id: string,
   config: VolumeConfig | undefined,
   before: VolumeStatus | undefined,
+  isValid = true,
 ): ReplicaSet {
   const { manager, settings, now } = input
+  const configOf = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
   const requests = requestsOf(manager)
   const known = before?.replicas ?? []
   const withData = new Set(known.filter(isReady).flatMap(placeOf))
@@ -38,12 +45,12 @@ export function stepReplicas(
     const step = stepReplica(replica, observed)
     const upload = stepUpload(recordUse(step.next, input), {
       ...observeUpload(input, id, replica),
-      ...{ config, settings, now },
+      ...{ config: configOf(replica.upload?.state === 'Uploading'), settings, now },
     })
     const arrived = !isReady(replica) && isReady(upload.next) ? withHandled(upload.next, requests) : upload.next
     const kept = stepMaintenance(arrived, {
       ...observeMaintenance(input, id, replica),
-      ...{ config, requests, settings, now },
+      ...{ config: configOf(replica.maintenance?.state === 'Running'), requests, settings, now },
     })
     const after = kept.next
     replicas.push(after)

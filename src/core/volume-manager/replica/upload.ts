@@ -16,7 +16,7 @@ import {
 } from './transition.ts'
 
 export interface UploadObservation extends Observation {
-  /** Undefined for a volume that is no longer in the spec. */
+  /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
   config: VolumeConfig | undefined
 }
 

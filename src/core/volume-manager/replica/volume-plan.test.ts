@@ -9,6 +9,7 @@ import {
   makeReplica,
   makeVolumeInput,
 } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
@@ -273,6 +274,44 @@ describe('the plan of a volume', () => {
     const plan = planOf(given)
 
     expect([plan.problems, plan.moverConfig !== undefined]).toEqual([problems, isMoved])
+  })
+
+  test('has no upload and no check in the queue while its spec is invalid: they could not start', () => {
+    const config = { ...RESYNC, mover: { image: 'example.org/other' } }
+    const settings = { ...VOLUME_SETTINGS, checks: { intervalSeconds: 1, timeoutSeconds: 1 } }
+    const work = { attempt: 1, since: at(-9) }
+    const ready = { lastUsedTime: at(-20), since: at(-99) }
+    const volume = (current: object) => ({
+      replicas: [
+        makeReplica({ ...current, ...ready, index: 0 }),
+        makeReplica({
+          ...{ ...current, ...ready, index: 1, upload: { ...work, state: 'Queued' } },
+          maintenance: { ...work, kind: 'Check', state: 'Queued' },
+        }),
+      ],
+    })
+    const queuedWith = (allowedMoverImages: string[]) =>
+      planOf({ config, volume, input: { settings: { ...settings, allowedMoverImages } } }).set.replicas.map(
+        ({ upload, maintenance }) => [upload?.state, maintenance?.state],
+      )
+
+    expect(queuedWith([])).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ])
+    expect(queuedWith(['example.org/other'])).toEqual([
+      ['Queued', undefined],
+      ['Queued', 'Queued'],
+    ])
+  })
+
+  test('finishes an upload whose spec became invalid', () => {
+    const config = { ...RESYNC, mover: { image: 'example.org/other' } }
+    const upload = { state: 'Uploading', attempt: 1, since: at(-9) } as const
+    const volume = (current: object) => ({ replicas: [makeReplica({ ...current, upload, uploads: 1 })] })
+    const movers = (path: string) => [asTask({ role: 'upload' }, makeMover({ path }, { phase: 'Running' }, 'n1'))]
+
+    expect(planOf({ config, volume, movers }).set.replicas[0]?.upload).toBeDefined()
   })
 
   test('lists the movers whose result the status does not expect', () => {

@@ -52,7 +52,7 @@ export function planVolume(
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? volumeProblems(config, settings) : []
   const problems = isWanted ? faults.map(({ message, statusMessage }) => statusMessage ?? message) : []
-  const stepped = stepReplicas(input, id, config, before)
+  const stepped = stepReplicas(input, id, config, before, faults.length === 0)
   const wanted = isWanted && problems.length === 0 ? wantedOf(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
