@@ -56,17 +56,20 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const { store } = context
       const named = objectOfKey(key)
       const stored = bindingOf(named, store)
-      const since = waitingSince.get(key) ?? context.now()
+      const now = context.now()
+      // A clock that was set back must not extend the wait.
+      const since = Math.min(waitingSince.get(key) ?? now, now)
       const plan = planAttachedBinding({
         ...(attaches ? gather(named, distribution, context) : NOTHING_NEEDED),
         stored,
         labeledFor: stored ? labeledClusterBindings(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
-        waitedMs: context.now() - since,
+        waitedMs: now - since,
       })
-      await applyPlan(context, plan)
+      // Before the write: if it fails, the wait goes on.
       if (plan.requeueAfterMs === undefined) waitingSince.delete(key)
       else waitingSince.set(key, since)
+      await applyPlan(context, plan)
       return plan.requeueAfterMs
     },
   }

@@ -1,6 +1,13 @@
 /** Attached bindings on a store in memory: a workload's dependencies follow it, and are released with it. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { configMaps, endpointSlices, secrets, serviceAccounts, services } from '../../src/api/dependencies.ts'
+import {
+  configMaps,
+  endpointSlices,
+  type Service,
+  secrets,
+  serviceAccounts,
+  services,
+} from '../../src/api/dependencies.ts'
 import {
   BINDING_ID_LABEL,
   CLUSTER_BINDING_ID_LABEL,
@@ -352,6 +359,38 @@ test('beside Karmada’s distributor nothing is attached that it has recorded, a
 
   await expect.poll(() => clustersOf('web-service')).toEqual([['app-deployment', 'member2']])
   expect(await read('settings-configmap')).toBeUndefined()
+})
+
+test('a move is left to Karmada for ten seconds, also if the clock is set back', async () => {
+  let now = Date.parse('2026-11-20T12:00:00Z')
+  controller = runLoops({ store, loops: openLoops({ propagate: 'never', distribution: 'karmada' }), now: () => now })
+  let service = await store.create(
+    services,
+    makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }) as Service,
+  )
+  await place()
+  await edit('app-deployment', ({ metadata }) => {
+    metadata.annotations = { 'resourcebinding.karmada.io/dependencies': '[]' }
+  })
+  await expect.poll(() => clustersOf('web-service')).toEqual([['app-deployment', 'member2']])
+  /** Changes the Service, and waits until the loop has written its version. */
+  const runsAgain = async (externalName: string) => {
+    service = await store.update(services, { ...service, spec: { ...service.spec, externalName } } as Service)
+    const { resourceVersion } = service.metadata
+    await expect.poll(async () => (await read('web-service'))?.spec.resource.resourceVersion).toBe(resourceVersion)
+  }
+
+  await edit('app-deployment', ({ spec }) => {
+    spec.clusters = [{ name: 'member3', replicas: 2 }]
+  })
+  await runsAgain('one')
+  now -= 3_600_000
+  await runsAgain('two')
+  expect(await clustersOf('web-service')).toEqual([['app-deployment', 'member2']])
+  now += 10_000
+  await runsAgain('three')
+
+  expect(await clustersOf('web-service')).toEqual([['app-deployment', 'member3']])
 })
 
 test('where distribution is off, all attached bindings are released', async () => {
