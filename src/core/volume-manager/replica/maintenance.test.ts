@@ -247,6 +247,17 @@ describe('a refresh', () => {
   })
 })
 
+test('a failed refresh that is no longer wanted leaves the number of old trees', () => {
+  const maintenance: MaintenanceStatus = { kind: 'Refresh', state: 'Failed', attempt: 1, retryTime: at(600) }
+  const trees = { oldTrees: 2, replacedTime: at(-50), maintenances: 1 }
+  const users = [{ pod: 'default/old', node: 'n1', startTime: at(-60) }]
+  const withoutChecks = { ...settings, checks: { ...settings.checks, intervalSeconds: 0 } }
+
+  const { next } = stepMaintenance({ ...READY, ...trees, maintenance }, observedOf({ users, settings: withoutChecks }))
+
+  expect(next).toEqual({ ...READY, ...trees })
+})
+
 test('a replica without maintenance starts none', () => {
   expect(startMaintenance(READY, NOW)).toBe(READY)
 })

@@ -57,9 +57,10 @@ function stepIdle(
   observed: MaintenanceObservation,
 ): Transition<ReplicaStatus> {
   const { isNodeReady, users, now } = observed
-  const { maintenance, maintenances = 0, oldTrees = 0, ...rest } = replica
+  const { maintenance, ...rest } = replica
+  const { maintenances = 0, oldTrees = 0 } = replica
   const [due] = dueOf(replica, config, observed).sort((a, b) => a.at - b.at)
-  if (!due) return { next: maintenance ? { ...rest, maintenances } : replica }
+  if (!due) return { next: maintenance ? rest : replica }
   if (!isNodeReady) return { next: replica }
   if (due.at > now) return { next: replica, dueAt: due.at }
   const { kind, request } = due
