@@ -52,7 +52,7 @@ export function stepReplicas(
       ...observeMaintenance(input, id, replica),
       ...{ config: configOf(replica.maintenance?.state === 'Running'), requests, settings, now },
     })
-    const after = kept.next
+    const after = withFewFailures(kept.next, known.length)
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
     set = { ...set, dueAt: earliest(set.dueAt, step.dueAt, upload.dueAt, kept.dueAt) }
@@ -64,6 +64,15 @@ export function stepReplicas(
     }
   }
   return set
+}
+
+/** The most recorded node failures of all replicas of a volume together, since an object has at most 1.5 MiB. */
+const MAX_ALL_NODE_FAILURES = 2000
+
+function withFewFailures(replica: ReplicaStatus, replicas: number): ReplicaStatus {
+  const most = Math.max(1, Math.floor(MAX_ALL_NODE_FAILURES / replicas))
+  const { nodeFailures = [] } = replica
+  return nodeFailures.length > most ? { ...replica, nodeFailures: nodeFailures.slice(-most) } : replica
 }
 
 function observeReplica(
