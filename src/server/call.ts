@@ -1,7 +1,7 @@
 /** Serves one call: from the text of its body to a counted and logged answer. An unexpected error becomes HTTP 500. */
+import { hasTooManyValues, MAX_JSON_VALUES } from '../core/json-size.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { hasTooManyValues, MAX_JSON_VALUES } from './json-size.ts'
 import { problemBody, RequestProblem } from './problem.ts'
 
 export interface CallDependencies {

@@ -2,6 +2,7 @@
 import type { Clock } from '../../time/clock.ts'
 import { untilAborted } from '../http/abort.ts'
 import { errorOfStatus } from '../http/http-error.ts'
+import { tryJson } from '../http/json.ts'
 import type { HttpRequest, HttpResponse, HttpTransport } from '../http/transport.ts'
 import { LocalityError } from '../plugins/plugin.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
@@ -70,14 +71,9 @@ function refusal(response: HttpResponse, now: number): LocalityError {
   return error.code === 'rejected' ? new LocalityError('unauthorized', error.message) : error
 }
 
-function parseToken({ what, text }: HttpResponse): { token: string; lifeMs: number } {
-  let body: { access_token?: unknown; expires_in?: unknown } | null
-  try {
-    body = JSON.parse(text)
-  } catch {
-    // The message of the parser would quote the response, perhaps with the token.
-    body = null
-  }
+function parseToken(response: HttpResponse): { token: string; lifeMs: number } {
+  const { what } = response
+  const body = tryJson(response) as { access_token?: unknown; expires_in?: unknown } | null | undefined
   const token = body?.access_token
   // A token that is not valid in a header would fail every request until it expires.
   if (typeof token !== 'string' || !TOKEN.test(token))

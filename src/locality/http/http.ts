@@ -1,9 +1,9 @@
-/** The HTTP client of the plugins. It adds credentials, renews them once when they are rejected, and parses JSON. It does not retry. */
+/** The HTTP client of the plugins. It adds credentials, and renews them once when they are rejected. It does not retry. */
 
 import type { Clock } from '../../time/clock.ts'
 import { openAuthenticator } from '../auth/auth.ts'
 import type { SystemConfig } from '../config/config.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import type { LocalityError } from '../plugins/plugin.ts'
 import type { Environment } from './dispatchers.ts'
 import { checkEndpoint } from './endpoints.ts'
 import { errorOfStatus } from './http-error.ts'
@@ -61,25 +61,4 @@ export function openHttpClient(config: SystemConfig, clock: Clock, env: Environm
 
 function isPassing(status: number): boolean {
   return status >= 500 || status === 429 || status === 408
-}
-
-/** Parses the JSON of a response of any content type. Throws `invalidResponse` without quoting the text. */
-export function readJson({ what, text }: HttpResponse): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The message of the parser quotes the text, perhaps with a credential.
-    const kind = text.trim() === '' ? 'nothing' : text.trimStart().startsWith('<') ? 'HTML or XML' : 'something else'
-    throw new LocalityError('invalidResponse', `${what}: the answer is ${kind}, not JSON`)
-  }
-}
-
-/** Parses the JSON of a response that may have another content, such as an error page of a proxy; undefined then. */
-export function tryJson(response: HttpResponse): unknown {
-  try {
-    return JSON.parse(response.text)
-  } catch {
-    // The status describes the error.
-    return undefined
-  }
 }

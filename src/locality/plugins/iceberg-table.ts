@@ -1,6 +1,7 @@
 /** Reads the response of an Iceberg catalog to a load of a table, for the snapshot of a query. */
 import { hasRef, parseTable, type TableInfo } from '../../core/locality/iceberg.ts'
-import { type HttpResponse, readJson } from '../http/http.ts'
+import type { HttpResponse } from '../http/http.ts'
+import { readJson } from '../http/json.ts'
 import { LocalityError, type LocalityQuery } from './plugin.ts'
 
 /**

@@ -2,7 +2,8 @@
 import { members } from '../../core/locality/members.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
-import { type HttpResponse, openHttpClient, readJson, tryJson } from '../http/http.ts'
+import { type HttpResponse, openHttpClient } from '../http/http.ts'
+import { readJson, tryJson } from '../http/json.ts'
 import { openNameNodes } from './name-nodes.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
