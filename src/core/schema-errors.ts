@@ -1,5 +1,6 @@
 /** Validates data against a JSON Schema and returns the errors with their paths, in kubectl's notation. */
 import { Ajv, type ValidateFunction } from 'ajv'
+import { closedSchema } from './closed-schema.ts'
 import { explainMismatch, isWithinLength, type JsonSchema } from './explain-mismatch.ts'
 import type { FieldError } from './field-errors.ts'
 
@@ -36,7 +37,7 @@ export type SchemaValidator = (data: unknown) => FieldError[]
  * @returns a function that lists the first errors and counts the others; an empty list means valid
  */
 export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbidden' = 'allowed'): SchemaValidator {
-  const wanted: JsonSchema = unknownFields === 'forbidden' ? closed(schema) : schema
+  const wanted: JsonSchema = unknownFields === 'forbidden' ? closedSchema(schema) : schema
   const isValid: ValidateFunction = new Ajv(options).removeKeyword('maxLength').addKeyword(maxLength).compile(wanted)
   return (data) => {
     if (isValid(data)) return []
@@ -44,16 +45,4 @@ export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbid
     // If the two ever differ, ajv decides: data that it rejects is always an error, also without an explanation.
     return errors.length > 0 ? errors : [{ path: '(root)', code: 'Invalid', message: 'does not match its schema' }]
   }
-}
-
-function closed(schema: object): object {
-  const copy = Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [
-      key,
-      Array.isArray(value) || typeof value !== 'object' || value === null ? value : closed(value),
-    ]),
-  )
-  const isShape =
-    copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined
-  return isShape ? { ...copy, additionalProperties: false } : copy
 }
