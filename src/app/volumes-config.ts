@@ -44,8 +44,8 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
 
 const percent = { type: 'integer', minimum: 1, maximum: 100 }
 const text = { type: 'string', minLength: 1 }
-/** Absolute and without `.` and `..`, since paths are compared as text. */
-const directory = { type: 'string', pattern: '^(/(?!\\.\\.?(/|$))[^/]+)+/?$' }
+/** Absolute and without `.` and `..`, since paths are compared as text. Without lookahead: Go, and so helm, has none. */
+const directory = { type: 'string', pattern: '^(/([^/.][^/]*|\\.[^/.][^/]*|\\.\\.[^/]+))+/?$' }
 const quantity = { type: 'string', pattern: QUANTITY.source }
 const quantities = { type: 'object', additionalProperties: quantity }
 

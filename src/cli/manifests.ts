@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { customResourceDefinitions } from '../api/crds.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { chartValuesSchema } from '../app/chart-values.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config.ts'
 import { clusterRoles, dependencyRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
@@ -111,6 +112,7 @@ export function generatedFiles(): Record<string, string> {
     // The namespace is only in their bindings, which the chart has itself.
     'charts/lodestone/files/credential-roles.yaml': rolesIn(credentialRoles('')),
     'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
+    'charts/lodestone/values.schema.json': `${JSON.stringify(chartValuesSchema(), null, 2)}\n`,
   }
 }
 

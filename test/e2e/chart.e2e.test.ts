@@ -1,122 +1,49 @@
-// The chart with the real helm against a real API server: the server accepts its objects, and its rights are exactly enough.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+// The chart with the real helm against a real API server: its rights are exactly enough, and a NetworkPolicy is complete.
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
 import type { PolicyRule } from '../../src/api/rbac.ts'
 import type { WebhookConfiguration } from '../../src/api/registration.ts'
-import { ensureHelm } from './binaries.ts'
+import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
+import { networkPolicy, peersOfSystem } from './chart-combinations.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { lodestoneUser, startLodestone } from './lodestone.ts'
-import { type CommandResult, runCommand } from './processes.ts'
-
-const chart = join(import.meta.dirname, '..', '..', 'charts', 'lodestone')
-const namespace = 'lodestone-system'
-const namespaceOf = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-const ipBlock = (cidr: string) => ({ ipBlock: { cidr } })
 
 let plane: ControlPlane
-let folder: string
-let program: string
+let helm: Helm
 
 beforeAll(async () => {
-  program = await ensureHelm()
-  folder = await mkdtemp(join(tmpdir(), 'lodestone-chart-'))
   plane = await startControlPlane({ karmada: false })
+  helm = await helmOn(plane)
   await plane.apply(namespaceOf(namespace))
 })
 afterAll(async () => {
   await plane?.stopAll()
-  await rm(folder, { recursive: true, force: true })
+  await helm?.close()
 })
 
-async function helm(words: string[], values?: object): Promise<CommandResult> {
-  const file = join(folder, 'values.yaml')
-  if (values) await writeFile(file, stringify(values))
-  const args = [...words, '--namespace', namespace, ...(values ? ['--values', file] : [])]
-  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KUBECONFIG: plane.kubeconfig }
-  return runCommand(program, args, { cwd: folder, env, timeoutMs: 120_000 })
-}
-
-const render = (values: object) => helm(['template', 'lodestone', chart, '--validate'], values)
-const system = { to: [ipBlock('10.2.0.0/16')], ports: [443] }
-const networkPolicy = { enabled: true, apiServer: { from: [ipBlock('10.0.0.0/28')] }, systems: [system] }
-
-const noPeers = (configMap: object) => ({
-  config: { systems: { configMap } },
-  networkPolicy: { ...networkPolicy, systems: [] },
-})
-
-describe('the API server accepts what helm renders', () => {
-  test.each([
-    { what: 'by default', values: {} },
-    { what: 'where data is moved', values: { config: { volumes: { enabled: true } } } },
-    { what: 'with a NetworkPolicy', values: { networkPolicy } },
-    {
-      what: 'with a ConfigMap for data systems, and one namespace for movers',
-      values: {
-        config: {
-          systems: { configMap: { namespace, name: 'plugins' } },
-          volumes: { enabled: true, movers: { namespace } },
-        },
-      },
-    },
-    {
-      what: 'with workload kinds of its own',
-      values: {
-        config: {
-          workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }],
-          dependencies: { distribution: 'builtin', related: ['NetworkPolicy', 'RoleBinding'] },
-        },
-      },
-    },
-    {
-      what: 'for a hub, with data systems and a NetworkPolicy',
-      values: {
-        kubeconfigSecret: { name: 'hub' },
-        registration: { mode: 'url' },
-        systems: { lake: { system: 'lake' } },
-        networkPolicy: {
-          ...networkPolicy,
-          apiServer: {
-            from: [{ podSelector: { matchLabels: { app: 'karmada-apiserver' } } }],
-            to: [ipBlock('10.0.0.0/8')],
-          },
-          prometheus: { from: [{ namespaceSelector: {} }] },
-        },
-      },
-    },
-  ])('$what', async ({ values }) => {
-    const { stdout, stderr, code } = await render(values)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-
-    const applied = await plane.kubectl(['apply', '--dry-run=server', '--namespace', namespace, '-f', '-'], {
-      input: stdout,
-    })
-
-    const objects = parseAllDocuments(stdout).filter((document) => document.contents !== null)
-    expect(applied.stdout.trim().split('\n')).toHaveLength(objects.length)
-  })
-})
+const systems = { lake: { system: 'lake', plugin: 's3' } }
 
 describe('a ConfigMap for data systems', () => {
   const configMap = { namespace, name: 'plugins' }
+  const noPeers = {
+    config: { systems: { configMap } },
+    networkPolicy: { ...networkPolicy, systems: [] },
+  }
 
   test.each([
     { what: 'without a name: its Role would allow all', values: { config: { systems: { configMap: { namespace } } } } },
     { what: 'without a namespace', values: { config: { systems: { configMap: { name: 'plugins' } } } } },
-    { what: 'beside data systems in values', values: { systems: { lake: {} }, config: { systems: { configMap } } } },
-    { what: 'whose peers a NetworkPolicy does not name', values: noPeers(configMap) },
+    { what: 'beside data systems in values', values: { systems, config: { systems: { configMap } } } },
+    { what: 'whose peers a NetworkPolicy does not name', values: noPeers },
   ])('is not rendered $what', async ({ values }) => {
-    const { code, stderr } = await render(values)
+    const { code, stderr } = await helm.render(values)
 
     expect(code).not.toBe(0)
-    expect(stderr).toMatch(/config\.systems\.configMap|networkPolicy\.systems/)
+    expect(stderr).toMatch(/config[./]systems[./]configMap|networkPolicy\.systems/)
   })
 
   test('is for the administrator of a hub to allow there', async () => {
-    const { stdout } = await render({ kubeconfigSecret: { name: 'hub' }, config: { systems: { configMap } } })
+    const { stdout } = await helm.render({ kubeconfigSecret: { name: 'hub' }, config: { systems: { configMap } } })
 
     expect(stdout).toContain('name: plugins')
     expect(stdout).not.toContain('name: lodestone-systems')
@@ -125,12 +52,12 @@ describe('a ConfigMap for data systems', () => {
 
 describe('the NetworkPolicy', () => {
   test('is not there unless it is asked for', async () => {
-    expect((await render({})).stdout).not.toContain('NetworkPolicy')
+    expect((await helm.render({})).stdout).not.toContain('NetworkPolicy')
   })
 
   test('lets in the API server and Prometheus, and out what Lodestone needs', async () => {
     const prometheus = { from: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }] }
-    const { stdout } = await render({ networkPolicy: { ...networkPolicy, prometheus } })
+    const { stdout } = await helm.render({ networkPolicy: { ...networkPolicy, prometheus } })
     const policy = parseAllDocuments(stdout)
       .map((document) => document.toJS())
       .find((object) => object?.kind === 'NetworkPolicy')
@@ -150,7 +77,7 @@ describe('the NetworkPolicy', () => {
       egress: [
         { to: from, ports: tcp(443, 5443, 6443) },
         { to: dns, ports: [{ protocol: 'UDP', port: 53 }, ...tcp(53)] },
-        { to: system.to, ports: tcp(443) },
+        { to: peersOfSystem.to, ports: tcp(443) },
       ],
     })
   })
@@ -165,12 +92,12 @@ describe('the NetworkPolicy', () => {
     },
     {
       what: 'the ports of a system',
-      values: { ...networkPolicy, systems: [{ to: system.to }] },
+      values: { ...networkPolicy, systems: [{ to: peersOfSystem.to }] },
       want: 'and its ports',
     },
     { what: 'DNS', values: { ...networkPolicy, dns: { to: [] } }, want: 'networkPolicy.dns.to' },
   ])('is not rendered without $what: an empty list would allow everything', async ({ values, want }) => {
-    const { code, stderr } = await render({ networkPolicy: values, systems: { lake: {} } })
+    const { code, stderr } = await helm.render({ networkPolicy: values, systems })
 
     expect(code).not.toBe(0)
     expect(stderr).toContain(want)
@@ -207,10 +134,10 @@ describe('an installation', () => {
     return [...new Set(rights)].sort()
   }
 
-  afterEach(() => helm(['uninstall', 'lodestone', '--ignore-not-found']))
+  afterEach(() => helm.run(['uninstall', 'lodestone', '--ignore-not-found']))
 
   test('gives the rights that Lodestone needs, keeps its registration through an upgrade, and takes it away', async () => {
-    expect(await helm(['install', 'lodestone', chart])).toMatchObject({ code: 0 })
+    expect(await helm.run(['install', 'lodestone', chart])).toMatchObject({ code: 0 })
     expect(await entries()).toEqual([undefined, undefined])
 
     const kubeconfig = await plane.kubeconfigFor(lodestoneUser)
@@ -220,11 +147,11 @@ describe('an installation', () => {
     expect(filled.every((count) => count !== undefined && count > 0)).toBe(true)
 
     const other = { config: { volumes: { enabled: true } }, replicaCount: 3 }
-    expect(await helm(['upgrade', 'lodestone', chart], other)).toMatchObject({ code: 0 })
+    expect(await helm.run(['upgrade', 'lodestone', chart], other)).toMatchObject({ code: 0 })
     expect(await entries()).toEqual(filled)
 
     await lodestone.stop()
-    expect(await helm(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
+    expect(await helm.run(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
     expect(await Promise.all(kinds.map(registered))).toEqual([undefined, undefined])
   })
 
@@ -232,7 +159,7 @@ describe('an installation', () => {
     const movers = 'one-for-all-movers'
     await plane.apply(namespaceOf(movers))
     const config = { volumes: { enabled: true, movers: { namespace: movers } } }
-    expect(await helm(['install', 'lodestone', chart], { config })).toMatchObject({ code: 0 })
+    expect(await helm.run(['install', 'lodestone', chart], { config })).toMatchObject({ code: 0 })
 
     const elsewhere = await rightsIn('default')
 
@@ -266,7 +193,7 @@ describe('an installation', () => {
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap, data: { 'lake.yaml': text } },
     ])
     const config = { systems: { configMap } }
-    expect(await helm(['install', 'lodestone', chart], { config })).toMatchObject({ code: 0 })
+    expect(await helm.run(['install', 'lodestone', chart], { config })).toMatchObject({ code: 0 })
 
     const configMaps = async (of: string) => (await rightsIn(of)).filter((right) => right.includes(' configmaps'))
     expect(await configMaps('platform')).toEqual(['get configmaps/plugins'])
@@ -285,7 +212,7 @@ describe('an installation', () => {
   })
 
   test('lets Lodestone neither read Secrets nor create webhook configurations, and users work with its kinds', async () => {
-    expect(await helm(['install', 'lodestone', chart], { config: { volumes: { enabled: true } } })).toMatchObject({
+    expect(await helm.run(['install', 'lodestone', chart], { config: { volumes: { enabled: true } } })).toMatchObject({
       code: 0,
     })
     const kubeconfig = await plane.kubeconfigFor(lodestoneUser)

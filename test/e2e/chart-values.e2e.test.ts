@@ -1,0 +1,127 @@
+// The values of the chart with the real helm: valid ones render what the API server and Lodestone accept, others name the allowed ones.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import type { K8sObject } from '../../src/api/meta.ts'
+import { completeConfig } from '../../src/app/config.ts'
+import { configMapSource } from '../../src/locality/config/config-map.ts'
+import { inspectSystems } from '../../src/locality/config/inspect.ts'
+import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
+import { combinations } from './chart-combinations.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+
+interface Rendered extends K8sObject {
+  data?: Record<string, string>
+}
+
+let plane: ControlPlane
+let helm: Helm
+
+beforeAll(async () => {
+  plane = await startControlPlane({ karmada: false })
+  helm = await helmOn(plane)
+  // The API server warns of Pods that do not fulfill its strictest Pod Security Standard.
+  await plane.apply(namespaceOf(namespace, { 'pod-security.kubernetes.io/warn': 'restricted' }))
+})
+afterAll(async () => {
+  await plane?.stopAll()
+  await helm?.close()
+})
+
+const objectsOf = (text: string) =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object !== null)
+
+const sourceOf = (data: Record<string, string>) => {
+  const metadata = { namespace, name: 'lodestone-systems' }
+  return configMapSource(metadata, async () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }))
+}
+
+describe('helm, the API server and Lodestone accept the chart', () => {
+  test.each(combinations)('$what', async ({ values }) => {
+    expect(await helm.run(['lint', chart, '--strict'], values)).toMatchObject({ code: 0 })
+    const { stdout, stderr, code } = await helm.render(values)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+
+    const words = ['apply', '--dry-run=server', '--namespace', namespace, '-f', '-']
+    const applied = await plane.kubectl(words, { input: stdout })
+
+    const objects = objectsOf(stdout)
+    expect(applied.stdout.trim().split('\n')).toHaveLength(objects.length)
+    expect(applied.stderr).toBe('')
+    const dataOf = (name: string) =>
+      objects.find((object) => object.kind === 'ConfigMap' && object.metadata.name === name)?.data ?? {}
+    expect(() => completeConfig(parse(dataOf('lodestone')['config.yaml'] ?? ''), 'config.yaml')).not.toThrow()
+    const systems = await inspectSystems(sourceOf(dataOf('lodestone-systems')))
+    expect(systems.filter(({ problem }) => problem)).toEqual([])
+  })
+})
+
+describe('an invalid value fails before anything is rendered, with the allowed ones', () => {
+  const keys =
+    'affinity, config, enabled, env, global, image, imagePullSecrets, kubeconfigSecret, networkPolicy, nodeSelector, ' +
+    'podDisruptionBudget, priorityClassName, registration, replicaCount, resources, serviceAccount, systemSecrets, systems, tolerations'
+
+  test.each([
+    {
+      set: 'replicas=3',
+      want: `- at '': additional properties 'replicas' not allowed\n- at '': value must be 'an object with only these keys: ${keys}'`,
+    },
+    {
+      set: 'registration.mod=url',
+      want: "- at '/registration': additional properties 'mod' not allowed\n- at '/registration': value must be 'an object with only these keys: mode, url'",
+    },
+    {
+      set: 'registration.mode=bogus',
+      want: "- at '/registration/mode': value must be one of 'url', 'service', 'none'",
+    },
+    { set: 'registration.url=10.0.0.7:9443', want: "- at '/registration/url': '10.0.0.7:9443' does not match pattern" },
+    { set: 'replicaCount=abc', want: "- at '/replicaCount': got string, want integer" },
+    { set: 'systemSecrets={evil/../../x}', want: "- at '/systemSecrets/0': 'evil/../../x' does not match pattern" },
+    { set: 'systemSecrets=lake', want: "- at '/systemSecrets': got string, want array" },
+    { set: 'image.tag=20261123', want: "- at '/image/tag': got number, want string" },
+    { set: 'image.repository=lodestone:0.1.0', want: "- at '/image/repository': 'lodestone:0.1.0' does not match" },
+    { set: 'image=lodestone', want: "- at '/image': got string, want object" },
+    { set: 'image=null', want: "- at '': missing property 'image'" },
+    {
+      set: 'image.pullPolicy=Allways',
+      want: "- at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'",
+    },
+    { set: 'imagePullSecrets={registry}', want: "- at '/imagePullSecrets/0': got string, want object" },
+    { set: 'podDisruptionBudget.maxUnavailable=all', want: "'all' does not match pattern" },
+    { set: 'config.volumes.enabeld=true', want: "- at '/config/volumes': additional properties 'enabeld' not allowed" },
+    { set: 'config.volumes.enabled=yes', want: "- at '/config/volumes/enabled': got string, want boolean" },
+    {
+      set: 'config.log.level=verbose',
+      want: "- at '/config/log/level': value must be one of 'trace', 'debug', 'info', 'warn'",
+    },
+    { set: 'config.server.port=8443', want: "- at '/config/server/port': value must be 9443" },
+    {
+      set: 'systems.lake.system=lake,systems.lake.plugin=iceburg',
+      want: "- at '/systems/lake/plugin': value must be one of 'amoro', 'hive-metastore', 'iceberg-rest', 's3', 'static', 'webhdfs'",
+    },
+    { set: 'systems.lake.system=lake', want: "- at '/systems/lake': missing property 'plugin'" },
+    { set: 'systems.\\.lake.system=s3', want: 'an object whose keys consist of letters, digits' },
+    {
+      set: 'networkPolicy.apiServer.ports={99999}',
+      want: "- at '/networkPolicy/apiServer/ports/0': maximum: got 99,999",
+    },
+  ])('$set', async ({ set, want }) => {
+    const rendered = await helm.run(['template', 'lodestone', chart, '--set', set])
+    const linted = await helm.run(['lint', chart, '--set', set])
+
+    expect(rendered).toMatchObject({ code: 1, stdout: '' })
+    expect(rendered.stderr).toContain(want)
+    expect(linted.code).toBe(1)
+    expect(linted.stdout).toContain(want)
+  })
+
+  test('a URL in a mode that does not use it', async () => {
+    const { code, stderr } = await helm.render({ registration: { url: 'https://10.0.0.7:9443' } })
+
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'registration.url: has no effect with registration.mode service; set registration.mode=url',
+    )
+  })
+})

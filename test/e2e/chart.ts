@@ -1,0 +1,42 @@
+// Runs the real helm with the chart against a control plane.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { ensureHelm } from './binaries.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { type CommandResult, runCommand } from './processes.ts'
+
+export const chart = join(import.meta.dirname, '..', '..', 'charts', 'lodestone')
+export const namespace = 'lodestone-system'
+export const namespaceOf = (name: string, labels = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels },
+})
+
+export interface Helm {
+  // Runs helm in the namespace of Lodestone; a failure is a result too.
+  run(words: string[], values?: object): Promise<CommandResult>
+  // Renders the chart; the API server validates the objects.
+  render(values: object): Promise<CommandResult>
+  // Removes the folder of values and caches.
+  close(): Promise<void>
+}
+
+export async function helmOn(plane: ControlPlane): Promise<Helm> {
+  const program = await ensureHelm()
+  const folder = await mkdtemp(join(tmpdir(), 'lodestone-chart-'))
+  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KUBECONFIG: plane.kubeconfig }
+  const run: Helm['run'] = async (words, values) => {
+    const file = join(folder, 'values.yaml')
+    if (values) await writeFile(file, stringify(values))
+    const args = [...words, '--namespace', namespace, ...(values ? ['--values', file] : [])]
+    return runCommand(program, args, { cwd: folder, env, timeoutMs: 120_000 })
+  }
+  return {
+    run,
+    render: (values) => run(['template', 'lodestone', chart, '--validate'], values),
+    close: () => rm(folder, { recursive: true, force: true }),
+  }
+}
