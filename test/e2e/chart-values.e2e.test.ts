@@ -125,3 +125,65 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     )
   })
 })
+
+describe('after an installation, the next steps are printed', () => {
+  const hub = { kubeconfigSecret: { name: 'hub' }, registration: { mode: 'url' } }
+  const url = 'https://lodestone.lodestone-system.svc:443'
+
+  test.each([
+    {
+      what: 'in a cluster',
+      values: {},
+      want: [
+        'kubectl -n lodestone-system rollout status deployment/lodestone',
+        'The API server must reach the Service lodestone-system/lodestone.',
+        'users or pipelines write DataSources',
+        '--set config.volumes.enabled=true',
+        'docs/getting-started-hub.md, step 5',
+      ],
+    },
+    {
+      what: 'on a hub with data systems',
+      values: { ...hub, systems: { amoro: { system: 'amoro' } }, systemSecrets: ['lake', 'warehouse'] },
+      want: [
+        'create secret generic hub --from-file=kubeconfig=lodestone.config',
+        'when the Secrets of the data systems exist: lake, warehouse.',
+        `lodestone manifests registration interpreter --url ${url} | kubectl`,
+        `The API server of the hub must reach ${url}.`,
+        'Lodestone queries amoro for the data of claims.',
+        'A Lodestone in each member cluster brings data to its nodes',
+      ],
+    },
+    {
+      what: 'on a hub that cannot call a Service, with a ConfigMap of data systems',
+      values: {
+        kubeconfigSecret: { name: 'hub' },
+        config: { systems: { configMap: { namespace: 'platform', name: 'plugins' } } },
+      },
+      want: [
+        'WARNING: no pods run on a Karmada hub, so its API server cannot call a Service.',
+        'from the ConfigMap platform/plugins',
+        'lodestone manifests rbac --config lodestone.yaml',
+      ],
+    },
+    {
+      what: 'with volumes, registered by another tool',
+      values: {
+        registration: { mode: 'none' },
+        config: { volumes: { enabled: true, movers: { namespace: 'movers' } } },
+      },
+      want: [
+        'Another tool registers the webhooks.',
+        'kubectl label namespace movers pod-security.kubernetes.io/enforce=privileged',
+        'create a VolumeManager: docs/getting-started-volumes.md, step 2',
+      ],
+    },
+  ])('$what', async ({ values, want }) => {
+    const { code, stdout } = await helm.run(['install', 'lodestone', chart, '--dry-run=server'], values)
+
+    expect(code).toBe(0)
+    const notes = stdout.slice(stdout.indexOf('NOTES:'))
+    for (const text of want) expect(notes).toContain(text)
+    expect(notes).not.toContain('<no value>')
+  })
+})
