@@ -3,12 +3,12 @@ import { readFileSync, statSync } from 'node:fs'
 import type { K8sObject } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
-import { suggest } from '../../core/suggest.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import { parseManifests } from '../../store/folder/manifests.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { openFolder } from '../open-folder.ts'
+import { readFormat } from '../output.ts'
 import { renderDiff, renderMachine, renderRefusal, renderReview } from './render.ts'
 import { reviewObjects, withoutDecision } from './review.ts'
 
@@ -62,7 +62,7 @@ export const check: Command = {
 
 /** Exit status: 0 if all is allowed, 1 if an object is denied, invalid or not decided, 2 for invalid arguments. */
 async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
-  const format = formatOf(args)
+  const format = readFormat(args, FORMATS)
   const files = [...args.texts('file'), ...args.positionals]
   if (files.length === 0)
     throw new UsageError("missing -f FILE: a file, a folder, or - for standard input\nSee 'lodestone check --help'.")
@@ -102,13 +102,6 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   } finally {
     await store.stop()
   }
-}
-
-function formatOf(args: Arguments): (typeof FORMATS)[number] {
-  const given = args.text('output') ?? 'text'
-  const format = FORMATS.find((known) => known === given)
-  if (!format) throw new UsageError(`-o takes one of ${FORMATS.join(', ')}, not ${given}${suggest(given, FORMATS)}`)
-  return format
 }
 
 async function readObjects(files: string[], workloads: WorkloadKinds, mistakes: string[]): Promise<K8sObject[]> {

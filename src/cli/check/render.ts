@@ -1,9 +1,9 @@
 /** Renders reviews: a line per object, its reasons, and the change as a colored diff. */
 import { diffLines } from 'diff'
-import { stringify } from 'yaml'
 import { diffJson } from '../../core/admission/diff.ts'
 import { decisionInWords } from '../../core/outcome.ts'
 import type { painter } from '../command.ts'
+import { renderData, renderYaml } from '../output.ts'
 import type { Reviewed } from './review.ts'
 
 type Paint = ReturnType<typeof painter>
@@ -39,7 +39,7 @@ const ATTENTION: ReadonlySet<string> = new Set(['OnHold', 'Ignored', 'Released',
 /** The change as a diff of YAML, with three lines around each change; empty without a change. */
 export function renderDiff({ before, after }: Reviewed, paint: Paint, indent = ''): string {
   if (before === after) return ''
-  const changes = diffLines(yaml(before), yaml(after))
+  const changes = diffLines(renderYaml(before), renderYaml(after))
   return changes
     .flatMap(({ value, added, removed }, i) => {
       const lines = value.replace(/\n$/, '').split('\n')
@@ -60,10 +60,6 @@ function context(lines: string[], first: boolean, last: boolean): string[] {
   return [...head, ...(head.length > 0 || tail.length > 0 ? ['…'] : []), ...tail]
 }
 
-function yaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
-}
-
 /** Why an object is not shown: the errors of a denied one, a line per path, or the reason of an undecided one. */
 export function renderRefusal({ object, outcome, reason = '', errors }: Reviewed): string {
   if (outcome === 'unknown') return `${object}: unknown: ${reason}\n`
@@ -74,11 +70,11 @@ export function renderRefusal({ object, outcome, reason = '', errors }: Reviewed
 export function renderMachine(reviews: readonly Reviewed[], format: 'json' | 'yaml'): string {
   if (format === 'yaml') {
     const stored = reviews.filter(({ outcome }) => outcome === 'allowed' || outcome === 'patched')
-    return stored.map(({ after }) => yaml(after)).join('---\n')
+    return stored.map(({ after }) => renderYaml(after)).join('---\n')
   }
   const rows = reviews.map(({ before, after, ...review }) => ({
     ...review,
     patch: before === after ? [] : diffJson(before, after),
   }))
-  return `${JSON.stringify(rows, null, 2)}\n`
+  return renderData(rows, 'json')
 }

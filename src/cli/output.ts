@@ -1,0 +1,47 @@
+/** The option `-o`: reads the format, and renders data as JSON or YAML. */
+import { stringify } from 'yaml'
+import { suggest } from '../core/suggest.ts'
+import { type Arguments, UsageError } from './command.ts'
+
+/** The formats of commands that show objects. `wide` is text with more columns or details. */
+export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const
+
+export const OUTPUT_OPTION = {
+  output: {
+    type: 'string',
+    short: 'o',
+    value: 'FORMAT',
+    description: 'text (default), wide (text with more details), json or yaml',
+  },
+} as const
+
+/** The API version of the JSON and YAML that a command prints for an answer of its own, next to a `kind`. */
+export const OUTPUT_API_VERSION = 'cli.lodestone.dev/v1alpha1'
+
+/**
+ * Reads the option `-o` of a command with these formats. The first format is the default.
+ *
+ * Throws `UsageError` with a suggestion for an unknown format.
+ */
+export function readFormat<const Format extends string>(
+  args: Arguments,
+  formats: readonly [Format, ...Format[]],
+): Format {
+  const given = args.text('output') ?? formats[0]
+  const format = formats.find((known) => known === given)
+  if (!format)
+    throw new UsageError(
+      `-o takes one of ${formats.join(', ')}, not ${given || 'an empty value'}${suggest(given, formats)}`,
+    )
+  return format
+}
+
+/** Renders data for programs, with a newline at the end. */
+export function renderData(data: unknown, format: 'json' | 'yaml'): string {
+  return format === 'json' ? `${JSON.stringify(data, null, 2)}\n` : renderYaml(data)
+}
+
+/** Renders a value as YAML: one line per text, and no anchors. */
+export function renderYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+}
