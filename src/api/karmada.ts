@@ -91,6 +91,8 @@ export interface BindingStatus {
 /** The status of the resource in one member; it has the fields of the resource's own status. */
 export interface AggregatedStatusItem {
   clusterName: string
+  /** Whether the agent of the member has applied the resource. */
+  applied?: boolean
   status?: unknown
 }
 

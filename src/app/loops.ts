@@ -74,6 +74,10 @@ export async function startLoops({
       observer: {
         queryEnded: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
         moved: () => metrics.moves.inc(),
+        holdNotHonored(binding, { result, message }) {
+          metrics.holdsNotHonored.labels(result).inc()
+          log.warn({ binding, result, reason: message }, 'hold not honored')
+        },
         reducedCrd: () =>
           log.warn(
             'the CRD of DataSources lacks location, size and phase; apply `lodestone manifests crds` and restart to have them',

@@ -1,5 +1,6 @@
 /** The interface of a reconcile loop: the keys that a change concerns, and the reconcile of one key. */
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
+import type { NotHonored } from '../core/resource-binding/plan.ts'
 import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
 import type { Systems } from '../locality/plugins/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
@@ -25,6 +26,8 @@ export interface LoopObserver {
   queryEnded(system: string, seconds: number, result: string): void
   /** Reports the move of a scheduled workload to other clusters. */
   moved(): void
+  /** Reports a workload that was scheduled although it is on hold. */
+  holdNotHonored?(binding: string, report: NotHonored): void
   /** Reports that the API server has the CRD of volcano-global for DataSources. */
   reducedCrd?(): void
   /** Reports the eviction of a replica because its node is short of disk. */

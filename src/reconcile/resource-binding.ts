@@ -7,7 +7,7 @@ import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
 import { planBinding } from '../core/resource-binding/plan.ts'
 import { gatherBindingInput } from '../queries/binding.ts'
-import { claimsRegranted } from '../queries/permission.ts'
+import { claimsFor, claimsRegranted } from '../queries/permission.ts'
 import { claimsOfSource } from '../queries/source.ts'
 import { bindingsByVolume, locateVolumes } from '../queries/usage.ts'
 import { bindingNamed, bindingsOfClaim } from '../queries/workload.ts'
@@ -58,6 +58,14 @@ export const resourceBindingLoop: ReconcileLoop = {
     if (waitMs > 0) return waitMs
     await applyPlan({ store, events }, plan)
     if (plan.moves) observer.moved()
+    if (plan.notHonored) {
+      // After the write, which fails if another client was faster: it is reported once.
+      for (const about of [binding, ...claimsFor(binding.spec.resource, store, clusterScopedClaims)]) {
+        const { message } = plan.notHonored
+        events.record({ kind: 'event', about, type: 'Warning', reason: 'LocalityHoldNotHonored', message })
+      }
+      observer.holdNotHonored?.(keyOfObject(binding), plan.notHonored)
+    }
     return plan.requeueAfterMs
   },
 }

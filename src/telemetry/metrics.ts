@@ -23,6 +23,7 @@ export interface Metrics extends ServerMetrics {
   leaderStatus: Gauge<'name'>
   queries: Histogram<'system' | 'result'>
   moves: Counter
+  holdsNotHonored: Counter<'result'>
   evictions: Counter
   events: Counter<'result'>
   systemHealthy: Gauge<'system'>
@@ -176,6 +177,12 @@ export function openMetrics(): Metrics {
     moves: new Counter({
       name: 'lodestone_moves_total',
       help: 'Scheduled workloads that were moved to their data',
+      registers,
+    }),
+    holdsNotHonored: new Counter({
+      name: 'lodestone_holds_not_honored_total',
+      help: 'Workloads that were scheduled on hold, by result; restored: they are on hold again',
+      labelNames: ['result'],
       registers,
     }),
     evictions: new Counter({

@@ -1,6 +1,7 @@
 /** Decides on a binding, at admission and in the loop: returns the changed binding and the reason. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
+import { jsonEqual } from '../json.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
@@ -12,6 +13,7 @@ import {
   type PlacementDecision,
   type PlacementState,
 } from './decide-placement.ts'
+import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
 import { type ParsedInput, parseInput } from './parse-input.ts'
 import { writeDecision } from './write.ts'
@@ -34,6 +36,8 @@ export interface BindingDecision {
  * is then repeated until the result is stable: once for a write of the loop, two or three times for forged annotations.
  */
 export function decideBinding(input: BindingInput): BindingDecision {
+  const onHold = input.leavesMovesToLoop ? decideNotHonored(input) : undefined
+  if (onHold) return onHold
   let decision = decideOnce(input)
   if (!changesOurAnnotations(input)) return decision
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -45,6 +49,27 @@ export function decideBinding(input: BindingInput): BindingDecision {
 }
 
 const MAX_ROUNDS = 4
+
+/**
+ * Decides on a workload that was scheduled although it is on hold, as if it was not scheduled. Returns undefined if the hold was honored,
+ * or if its cause is gone.
+ */
+export function decideUnscheduled(input: BindingInput): BindingDecision | undefined {
+  const { binding, stored, ...inputs } = input
+  if (!stored || !holdNotHonored(stored) || !activeHold(binding)) return undefined
+  const unscheduled = { ...inputs, leavesMovesToLoop: false, stored: withoutClusters(stored) }
+  const decision = decideBinding({ ...unscheduled, binding: withoutClusters(binding) })
+  return decision.state === 'OnHold' ? decision : undefined
+}
+
+/** Keeps a hold that was not honored, and the clusters of the request: the loop reports it and decides whether to remove the clusters. */
+function decideNotHonored(input: BindingInput): BindingDecision | undefined {
+  const decision = decideUnscheduled(input)
+  if (!decision) return undefined
+  const { clusters } = input.binding.spec
+  const binding = { ...decision.binding, spec: { ...decision.binding.spec, ...(clusters && { clusters }) } }
+  return { ...decision, binding: jsonEqual(binding, input.binding) ? input.binding : binding }
+}
 
 /** Whether our annotations in the request differ from the stored ones. */
 function changesOurAnnotations({ binding, stored }: BindingInput): boolean {

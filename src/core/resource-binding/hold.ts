@@ -1,6 +1,7 @@
 /** The hold annotation: when a hold began and whether it is over. Only the stored annotation counts, since any requester can send one. */
 import type { FieldError } from '../field-errors.ts'
-import { type HoldAnnotation, readAnnotations } from './annotations.ts'
+import type { HoldAnnotation } from './annotations.ts'
+import { activeHold } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
 import type { ParsedInput } from './parse-input.ts'
 
@@ -38,15 +39,11 @@ export function holdAnnotation(
  */
 export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding' | 'stored'>): FieldError[] {
   const isFirst = stored !== undefined && !stored.spec.clusters?.length && !!binding.spec.clusters?.length
-  if (!isFirst || !isSuspended(stored) || !isSuspended(binding)) return []
-  const { hold } = readAnnotations(stored.metadata.annotations)
-  if (!hold || hold.released) return []
+  if (!isFirst || binding.spec.suspension?.scheduling !== true) return []
+  const hold = activeHold(stored)
+  if (!hold) return []
   const message = `cannot be set while Lodestone has the workload on hold (${hold.reason}: ${hold.message}); it is scheduled when the hold ends`
   return [{ path: 'spec.clusters', code: 'Forbidden', message }]
-}
-
-function isSuspended({ spec }: BindingInput['binding']): boolean {
-  return spec.suspension?.scheduling === true
 }
 
 /** When the hold began, in ms since the epoch: the time in the annotation if the first round of this request wrote it, else `now`. */

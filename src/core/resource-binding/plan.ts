@@ -1,23 +1,34 @@
 /** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
-import { jsonEqual } from '../json.ts'
+import { jsonEqual, sortedUnique } from '../json.ts'
 import { mergePatch } from '../merge-patch.ts'
+import { cut } from '../outcome.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { type EventAction, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from './annotations.ts'
-import { decideBinding } from './decide.ts'
+import { decideBinding, decideUnscheduled } from './decide.ts'
+import { clustersThatRun, holdNotHonored } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
 
 export interface BindingPlan extends Plan {
   /** Whether the patch moves a scheduled workload. The loop limits the moves per minute. */
   moves: boolean
+  /** Set if the workload was scheduled although it is on hold. */
+  notHonored?: NotHonored
+}
+
+export interface NotHonored {
+  /** `restored`: the clusters are removed again. `scheduled`: the hold ends, since the workload runs or its cause is gone. */
+  result: 'restored' | 'scheduled'
+  message: string
 }
 
 /** Plans for a stored binding: no write if nothing changes, else one patch for the resourceVersion that was read. */
 export function planBinding(input: BindingInput): BindingPlan {
   const { binding } = input
-  const decided = decideBinding({ ...input, stored: binding }).binding
+  const notHonored = planNotHonored(input)
+  const decided = notHonored?.restored ?? decideBinding({ ...input, stored: binding }).binding
   const requeueAfterMs = requeueAfter(decided, input)
   const patch = mergePatch(binding, decided)
   if (!patch) return { ...NOTHING, moves: false, ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
@@ -27,9 +38,29 @@ export function planBinding(input: BindingInput): BindingPlan {
   const of = { type, ...nameOfObject(binding) }
   return {
     actions: [{ kind: 'patch', of, patch: { ...patch, metadata } }],
-    moves: movesWorkload(binding, decided),
+    // A hold is restored only while the workload runs nowhere.
+    moves: !notHonored?.restored && movesWorkload(binding, decided),
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
+    ...(notHonored && { notHonored: notHonored.report }),
   }
+}
+
+/** Plans for a hold that was not honored: the report, and the binding on hold again if the workload runs nowhere. */
+function planNotHonored(input: BindingInput): { report: NotHonored; restored?: ResourceBinding } | undefined {
+  const { binding } = input
+  const hold = holdNotHonored(binding)
+  if (!hold) return undefined
+  const scheduled = sortedUnique((binding.spec.clusters ?? []).map(({ name }) => name)).join(', ')
+  const what = cut(`scheduled to ${scheduled} although it is on hold (${hold.reason}: ${hold.message})`, 512)
+  const runsIn = clustersThatRun(binding)
+  const report = (result: NotHonored['result'], rest: string) => ({ result, message: `${what}; ${rest}` })
+  if (runsIn.length > 0) {
+    return { report: report('scheduled', `the hold ends, since the workload runs in ${cut(runsIn.join(', '), 256)}`) }
+  }
+  const restored = decideUnscheduled({ ...input, stored: binding })?.binding
+  return restored
+    ? { report: report('restored', 'the hold is restored'), restored }
+    : { report: report('scheduled', 'the cause of the hold is gone') }
 }
 
 /**

@@ -41,7 +41,8 @@ const BINDING_ANNOTATIONS = [
 
 const BINDING_ID_LABELS = [BINDING_ID_LABEL, CLUSTER_BINDING_ID_LABEL]
 
-function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBinding): ResourceBinding {
+function keepBinding(binding: ResourceBinding): ResourceBinding {
+  const { apiVersion, kind, metadata, spec } = binding
   const { resource } = spec
   const isAttached = spec.requiredBy !== undefined || spec.placement === undefined
   const { propagateDeps = false } = spec
@@ -84,10 +85,18 @@ function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBindi
       }),
       ...(spec.requiredBy && { requiredBy: spec.requiredBy }),
     },
-    // Only for VolumeManagers: no decision reads the aggregated status of other bindings.
-    ...(resource.kind === volumeManagers.kind &&
-      status?.aggregatedStatus && { status: { aggregatedStatus: status.aggregatedStatus.map(keepMemberStatus) } }),
+    ...keptStatus(binding),
   }
+}
+
+/** The aggregated status where a decision reads it: of VolumeManagers, and of workloads that were scheduled on hold. */
+function keptStatus({ metadata, spec, status }: ResourceBinding): Pick<ResourceBinding, 'status'> {
+  const members = status?.aggregatedStatus
+  if (!members) return {}
+  if (spec.resource.kind === volumeManagers.kind) return { status: { aggregatedStatus: members.map(keepMemberStatus) } }
+  if (!metadata.annotations?.[HOLD_ANNOTATION] || !spec.clusters?.length) return {}
+  const applied = members.filter((member) => member.applied).map(({ clusterName }) => ({ clusterName, applied: true }))
+  return { status: { aggregatedStatus: applied } }
 }
 
 /** The fields that decide how a dependency is applied to members. */

@@ -1,0 +1,32 @@
+/**
+ * Holds that were not honored: the workload was scheduled by a write that admission did not see. Karmada 1.13.0 to 1.13.2 schedules
+ * suspended bindings after a change of a cluster (karmada#6354), and a write passes while Lodestone is not available.
+ */
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { type HoldAnnotation, readAnnotations } from './annotations.ts'
+
+/** Returns the hold of a binding that is suspended by Lodestone and scheduled; undefined if it is not both. */
+export function holdNotHonored({ metadata, spec }: ResourceBinding): HoldAnnotation | undefined {
+  const isScheduled = !!spec.clusters?.length && !spec.gracefulEvictionTasks?.length
+  return isScheduled ? activeHold({ metadata, spec }) : undefined
+}
+
+/** Returns the hold of a binding that is suspended by Lodestone; undefined if there is none. */
+export function activeHold({ metadata, spec }: Pick<ResourceBinding, 'metadata' | 'spec'>): HoldAnnotation | undefined {
+  if (spec.suspension?.scheduling !== true) return undefined
+  const { hold } = readAnnotations(metadata.annotations)
+  return hold?.released ? undefined : hold
+}
+
+/** Returns the clusters whose agents have applied the workload, or have reported its status. */
+export function clustersThatRun({ status }: ResourceBinding): string[] {
+  return (status?.aggregatedStatus ?? []).flatMap((item) =>
+    item.applied || item.status !== undefined ? [item.clusterName] : [],
+  )
+}
+
+/** Returns the binding as it was before Karmada scheduled it. */
+export function withoutClusters(binding: ResourceBinding): ResourceBinding {
+  const { clusters: _scheduled, ...spec } = binding.spec
+  return { ...binding, spec }
+}
