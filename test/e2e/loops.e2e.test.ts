@@ -8,6 +8,7 @@ import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { deployment, job, policy, type SpecObject, tableClaim } from './manifests.ts'
+import { settled } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 let plane: ControlPlane
@@ -168,7 +169,7 @@ test('4. whatever else the catalog says, nothing moves; "no such table", said th
     'it is where its data is',
     async () => (await clustersOf('steady')).join() === 'member1,member2',
   )
-  const before = (await bindingOf('steady'))?.metadata['generation']
+  const before = (await settled('its binding', () => bindingOf('steady'))).metadata['generation']
   const sourceIs = (phase: string) => async () => (await sourceOf('dc1.db.steady'))?.status?.['phase'] === phase
 
   let once = 1

@@ -8,6 +8,7 @@ import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { createRegistrations, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { binding as bindingOf, claim, clusterPolicy, configMap, deployment, policy, source } from './manifests.ts'
+import { settled } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const run = promisify(execFile)
@@ -212,14 +213,14 @@ describe('3. the narrowing stays', () => {
       async () => (await binding('resent-deployment')).status?.aggregatedStatus,
     )
 
-    const before = await settled('resent-deployment')
+    const before = await settledBinding('resent-deployment')
     await restartControllerManager('default/resent-deployment')
     // kube-apiserver orders managedFields by time, and the detector's PUT, which we narrow back, may become the latest: bookkeeping.
-    const after = await settled('resent-deployment')
+    const after = await settledBinding('resent-deployment')
     expect(withoutBookkeeping(after)).toEqual(withoutBookkeeping(before))
 
     await restartControllerManager('default/resent-deployment')
-    const again = await settled('resent-deployment')
+    const again = await settledBinding('resent-deployment')
     expect(again.metadata['resourceVersion']).toBe(after.metadata['resourceVersion'])
   })
 
@@ -507,17 +508,8 @@ async function binding(name: string, namespace = 'default'): Promise<BindingObje
   return plane.eventually(`${name} exists`, () => plane.getJson(bindings, name, namespace)) as Promise<BindingObject>
 }
 
-/** Returns the binding after its last write: the scheduler and the status controllers write one after the other. */
-async function settled(name: string): Promise<BindingObject> {
-  let before: unknown
-  let unchanged = 0
-  return plane.eventually(`${name} is not written any more`, async () => {
-    const found = await binding(name)
-    const version = found.metadata['resourceVersion']
-    unchanged = version === before ? unchanged + 1 : 0
-    before = version
-    return unchanged >= 10 && found
-  })
+async function settledBinding(name: string): Promise<BindingObject> {
+  return settled(`the binding ${name}`, () => binding(name))
 }
 
 async function affinity(name: string): Promise<unknown> {

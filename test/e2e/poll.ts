@@ -1,6 +1,7 @@
 // Polls a condition until it holds, for the harness and its tests: nothing here sleeps for a guessed time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
+import type { KubeObject } from './api-client.ts'
 
 export type Pending = undefined | null | false
 
@@ -28,4 +29,20 @@ export async function eventually<T>(
     }
     await sleep(intervalMs)
   }
+}
+
+/** Returns an object after its last write: Karmada's scheduler and controllers write one after the other, and retry. */
+export async function settled<T extends KubeObject>(
+  description: string,
+  read: () => Promise<T | undefined>,
+): Promise<T> {
+  let before: unknown
+  let unchanged = 0
+  return eventually(`${description} is not written any more`, async () => {
+    const found = await read()
+    const version = found?.metadata['resourceVersion']
+    unchanged = version !== undefined && version === before ? unchanged + 1 : 0
+    before = version
+    return unchanged >= 10 && found
+  })
 }
