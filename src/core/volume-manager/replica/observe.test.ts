@@ -235,14 +235,21 @@ test('a replica on no node has no labels', () => {
   expect(nodeLabelsFor(makeVolumeManager(), 'vol1')(makeReplica({ path: undefined as never }))).toEqual([])
 })
 
-test('a volume with very many replicas records few node failures of each, so that its status can be written', () => {
+test('a VolumeManager with very many replicas records few node failures of each, so that its status can be written', () => {
   const nodeFailures = Array.from({ length: 16 }, (_, i) => ({
     ...{ node: `n${i}`, reason: 'Unreachable', failures: 1, retryTime: at(60) },
   }))
   const failed = makeReplica({ state: 'Failed', retryTime: at(60), nodeFailures })
-  const recorded = (count: number) =>
-    stateOf()(Array.from({ length: count }, (_, index) => ({ ...failed, index })))[0]?.nodeFailures
+  const recorded = (...counts: number[]) => {
+    const volumes = counts.map((count, i) => ({
+      ...{ id: `vol${i + 1}`, nodeAffinity: {} },
+      replicas: Array.from({ length: count }, (_, index) => ({ ...failed, index })),
+    }))
+    const manager = { ...makeVolumeManager(), status: { volumes } }
+    return stateOf({ manager })(volumes[0]?.replicas)[0]?.nodeFailures
+  }
 
   expect(recorded(1000)?.map(({ node }) => node)).toEqual(['n14', 'n15'])
+  expect(recorded(100, 900)).toHaveLength(2)
   expect(recorded(100)).toHaveLength(16)
 })

@@ -37,6 +37,7 @@ export function stepReplicas(
   const configOf = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
   const requests = requestsOf(manager)
   const known = before?.replicas ?? []
+  const replicasInAll = manager.status?.volumes?.reduce((sum, { replicas = [] }) => sum + replicas.length, 0) ?? 0
   const withData = new Set(known.filter(isReady).flatMap(placeOf))
   const replicas: ReplicaStatus[] = []
   let set: ReplicaSet = { replicas, deletions: before?.deletions ?? [], nextIndex: before?.nextIndex ?? 0 }
@@ -52,7 +53,7 @@ export function stepReplicas(
       ...observeMaintenance(input, id, replica),
       ...{ config: configOf(replica.maintenance?.state === 'Running'), requests, settings, now },
     })
-    const after = withFewFailures(kept.next, known.length)
+    const after = withFewFailures(kept.next, replicasInAll)
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
     set = { ...set, dueAt: earliest(set.dueAt, step.dueAt, upload.dueAt, kept.dueAt) }
@@ -66,11 +67,11 @@ export function stepReplicas(
   return set
 }
 
-/** The most recorded node failures of all replicas of a volume together, since an object has at most 1.5 MiB. */
+/** The most recorded node failures of all replicas of a VolumeManager together, since an object has at most 1.5 MiB. */
 const MAX_ALL_NODE_FAILURES = 2000
 
 function withFewFailures(replica: ReplicaStatus, replicas: number): ReplicaStatus {
-  const most = Math.max(1, Math.floor(MAX_ALL_NODE_FAILURES / replicas))
+  const most = Math.max(1, Math.floor(MAX_ALL_NODE_FAILURES / Math.max(1, replicas)))
   const { nodeFailures = [] } = replica
   return nodeFailures.length > most ? { ...replica, nodeFailures: nodeFailures.slice(-most) } : replica
 }

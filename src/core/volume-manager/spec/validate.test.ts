@@ -34,6 +34,19 @@ const hostnameIn = (...values: string[]) => ({
   },
 })
 
+test('the volumes of a VolumeManager have at most 1,000 replicas together, since they share its status', () => {
+  const volumes = (...replicas: number[]) => replicas.map((count, i) => ({ id: `vol${i}`, replicas: count }))
+
+  expect(errorsOf(makeVolumeManager(volumes(600, 400)))).toEqual([])
+  expect(errorsOf(makeVolumeManager(volumes(600, 401)))).toMatchObject([
+    {
+      path: 'spec.volumeConfigs',
+      message:
+        'the volumes cannot have more than 1000 replicas together, and have 1001; divide them between several VolumeManagers',
+    },
+  ])
+})
+
 describe('a VolumeManager is valid', () => {
   test.each<{ name: string; volumes: Partial<VolumeConfig>[] }>([
     { name: 'as in the S3 sample of VCK', volumes: [{}] },

@@ -10,7 +10,7 @@ import { compileSchema } from '../../schema-errors.ts'
 import { suggest } from '../../suggest.ts'
 import type { VolumeLimits } from './settings.ts'
 import { optionsOf } from './source-types.ts'
-import { volumeProblems } from './volume-rules.ts'
+import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
 
@@ -94,7 +94,8 @@ function versionErrors(apiVersion: string): FieldError[] {
 /** @param areShaped whether all volumes match the schema */
 function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShaped: boolean): FieldError[] {
   const ids = configs.map((config) => (isObject(config) ? config['id'] : undefined))
-  return configs.flatMap((config, i) => {
+  const together = areShaped ? replicasTogether(configs as readonly VolumeConfig[]) : 0
+  const each = configs.flatMap((config, i) => {
     if (!isObject(config)) return []
     const at = `spec.volumeConfigs[${i}]`
     return [
@@ -106,6 +107,20 @@ function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShap
       ),
     ]
   })
+  return together > MAX_REPLICAS && each.length === 0 ? [tooManyReplicas(together)] : each
+}
+
+/** The volumes share one status, and the number of replicas determines its size. `onEveryNode` shares the same limit by itself. */
+function replicasTogether(configs: readonly VolumeConfig[]): number {
+  return configs.reduce((sum, { replicas = 0 }) => sum + replicas, 0)
+}
+
+function tooManyReplicas(together: number): FieldError {
+  return {
+    path: 'spec.volumeConfigs',
+    code: 'Invalid',
+    message: `the volumes cannot have more than ${MAX_REPLICAS} replicas together, and have ${together}; divide them between several VolumeManagers`,
+  }
 }
 
 function duplicate(path: string, id: string): FieldError {
