@@ -69,7 +69,7 @@ module.exports = {
     ),
     error(
       'one-kubernetes-client',
-      { pathNot: '^src/store/cluster/connection\\.ts$' },
+      { pathNot: '^src/store/cluster/(connection|kubeconfig)\\.ts$' },
       { path: '@kubernetes/client-node' },
     ),
     error(

@@ -1,4 +1,6 @@
 /** Opens the serving certificate from its configured storage. */
+
+import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { openConnection } from '../store/cluster/connection.ts'
 import { openCertificateFiles } from '../tls/files.ts'
@@ -47,10 +49,10 @@ export function servingHosts({ registration, certificates }: Config): string[] {
 
 /**
  * Opens the storage. The Secret is in the cluster in which Lodestone runs, even if it serves a hub. In karmada-apiserver, a user's policy
- * could propagate the Secret to members.
+ * could propagate the Secret to members. `connection` leads to this cluster; without it, the ServiceAccount of the pod does.
  */
-export function openStorage({ certificates }: Config): CertificateStorage {
+export function openStorage({ certificates }: Config, connection?: ApiConnection): CertificateStorage {
   if (certificates.source !== 'secret') return openFolderStorage(certificates.directory)
-  const store = openClusterStore({ connection: openConnection({ inCluster: true }), kinds: [] })
+  const store = openClusterStore({ connection: connection ?? openConnection({ inCluster: true }), kinds: [] })
   return openSecretStorage({ store, ...certificates.secret })
 }

@@ -4,8 +4,9 @@ import { openServingCertificates, openStorage, servingHosts } from '../app/certi
 import { type Config, loadConfig } from '../app/config.ts'
 import { normalizeHosts } from '../tls/leaf.ts'
 import { openCertificates } from '../tls/rotation.ts'
-import type { CertificateObserver } from '../tls/source.ts'
+import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { CONNECTION_OPTIONS, connect } from './connect.ts'
 
 export const certs: Command = {
   name: 'certs',
@@ -30,6 +31,11 @@ export const certs: Command = {
       value: 'NAME',
       description: 'Further DNS name or IP address of the server',
     },
+    ...CONNECTION_OPTIONS,
+    kubeconfig: {
+      ...CONNECTION_OPTIONS.kubeconfig,
+      description: 'Cluster with the Secret of the certificates (default: $KUBECONFIG, in-cluster, ~/.kube/config)',
+    },
     renew: { type: 'boolean', description: 'Publish a new CA now; it signs after callers trust it' },
     ...HELP_OPTION,
   },
@@ -49,7 +55,7 @@ const MADE = {
 
 async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
   const config = configOf(args)
-  const { source, directory, secret } = config.certificates
+  const { source, directory } = config.certificates
   const made: string[] = []
   const observer: CertificateObserver = { renewed: (what, reason) => made.push(`${MADE[what]} (${reason})`) }
   const renewAuthority = args.flag('renew')
@@ -58,33 +64,46 @@ async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
       `certificates.source is files: Lodestone does not renew ${directory}; renew the files where they were issued`,
     )
   }
-  const certificates =
-    source === 'files'
-      ? await openServingCertificates(config, observer, io.now)
-      : await openCertificates({
-          storage: openStorage(config),
-          hosts: servingHosts(config),
-          now: io.now,
-          observer,
-          renewAuthority,
-        })
-  const { certPem, caBundlePem = '' } = certificates.current()
-  certificates.stop()
+  for (const option of Object.keys(CONNECTION_OPTIONS)) {
+    if (source !== 'secret' && args.text(option) !== undefined) {
+      throw new UsageError(`--${option} needs certificates.source: secret in the configuration`)
+    }
+  }
+  const connection = source === 'secret' ? await connect(args, io) : undefined
+  try {
+    const certificates =
+      source === 'files'
+        ? await openServingCertificates(config, observer, io.now)
+        : await openCertificates({
+            storage: openStorage(config, connection),
+            hosts: servingHosts(config),
+            now: io.now,
+            observer,
+            renewAuthority,
+          })
+    certificates.stop()
+    io.stdout.write(report(config, certificates.current(), made))
+    return 0
+  } finally {
+    await connection?.close()
+  }
+}
+
+function report({ certificates }: Config, current: ReturnType<CertificateSource['current']>, made: string[]): string {
+  const { source, directory, secret } = certificates
+  const { certPem, caBundlePem = '' } = current
   const leaf = new X509Certificate(certPem)
   const authorities = caBundlePem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  io.stdout.write(
-    [
-      `Stored in    ${source === 'secret' ? `Secret ${secret.namespace}/${secret.name}` : directory}`,
-      `Certificate  ${oneLine(leaf.subject)}, until ${leaf.validTo}`,
-      `Hosts        ${leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? ''}`,
-      ...authorities
-        .map((pem) => new X509Certificate(pem))
-        .map((ca) => `Trusted CA   ${oneLine(ca.subject)}, until ${ca.validTo}`),
-      ...made.map((line) => `Created      ${line}`),
-      '',
-    ].join('\n'),
-  )
-  return 0
+  return [
+    `Stored in    ${source === 'secret' ? `Secret ${secret.namespace}/${secret.name}` : directory}`,
+    `Certificate  ${oneLine(leaf.subject)}, until ${leaf.validTo}`,
+    `Hosts        ${leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? ''}`,
+    ...authorities
+      .map((pem) => new X509Certificate(pem))
+      .map((ca) => `Trusted CA   ${oneLine(ca.subject)}, until ${ca.validTo}`),
+    ...made.map((line) => `Created      ${line}`),
+    '',
+  ].join('\n')
 }
 
 function configOf(args: Arguments): Config {

@@ -175,7 +175,7 @@ describe('an error of a command', () => {
     {
       name: 'in the arguments',
       words: ['explain', 'deployment/app', '--kubeconfig', 'none', '--folder', 'none'],
-      want: 'lodestone explain: --folder and --kubeconfig exclude each other\n',
+      want: 'lodestone explain: --folder and --kubeconfig exclude each other: a folder is used without a cluster\n',
     },
     {
       name: 'in the configuration',

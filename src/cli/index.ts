@@ -49,7 +49,7 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     io.stderr.write(`lodestone ${name}: ${error.message}\n`)
-    return 2
+    return error.exitStatus
   }
 }
 

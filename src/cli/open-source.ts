@@ -2,16 +2,16 @@
 import { isBinding } from '../api/karmada.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
-import { openConnection } from '../store/cluster/connection.ts'
 import { placementKinds, relatedKinds } from '../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { type Arguments, type CommandIo, UsageError } from './command.ts'
+import type { Arguments, CommandIo } from './command.ts'
+import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './connect.ts'
 import { openFolder } from './open-folder.ts'
+import { type ReadError, ReadFailure } from './read-failure.ts'
 
 export const SOURCE_OPTIONS = {
   folder: { type: 'string', value: 'DIR', description: 'Read a folder of manifests' },
-  kubeconfig: { type: 'string', value: 'FILE', description: 'Read an API server (default: in-cluster)' },
-  context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
+  ...CONNECTION_OPTIONS,
   config: {
     type: 'string',
     short: 'c',
@@ -22,39 +22,75 @@ export const SOURCE_OPTIONS = {
 
 const SYNC_TIMEOUT_MS = 60_000
 
+export interface OpenSource {
+  store: ObjectStore
+  /** Stops the store and closes its connection. */
+  close(): Promise<void>
+}
+
 /**
- * Opens the store that the arguments name, without reading it. Errors in it go to stderr. `bindings` caches all bindings; without it, the
- * store is for one workload and its dependencies.
+ * Opens the store that the arguments name, and reads its objects. Errors in single files or objects go to stderr. `bindings` caches all
+ * bindings; without it, the store is for one workload and its dependencies.
+ *
+ * Throws `UserError` if the source cannot be read: invalid arguments, an API server that does not respond, a missing permission or CRD.
  */
-export function openSource(
+export async function openSource(
   command: string,
   args: Arguments,
   io: CommandIo,
-  { bindings, workloads }: { bindings: boolean; workloads: WorkloadKinds },
-): { store: ObjectStore; close: () => Promise<void> } {
-  const folder = args.text('folder')
-  const kubeconfig = args.text('kubeconfig')
-  if (folder !== undefined && kubeconfig !== undefined) {
-    throw new UsageError('--folder and --kubeconfig exclude each other')
-  }
+  input: { bindings: boolean; workloads: WorkloadKinds },
+): Promise<OpenSource> {
+  checkFolderAlone(args)
   const complain = (message: string) => void io.stderr.write(`lodestone ${command}: ${message}\n`)
-  if (folder !== undefined) {
-    const observer = {
-      fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
-        complain(`${file}${line ? `:${line}` : ''}: ${message}`),
-    }
-    return { store: openFolder(folder, { watch: false, observer, workloads }), close: async () => undefined }
+  const folder = args.text('folder')
+  return folder === undefined
+    ? openHub(args, io, input, complain)
+    : openManifests(folder, io, input.workloads, complain)
+}
+
+async function openManifests(
+  folder: string,
+  io: CommandIo,
+  workloads: WorkloadKinds,
+  complain: (message: string) => void,
+): Promise<OpenSource> {
+  const observer = {
+    fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
+      complain(`${file}${line ? `:${line}` : ''}: ${message}`),
   }
-  const context = args.text('context')
-  const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
+  const store = openFolder(folder, { watch: false, observer, workloads })
+  await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
+  return { store, close: () => store.stop() }
+}
+
+async function openHub(
+  args: Arguments,
+  io: CommandIo,
+  { bindings, workloads }: { bindings: boolean; workloads: WorkloadKinds },
+  complain: (message: string) => void,
+): Promise<OpenSource> {
+  const connection = await connect(args, io)
   const kinds = bindings
     ? placementKinds
     : [...placementKinds.filter(({ type }) => !isBinding(type.kind)), ...relatedKinds(workloads)]
-  const observer = { error: ({ kind, message }: { kind: string; message: string }) => complain(`${kind}: ${message}`) }
-  return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
-}
-
-/** Starts the store, with a timeout of a minute. */
-export function startSource(store: ObjectStore, io: CommandIo): Promise<void> {
-  return store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
+  const failure = new ReadFailure(connection.server, SYNC_TIMEOUT_MS)
+  const observer = {
+    error: (error: ReadError) => {
+      if (!failure.keeps(error)) complain(`${error.kind}: ${error.message}`)
+    },
+  }
+  const store = openClusterStore({ connection, kinds, observer })
+  const close = async () => {
+    await store.stop()
+    await connection.close()
+  }
+  try {
+    await store.start(AbortSignal.any([io.signal, failure.signal]))
+    failure.end()
+    return { store, close }
+  } catch (error) {
+    failure.end()
+    await close()
+    throw error
+  }
 }

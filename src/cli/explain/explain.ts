@@ -9,7 +9,7 @@ import { claimsOfSource } from '../../queries/source.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { readTarget } from '../kinds.ts'
-import { openSource, SOURCE_OPTIONS, startSource } from '../open-source.ts'
+import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { drawTree } from './tree.ts'
 import { explainWorkload, type Workload } from './workload.ts'
 
@@ -46,9 +46,8 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   const config = loadConfig(args.text('config'))
   const kinds = workloadKindsOf(config)
   // Bindings are read one by one: a hub has 100,000 of them, and one is needed.
-  const { store, close } = openSource('explain', args, io, { bindings: false, workloads: kinds })
+  const { store, close } = await openSource('explain', args, io, { bindings: false, workloads: kinds })
   try {
-    await startSource(store, io)
     const workloads = await workloadsOf(target, namespace, store)
     if (workloads.length === 0) {
       io.stderr.write(
@@ -65,7 +64,6 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
     }
     return 0
   } finally {
-    await store.stop()
     await close()
   }
 }

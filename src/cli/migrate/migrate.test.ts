@@ -220,12 +220,6 @@ describe('a hub that is not ready', () => {
   })
 })
 
-test('the kubeconfig is required', async () => {
-  const { status: exit, stderr } = await runWords(['migrate', '--apply'])
-  expect(exit).toBe(2)
-  expect(stderr).toContain('missing --kubeconfig FILE')
-})
-
 test('a hub with more objects than a page is migrated completely', async () => {
   for (let i = 0; i < 2_100; i++) {
     server.put(resourceBindings, makeBinding({ suspension: { scheduling: true } }, { name: `b${i}` }))

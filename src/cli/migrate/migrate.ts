@@ -1,8 +1,8 @@
 /** `lodestone migrate`: removes what volcano-global wrote into the objects of a hub, and keeps claims and sources. */
 import { openClusterStore } from '../../store/cluster/cluster.ts'
-import { openConnection } from '../../store/cluster/connection.ts'
 import { ConflictError, refusalOf } from '../../store/store.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
+import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import {
   type Candidate,
   findBlockers,
@@ -17,10 +17,9 @@ import {
 export const migrate: Command = {
   name: 'migrate',
   summary: 'Remove finalizers, annotations and suspensions of volcano-global from a hub',
-  usage: '--kubeconfig FILE [--context NAME] [--keep-suspensions] [--apply]',
+  usage: '[--kubeconfig FILE] [--context NAME] [--keep-suspensions] [--apply]',
   options: {
-    kubeconfig: { type: 'string', value: 'FILE', description: 'The API server of the hub, e.g. karmada-apiserver' },
-    context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
+    ...CONNECTION_OPTIONS,
     'keep-suspensions': {
       type: 'boolean',
       description: 'Keep suspensions of scheduling, for hubs where another controller suspends workloads',
@@ -40,10 +39,7 @@ const NOTHING_LEFT = 'nothing left to change'
 
 /** Exit status: 0 if nothing is left to do. Otherwise 1: the hub is not ready, a change failed, or a signal ended the command. */
 async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
-  const kubeconfig = args.text('kubeconfig')
-  if (kubeconfig === undefined) throw new UsageError("missing --kubeconfig FILE\nSee 'lodestone migrate --help'.")
-  const context = args.text('context')
-  const connection = openConnection({ kubeconfig, ...(context && { context }) })
+  const connection = await connect(args, io)
   const store = openClusterStore({ connection, kinds: [] })
   const keepsSuspensions = args.flag('keep-suspensions')
   try {

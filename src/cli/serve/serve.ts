@@ -16,6 +16,7 @@ import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { CONNECTION_OPTIONS, checkFolderAlone, selectConnection } from '../connect.ts'
 import { openFolder } from '../open-folder.ts'
 import { containerBytes } from './heap-limit.ts'
 import { folderHints } from './hints.ts'
@@ -25,12 +26,11 @@ export const serve: Command = {
   summary: 'Serve admission webhooks on a hub, in a cluster or on a folder of manifests',
   usage: '[--kubeconfig FILE | --folder DIR] [--config FILE]',
   options: {
+    ...CONNECTION_OPTIONS,
     kubeconfig: {
-      type: 'string',
-      value: 'FILE',
-      description: 'The API server to serve, e.g. karmada-apiserver (default: in-cluster)',
+      ...CONNECTION_OPTIONS.kubeconfig,
+      description: 'The API server to serve, e.g. karmada-apiserver (default: $KUBECONFIG, then in-cluster)',
     },
-    context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
     folder: { type: 'string', value: 'DIR', description: 'Serve a folder of manifests, without a cluster' },
     config: {
       type: 'string',
@@ -60,9 +60,7 @@ export const serve: Command = {
 
 async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const folder = args.text('folder')
-  if (folder !== undefined && args.text('kubeconfig') !== undefined) {
-    throw new UsageError('--folder and --kubeconfig exclude each other: a folder is served without a cluster')
-  }
+  checkFolderAlone(args)
   const config = configOf(args, io, folder !== undefined)
   const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
   const metrics = openMetrics()
@@ -138,10 +136,10 @@ function openStores(
     return { store }
   }
   const { writesPerSecond } = config.loops
-  const kubeconfig = args.text('kubeconfig')
-  const context = args.text('context')
-  const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
-  const host = io.env['KUBERNETES_SERVICE_HOST'] && kubeconfig ? openConnection({ inCluster: true }) : connection
+  const source = selectConnection(args, io, { usesHome: false })
+  const connection = openConnection(source)
+  const host =
+    io.env['KUBERNETES_SERVICE_HOST'] && !('inCluster' in source) ? openConnection({ inCluster: true }) : connection
   return {
     store: openClusterStore({
       connection,

@@ -15,7 +15,7 @@ import { sourceOf } from '../../queries/source.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { byFirst, formatAge, formatColumns } from '../format.ts'
-import { openSource, SOURCE_OPTIONS, startSource } from '../open-source.ts'
+import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { systemRows } from './systems.ts'
 
 export const status: Command = {
@@ -45,11 +45,10 @@ const REFRESH_MS = 500
 
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   const config = loadConfig(args.text('config'))
-  const { store, close } = openSource('status', args, io, { bindings: true, workloads: workloadKindsOf(config) })
+  const { store, close } = await openSource('status', args, io, { bindings: true, workloads: workloadKindsOf(config) })
   const namespace = args.text('namespace')
   const scope = config.claims.clusterScoped
   try {
-    await startSource(store, io)
     const source = systemsSource(withPluginPath(config.systems, io.env), store)
     const configured = source && (await inspectSystems(source))
     const paint = painter(io.stdout, io.env)
@@ -58,7 +57,6 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
     if (args.flag('watch')) await showAgain(store, io, show)
     return 0
   } finally {
-    await store.stop()
     await close()
   }
 }

@@ -60,8 +60,14 @@ export function createConnection(source: CredentialSource): ApiConnection {
   const { origin, pathname } = new URL(source.server)
   const prefix = pathname.replace(/\/$/, '')
 
-  async function send(method: string, path: string, input: RequestInput, signal: AbortSignal) {
-    const credentials = await source.read()
+  /** `credentials` are an argument: a credential plugin may wait for the user to log in, and the timeout begins after that. */
+  async function send(
+    method: string,
+    path: string,
+    input: RequestInput,
+    signal: AbortSignal,
+    credentials: Credentials,
+  ) {
     const body = input.body === undefined ? null : JSON.stringify(input.body)
     const response = await transport.agentFor(credentials.transport).request({
       origin,
@@ -89,30 +95,48 @@ export function createConnection(source: CredentialSource): ApiConnection {
   return {
     server: source.server,
     async request(method, path, input = {}) {
-      const timeoutMs = input.timeoutMs ?? DEFAULT_TIMEOUT_MS
-      const abort = new AbortController()
-      const timer = setTimeout(() => abort.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs)
-      const forward = (): void => abort.abort(input.signal?.reason)
-      if (input.signal?.aborted === true) forward()
-      input.signal?.addEventListener('abort', forward)
       try {
-        const text = await readText(await send(method, path, input, abort.signal), MAX_RESPONSE_BYTES)
+        const credentials = await source.read()
+        const text = await withTimeout(input, async (signal) =>
+          readText(await send(method, path, input, signal, credentials), MAX_RESPONSE_BYTES),
+        )
         return text === '' ? undefined : (JSON.parse(text) as unknown)
       } catch (error) {
         throw explain(error, `${method} ${path}`)
-      } finally {
-        clearTimeout(timer)
-        input.signal?.removeEventListener('abort', forward)
       }
     },
     async stream(path, input) {
       try {
-        return await send('GET', path, input, input.signal)
+        return await send('GET', path, input, input.signal, await source.read())
       } catch (error) {
         throw explain(error, `GET ${path}`)
       }
     },
     close: () => transport.close(),
+  }
+}
+
+/** Runs a request until its timeout or its signal aborts it. */
+async function withTimeout<T>(
+  { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: Pick<RequestInput, 'timeoutMs' | 'signal'>,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const abort = new AbortController()
+  const late = Object.assign(new Error(`no response within ${timeoutMs} ms`), { code: 'ETIMEDOUT' })
+  const timer = setTimeout(() => abort.abort(late), timeoutMs)
+  const forward = (): void => abort.abort(signal?.reason)
+  if (signal?.aborted === true) forward()
+  signal?.addEventListener('abort', forward)
+  // While undici connects, it does not look at the signal.
+  const aborted = new Promise<never>((_, reject) => {
+    if (abort.signal.aborted) reject(abort.signal.reason)
+    abort.signal.addEventListener('abort', () => reject(abort.signal.reason))
+  })
+  try {
+    return await Promise.race([run(abort.signal), aborted])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', forward)
   }
 }
 

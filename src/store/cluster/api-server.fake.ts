@@ -132,6 +132,7 @@ export class FakeApiServer {
   #answer(request: ApiRequest, text: string): Answer {
     const { method, path, query, headers } = request
     if (this.token !== undefined && headers.authorization !== `Bearer ${this.token}`) return status(401, 'Unauthorized')
+    if (path === '/version') return json(200, { gitVersion: 'v1.35.4' })
     const target = this.#target(path)
     if (target === undefined || this.#unserved.has(target.collection)) return pageNotFound
     if (method === 'POST') return this.#create(target, JSON.parse(text))

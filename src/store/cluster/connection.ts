@@ -1,43 +1,40 @@
-/** Connects to an API server with a kubeconfig file or the service account of the pod, and supports client-node's plugins. */
-import { readFileSync } from 'node:fs'
+/** Connects to an API server with kubeconfig files or the service account of the pod, and supports client-node's plugins. */
 import type { RequestOptions } from 'node:https'
-import { dirname, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
-import { parse } from 'yaml'
-import { UserError } from '../../core/user-error.ts'
 import { type ApiConnection, type Credentials, createConnection } from './api-connection.ts'
+import {
+  ConnectionConfigError,
+  type KubeconfigFile,
+  type KubeconfigSource,
+  loadKubeconfig,
+  readKubeconfigFiles,
+} from './kubeconfig.ts'
 
 export type ConnectionSource =
-  /** A kubeconfig file; `context` overrides its current context. */
-  | { kubeconfig: string; context?: string }
+  | KubeconfigSource
   /** The service account of the pod; `root` is a prefix of its paths. */
   | { inCluster: true; root?: string }
 
-/** An invalid kubeconfig or service account. The message names the file. */
-class ConnectionConfigError extends UserError {
-  override name = 'ConnectionConfigError'
-}
-
 /** How often files are read again. A projected token changes hourly, and a mounted kubeconfig when it is rotated. */
 const CREDENTIALS_TTL_MS = 10_000
-const ANONYMOUS = '(anonymous)'
 
 /**
  * Opens a connection without sending a request. Credentials (files, tokens, exec and auth-provider plugins) are read again every ten
  * seconds, and after HTTP 401. Throws `ConnectionConfigError` when the source cannot be used.
  */
 export function openConnection(source: ConnectionSource): ApiConnection {
-  let text = readSource(source)
-  let config = loadConfig(source, text)
+  let files = readSource(source)
+  let config = loadConfig(source, files)
   let remembered: { credentials: Promise<Credentials>; readAt: number; value?: Credentials } | undefined
 
   function reload(force: boolean): void {
     try {
       const now = readSource(source)
       // The plugins keep their cache as long as the configuration object is the same: an exec plugin does not run every ten seconds.
-      if (now === text && !force) return
+      if (isDeepStrictEqual(now, files) && !force) return
       config = loadConfig(source, now)
-      text = now
+      files = now
     } catch (error) {
       // A file that is being replaced may be missing or incomplete for a moment. The last valid configuration stays.
       if (!(error instanceof ConnectionConfigError)) throw error
@@ -73,76 +70,20 @@ export function openConnection(source: ConnectionSource): ApiConnection {
   })
 }
 
-function readSource(source: ConnectionSource): string {
-  if ('inCluster' in source) return ''
-  try {
-    return readFileSync(source.kubeconfig, 'utf8')
-  } catch (error) {
-    throw new ConnectionConfigError(`kubeconfig ${source.kubeconfig}: ${(error as Error).message}`, { cause: error })
-  }
+function readSource(source: ConnectionSource): KubeconfigFile[] {
+  return 'inCluster' in source ? [] : readKubeconfigFiles(source)
 }
 
-function loadConfig(source: ConnectionSource, text: string): KubeConfig {
+function loadConfig(source: ConnectionSource, files: readonly KubeconfigFile[]): KubeConfig {
+  if (!('inCluster' in source)) return loadKubeconfig(files, source.context)
+  if (!process.env['KUBERNETES_SERVICE_HOST'] || !process.env['KUBERNETES_SERVICE_PORT']) {
+    throw new ConnectionConfigError(
+      'not in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set; give a kubeconfig',
+    )
+  }
   const config = new KubeConfig()
-  if ('inCluster' in source) {
-    if (!process.env['KUBERNETES_SERVICE_HOST'] || !process.env['KUBERNETES_SERVICE_PORT']) {
-      throw new ConnectionConfigError(
-        'not in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set; give a kubeconfig',
-      )
-    }
-    config.loadFromCluster(source.root ?? '')
-    return config
-  }
-  const file = source.kubeconfig
-  try {
-    config.loadFromString(text)
-    config.makePathsAbsolute(resolve(dirname(file)))
-    addTokenFiles(config, text, dirname(file))
-  } catch (error) {
-    throw new ConnectionConfigError(`kubeconfig ${file} cannot be read: ${(error as Error).message}`, { cause: error })
-  }
-  if (source.context !== undefined) config.setCurrentContext(source.context)
-  checkConfig(config, file)
+  config.loadFromCluster(source.root ?? '')
   return config
-}
-
-/** Adds the `tokenFile` of users, which kubectl supports and client-node ignores. client-node's file plugin reads it. */
-function addTokenFiles(config: KubeConfig, text: string, directory: string): void {
-  const { users } = parse(text) as { users?: { name: string; user?: { tokenFile?: string } }[] }
-  config.users = config.users.map((user) => {
-    const tokenFile = users?.find((raw) => raw.name === user.name)?.user?.tokenFile
-    if (tokenFile === undefined) return user
-    return { ...user, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(directory, tokenFile) } } }
-  })
-}
-
-function checkConfig(config: KubeConfig, file: string): void {
-  const name = config.getCurrentContext()
-  if (!name) throw new ConnectionConfigError(`kubeconfig ${file} has no current-context, and no context was given`)
-  const context = config.contexts.find((candidate) => candidate.name === name)
-  if (context === undefined) {
-    const known = config.contexts.map((candidate) => candidate.name).join(', ') || 'none'
-    throw new ConnectionConfigError(`kubeconfig ${file} has no context ${name} (it has: ${known})`)
-  }
-  const cluster = config.getCurrentCluster()
-  if (cluster === null) {
-    throw new ConnectionConfigError(
-      `kubeconfig ${file}: context ${name} names cluster ${context.cluster}, which is missing`,
-    )
-  }
-  if (!context.user) {
-    // Without a user, client-node would ignore the CA of the cluster too.
-    config.users = [...config.users, { name: ANONYMOUS }]
-    config.contexts = config.contexts.map((other) => (other === context ? { ...context, user: ANONYMOUS } : other))
-  }
-  if (config.getCurrentUser() === null) {
-    throw new ConnectionConfigError(`kubeconfig ${file}: context ${name} names user ${context.user}, which is missing`)
-  }
-  if (!URL.canParse(cluster.server) || !/^https?:/.test(cluster.server)) {
-    throw new ConnectionConfigError(
-      `kubeconfig ${file}: ${cluster.server} of cluster ${cluster.name} is not an http or https URL`,
-    )
-  }
 }
 
 async function readCredentials(config: KubeConfig): Promise<Credentials> {

@@ -1,0 +1,92 @@
+/** Selects the API server of a command as kubectl does, and connects to it. */
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { ApiConnection } from '../store/cluster/api-connection.ts'
+import { type ConnectionSource, openConnection } from '../store/cluster/connection.ts'
+import { probeServer } from '../store/cluster/probe.ts'
+import { type Arguments, type CommandIo, UsageError } from './command.ts'
+
+/** The options of every command that contacts an API server. */
+export const CONNECTION_OPTIONS = {
+  kubeconfig: {
+    type: 'string',
+    value: 'FILE',
+    description: 'Kubeconfig of the API server (default: $KUBECONFIG, then in-cluster, then ~/.kube/config)',
+  },
+  context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
+} as const
+
+/** Throws `UsageError` if a folder is given together with an API server. */
+export function checkFolderAlone(args: Arguments): void {
+  for (const option of Object.keys(CONNECTION_OPTIONS)) {
+    if (args.text('folder') !== undefined && args.text(option) !== undefined) {
+      throw new UsageError(`--folder and --${option} exclude each other: a folder is used without a cluster`)
+    }
+  }
+}
+
+const TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token'
+
+export interface SourceRules {
+  /** Whether ~/.kube/config is used if nothing else is given. A server must not serve a cluster by accident. */
+  usesHome: boolean
+  /** The file whose presence shows that the pod has a ServiceAccount. */
+  tokenFile?: string
+}
+
+/**
+ * Returns the first source that is given: `--kubeconfig`, `$KUBECONFIG` (several files are merged), the ServiceAccount of the pod,
+ * `~/.kube/config`. Throws `UsageError` if there is none.
+ */
+export function selectConnection(
+  args: Arguments,
+  { env }: Pick<CommandIo, 'env'>,
+  { usesHome, tokenFile = TOKEN_FILE }: SourceRules,
+): ConnectionSource {
+  const context = args.text('context')
+  const inContext = context === undefined ? {} : { context }
+  const flag = args.text('kubeconfig')
+  if (flag === '') throw new UsageError('--kubeconfig takes a file; its value is empty')
+  if (flag !== undefined) return { kubeconfig: flag, ...inContext }
+
+  const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '')
+  if (listed.length > 0) return { kubeconfig: listed, ...inContext }
+
+  const pod = podProblem(env, tokenFile)
+  if (pod === undefined && context === undefined) return { inCluster: true }
+
+  const home = usesHome ? homeFile(env) : undefined
+  if (home !== undefined && existsSync(home)) return { kubeconfig: home, ...inContext }
+  const tried = [
+    '$KUBECONFIG is not set',
+    pod ?? '--context needs a kubeconfig, and the account of the pod has none',
+    ...(usesHome ? [home === undefined ? '$HOME is not set' : `${home} does not exist`] : []),
+  ]
+  throw new UsageError(`no API server is given: ${tried.join(', ')}; give --kubeconfig FILE`)
+}
+
+/** Why the ServiceAccount of the pod cannot be used; undefined if it can. As in client-go, a pod has both variables and a token. */
+function podProblem(env: CommandIo['env'], tokenFile: string): string | undefined {
+  if (!env['KUBERNETES_SERVICE_HOST'] || !env['KUBERNETES_SERVICE_PORT']) return 'the command does not run in a pod'
+  return existsSync(tokenFile) ? undefined : `the pod has no ServiceAccount token (${tokenFile})`
+}
+
+function homeFile(env: CommandIo['env']): string | undefined {
+  const home = env['HOME'] ?? env['USERPROFILE']
+  return home ? join(home, '.kube', 'config') : undefined
+}
+
+/**
+ * Connects to the API server of the arguments and checks that it responds. The caller closes the connection.
+ * Throws `UsageError`, `ConnectionConfigError`, or `UnreachableError` within five seconds.
+ */
+export async function connect(args: Arguments, io: CommandIo): Promise<ApiConnection> {
+  const connection = openConnection(selectConnection(args, io, { usesHome: true }))
+  try {
+    await probeServer(connection, io.signal)
+    return connection
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}

@@ -1,0 +1,67 @@
+/** Ends the first read of an API server with one error: at once if a retry cannot help, else after a timeout. */
+import { UserError } from '../core/user-error.ts'
+import { ApiError } from '../store/cluster/api-error.ts'
+import type { StoreObserver } from '../store/observer.ts'
+
+export type ReadError = Parameters<StoreObserver['error']>[0]
+
+/** Objects cannot be read. The message has the remedy. */
+class ReadFailedError extends UserError {
+  override name = 'ReadFailedError'
+  override readonly exitStatus = 1
+}
+
+export class ReadFailure {
+  readonly #abort = new AbortController()
+  readonly #server: string
+  readonly #timer: NodeJS.Timeout
+  #last: ReadError | undefined
+  #ended = false
+
+  constructor(server: string, timeoutMs: number) {
+    this.#server = server
+    this.#timer = setTimeout(() => {
+      const reason = this.#last === undefined ? '' : `: ${this.#last.kind}: ${this.#last.message}`
+      this.#fail(`objects could not be read within ${timeoutMs / 1000} s${reason}; try again`)
+    }, timeoutMs)
+  }
+
+  /** Aborts with the error. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** Whether the error belongs to the first read, whose single error is thrown. Retried errors of it are not printed one by one. */
+  keeps(error: ReadError): boolean {
+    if (this.#ended || error.retryInMs === undefined) return false
+    this.#last = error
+    const reason = hopeless(error)
+    if (reason !== undefined) this.#fail(reason)
+    return true
+  }
+
+  /** The first read has ended. */
+  end(): void {
+    this.#ended = true
+    clearTimeout(this.#timer)
+  }
+
+  #fail(reason: string): void {
+    this.#abort.abort(new ReadFailedError(`API server ${this.#server}: ${reason}`))
+  }
+}
+
+/** Describes an error that a retry repeats; undefined for the others. Kinds that may be missing report no 404. */
+function hopeless({ kind, error }: ReadError): string | undefined {
+  if (!(error instanceof ApiError)) return undefined
+  switch (error.status) {
+    case 401:
+      return 'HTTP 401: the credentials are rejected; renew the token or certificate of the user'
+    case 403:
+      return `${error.message}; grant the user the verbs list and watch of ${kind}`
+    case 404:
+      return `${kind} is not installed; apply the CRDs: lodestone manifests crds | kubectl apply --server-side -f -`
+    default:
+      return undefined
+  }
+}

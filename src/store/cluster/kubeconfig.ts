@@ -1,0 +1,116 @@
+/** Loads kubeconfig files as kubectl does: several files are merged, and the first one that defines a name wins. */
+import { readFileSync } from 'node:fs'
+import { delimiter, dirname, resolve } from 'node:path'
+import { KubeConfig } from '@kubernetes/client-node'
+import { parse } from 'yaml'
+import { UserError } from '../../core/user-error.ts'
+
+export interface KubeconfigSource {
+  /** A file; or the files of `$KUBECONFIG`, of which some may be missing. */
+  kubeconfig: string | readonly string[]
+  /** Overrides the current context. */
+  context?: string
+}
+
+export interface KubeconfigFile {
+  file: string
+  text: string
+}
+
+/** An invalid kubeconfig or service account. The message names the file. */
+export class ConnectionConfigError extends UserError {
+  override name = 'ConnectionConfigError'
+}
+
+const ANONYMOUS = '(anonymous)'
+
+/** Reads the files of a source. Throws `ConnectionConfigError` if there is none. */
+export function readKubeconfigFiles({ kubeconfig }: KubeconfigSource): KubeconfigFile[] {
+  const isList = typeof kubeconfig !== 'string'
+  const files = (isList ? kubeconfig : [kubeconfig]).flatMap((file) => readFile(file, isList))
+  if (files.length > 0) return files
+  throw new ConnectionConfigError(`kubeconfig ${titleOf(kubeconfig)}: no such file`)
+}
+
+function readFile(file: string, mayBeMissing: boolean): KubeconfigFile[] {
+  try {
+    return [{ file, text: readFileSync(file, 'utf8') }]
+  } catch (error) {
+    if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw new ConnectionConfigError(`kubeconfig ${file}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Merges the files and checks that the context can be used. Throws `ConnectionConfigError`. */
+export function loadKubeconfig(files: readonly KubeconfigFile[], context: string | undefined): KubeConfig {
+  const merged = new KubeConfig()
+  for (const { file, text } of files) {
+    const config = parseFile(file, text)
+    if (!merged.currentContext) merged.setCurrentContext(config.currentContext)
+    merged.clusters = addMissing(merged.clusters, config.clusters)
+    merged.contexts = addMissing(merged.contexts, config.contexts)
+    merged.users = addMissing(merged.users, config.users)
+  }
+  if (context !== undefined) merged.setCurrentContext(context)
+  checkConfig(merged, titleOf(files.map(({ file }) => file)))
+  return merged
+}
+
+function parseFile(file: string, text: string): KubeConfig {
+  const config = new KubeConfig()
+  try {
+    config.loadFromString(text)
+    config.makePathsAbsolute(resolve(dirname(file)))
+    addTokenFiles(config, text, dirname(file))
+  } catch (error) {
+    throw new ConnectionConfigError(`kubeconfig ${file} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+  return config
+}
+
+function addMissing<T extends { name: string }>(known: readonly T[], others: readonly T[]): T[] {
+  return [...known, ...others.filter(({ name }) => !known.some((first) => first.name === name))]
+}
+
+/** Adds the `tokenFile` of users, which kubectl supports and client-node ignores. client-node's file plugin reads it. */
+function addTokenFiles(config: KubeConfig, text: string, directory: string): void {
+  const { users } = parse(text) as { users?: { name: string; user?: { tokenFile?: string } }[] }
+  config.users = config.users.map((user) => {
+    const tokenFile = users?.find((raw) => raw.name === user.name)?.user?.tokenFile
+    if (tokenFile === undefined) return user
+    return { ...user, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(directory, tokenFile) } } }
+  })
+}
+
+function checkConfig(config: KubeConfig, file: string): void {
+  const name = config.getCurrentContext()
+  if (!name) throw new ConnectionConfigError(`kubeconfig ${file} has no current-context, and no context was given`)
+  const context = config.contexts.find((candidate) => candidate.name === name)
+  if (context === undefined) {
+    const known = config.contexts.map((candidate) => candidate.name).join(', ') || 'none'
+    throw new ConnectionConfigError(`kubeconfig ${file} has no context ${name} (it has: ${known})`)
+  }
+  const cluster = config.getCurrentCluster()
+  if (cluster === null) {
+    throw new ConnectionConfigError(
+      `kubeconfig ${file}: context ${name} names cluster ${context.cluster}, which is missing`,
+    )
+  }
+  if (!context.user) {
+    // Without a user, client-node would ignore the CA of the cluster too.
+    config.users = [...config.users, { name: ANONYMOUS }]
+    config.contexts = config.contexts.map((other) => (other === context ? { ...context, user: ANONYMOUS } : other))
+  }
+  if (config.getCurrentUser() === null) {
+    throw new ConnectionConfigError(`kubeconfig ${file}: context ${name} names user ${context.user}, which is missing`)
+  }
+  if (!URL.canParse(cluster.server) || !/^https?:/.test(cluster.server)) {
+    throw new ConnectionConfigError(
+      `kubeconfig ${file}: ${cluster.server} of cluster ${cluster.name} is not an http or https URL`,
+    )
+  }
+}
+
+function titleOf(kubeconfig: KubeconfigSource['kubeconfig']): string {
+  return typeof kubeconfig === 'string' ? kubeconfig : kubeconfig.join(delimiter)
+}
