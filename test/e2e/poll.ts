@@ -10,7 +10,7 @@ export type Pending = undefined | null | false
 export async function eventually<T>(
   description: string,
   check: () => Promise<T | Pending>,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
   intervalMs = 100,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs

@@ -91,7 +91,7 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
       await end
     },
   }
-  const timeoutMs = spec.readyTimeoutMs ?? 60_000
+  const timeoutMs = spec.readyTimeoutMs ?? 120_000
   const deadline = Date.now() + timeoutMs
   // A refused connection is the normal answer of a program that is still starting.
   while (!(await spec.ready().catch(() => false))) {
