@@ -40,6 +40,11 @@ export interface ApiClientOptions {
   key: string
 }
 
+// The API server chooses the first that it knows: v2 is served since Kubernetes 1.30.
+const aggregatedDiscovery = ['v2', 'v2beta1']
+  .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
+  .join()
+
 // As client-go.
 const MAX_ATTEMPTS = 10
 
@@ -115,8 +120,7 @@ export class ApiClient {
   }
 
   async #discover(path: string): Promise<Resource[]> {
-    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
-    const response = await this.#send('GET', path, { accept })
+    const response = await this.#send('GET', path, { accept: aggregatedDiscovery })
     if (response.status >= 300) throw new ApiError('GET', path, response)
     return resourcesOf(response.body as GroupDiscoveryList)
   }

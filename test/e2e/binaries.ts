@@ -1,11 +1,13 @@
 // Finds or builds the programs of the test control plane: etcd, kube-apiserver and the parts of Karmada.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { withBuildLock } from './build-lock.ts'
-import { runCommand } from './processes.ts'
+import { buildPrograms, buildTimeoutMs, copyCrds, crdsInKarmadaModule, dependency, go } from './go-build.ts'
+import { type GoModule, modulePaths, prepareGoModule, versionKey } from './matrix/go-module.ts'
+import { type Project, selectedPair } from './matrix/versions.ts'
 
 interface Group {
   // Points to programs that are there already, so that nothing is built.
@@ -62,9 +64,13 @@ const groups = {
   },
 } as const satisfies Record<string, Group>
 
-const crdsInKarmadaModule = 'charts/karmada/_crds/bases'
-// For one program, downloads and a cold compiler cache included.
-const buildTimeoutMs = 30 * 60_000
+// Groups that are built in the version of the selected pair, if there is one.
+const projects: Partial<Record<GroupName, Project>> = {
+  kubernetes: 'kubernetes',
+  controllers: 'kubernetes',
+  scheduler: 'kubernetes',
+  karmada: 'karmada',
+}
 
 type GroupName = keyof typeof groups
 type ProgramOf<Name extends GroupName> = keyof (typeof groups)[Name]['packages']
@@ -161,13 +167,21 @@ async function checkPrebuilt(name: GroupName, folder: string): Promise<string> {
   return folder
 }
 
-// The versions in go.mod decide what the programs are; everything else that goes into a build is in the key as well.
+// The versions decide what the programs are; everything else that goes into a build is in the key as well.
 async function cacheKey(name: GroupName): Promise<string> {
   const hash = createHash('sha256')
-  for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(join(moduleFolder(name), file)))
+  const selected = selectedVersion(name)
+  if (selected) hash.update(await versionKey(selected.project, selected.version))
+  else for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(join(moduleFolder(name), file)))
   const built = Object.values(groups).filter(({ module }) => module === groups[name].module)
   hash.update(JSON.stringify([built, process.platform, process.arch]))
   return hash.digest('hex').slice(0, 16)
+}
+
+// The version of the selected pair; undefined where the go.mod of the group has the versions.
+function selectedVersion(name: GroupName): { project: Project; version: string } | undefined {
+  const [project, pair] = [projects[name], selectedPair()]
+  return project && pair && { project, version: pair[project] }
 }
 
 function moduleFolder(name: GroupName): string {
@@ -176,47 +190,30 @@ function moduleFolder(name: GroupName): string {
 
 async function buildGroup(name: GroupName, into: string, log: Log): Promise<void> {
   await requireGo(name)
-  const flags = await linkerFlags(name)
-  for (const [program, path] of Object.entries(groups[name].packages)) {
-    const startedAt = Date.now()
-    log(`building ${program} (${path})`)
-    await go(name, ['build', '-trimpath', '-ldflags', flags, '-o', join(into, program), path])
-    log(`built ${program} in ${Math.round((Date.now() - startedAt) / 1000)} s`)
+  const selected = selectedVersion(name)
+  const module = selected
+    ? await prepareGoModule(selected.project, selected.version, { into: join(into, 'module'), go })
+    : await pinnedModule(name)
+  await buildPrograms(groups[name].packages, { module, into, log })
+  if (name !== 'karmada') return
+  const sources = selected ? module.folder : await dependency(module.folder, modulePaths.karmada, 'Dir')
+  await copyCrds(sources, join(into, 'crds'))
+}
+
+async function pinnedModule(name: GroupName): Promise<GoModule> {
+  const folder = moduleFolder(name)
+  if (!projects[name]) return { folder, flags: [], versions: {} }
+  const versionOf = async (path: string) => (await dependency(folder, path, 'Version')).replace(/^v/, '')
+  const versions = {
+    kubernetes: await versionOf(modulePaths.kubernetes),
+    karmada: await versionOf(modulePaths.karmada),
   }
-  if (name === 'karmada') await copyCrds(join(into, 'crds'))
-}
-
-// Written anew instead of copied: files and folders of the Go module cache are read-only, and a copy would be as well.
-async function copyCrds(into: string): Promise<void> {
-  const from = join(await goModule('karmada', 'github.com/karmada-io/karmada', 'Dir'), crdsInKarmadaModule)
-  await mkdir(into)
-  for (const file of await readdir(from, { recursive: true })) {
-    if (file.endsWith('.yaml')) await writeFile(join(into, basename(file)), await readFile(join(from, file)))
-  }
-}
-
-// kube-apiserver derives API behavior from its version and refuses to run without a sensible one.
-async function linkerFlags(name: GroupName): Promise<string> {
-  if (name === 'kwok' || name === 'helm') return '-s -w'
-  const kubernetes = await goModule(name, 'k8s.io/kubernetes', 'Version')
-  const karmada = await goModule(name, 'github.com/karmada-io/karmada', 'Version')
-  const [major, minor] = kubernetes.replace(/^v/, '').split('.')
-  return [
-    '-s -w',
-    `-X k8s.io/component-base/version.gitVersion=${kubernetes}`,
-    `-X k8s.io/component-base/version.gitMajor=${major}`,
-    `-X k8s.io/component-base/version.gitMinor=${minor}`,
-    `-X github.com/karmada-io/karmada/pkg/version.gitVersion=${karmada}`,
-  ].join(' ')
-}
-
-async function goModule(name: GroupName, path: string, field: 'Dir' | 'Version'): Promise<string> {
-  return (await go(name, ['list', '-m', '-f', `{{.${field}}}`, path])).trim()
+  return { folder, flags: [], versions }
 }
 
 async function requireGo(name: GroupName): Promise<void> {
   const { module, variable, packages } = groups[name]
-  await go(name, ['version']).catch((cause: unknown) => {
+  await go(moduleFolder(name), ['version']).catch((cause: unknown) => {
     throw new Error(
       `The control plane for the end-to-end tests is built with Go, and there is no usable "go" on the PATH. ` +
         `Install Go (its version is in test/e2e/${module}/go.mod), or set ${variable} to a folder with ` +
@@ -224,14 +221,6 @@ async function requireGo(name: GroupName): Promise<void> {
       { cause },
     )
   })
-}
-
-async function go(name: GroupName, args: string[]): Promise<string> {
-  const env = process.env as Record<string, string>
-  const options = { cwd: moduleFolder(name), env, timeoutMs: buildTimeoutMs }
-  const { stdout, stderr, code } = await runCommand('go', args, options)
-  if (code !== 0) throw new Error(`go ${args[0]} ended with ${code}: ${stderr.slice(-4000)}`)
-  return stdout
 }
 
 async function renameUnlessThere(from: string, to: string): Promise<void> {

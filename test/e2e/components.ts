@@ -30,6 +30,8 @@ export interface ComponentContext {
   kubeconfig: string
   // Whether there are nodes, and so pods.
   withNodes: boolean
+  // The minor version of kube-apiserver.
+  kubernetesMinor: number
 }
 
 // The name under which kube-apiserver's aggregation layer checks the certificate of Karmada's API server.
@@ -55,8 +57,10 @@ const podControllers = [
   'pod-garbage-collector-controller',
   'replicaset-controller',
   'statefulset-controller',
-  'taint-eviction-controller',
 ]
+
+// Names that older versions reject, with the first minor version that has them.
+const podControllersSince: Readonly<Record<string, number>> = { 'taint-eviction-controller': 29 }
 
 // Execution and status collection are left out: they would need member clusters that exist.
 const controllers = [
@@ -128,7 +132,7 @@ export function componentFlags(component: Component, context: ComponentContext):
         `--secure-port=${port}`,
         ...tls,
         '--leader-elect=false',
-        `--controllers=${[...kubernetesControllers, ...(context.withNodes ? podControllers : [])].join(',')}`,
+        `--controllers=${controllersOf(context).join(',')}`,
         ...clientRate,
       ]
     case 'kube-scheduler':
@@ -193,6 +197,12 @@ export function componentFlags(component: Component, context: ComponentContext):
     default:
       return assertNever(component)
   }
+}
+
+function controllersOf({ withNodes, kubernetesMinor }: ComponentContext): string[] {
+  if (!withNodes) return kubernetesControllers
+  const since = Object.entries(podControllersSince).flatMap(([name, minor]) => (kubernetesMinor < minor ? [] : [name]))
+  return [...kubernetesControllers, ...podControllers, ...since]
 }
 
 export function readyUrl(component: Component, port: number): string {

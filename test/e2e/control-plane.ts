@@ -29,6 +29,7 @@ import {
   readyUrl,
 } from './components.ts'
 import { karmadaWebhookConfigurations } from './karmada-webhooks.ts'
+import { minorOf } from './matrix/versions.ts'
 import { clusterObject, clusterStatus, type MemberCluster, memberClusters, type Taint } from './member-clusters.ts'
 import { createNodes, type NodesOptions, writeKwokConfig } from './nodes.ts'
 import { createPki, type Pki } from './pki.ts'
@@ -94,7 +95,11 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     pki.issueUser('admin', ['system:masters']),
   ])
   const kubeconfig = await pki.writeKubeconfig(server, 'admin', admin)
-  const context = { dir, ports, pki, serving, frontProxy, admin, kubeconfig, withNodes: nodes !== undefined }
+  const context = {
+    ...{ dir, ports, pki, serving, frontProxy, admin, kubeconfig },
+    withNodes: nodes !== undefined,
+    kubernetesMinor: await minorOfProgram(binaries['kube-apiserver'], dir),
+  }
   const plane = new ControlPlane({ server, binaries, components, context, flags: options.flags ?? {}, log })
   try {
     await plane.start('etcd')
@@ -109,6 +114,16 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   }
   log(`control plane up in ${((Date.now() - startedAt) / 1000).toFixed(1)} s at ${server}`)
   return plane
+}
+
+// Asks the program, since it may be a prebuilt one.
+async function minorOfProgram(command: string, cwd: string): Promise<number> {
+  const { stdout, stderr } = await runCommand(command, ['--version'], { cwd, env: {} })
+  try {
+    return minorOf(stdout)
+  } catch (cause) {
+    throw new Error(`${command} --version printed no version: ${stdout}${stderr}`, { cause })
+  }
 }
 
 interface Parts {
@@ -152,6 +167,11 @@ export class ControlPlane {
 
   get components(): readonly Component[] {
     return this.#parts.components
+  }
+
+  /** The minor version of kube-apiserver. */
+  get kubernetesMinor(): number {
+    return this.#parts.context.kubernetesMinor
   }
 
   url(component: Component): string {

@@ -221,7 +221,7 @@ describe('3. the narrowing stays', () => {
 
     await restartControllerManager('default/resent-deployment')
     const again = await settledBinding('resent-deployment')
-    expect(again.metadata['resourceVersion']).toBe(after.metadata['resourceVersion'])
+    expect(writesOf(again)).toEqual(writesOf(after))
   })
 
   /** Creates a workload that is scheduled to its data in member2. */
@@ -477,6 +477,14 @@ async function restartControllerManager(key: string): Promise<void> {
   const reviews = (await decisions(key)).length
   await plane.restart('karmada-controller-manager')
   await plane.eventually('the detector sends it again', async () => (await decisions(key)).length > reviews, 60_000)
+}
+
+// The first tested minor version whose API server does not write a custom resource for new times in its managedFields.
+const IGNORES_TIMES_SINCE = 31
+
+/** Returns the part of a binding that is the same if it was not written; for older versions, if only managedFields were written. */
+function writesOf(found: BindingObject): unknown {
+  return plane.kubernetesMinor < IGNORES_TIMES_SINCE ? withoutBookkeeping(found) : found.metadata['resourceVersion']
 }
 
 function withoutBookkeeping({ metadata, ...object }: BindingObject): object {
