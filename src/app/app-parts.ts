@@ -9,6 +9,7 @@ import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import { openServingCertificates } from './certificates.ts'
 import { type ClientCa, openClientCa } from './client-ca.ts'
 import type { Config } from './config.ts'
+import { type FeaturesInput, reportMissingFeatures } from './features.ts'
 import type { LiveConfig } from './live-config.ts'
 import { type LoopsInput, startLoops } from './loops.ts'
 import { observeCertificates } from './observe.ts'
@@ -20,6 +21,7 @@ import { workloadKindsOf } from './workload-kinds-config.ts'
 /** The state that parts share. A part sets the resource that it opens, and later parts read it. */
 export interface AppState extends Omit<LoopsInput, 'live'> {
   live: LiveConfig
+  readServerInfo?: FeaturesInput['readServerInfo']
   /** The reasons why the application is not ready. */
   notReady: () => string[]
   /** Aborts at the end of the drain. */
@@ -55,6 +57,7 @@ export function partsOf(app: AppState): Part[] {
     clientCaPart(app),
     serverPart(app, interpreter),
     loopsPart(app),
+    ...(app.readServerInfo ? [featuresPart(app, app.readServerInfo)] : []),
     ...(registers ? [registrationPart(app, interpreter)] : []),
   ]
 }
@@ -151,6 +154,23 @@ function loopsPart(app: AppState): Part {
       app.loops.catch(() => undefined) // The promise `ready` of the application reports the error.
     },
     stop: () => stopLoops?.(),
+  }
+}
+
+/** Reports missing features after the caches are synced, which shows that the API server answers. */
+function featuresPart(app: AppState, readServerInfo: FeaturesInput['readServerInfo']): Part {
+  return {
+    name: 'features',
+    stopsAt: 'drainStart',
+    start() {
+      const { config, log, metrics } = app
+      const usesGates = config.volumes.whenNotReady === 'gate'
+      app.synced?.then(
+        () => reportMissingFeatures({ readServerInfo, usesGates, log, metrics }),
+        () => undefined,
+      )
+    },
+    stop: () => undefined,
   }
 }
 

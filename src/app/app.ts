@@ -1,6 +1,7 @@
 /** Starts the application as a list of parts, in order, and stops it in reverse order. */
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { ServerInfo } from '../core/server-features.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -21,6 +22,8 @@ export interface AppInput {
   eventStore?: ObjectStore
   /** Reads logs of pods; absent if pods have no logs, as in a folder. */
   podLogs?: PodLogReader
+  /** Reads the version of the API server; absent if there is none, as in a folder. */
+  readServerInfo?: () => Promise<ServerInfo>
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */

@@ -30,6 +30,7 @@ export interface Metrics extends ServerMetrics {
   /** Sets the source of the metrics of claims, holds and sources, which is called at each scrape. */
   observeDomain(read: () => DomainMetrics): void
   certificateExpiry: Gauge
+  missingFeatures: Gauge<'feature'>
 }
 
 export interface DomainMetrics {
@@ -199,6 +200,12 @@ export function openMetrics(): Metrics {
     observeDomain(read) {
       readDomain = read
     },
+    missingFeatures: new Gauge({
+      name: 'lodestone_missing_features',
+      help: 'Features that the API server or Karmada lacks: 1 each',
+      labelNames: ['feature'],
+      registers,
+    }),
     leaderStatus: new Gauge({
       name: 'leader_election_master_status',
       help: 'Whether this replica is the leader, which runs the loops: 1 or 0',

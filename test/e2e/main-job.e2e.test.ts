@@ -432,6 +432,11 @@ describe('what else a user relies on', () => {
     )
   })
 
+  test('the log says that no feature is missing, which Lodestone reads with its own rights', async () => {
+    expect(await lodestone.readLog()).toContain('the API server has all features')
+    expect(await lodestone.metric('lodestone_missing_features')).toBe(0)
+  })
+
   test('a registration that was emptied is filled in again', async () => {
     const name = 'mutatingwebhookconfiguration'
     await kubectl(['patch', name, 'lodestone', '--type=merge', '-p', '{"webhooks": []}'])

@@ -11,6 +11,7 @@ import { suggest } from '../../core/suggest.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
 import { openPodLogs } from '../../store/cluster/pod-log.ts'
+import { openServerInfo } from '../../store/cluster/server-info.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../../telemetry/logger.ts'
@@ -128,7 +129,7 @@ function openStores(
   config: Config,
   log: Logger,
   metrics: Metrics,
-): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs'> {
+): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'readServerInfo'> {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
@@ -155,6 +156,7 @@ function openStores(
     leaseStore: openClusterStore({ connection: host, kinds: [] }),
     eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
     podLogs: openPodLogs(connection),
+    readServerInfo: openServerInfo(connection),
   }
 }
 

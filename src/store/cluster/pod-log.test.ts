@@ -1,22 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { pods } from '../../api/pod.ts'
-import { createConnection } from './api-connection.ts'
+import { connectToFake } from './api-connection.fake.ts'
 import { ApiError } from './api-error.ts'
 import { type Answer, hang, status } from './api-responses.fake.ts'
-import { FakeApiServer } from './api-server.fake.ts'
 import { openPodLogs } from './pod-log.ts'
 
 async function open(answer: Answer) {
-  const server = await new FakeApiServer([pods]).listen()
-  const connection = createConnection({
-    server: server.url,
-    read: async () => ({ headers: {}, transport: { tls: {} } }),
-    forget: () => {},
-  })
-  onTestFinished(async () => {
-    await connection.close()
-    await server.close()
-  })
+  const { server, connection } = await connectToFake([pods])
   server.misbehave(() => true, answer)
   const read = (signal = new AbortController().signal) =>
     openPodLogs(connection)({ namespace: 'default', name: 'm-1', container: 'mover', lines: 3, signal })

@@ -1,0 +1,33 @@
+/** Reads the version of an API server, and the schemas of Karmada's bindings. */
+import { resourceBindings } from '../../api/karmada.ts'
+import { isObject } from '../../core/json.ts'
+import type { ServerInfo } from '../../core/server-features.ts'
+import type { ApiConnection } from './api-connection.ts'
+import { ApiError } from './api-error.ts'
+
+const { group, version } = resourceBindings
+
+/** Returns a function that reads them anew each time. It throws if the API server rejects the requests. */
+export function openServerInfo(connection: ApiConnection): () => Promise<ServerInfo> {
+  return async () => {
+    const found = await connection.request('GET', '/version')
+    const bindingSchemas = await readBindingSchemas(connection)
+    return {
+      version: isObject(found) ? String(found['gitVersion']) : '',
+      ...(bindingSchemas && { bindingSchemas }),
+    }
+  }
+}
+
+async function readBindingSchemas(connection: ApiConnection): Promise<Record<string, unknown> | undefined> {
+  try {
+    const document = await connection.request('GET', `/openapi/v3/apis/${group}/${version}`)
+    const components = isObject(document) ? document['components'] : undefined
+    const schemas = isObject(components) ? components['schemas'] : undefined
+    return isObject(schemas) ? schemas : {}
+  } catch (error) {
+    // Not a hub.
+    if (error instanceof ApiError && error.status === 404) return undefined
+    throw error
+  }
+}
