@@ -124,6 +124,11 @@ const definitions: Definition[] = [
   },
 ]
 
+/** Returns the short names of a kind of Lodestone; none for any other kind. */
+export function ownShortNames({ group, kind }: ResourceType): readonly string[] {
+  return definitions.find(({ type }) => type.group === group && type.kind === kind)?.shortNames ?? []
+}
+
 /** All CRDs of Lodestone, for `kubectl apply`. */
 export function customResourceDefinitions(): K8sObject[] {
   return definitions.map(({ type, shortNames, schema, columns }) => ({

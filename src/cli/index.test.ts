@@ -75,8 +75,8 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
     { name: 'an output format', words: ['check', 'x', '-o', 'jsno'], want: 'not jsno (did you mean json?)' },
     { name: 'no file to check', words: ['check'], want: 'missing -f FILE: a file, a folder, or - for standard input' },
     { name: 'a missing file', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
-    { name: 'no argument to explain', words: ['explain'], want: 'expected one argument KIND/NAME' },
-    { name: 'two arguments to explain', words: ['explain', 'a/b', 'c/d'], want: 'expected one argument KIND/NAME' },
+    { name: 'no argument to explain', words: ['explain'], want: 'expected KIND/NAME or KIND NAME' },
+    { name: 'two arguments to explain', words: ['explain', 'a/b', 'c/d'], want: 'not a/b c/d' },
     {
       name: 'a kind without a name',
       words: ['explain', 'deployment'],
@@ -84,13 +84,13 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
     },
     {
       name: 'a kind',
-      words: ['explain', 'deploymnet/web'],
-      want: 'unknown kind deploymnet (did you mean deployment?); write a custom kind as Kind.group',
+      words: ['explain', 'deploymnet/web', '--folder', 'examples/hub'],
+      want: 'unknown kind deploymnet (did you mean deployment?); write another kind with its version',
     },
     {
-      name: 'a custom kind in lower case',
-      words: ['explain', 'rayjob.ray.io/x'],
-      want: 'e.g. RayJob.ray.io, not rayjob.ray.io',
+      name: 'a kind that only an API server knows',
+      words: ['explain', 'foo.example.com/x', '--folder', 'examples/hub'],
+      want: 'with its version and group, e.g. RayJob.v1.ray.io',
     },
     {
       name: 'a folder and a kubeconfig to explain',

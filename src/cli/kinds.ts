@@ -1,63 +1,174 @@
-/** Names of kinds in arguments: kind, plural or short name, with or without a group. */
-import { dataSources } from '../api/data-source.ts'
+/** Names of kinds in arguments, in every form that kubectl accepts: `deploy`, `Deployment`, `deployments.apps`, `deployment.v1.apps`. */
+import { ownShortNames } from '../api/crds.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
-import { volumeManagers } from '../api/volume-manager.ts'
+import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
+import { groupOf, type ResourceType } from '../api/meta.ts'
 import { suggest } from '../core/suggest.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { kindKey } from '../store/kinds/any-kind.ts'
+import { allKinds } from '../store/kinds/cached-kinds.ts'
+import type { ObjectStore } from '../store/store.ts'
 import { UsageError } from './command.ts'
 
-export interface NamedKind {
-  group: string
-  kind: string
-  namespaced: boolean
+/** The short names of kinds of other projects, as their discovery documents and CRDs declare them. */
+const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
+  ConfigMap: ['cm'],
+  PersistentVolume: ['pv'],
+  PersistentVolumeClaim: ['pvc'],
+  Pod: ['po'],
+  Service: ['svc'],
+  ServiceAccount: ['sa'],
+  'CronJob.batch': ['cj'],
+  'DaemonSet.apps': ['ds'],
+  'Deployment.apps': ['deploy'],
+  'ReplicaSet.apps': ['rs'],
+  'StatefulSet.apps': ['sts'],
+  'HorizontalPodAutoscaler.autoscaling': ['hpa'],
+  'Ingress.networking.k8s.io': ['ing'],
+  'NetworkPolicy.networking.k8s.io': ['netpol'],
+  'PodDisruptionBudget.policy': ['pdb'],
+  'ServiceImport.multicluster.x-k8s.io': ['svcim'],
+  'ClusterPropagationPolicy.policy.karmada.io': ['cpp'],
+  'PropagationPolicy.policy.karmada.io': ['pp'],
+  'ClusterResourceBinding.work.karmada.io': ['crb'],
+  'ResourceBinding.work.karmada.io': ['rb'],
+  'AdvancedCronJob.apps.kruise.io': ['acj'],
+  'BroadcastJob.apps.kruise.io': ['bcj'],
+  'CloneSet.apps.kruise.io': ['clone'],
+  'DaemonSet.apps.kruise.io': ['daemon', 'ads'],
+  'StatefulSet.apps.kruise.io': ['sts', 'asts'],
+  'UnitedDeployment.apps.kruise.io': ['ud'],
+  'CronWorkflow.argoproj.io': ['cwf', 'cronwf'],
+  'Rollout.argoproj.io': ['ro'],
+  'Workflow.argoproj.io': ['wf'],
+  'FlinkDeployment.flink.apache.org': ['flinkdep'],
+  'InferenceService.serving.kserve.io': ['isvc'],
+  'Job.batch.volcano.sh': ['vcjob', 'vj'],
+  'LeaderWorkerSet.leaderworkerset.x-k8s.io': ['lws'],
+  'ScheduledSparkApplication.sparkoperator.k8s.io': ['scheduledsparkapp'],
+  'ServiceMonitor.monitoring.coreos.com': ['smon'],
+  'SparkApplication.sparkoperator.k8s.io': ['sparkapp'],
 }
 
-const named = (group: string, kind: string, names: string[], namespaced = true) => ({
-  group,
-  kind,
-  namespaced,
-  names: [kind.toLowerCase(), `${kind.toLowerCase()}s`, ...names],
-})
+/** The kinds of Kubernetes without a namespace that a policy may select. */
+export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'CustomResourceDefinition',
+  'Namespace',
+  'PersistentVolume',
+  'PriorityClass',
+  'RuntimeClass',
+  'StorageClass',
+])
 
-/** Built-in kinds of workloads, and kinds of Lodestone. Other kinds are written `Kind.group`, for example RayJob.ray.io. */
-const KINDS = [
-  named('apps', 'Deployment', ['deploy']),
-  named('apps', 'StatefulSet', ['sts']),
-  named('apps', 'DaemonSet', []),
-  named('apps', 'ReplicaSet', ['rs']),
-  named('batch', 'Job', []),
-  named('batch', 'CronJob', ['cj']),
-  named('', 'Pod', ['po']),
-  named('', 'ConfigMap', ['cm']),
-  named('', 'Secret', []),
-  named('', 'Service', ['svc']),
-  named('', 'PersistentVolumeClaim', ['pvc']),
-  named('rbac.authorization.k8s.io', 'ClusterRole', [], false),
-  named(dataSourceClaims.group, dataSourceClaims.kind, ['dsc']),
-  named(dataSources.group, dataSources.kind, ['ds'], false),
-  named(volumeManagers.group, volumeManagers.kind, ['vmgr']),
-  named(resourceBindings.group, resourceBindings.kind, ['rb']),
-  named(clusterResourceBindings.group, clusterResourceBindings.kind, ['crb'], false),
-]
+/** Returns every kind that Lodestone reads, with the configured ones. The kinds of Kubernetes come first: kubectl prefers them too. */
+export function knownKinds(workloads: WorkloadKinds): ResourceType[] {
+  return allKinds(workloads)
+    .map(({ type }) => type)
+    .toSorted((a, b) => Number(isBuiltIn(b)) - Number(isBuiltIn(a)))
+}
 
-/** Reads `KIND/NAME`. Throws `UsageError` with a suggestion. */
-export function readTarget(word: string): NamedKind & { name: string } {
-  const slash = word.indexOf('/')
-  const [kindWord, name] = slash < 0 ? [word, ''] : [word.slice(0, slash), word.slice(slash + 1)]
-  if (!name) throw new UsageError(`expected KIND/NAME, e.g. deployment/trainer, not ${word}`)
-  const dot = kindWord.indexOf('.')
-  const [given, group] = dot > 0 ? [kindWord.slice(0, dot), kindWord.slice(dot + 1)] : [kindWord, undefined]
-  // A known kind may have its group, as in names that kubectl prints: deployment.apps/trainer.
-  const known = KINDS.find((kind) => kind.names.includes(given.toLowerCase()) && kind.group === (group ?? kind.group))
-  if (known) return { group: known.group, kind: known.kind, namespaced: known.namespaced, name }
-  if (group !== undefined) {
-    if (given === given.toLowerCase()) {
-      throw new UsageError(`write a custom kind as in its manifest, e.g. RayJob.ray.io, not ${kindWord}`)
-    }
-    return { group, kind: given, namespaced: true, name }
+/** Returns the kinds that policies select and claims name. Their plurals are guessed. */
+export function selectedKinds(store: ObjectStore): ResourceType[] {
+  const policies = [propagationPolicies, clusterPropagationPolicies].flatMap((type) => [...store.list(type)])
+  const references = [
+    ...policies.flatMap(({ spec }) => spec.resourceSelectors),
+    ...[...store.list(dataSourceClaims)].map(({ spec }) => spec.workload),
+  ]
+  return [...new Map(references.map(typeOfReference).map((type) => [kindKey(type), type])).values()]
+}
+
+/** Returns the type of a kind of which only the `apiVersion` and the `kind` are known. */
+export function typeOfReference({ apiVersion, kind }: { apiVersion: string; kind: string }): ResourceType {
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
+  return { group: groupOf(apiVersion), version, kind, plural: pluralOf(kind), namespaced: !CLUSTER_SCOPED.has(kind) }
+}
+
+/** Returns the name for completion of each kind: `deployment`, or `job.batch.volcano.sh` if an earlier kind has the same name. */
+export function kindNames(types: readonly ResourceType[]): string[] {
+  const names = types.map(({ kind }) => kind.toLowerCase())
+  return names.map((name, i) => (names.indexOf(name) === i ? name : `${name}.${types[i]?.group}`))
+}
+
+/** Reads `KIND/NAME` or `KIND NAME`. Throws `UsageError`. */
+export function readTarget(words: readonly string[]): { kind: string; name: string } {
+  const [first = '', second, ...more] = words
+  const slash = first.indexOf('/')
+  const [kind, name] = slash < 0 ? [first, second ?? ''] : [first.slice(0, slash), first.slice(slash + 1)]
+  const isOne = slash < 0 ? more.length === 0 : words.length === 1
+  if (!isOne || !kind || !name || name.includes('/')) {
+    throw new UsageError(
+      `expected KIND/NAME or KIND NAME, e.g. deployment/trainer, not ${words.join(' ') || 'nothing'}`,
+    )
   }
-  const all = KINDS.map(({ kind }) => kind.toLowerCase())
-  throw new UsageError(
-    `unknown kind ${kindWord}${suggest(kindWord, all)}; write a custom kind as Kind.group, e.g. RayJob.ray.io`,
+  return { kind, name }
+}
+
+/**
+ * Returns the kinds that a word means: several if they share a name, such as the Jobs of Kubernetes and of Volcano. With a version in the
+ * word, they have that version. Empty if no kind has the name.
+ */
+export function kindsNamed(word: string, types: readonly ResourceType[]): ResourceType[] {
+  const [name = '', ...rest] = word.toLowerCase().split('.')
+  const isNamed = types.filter((type) => namesOf(type).includes(name))
+  if (rest.length === 0) return isNamed
+  const group = rest.join('.')
+  const ofGroup = isNamed.filter((type) => type.group === group)
+  if (ofGroup.length > 0) return ofGroup
+  const [version = '', ...groupParts] = rest
+  return isNamed.filter((type) => type.group === groupParts.join('.')).flatMap((type) => inVersion(type, version) ?? [])
+}
+
+/** Returns the type for `Kind.version.group` of a kind that no table, policy or claim has; undefined for another form. */
+export function kindOfManifest(word: string): ResourceType | undefined {
+  const [, kind = '', version = '', group = ''] = /^([A-Z][A-Za-z0-9]*)\.(v[0-9][a-z0-9]*)\.([^/]*)$/.exec(word) ?? []
+  return kind === '' ? undefined : typeOfReference({ apiVersion: group === '' ? version : `${group}/${version}`, kind })
+}
+
+/** Describes an unknown kind, with a suggestion and the forms that are accepted. */
+export function unknownKind(word: string, types: readonly ResourceType[]): UsageError {
+  const [name = ''] = word.split('.')
+  const sameName = types.filter((type) => namesOf(type).includes(name.toLowerCase()))
+  const similar =
+    sameName.length > 0
+      ? ` (known: ${sameName.map(fullNamesOf).join(', ')})`
+      : suggest(
+          name,
+          types.flatMap((type) => namesOf(type)),
+        )
+  return new UsageError(
+    `unknown kind ${word}${similar}; write another kind with its version and group, e.g. RayJob.v1.ray.io`,
   )
+}
+
+function fullNamesOf({ kind, group, version, otherVersions = [] }: ResourceType): string {
+  const name = kind.toLowerCase()
+  return [version, ...otherVersions].map((each) => [name, each, group].filter(Boolean).join('.')).join(', ')
+}
+
+/** The type with this version first; undefined if the kind does not have it. */
+function inVersion(type: ResourceType, version: string): ResourceType | undefined {
+  const versions = [type.version, ...(type.otherVersions ?? [])]
+  const otherVersions = versions.filter((each) => each !== version)
+  if (otherVersions.length === versions.length) return undefined
+  return { ...type, version, ...(otherVersions.length > 0 && { otherVersions }) }
+}
+
+/** Every name of a kind without its group, in lower case. */
+function namesOf(type: ResourceType): readonly string[] {
+  const key = kindKey(type)
+  return [type.kind.toLowerCase(), type.plural.toLowerCase(), ...(SHORT_NAMES[key] ?? []), ...ownShortNames(type)]
+}
+
+/** Whether the group is one of Kubernetes without a domain, such as `apps`. Only these share names of kinds with others. */
+function isBuiltIn({ group }: ResourceType): boolean {
+  return !group.includes('.')
+}
+
+/** The plural that Kubernetes guesses for a kind (UnsafeGuessKindToResource, pkg/api/meta/restmapper.go of apimachinery). */
+function pluralOf(kind: string): string {
+  const singular = kind.toLowerCase()
+  if (singular.endsWith('s')) return `${singular}es`
+  return singular.endsWith('y') ? `${singular.slice(0, -1)}ies` : `${singular}s`
 }

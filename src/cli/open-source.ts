@@ -1,8 +1,7 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
-import { isBinding } from '../api/karmada.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
-import { placementKinds, relatedKinds } from '../store/kinds/cached-kinds.ts'
+import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Arguments, CommandIo } from './command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './connect.ts'
@@ -22,6 +21,11 @@ export const SOURCE_OPTIONS = {
 
 const SYNC_TIMEOUT_MS = 60_000
 
+interface SourceKinds {
+  kinds: readonly AnyCachedKind[]
+  workloads: WorkloadKinds
+}
+
 export interface OpenSource {
   store: ObjectStore
   /** Stops the store and closes its connection. */
@@ -29,8 +33,8 @@ export interface OpenSource {
 }
 
 /**
- * Opens the store that the arguments name, and reads its objects. Errors in single files or objects go to stderr. `bindings` caches all
- * bindings; without it, the store is for one workload and its dependencies.
+ * Opens the store that the arguments name, and reads its objects. Errors in single files or objects go to stderr. `kinds` are those to
+ * cache from an API server; a folder caches all.
  *
  * Throws `UserError` if the source cannot be read: invalid arguments, an API server that does not respond, a missing permission or CRD.
  */
@@ -38,7 +42,7 @@ export async function openSource(
   command: string,
   args: Arguments,
   io: CommandIo,
-  input: { bindings: boolean; workloads: WorkloadKinds },
+  input: SourceKinds,
 ): Promise<OpenSource> {
   checkFolderAlone(args)
   const complain = (message: string) => void io.stderr.write(`lodestone ${command}: ${message}\n`)
@@ -66,13 +70,10 @@ async function openManifests(
 async function openHub(
   args: Arguments,
   io: CommandIo,
-  { bindings, workloads }: { bindings: boolean; workloads: WorkloadKinds },
+  { kinds }: SourceKinds,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
   const connection = await connect(args, io)
-  const kinds = bindings
-    ? placementKinds
-    : [...placementKinds.filter(({ type }) => !isBinding(type.kind)), ...relatedKinds(workloads)]
   const failure = new ReadFailure(connection.server, SYNC_TIMEOUT_MS)
   const observer = {
     error: (error: ReadError) => {

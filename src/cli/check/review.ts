@@ -21,6 +21,7 @@ import type { FolderStore } from '../../store/folder/folder.ts'
 import type { GatherContext, Webhook } from '../../webhooks/define.ts'
 import { webhooksOf } from '../../webhooks/index.ts'
 import { unknownWorkloadWebhook } from '../../webhooks/unknown-workload.ts'
+import { CLUSTER_SCOPED } from '../kinds.ts'
 import { isOf } from './validate-manifest.ts'
 
 export interface Reviewed {
@@ -39,18 +40,6 @@ export interface Reviewed {
   before: K8sObject
   after: K8sObject
 }
-
-/** Cluster-scoped kinds that a policy may select. Any other object without a namespace is in `default`, as with kubectl. */
-const CLUSTER_SCOPED = new Set([
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'CustomResourceDefinition',
-  'Namespace',
-  'PersistentVolume',
-  'PriorityClass',
-  'RuntimeClass',
-  'StorageClass',
-])
 
 /** The inputs of reviews: the store, and the settings of decisions. */
 export interface ReviewContext extends GatherContext {
@@ -194,6 +183,7 @@ async function put(store: FolderStore, workloads: WorkloadKinds, object: K8sObje
 }
 
 function inNamespace(object: K8sObject, workloads: WorkloadKinds): K8sObject {
+  // As with kubectl, any other object without a namespace is in `default`.
   const namespaced = knownType(object, workloads)?.namespaced ?? !CLUSTER_SCOPED.has(object.kind)
   if (!namespaced || object.metadata.namespace) return object
   return { ...object, metadata: { ...object.metadata, namespace: 'default' } }

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeForeignClaim, makePolicy, makeSource } from '../../../test/builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makeDeployment,
+  makeForeignClaim,
+  makeObject,
+  makePolicy,
+  makeSource,
+} from '../../../test/builders.ts'
+import { SHIPPED_ENTRIES } from '../../core/workload-kinds/kinds.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
 
 const BEFORE_NOW = '2026-11-20T09:00:00Z'
@@ -9,8 +18,10 @@ const source = makeSource(
   { status: { phase: 'Available', lastResolvedTime: BEFORE_NOW } },
 )
 
-function explain(target: string, objects: unknown[], ...more: string[]) {
-  return runWords(['explain', target, '--folder', makeFolder({ 'hub.yaml': objects }), ...more])
+async function explain(target: string, objects: unknown[], ...more: string[]) {
+  const folder = makeFolder({ 'hub.yaml': objects })
+  const answer = await runWords(['explain', ...target.split(' '), '--folder', folder, ...more])
+  return { ...answer, stderr: answer.stderr.replaceAll(folder, 'DIR'), stdout: answer.stdout.replaceAll(folder, 'DIR') }
 }
 
 const narrowed = `Deployment default/app
@@ -34,10 +45,11 @@ describe('explain shows the whole workload for any of its objects', () => {
     { target: 'datasourceclaim/sales' },
     { target: 'dsc/sales' },
     { target: 'datasourceclaims.datadependency.volcano.sh/sales' },
-    { target: 'ds/amoro-table-lake.shop.sales' },
-    { target: 'datasource.datadependency.volcano.sh/amoro-table-lake.shop.sales' },
+    { target: 'datasourceclaims.v1alpha1.datadependency.volcano.sh/sales' },
+    { target: 'deployment app' },
+    { target: 'deployments.v1.apps app' },
   ])('$target', async ({ target }) => {
-    const answer = await explain(target, [makeClaim(), source, makePolicy()])
+    const answer = await explain(target, [makeDeployment(), makeClaim(), source, makePolicy()])
 
     expect(answer).toEqual({ status: 0, stdout: narrowed, stderr: '' })
   })
@@ -59,7 +71,7 @@ describe('explain shows the whole workload for any of its objects', () => {
       want: 'dependencies do not follow: its manifest says propagateDeps: false',
     },
   ])('$name', async ({ policy, want }) => {
-    const { stdout } = await explain('deployment/app', [makeClaim(), source, policy])
+    const { stdout } = await explain('deployment/app', [makeDeployment(), makeClaim(), source, policy])
 
     expect(stdout).toContain(`├─ PropagationPolicy default/app: member1, member2, member3\n│  └─ ${want}\n`)
   })
@@ -74,13 +86,44 @@ describe('explain shows the whole workload for any of its objects', () => {
     expect(stdout).toContain('└─ ResourceBinding default/app-deployment: Narrowed\n')
     expect(stdout).toContain('   └─ scheduled to: member1\n')
   })
+})
 
-  test('a claim through its bound source', async () => {
-    const claim = { ...makeClaim({ dataSourceName: 'another' }), status: { boundDataSource: source.metadata.name } }
+describe('a source is shown with the workloads that need its data', () => {
+  const unbound = { ...makeClaim({ dataSourceName: 'another' }), status: { boundDataSource: source.metadata.name } }
+  const located = `DataSource amoro-table-lake.shop.sales: located in member2
+├─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
+`
 
-    const { stdout } = await explain('ds/amoro-table-lake.shop.sales', [claim, source, makePolicy()])
+  test.each([
+    {
+      name: 'by its short name, which DaemonSets have too',
+      target: 'ds/amoro-table-lake.shop.sales',
+      claim: makeClaim(),
+    },
+    { name: 'by its plural', target: 'datasources/amoro-table-lake.shop.sales', claim: makeClaim() },
+    { name: 'for a bound claim', target: 'ds/amoro-table-lake.shop.sales', claim: unbound },
+  ])('$name', async ({ target, claim }) => {
+    const answer = await explain(target, [makeDeployment(), claim, source, makePolicy()])
 
-    expect(stdout).toContain('DataSource amoro-table-lake.shop.sales: located in member2')
+    const want = `${located}└─ DataSourceClaim default/sales
+   └─ Deployment default/app: Narrowed: default/sales is in member2
+`
+    expect(answer).toEqual({ status: 0, stdout: want, stderr: '' })
+  })
+
+  test('none', async () => {
+    const { status, stdout } = await explain('ds/amoro-table-lake.shop.sales', [source])
+
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `${located}└─ no DataSourceClaim asks for its data\n` })
+  })
+
+  test('of very many only the first', async () => {
+    const claims = Array.from({ length: 1200 }, (_, i) => makeClaim({}, { name: `sales-${i}` }))
+
+    const { stdout } = await explain('ds/amoro-table-lake.shop.sales', [source, ...claims])
+
+    expect(stdout.match(/─ DataSourceClaim/g)).toHaveLength(50)
+    expect(stdout).toMatch(/└─ and 1,150 more\n$/)
   })
 })
 
@@ -122,39 +165,147 @@ test('dependencies of a workload are shown, with the clusters to which they are 
 })
 
 test('a workload without a claim and without a policy is shown as such', async () => {
-  const { status, stdout } = await explain('RayJob.ray.io/train', [], '-n', 'demo')
+  const job = makeObject('ray.io/v1', 'RayJob', 'train')
+
+  const { status, stdout } = await explain('RayJob.ray.io/train', [job])
 
   expect(status).toBe(0)
-  expect(stdout).toBe(`RayJob demo/train
+  expect(stdout).toBe(`RayJob default/train
 ├─ no DataSourceClaim names it: it is placed by its policy alone
 └─ no policy selects it: Karmada creates no binding for it
 `)
 })
 
-test('a custom kind is written with kind and group', async () => {
-  const workload = { apiVersion: 'ray.io/v1', kind: 'RayJob', name: 'train' }
-  const policy = makePolicy({ resourceSelectors: [workload] })
+describe('the policy of a workload is found by its API version', () => {
+  const config = {
+    'config.yaml': {
+      workloadKinds: [{ group: 'example.com', versions: ['v3beta1'], kind: 'Render', plural: 'renders' }],
+    },
+  }
+  const kinds = [...SHIPPED_ENTRIES, { group: 'example.com', versions: ['v3beta1'], kind: 'Render', plural: 'renders' }]
 
-  const { stdout } = await explain('RayJob.ray.io/train', [makeClaim({ workload }), source, policy])
+  test.each(
+    kinds.map(({ group, versions: [version = ''], kind, plural, ...rest }) => {
+      const isCluster = 'scope' in rest && rest.scope === 'Cluster'
+      return {
+        kind,
+        apiVersion: group === '' ? version : `${group}/${version}`,
+        word: [plural, group].filter(Boolean).join('.'),
+        isCluster,
+      }
+    }),
+  )('$word', async ({ kind, apiVersion, word, isCluster }) => {
+    const reference = { apiVersion, kind, name: 'app' }
+    const policy = makePolicy({ resourceSelectors: [reference] })
+    const clusterPolicy = { ...policy, kind: 'ClusterPropagationPolicy', metadata: { name: 'app' } }
+    const object = isCluster ? { apiVersion, kind, metadata: { name: 'app' } } : makeObject(apiVersion, kind, 'app')
+    const file = makeFolder(config)
 
-  expect(stdout).toContain('└─ ResourceBinding default/train-rayjob (as Karmada would create it): Narrowed\n')
+    const { stdout, stderr } = await explain(
+      `${word}/app`,
+      [object, isCluster ? clusterPolicy : policy],
+      '-c',
+      `${file}/config.yaml`,
+    )
+
+    expect(stderr).toBe('')
+    expect(stdout).toContain(
+      `${isCluster ? 'ClusterPropagationPolicy app' : 'PropagationPolicy default/app'}: member1, member2, member3\n`,
+    )
+  })
+
+  test.each([{ target: 'Foo.v7.example.com/app' }, { target: 'foos.example.com/app' }, { target: 'foo/app' }])(
+    'also if no table has the kind: $target',
+    async ({ target }) => {
+      const foo = makeObject('example.com/v7', 'Foo', 'app')
+
+      const { status, stdout } = await explain(target, [
+        foo,
+        makePolicy({ resourceSelectors: [{ apiVersion: 'example.com/v7', kind: 'Foo' }] }),
+      ])
+
+      expect(status).toBe(0)
+      expect(stdout).toContain('└─ ResourceBinding default/app-foo (as Karmada would create it): unchanged\n')
+    },
+  )
+
+  test('and by its labels', async () => {
+    const labeled = makePolicy({
+      resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', labelSelector: { matchLabels: { team: 'a' } } }],
+    })
+
+    const { stdout } = await explain('deployment/app', [makeDeployment({ labels: { team: 'a' } }), labeled])
+    const { stdout: other } = await explain('deployment/app', [makeDeployment({ labels: { team: 'b' } }), labeled])
+
+    expect(stdout).toContain('─ PropagationPolicy default/app: member1, member2, member3\n')
+    expect(other).toContain('no policy selects it')
+  })
 })
 
-describe('a missing object causes exit status 1', () => {
-  test.each([
-    { target: 'dsc/none', want: 'DataSourceClaim default/none does not exist or is not used\n' },
-    { target: 'ds/none', want: 'DataSource none does not exist or is not used\n' },
-    { target: 'rb/none', want: 'ResourceBinding default/none does not exist or is not used\n' },
-    { target: 'crb/none', want: 'ClusterResourceBinding none does not exist or is not used\n' },
-  ])('$target', async ({ target, want }) => {
-    const answer = await explain(target, [makeClaim()])
+test('a cluster-scoped workload of a claim without a namespace is explained', async () => {
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'app' } }
+  const { metadata: _, ...reference } = { ...role, name: 'app' }
 
-    expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone explain: ${want}` })
+  const { status, stdout } = await explain('dsc/sales', [role, makeClaim({ workload: reference }), source])
+
+  expect(status).toBe(0)
+  expect(stdout).toMatch(/^ClusterRole app\n/)
+})
+
+describe('a workload that does not exist is explained from what names it', () => {
+  test.each([
+    { name: 'a claim', target: 'deployment/app', objects: [makeClaim()], want: 'its claims' },
+    { name: 'a binding', target: 'deployment/app', objects: [makeBinding()], want: 'its binding' },
+    { name: 'both', target: 'dsc/sales', objects: [makeBinding(), makeClaim()], want: 'its binding and its claims' },
+    { name: 'the binding itself', target: 'rb/app-deployment', objects: [makeBinding()], want: 'its binding' },
+  ])('$name', async ({ target, objects, want }) => {
+    const { status, stdout } = await explain(target, [...objects, source, makePolicy()])
+
+    expect(status).toBe(0)
+    expect(stdout).toContain(
+      `Deployment default/app\n├─ there is no Deployment default/app in folder DIR: explained from ${want} alone\n`,
+    )
+  })
+})
+
+describe('an object that does not exist causes exit status 1', () => {
+  const objects = [makeDeployment(), makeClaim(), source, makePolicy()]
+  test.each([
+    { target: 'deployment/nosuch', want: 'Deployment default/nosuch not found in folder DIR' },
+    { target: 'deployment/ap', want: 'Deployment default/ap not found in folder DIR (did you mean app?)' },
+    { target: 'dsc/sale', want: 'DataSourceClaim default/sale not found in folder DIR (did you mean sales?)' },
+    { target: 'ds/none', want: 'DaemonSet default/none and DataSource none not found in folder DIR' },
+    { target: 'rb/none', want: 'ResourceBinding default/none not found in folder DIR' },
+    { target: 'crb/none', want: 'ClusterResourceBinding none not found in folder DIR' },
+    {
+      target: 'deploy app -n demo',
+      want: 'Deployment demo/app not found in folder DIR; it is in namespace default: add -n',
+    },
+    { target: 'flinkdep/app', want: 'FlinkDeployment default/app not found in folder DIR' },
+    { target: 'Foo.v1.example.com/app', want: 'Foo default/app not found in folder DIR' },
+  ])('$target', async ({ target, want }) => {
+    expect(await explain(target, objects)).toEqual({ status: 1, stdout: '', stderr: `lodestone explain: ${want}\n` })
+  })
+})
+
+describe('an invalid argument causes exit status 2', () => {
+  test.each([
+    { target: 'deployment', want: 'expected KIND/NAME or KIND NAME, e.g. deployment/trainer, not deployment' },
+    { target: 'deploymnet/app', want: /^unknown kind deploymnet \(did you mean deployment\?\); write another kind / },
+    { target: 'deployment.v2.apps/app', want: /^unknown kind deployment\.v2\.apps \(known: deployment\.v1\.apps\); / },
+    { target: 'quux.example.com/app', want: /^unknown kind quux\.example\.com; write another kind with its version / },
+  ])('$target', async ({ target, want }) => {
+    const { status, stdout, stderr } = await explain(target, [])
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr.replace('lodestone explain: ', '').trimEnd()).toEqual(
+      typeof want === 'string' ? want : expect.stringMatching(want),
+    )
   })
 })
 
 test('a claim that is not permitted is shown as ignored, with the reason', async () => {
-  const { stdout } = await explain('deployment/app', [makeForeignClaim(), source, makePolicy()])
+  const { stdout } = await explain('deployment/app', [makeDeployment(), makeForeignClaim(), source, makePolicy()])
 
   expect(stdout).toBe(`Deployment default/app
 ├─ DataSourceClaim other/sales (Required): amoro table lake.shop.sales
@@ -168,15 +319,11 @@ test('a claim that is not permitted is shown as ignored, with the reason', async
 `)
 })
 
-test('a source without claims is shown as unused', async () => {
-  const { status, stderr } = await explain('ds/amoro-table-lake.shop.sales', [source])
-
-  expect(status).toBe(1)
-  expect(stderr).toContain('does not exist or is not used')
-})
-
 test('an invalid manifest is reported with file and line, and the other objects are explained', async () => {
-  const folder = makeFolder({ 'hub.yaml': [makeClaim(), source, makePolicy()], 'broken.yaml': 'a: [' })
+  const folder = makeFolder({
+    'hub.yaml': [makeDeployment(), makeClaim(), source, makePolicy()],
+    'broken.yaml': 'a: [',
+  })
 
   const { status, stdout, stderr } = await runWords(['explain', 'dsc/sales', '--folder', folder])
 
@@ -185,7 +332,7 @@ test('an invalid manifest is reported with file and line, and the other objects 
 })
 
 test('the first line is bold at a terminal, unless NO_COLOR is set', async () => {
-  const words = ['explain', 'deployment/app', '--folder', makeFolder()]
+  const words = ['explain', 'deployment/app', '--folder', makeFolder({ 'hub.yaml': makeDeployment() })]
 
   const coloured = await runWords(words, { isTTY: true })
   const plain = await runWords(words, { isTTY: true, env: { NO_COLOR: '1' } })

@@ -1,17 +1,15 @@
-/** `lodestone explain`: explains the placement of a workload, from its claims to its binding. */
-import { dataSources } from '../../api/data-source.ts'
-import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
-import { objectKey } from '../../api/meta.ts'
+/** `lodestone explain`: explains an object: the placement of a workload, and the objects that decide it. */
+import type { ResourceType } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
-import { claimsOfSource } from '../../queries/source.ts'
-import type { ObjectStore } from '../../store/store.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
-import { readTarget } from '../kinds.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
+import { kindOfManifest, kindsNamed, knownKinds, readTarget, selectedKinds, unknownKind } from '../kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
+import { describeMissing } from './missing.ts'
+import { type Context, makeTarget } from './target.ts'
+import { explainerOf } from './targets.ts'
 import { drawTree } from './tree.ts'
-import { explainWorkload, type Workload } from './workload.ts'
+import { workloadExplainer } from './workload.ts'
 
 export const explain: Command = {
   name: 'explain',
@@ -30,7 +28,7 @@ export const explain: Command = {
       does: 'The effect of a claim, on a hub',
     },
     {
-      command: 'lodestone explain RayJob.ray.io/train -n demo --kubeconfig karmada.config',
+      command: 'lodestone explain rayjobs.ray.io/train -n demo --kubeconfig karmada.config',
       does: 'A custom kind',
     },
   ],
@@ -38,64 +36,46 @@ export const explain: Command = {
 }
 
 async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
-  const [word, ...more] = args.positionals
-  if (word === undefined || more.length > 0)
-    throw new UsageError("expected one argument KIND/NAME\nSee 'lodestone explain --help'.")
-  const target = readTarget(word)
-  const namespace = target.namespaced ? (args.text('namespace') ?? 'default') : undefined
+  const { kind, name } = readTarget(args.positionals)
   const config = loadConfig(args.text('config'))
   const kinds = workloadKindsOf(config)
-  // Bindings are read one by one: a hub has 100,000 of them, and one is needed.
-  const { store, close } = await openSource('explain', args, io, { bindings: false, workloads: kinds })
+  const named = kindsNamed(kind, knownKinds(kinds))
+  // Only policies and claims have the kinds that no table has. The explanation of a workload reads them.
+  const explainers = named.length > 0 ? named.map(explainerOf) : [workloadExplainer]
+  const cached = [...new Set(explainers.flatMap((explainer) => explainer.reads(kinds)))]
+  const { store, close } = await openSource('explain', args, io, { kinds: cached, workloads: kinds })
   try {
-    const workloads = await workloadsOf(target, namespace, store)
-    if (workloads.length === 0) {
-      io.stderr.write(
-        `lodestone explain: ${target.kind} ${objectKey(namespace, target.name)} does not exist or is not used\n`,
-      )
-      return 1
+    const folder = args.text('folder')
+    const context: Context = {
+      store,
+      now: io.now(),
+      kinds,
+      scope: config.claims.clusterScoped,
+      config,
+      place: folder === undefined ? 'on this API server' : `in folder ${folder}`,
     }
-    const paint = painter(io.stdout, io.env)
-    for (const workload of workloads) {
-      const [title = '', ...lines] = drawTree(
-        await explainWorkload(workload, store, io.now(), { kinds, scope: config.claims.clusterScoped }),
-      )
-      io.stdout.write(`${paint('bold', title)}\n${lines.map((line) => `${line}\n`).join('')}`)
+    const types = named.length > 0 ? named : furtherKinds(kind, context)
+    const targets = types.map((type) => makeTarget(type, args.text('namespace') ?? 'default', name))
+    for (const target of targets) {
+      const tree = await explainerOf(target.type).explain(target, context)
+      if (!tree) continue
+      const [title = '', ...lines] = drawTree(tree)
+      io.stdout.write([painter(io.stdout, io.env)('bold', title), ...lines].map((line) => `${line}\n`).join(''))
+      return 0
     }
-    return 0
+    io.stderr.write(`lodestone explain: ${describeMissing(targets, context)}\n`)
+    return 1
   } finally {
     await close()
   }
 }
 
-/** The workloads of a target: the target itself, or the workloads of a claim, a source or a binding. */
-async function workloadsOf(
-  target: ReturnType<typeof readTarget>,
-  namespace: string | undefined,
-  store: ObjectStore,
-): Promise<Workload[]> {
-  const { group, kind, name } = target
-  switch (kind) {
-    case dataSourceClaims.kind: {
-      const claim = store.get(dataSourceClaims, namespace, name)
-      return claim ? [workloadOf(claim)] : []
-    }
-    case dataSources.kind: {
-      const source = store.get(dataSources, undefined, name)
-      return source ? claimsOfSource(source, store).map(workloadOf) : []
-    }
-    case resourceBindings.kind:
-    case clusterResourceBindings.kind: {
-      const type = kind === resourceBindings.kind ? resourceBindings : clusterResourceBindings
-      const binding = await store.read<ResourceBinding>(type, namespace, name)
-      return binding ? [binding.spec.resource] : []
-    }
-    default:
-      return [{ apiVersion: group === '' ? 'v1' : `${group}/v1`, kind, name, ...(namespace && { namespace }) }]
-  }
-}
-
-function workloadOf({ metadata, spec }: DataSourceClaim): Workload {
-  const namespace = spec.workload.namespace ?? metadata.namespace
-  return { ...spec.workload, ...(namespace && { namespace }) }
+/** The kinds that a word means although no table has them. Throws `UsageError` if there is none. */
+function furtherKinds(word: string, { store, kinds }: Context): ResourceType[] {
+  const selected = selectedKinds(store)
+  const named = kindsNamed(word, selected)
+  if (named.length > 0) return named
+  const given = kindOfManifest(word)
+  if (!given) throw unknownKind(word, [...knownKinds(kinds), ...selected])
+  return [given]
 }

@@ -1,7 +1,22 @@
-/** Renders a tree as lines. */
+/** An explanation as a tree: as data for programs, and as lines for people. */
 
+/** A line of an explanation. docs/explain.md describes the fields for users. */
 export interface TreeNode {
+  /** The line, without its children. */
   text: string
+  /** The object that the line is about; absent for a statement. */
+  kind?: string
+  apiVersion?: string
+  namespace?: string
+  name?: string
+  /** The state of the object or its data, as one word. */
+  state?: string
+  reason?: string
+  /** The clusters of the data, or of the binding. */
+  clusters?: readonly string[]
+  /** The nodes of the data. */
+  nodes?: readonly string[]
+  bytes?: number
   children?: TreeNode[]
 }
 

@@ -12,6 +12,7 @@ import { readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { type InspectedSystem, inspectSystems } from '../../locality/config/inspect.ts'
 import { type ClusterScope, refusalOfClaim } from '../../queries/permission.ts'
 import { sourceOf } from '../../queries/source.ts'
+import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { byFirst, formatAge, formatColumns } from '../format.ts'
@@ -45,7 +46,10 @@ const REFRESH_MS = 500
 
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   const config = loadConfig(args.text('config'))
-  const { store, close } = await openSource('status', args, io, { bindings: true, workloads: workloadKindsOf(config) })
+  const { store, close } = await openSource('status', args, io, {
+    kinds: placementKinds,
+    workloads: workloadKindsOf(config),
+  })
   const namespace = args.text('namespace')
   const scope = config.claims.clusterScoped
   try {

@@ -49,11 +49,17 @@ function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: n
     const { system, dataSourceType, dataSourceName } = claim.spec
     return { kind: 'unknown', reason: `no DataSource for ${system} ${dataSourceType} ${dataSourceName} yet` }
   }
+  if (phaseOf(source) !== 'Unavailable' && now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
+    const maxAge = claim.spec.policy?.maxStalenessSeconds
+    return { kind: 'unknown', reason: `DataSource ${source.metadata.name} is older than ${maxAge} s` }
+  }
+  return answerOfSource(source)
+}
+
+/** Returns the location that a source has, whatever its age. */
+export function answerOfSource(source: DataSource): Answer {
   const of = (reason: string) => `DataSource ${source.metadata.name} ${reason}`
   if (phaseOf(source) === 'Unavailable') return { kind: 'nowhere', reason: of('is Unavailable') }
-  if (now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
-    return { kind: 'unknown', reason: of(`is older than ${claim.spec.policy?.maxStalenessSeconds} s`) }
-  }
   const { clusterNames, bytes } = source.spec.locality ?? {}
   if (!clusterNames) return { kind: 'unknown', reason: of('has no locality yet') }
   if (clusterNames.length === 0) return { kind: 'nowhere', reason: of('is in none of the clusters') }

@@ -1,0 +1,74 @@
+/** Lines about data: claims, sources, and the VolumeManagers of a workload. */
+import type { DataSource } from '../../api/data-source.ts'
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { referenceOf } from '../../api/meta.ts'
+import { isTrue } from '../../core/conditions.ts'
+import { type Answer, type ClaimAnswer, locateClaim } from '../../core/data-source-claim/locate.ts'
+import { formatBytes, formatSize } from '../../core/quantity.ts'
+import { formatAge } from '../format.ts'
+import type { TreeNode } from './tree.ts'
+
+/** A claim with its source. `refusal` says why the claim does not apply to the workload. */
+export function claimNode(
+  claim: DataSourceClaim,
+  source: DataSource | undefined,
+  now: number,
+  refusal: string | undefined,
+): TreeNode {
+  const { enforcement, answer, claim: name } = locateClaim(claim, source, now)
+  const { system, dataSourceType, dataSourceName } = claim.spec
+  return {
+    ...referenceOf(claim),
+    text: `DataSourceClaim ${name} (${enforcement}): ${system} ${dataSourceType} ${dataSourceName}`,
+    ...stateOf(answer),
+    children: [
+      ...(refusal === undefined ? [] : [{ text: `not permitted, and ignored: ${refusal}`, state: 'NotPermitted' }]),
+      source
+        ? sourceNode(source, answer, now)
+        : { text: answer.kind === 'unknown' ? `unknown: ${answer.reason}` : answer.kind, ...stateOf(answer) },
+    ],
+  }
+}
+
+/** A source with its location. The answer depends on the claim: each claim has its own maximum age. */
+export function sourceNode(source: DataSource, answer: Answer, now: number): TreeNode {
+  const { spec, status } = source
+  const { location, bytes, bytesAreMinimum } = spec.locality ?? {}
+  const resolved = Date.parse(status?.lastResolvedTime ?? '')
+  const facts = [
+    ...(location ? [location] : []),
+    ...(bytes === undefined ? [] : [formatSize(bytes, bytesAreMinimum)]),
+    ...(Number.isNaN(resolved) ? [] : [`confirmed ${formatAge(now - resolved)} ago`]),
+  ]
+  const isStale = isTrue(status?.conditions, 'Stale')
+  return {
+    ...referenceOf(source),
+    text: `DataSource ${source.metadata.name}: ${whereOf(answer)}`,
+    ...stateOf(answer),
+    children: [
+      ...(facts.length > 0 ? [{ text: facts.join(', ') }] : []),
+      ...(isStale && status?.lastError ? [{ text: `the last query failed: ${status.lastError}` }] : []),
+    ],
+  }
+}
+
+/** A VolumeManager that the pods of a workload name, on a hub. */
+export function volumeNode({ claim, enforcement, answer }: ClaimAnswer): TreeNode {
+  const size = answer.kind === 'located' && answer.bytes !== undefined ? `, ${formatBytes(answer.bytes)}` : ''
+  return { text: `${claim} (${enforcement}): ${whereOf(answer)}${size}`, ...stateOf(answer) }
+}
+
+/** The state of the data, for programs. */
+function stateOf(answer: Answer): Pick<TreeNode, 'state' | 'clusters' | 'bytes' | 'reason'> {
+  if (answer.kind !== 'located')
+    return { state: answer.kind === 'nowhere' ? 'Nowhere' : 'Unknown', reason: answer.reason }
+  return {
+    state: 'Located',
+    clusters: answer.clusters,
+    ...(answer.bytes !== undefined && { bytes: answer.bytes }),
+  }
+}
+
+function whereOf(answer: Answer): string {
+  return answer.kind === 'located' ? `located in ${answer.clusters.join(', ')}` : `${answer.kind}: ${answer.reason}`
+}

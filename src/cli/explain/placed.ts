@@ -1,0 +1,92 @@
+/** Gathers what is known about one workload: its object, claims, policy and binding, and decides on the binding. */
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import type { ClaimAnswer } from '../../core/data-source-claim/locate.ts'
+import { type BindingDecision, decideBinding } from '../../core/resource-binding/decide.ts'
+import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
+import type { BindingInput } from '../../core/resource-binding/input.ts'
+import { gatherBindingInput, policyOf } from '../../queries/binding.ts'
+import { readVolumes } from '../../queries/usage.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { type Context, type Reference, readTarget, type Target, titleOf } from './target.ts'
+import type { TreeNode } from './tree.ts'
+
+export interface Placed {
+  workload: Reference
+  /** Undefined if the workload does not exist, and only a claim or a binding names it. */
+  object: K8sObject | undefined
+  claims: readonly DataSourceClaim[]
+  volumes: readonly ClaimAnswer[]
+  policy: PropagationPolicy | undefined
+  /** The binding as it is stored, or as Karmada would create it, with the decision; undefined without a policy and a binding. */
+  placement: { binding: ResourceBinding; input: BindingInput; decision: BindingDecision } | undefined
+}
+
+/** Returns undefined if the workload does not exist, no claim names it, and it has no binding. */
+export async function placeWorkload(target: Target, context: Context): Promise<Placed | undefined> {
+  const { store, kinds, scope, now } = context
+  const { type, namespace, name } = target
+  const object = await readTarget(target, store)
+  const named = { apiVersion: apiVersionOf(type), kind: type.kind, ...(namespace && { namespace }), name }
+  const claims = store.byIndex(dataSourceClaims, 'workload', workloadKey(named))
+  const stored = await readBinding(named, store)
+  if (!object && claims.length === 0 && !stored) return undefined
+  const [claim] = claims
+  // Karmada compares versions: a policy for v1 does not select an object in v1beta1.
+  const { apiVersion } = object ?? stored?.spec.resource ?? claim?.spec.workload ?? named
+  const workload = { ...named, apiVersion }
+  const template: K8sObject = {
+    ...object,
+    apiVersion,
+    kind: type.kind,
+    metadata: { ...object?.metadata, name, ...(namespace && { namespace }) },
+  }
+  const policy =
+    (stored && policyOf(stored, store)) ??
+    selectPolicy(template, store.list(propagationPolicies), store.list(clusterPropagationPolicies))
+  const binding = stored ?? (policy && deriveBinding(template, policy))
+  const volumes =
+    object && kinds.find(apiVersion, type.kind)
+      ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
+      : []
+  const input = binding && gatherBindingInput(binding, stored, store, now, { clusterScopedClaims: scope, volumes })
+  return {
+    workload,
+    object,
+    claims,
+    volumes,
+    policy,
+    placement: input && { binding, input, decision: decideBinding(input) },
+  }
+}
+
+/** Reads the binding of an object, by the name that Karmada generates. */
+export function readBinding(
+  { kind, namespace, name }: Omit<Reference, 'apiVersion'>,
+  store: ObjectStore,
+): Promise<ResourceBinding | undefined> {
+  return store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, bindingName(kind, name))
+}
+
+/** One line about a workload: its decision, and the reason. */
+export function summaryOf({ workload, placement, object }: Placed): TreeNode {
+  const { state, message } = placement?.decision ?? {}
+  const words = state === undefined ? 'no policy selects it' : state === 'Untouched' ? 'unchanged' : state
+  const clusters = placement?.binding.spec.clusters?.map((cluster) => cluster.name)
+  return {
+    ...workload,
+    text: `${titleOf(workload)}: ${words}${message ? `: ${message}` : ''}${object ? '' : ' (it does not exist)'}`,
+    state: state ?? 'NotSelected',
+    ...(message && { reason: message }),
+    ...(clusters && { clusters }),
+  }
+}

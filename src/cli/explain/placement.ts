@@ -1,0 +1,75 @@
+/** Lines about the placement of a workload: its policy and its binding. */
+import type { PlacementAffinity, PropagationPolicy } from '../../api/karmada.ts'
+import { keyOfObject, referenceOf } from '../../api/meta.ts'
+import { affinityOf } from '../../core/placement/affinity.ts'
+import { declineOf } from '../../core/propagation-policy/decide.ts'
+import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
+import type { Placed } from './placed.ts'
+import type { TreeNode } from './tree.ts'
+
+/** The policy and the binding of a workload. */
+export function placementNodes({ policy, placement }: Pick<Placed, 'policy' | 'placement'>): TreeNode[] {
+  return [
+    policy
+      ? policyNode(policy)
+      : { text: 'no policy selects it: Karmada creates no binding for it', state: 'NotSelected' },
+    ...(placement ? [bindingNode(placement)] : []),
+  ]
+}
+
+function policyNode(policy: PropagationPolicy): TreeNode {
+  const declined = declineOf(policy)
+  return {
+    ...referenceOf(policy),
+    text: `${policy.kind} ${keyOfObject(policy)}: ${describeAffinity(affinityOf(policy.spec.placement))}`,
+    children: [
+      ...(policy.spec.propagateDeps ? [{ text: 'dependencies follow: propagateDeps is set' }] : []),
+      ...(declined ? [{ text: `dependencies do not follow: ${declined}` }] : []),
+    ],
+  }
+}
+
+function bindingNode({ binding, input, decision }: NonNullable<Placed['placement']>): TreeNode {
+  const { stored } = input
+  const { state, binding: decided, message } = decision
+  const { base } = readAnnotations(decided.metadata.annotations)
+  const known = base === BASE_OF_POLICY ? affinityOf(input.policy?.placement) : base
+  const before = known ?? affinityOf(binding.spec.placement)
+  const scheduled = binding.spec.clusters?.map(({ name }) => name) ?? []
+  const title = `${binding.kind} ${keyOfObject(binding)}`
+  return {
+    ...referenceOf(binding),
+    text: `${title}${stored ? '' : ' (as Karmada would create it)'}: ${state === 'Untouched' ? 'unchanged' : state}`,
+    state,
+    ...(message && { reason: message }),
+    ...(stored && { clusters: scheduled }),
+    children: [
+      ...(message ? [{ text: message }] : []),
+      { text: `before: ${describeAffinity(before)}` },
+      {
+        text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
+      },
+      ...(stored ? [{ text: `scheduled to: ${scheduled.join(', ') || 'none yet'}` }] : []),
+    ],
+  }
+}
+
+/** Returns the clusters that an affinity allows, in words. */
+function describeAffinity({ clusterAffinity, clusterAffinities }: PlacementAffinity): string {
+  if (clusterAffinities)
+    return clusterAffinities.map((term) => `${term.affinityName} [${describeTerm(term)}]`).join(', then ')
+  return clusterAffinity ? describeTerm(clusterAffinity) : 'every cluster'
+}
+
+function describeTerm({
+  clusterNames,
+  exclude,
+  labelSelector,
+  fieldSelector,
+}: NonNullable<PlacementAffinity['clusterAffinity']>): string {
+  return [
+    clusterNames?.length ? clusterNames.join(', ') : 'every cluster',
+    ...(labelSelector || fieldSelector ? ['that its selectors match'] : []),
+    ...(exclude?.length ? [`except ${exclude.join(', ')}`] : []),
+  ].join(' ')
+}
