@@ -19,6 +19,10 @@ test('the default configuration is a valid value', () => {
   expect(isValid({ ...defaults, config: DEFAULT_CONFIG })).toBe(true)
 })
 
+test('sections of the configuration may be empty', () => {
+  expect(isValid({ ...defaults, config: { server: null, volumes: { movers: null } } })).toBe(true)
+})
+
 test('the patterns are valid in Go, which has no lookahead and no lookbehind', () => {
   expect(JSON.stringify(schema)).not.toMatch(/\(\?[=!<]/)
 })

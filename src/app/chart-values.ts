@@ -29,7 +29,7 @@ const shape = (properties: Record<string, object>, required: readonly string[] =
 })
 
 /** The ports of the Deployment and the Service are fixed, so the configuration cannot have others. */
-const config = {
+const config = lenient({
   ...configSchema,
   properties: {
     ...configSchema.properties,
@@ -38,14 +38,12 @@ const config = {
       properties: { ...serverSchema.properties, port: { enum: [9443] }, healthPort: { enum: [8080] } },
     },
   },
-}
+})
 
 /** Without `plugin`, the name of a system is the name of its plugin. */
 const plugin = { enum: Object.keys(plugins).sort() }
 const system = {
-  ...nullable({
-    ...closedSchema({ ...systemSchema, properties: { ...systemSchema.properties, plugin } }, closeForHelm),
-  }),
+  ...lenient({ ...systemSchema, properties: { ...systemSchema.properties, plugin } }),
   anyOf: [{ required: ['plugin'] }, { properties: { system: plugin } }],
 }
 
@@ -127,7 +125,12 @@ function keysThat(names: object, description: string): object {
   return { if: { propertyNames: names }, else: { enum: [`an object ${description}`] } }
 }
 
-/** Allows null for every field with a type, but not for the members of maps: Lodestone ignores null fields of data systems. */
+/** The schema of a file of Lodestone, which ignores null fields. */
+function lenient(schema: object): object {
+  return nullable({ ...closedSchema(schema, closeForHelm) })
+}
+
+/** Allows null for every field with a type, but not for the members of maps. */
 function nullable({ properties, items, ...schema }: Record<string, unknown>): Record<string, unknown> {
   const fields = Object.entries(isObject(properties) ? properties : {}).map(([key, field]) => {
     const { type, ...rest } = nullable(field as Record<string, unknown>)

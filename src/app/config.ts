@@ -1,15 +1,14 @@
 /** The configuration: a YAML file that is validated once by schema, with a default for every field. */
-import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import { describeErrors, type FieldError } from '../core/field-errors.ts'
 import { isObject } from '../core/json.ts'
+import { withoutNullFields } from '../core/null-fields.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
-import { UserError } from '../core/user-error.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../core/workload-kinds/entry.ts'
 import { type RelatedKindEntry, relatedKindsSchema, relatedNamesSchema } from '../core/workload-kinds/related-kinds.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
+import { ConfigError, readConfigFile } from './config-file.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { type SystemsConfig, systemsErrors, systemsSchema } from './systems-config.ts'
 import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } from './volumes-config.ts'
@@ -105,6 +104,7 @@ export const DEFAULT_CONFIG: Config = {
 /** The URLs at which an API server can call a webhook: https, without user, query and fragment. */
 export const URL_PATTERN = /^https:\/\/[^/?#@]+(\/[^?#]*)?$/
 
+const EXAMPLE_URL = 'https://lodestone.lodestone-system.svc:443'
 const text = { type: 'string', minLength: 1 }
 const port = { type: 'integer', minimum: 0, maximum: 65535 }
 
@@ -116,7 +116,11 @@ export const configSchema = {
       type: 'object',
       properties: {
         mode: { enum: ['url', 'service', 'none'] },
-        url: { type: 'string', pattern: URL_PATTERN.source },
+        url: {
+          type: 'string',
+          pattern: URL_PATTERN.source,
+          errorMessage: `must be an https URL without user, query and fragment, e.g. ${EXAMPLE_URL}`,
+        },
         service: { type: 'object', properties: { namespace: text, name: text, port } },
         timeoutSeconds: { type: 'integer', minimum: 1, maximum: 30 },
         excludedNamespaces: { type: 'array', items: text },
@@ -161,12 +165,8 @@ export const configSchema = {
   },
 }
 
-/** The configuration is invalid; the message names the file and the path of every error. */
-export class ConfigError extends UserError {
-  override name = 'ConfigError'
-}
-
-const validate = compileSchema(configSchema, 'forbidden')
+const shape: object = configSchema
+const validate = compileSchema(shape, 'forbidden')
 
 /**
  * Reads a configuration file and adds the defaults.
@@ -175,14 +175,15 @@ const validate = compileSchema(configSchema, 'forbidden')
  */
 export function loadConfig(file: string | undefined): Config {
   if (file === undefined) return DEFAULT_CONFIG
-  return completeConfig(readConfig(file), file)
+  return completeConfig(readConfigFile(file), file)
 }
 
-/** Validates the content of a file and adds the defaults. */
-export function completeConfig(given: unknown, file: string): Config {
-  const errors = validate(given ?? {})
+/** Validates the content of a file and adds the defaults. A section or field without a value counts as absent. */
+export function completeConfig(content: unknown, file: string): Config {
+  const given = withoutNullFields(shape, content ?? {})
+  const errors = validate(given)
   if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)
-  const config = overlay(DEFAULT_CONFIG, given ?? {})
+  const config = overlay(DEFAULT_CONFIG, given)
   const wrong = [
     ...serverErrors(config.server),
     ...registrationErrors(config),
@@ -195,16 +196,8 @@ export function completeConfig(given: unknown, file: string): Config {
 }
 
 function registrationErrors({ registration: { mode, url } }: Config): FieldError[] {
-  const message = 'is required with mode url, e.g. https://lodestone.lodestone-system.svc:9443'
+  const message = `is required with mode url, e.g. ${EXAMPLE_URL}`
   return mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required', message }] : []
-}
-
-function readConfig(file: string): unknown {
-  try {
-    return parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new ConfigError(`${file}: ${(cause as Error).message}`, { cause })
-  }
 }
 
 /** Merges objects member by member; any other given value replaces the default. */

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { TestClock } from '../time/clock.fake.ts'
-import { ConfigError, DEFAULT_CONFIG, loadConfig } from './config.ts'
+import { DEFAULT_CONFIG, loadConfig } from './config.ts'
+import { ConfigError } from './config-file.ts'
 import { openLiveConfig } from './live-config.ts'
 
 /** Longer than the polling interval of the file. */

@@ -5,8 +5,9 @@ import { jsonEqual } from '../core/json.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Clock, systemClock } from '../time/clock.ts'
 import { watchFolder } from '../time/folder-watch.ts'
-import { type Config, ConfigError } from './config.ts'
+import type { Config } from './config.ts'
 import { changeable, changedKeys, takesEffect } from './config-change.ts'
+import { ConfigError } from './config-file.ts'
 
 export interface ConfigSource {
   file: string

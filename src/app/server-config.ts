@@ -40,6 +40,7 @@ export const DEFAULT_SERVER: ServerConfig = {
 }
 
 const text = { type: 'string', minLength: 1 }
+const bytes = { type: 'string', pattern: BYTES.source, errorMessage: 'must be an amount of bytes such as 64Mi' }
 const port = { type: 'integer', minimum: 0, maximum: 65535 }
 
 export const serverSchema = {
@@ -51,7 +52,7 @@ export const serverSchema = {
     healthPort: port,
     maxInFlight: { type: 'integer', minimum: 1 },
     maxConnections: { type: 'integer', minimum: 10 },
-    maxBytesInFlight: { type: 'string', pattern: BYTES.source },
+    maxBytesInFlight: bytes,
     drainSeconds: { type: 'number', minimum: 0, maximum: 300 },
     livenessStallSeconds: { type: 'number', minimum: 1 },
     clientCaFile: text,

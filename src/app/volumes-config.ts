@@ -44,9 +44,22 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
 
 const percent = { type: 'integer', minimum: 1, maximum: 100 }
 const text = { type: 'string', minLength: 1 }
+const architecture = {
+  type: 'string',
+  pattern: '^[a-z0-9]{1,63}$',
+  errorMessage: 'must be an architecture such as amd64',
+}
 /** Absolute and without `.` and `..`, since paths are compared as text. Without lookahead: Go, and so helm, has none. */
-const directory = { type: 'string', pattern: '^(/([^/.][^/]*|\\.[^/.][^/]*|\\.\\.[^/]+))+/?$' }
-const quantity = { type: 'string', pattern: QUANTITY.source }
+const directory = {
+  type: 'string',
+  pattern: '^(/([^/.][^/]*|\\.[^/.][^/]*|\\.\\.[^/]+))+/?$',
+  errorMessage: 'must be an absolute path without ".", ".." and double slashes, e.g. /var/data',
+}
+const quantity = {
+  type: 'string',
+  pattern: QUANTITY.source,
+  errorMessage: 'must be a quantity such as 500m or 1Gi, in quotes if it is a number',
+}
 const quantities = { type: 'object', additionalProperties: quantity }
 
 /** Returns errors that concern more than one field. */
@@ -92,13 +105,21 @@ export const volumesSchema = {
       type: 'object',
       properties: {
         image: text,
-        architectures: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^[a-z0-9]{1,63}$' } },
-        namespace: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$' },
+        architectures: { type: 'array', minItems: 1, items: architecture },
+        namespace: {
+          type: 'string',
+          pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+          errorMessage: 'must be the name of a namespace',
+        },
         serviceAccountName: text,
         imagePullSecrets: { type: 'array', items: text },
         priorityClassName: text,
         resources: { type: 'object', properties: { requests: quantities, limits: quantities } },
-        keepFree: { type: 'string', pattern: BYTES.source },
+        keepFree: {
+          type: 'string',
+          pattern: BYTES.source,
+          errorMessage: 'must be an amount of bytes such as 1Gi',
+        },
         maxInAll: { type: 'integer', minimum: 1 },
         maxPerNode: { type: 'integer', minimum: 1, maximum: 1000 },
         prepareTimeoutSeconds: { type: 'integer', minimum: 1 },

@@ -1,6 +1,7 @@
 /** Explains why data does not match a JSON Schema, as a list of errors with a limited length. */
 import { ErrorList, type FieldError, type FieldErrorCode } from './field-errors.ts'
 import { isObject } from './json.ts'
+import { suggest } from './suggest.ts'
 
 /** The part of JSON Schema that our schemas use. */
 export interface JsonSchema {
@@ -9,19 +10,24 @@ export interface JsonSchema {
   required?: readonly string[]
   additionalProperties?: JsonSchema | boolean
   items?: JsonSchema
+  /** Replaces the message of `pattern`. */
+  errorMessage?: string
 }
 
 /** Checks a value of the right type against the limit of a keyword; returns undefined if the value is valid. */
 type Check = (limit: never, value: never) => [FieldErrorCode, string] | undefined
 
+/** An empty value means the default, and is not worth a mention. */
+function oneOf(allowed: readonly unknown[], value: unknown): string {
+  const words = allowed.filter((one) => one !== '').map(String)
+  return `must be one of ${words.join(', ')}${typeof value === 'string' ? suggest(value, words) : ''}`
+}
+
 const CHECKS: Readonly<Record<string, Check>> = {
   const: (wanted: unknown, value: unknown) =>
     value === wanted ? undefined : ['NotSupported', `must be ${JSON.stringify(wanted)}`],
   enum: (allowed: readonly unknown[], value: unknown) =>
-    allowed.includes(value)
-      ? undefined
-      : // An empty value means the default, and is not worth a mention.
-        ['NotSupported', `must be one of ${allowed.filter((one) => one !== '').join(', ')}`],
+    allowed.includes(value) ? undefined : ['NotSupported', oneOf(allowed, value)],
 }
 
 const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
@@ -93,7 +99,8 @@ function passes(
     if (!Object.hasOwn(schema, keyword)) continue
     const problem = check((schema as Record<string, unknown>)[keyword] as never, value as never)
     if (problem === undefined) continue
-    errors.add(() => at(path, ...problem))
+    const [code, message] = problem
+    errors.add(() => at(path, code, keyword === 'pattern' ? (schema.errorMessage ?? message) : message))
     isValid = false
   }
   return isValid
