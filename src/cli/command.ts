@@ -58,7 +58,7 @@ export class UsageError extends UserError {
 export function readArguments(command: Command, words: string[]): Arguments {
   try {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: withoutShortEquals(command.options, words),
       options: parseOptions(command.options),
       allowPositionals: command.positionals ?? false,
       strict: true,
@@ -73,6 +73,16 @@ export function readArguments(command: Command, words: string[]): Arguments {
   } catch (error) {
     throw new UsageError(explainParseError(error as NodeJS.ErrnoException, command), { cause: error })
   }
+}
+
+/** Writes `-o=json`, which kubectl accepts too, as `--output=json`. `parseArgs` would take the `=` as part of the value. */
+function withoutShortEquals(options: Record<string, Option>, words: readonly string[]): string[] {
+  const end = words.indexOf('--')
+  return words.map((word, i) => {
+    const [, short, value] = /^-([A-Za-z])=(.*)$/s.exec(word) ?? []
+    const long = Object.keys(options).find((name) => short !== undefined && options[name]?.short === short)
+    return long === undefined || (end !== -1 && i > end) ? word : `--${long}=${value}`
+  })
 }
 
 function parseOptions(options: Record<string, Option>): NonNullable<ParseArgsConfig['options']> {
