@@ -6,7 +6,9 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src src
-RUN npx tsc -p tsconfig.json && npm prune --omit=dev --ignore-scripts
+# The commit of the build, which `lodestone version` prints: `docker build --build-arg COMMIT=$(git rev-parse HEAD) .`
+ARG COMMIT=unknown
+RUN npx tsc -p tsconfig.json && echo "$COMMIT" > dist/commit && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim
 WORKDIR /lodestone

@@ -14,6 +14,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import('./migrate/migrate.ts')).migrate,
   certs: async () => (await import('./certs.ts')).certs,
   mover: async () => (await import('./mover/mover.ts')).mover,
+  version: async () => (await import('./version.ts')).version,
 }
 
 /** Every command, in the order of the overview. */
@@ -27,7 +28,8 @@ export function loadCommands(): Promise<Command[]> {
  * @returns the exit status: 0 for success, 1 for a rejection or a failure, 2 for invalid arguments or configuration
  */
 export async function runCli(words: readonly string[], io: CommandIo): Promise<number> {
-  const [first, second] = words
+  const [given, second] = words
+  const first = given === '--version' ? 'version' : given
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const [name, rest] = asksForHelp ? [second, ['--help']] : [first, words.slice(1)]
   if (name === undefined) {

@@ -1,5 +1,6 @@
 /** All metrics of Lodestone. Names are those of controller-runtime where it has the metric. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { readBuildInfo } from './build-info.ts'
 import { type CallCounter, openCallMetrics } from './call-metrics.ts'
 import { openServerMetrics, type ServerMetrics } from './server-metrics.ts'
 
@@ -46,6 +47,12 @@ export function openMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'lodestone_build_info',
+    help: 'Always 1; the labels tell what is running',
+    labelNames: ['version', 'commit', 'node'],
+    registers,
+  }).set({ ...readBuildInfo() }, 1)
   let readDomain: () => DomainMetrics = () => ({ claims: {}, onHold: 0, sourceAges: {} })
   new Gauge({
     name: 'lodestone_claims',

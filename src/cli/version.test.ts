@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { SUPPORTED_VERSIONS } from '../api/supported-versions.ts'
+import { runWords } from './cli.fake.ts'
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+const data = { version, commit: 'unknown', node: process.version, supported: SUPPORTED_VERSIONS }
+
+test.each([{ words: ['version'] }, { words: ['--version'] }])('$words prints all versions', async ({ words }) => {
+  const { status, stdout, stderr } = await runWords(words)
+
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toBe(
+    [
+      `Lodestone   ${version}`,
+      'Commit      unknown',
+      `Node.js     ${process.versions.node}`,
+      `Kubernetes  ${SUPPORTED_VERSIONS.kubernetes.join(', ')} (tested)`,
+      `Karmada     ${SUPPORTED_VERSIONS.karmada.join(', ')} (tested)`,
+      '',
+    ].join('\n'),
+  )
+})
+
+test.each([
+  { words: ['version', '-o', 'json'], read: parse },
+  { words: ['--version', '-o', 'json'], read: parse },
+  { words: ['version', '-o=json'], read: parse },
+  { words: ['version', '--output', 'yaml'], read: parse },
+])('$words prints the same for scripts; JSON is YAML too', async ({ words, read }) => {
+  const { status, stdout } = await runWords(words)
+  expect({ status, data: read(stdout) }).toEqual({ status: 0, data })
+})
+
+test.each([
+  { words: ['version', '-o', 'jsno'], want: '-o takes one of text, json, yaml, not jsno (did you mean json?)' },
+  { words: ['--version', '--frobnicate'], want: 'unknown option --frobnicate' },
+  { words: ['version', 'short'], want: "Unexpected argument 'short'" },
+])('$words is invalid', async ({ words, want }) => {
+  const { status, stdout, stderr } = await runWords(words)
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr).toContain(`lodestone version: ${want}`)
+})
+
+test('the versions that the end-to-end tests build are supported versions', () => {
+  const modules = readFileSync('test/e2e/binaries/go.mod', 'utf8')
+  const minorOf = (module: string) => new RegExp(`^\\t${module} v(\\d+\\.\\d+)\\.`, 'm').exec(modules)?.[1]
+  expect(SUPPORTED_VERSIONS.kubernetes).toContain(minorOf('k8s.io/kubernetes'))
+  expect(SUPPORTED_VERSIONS.karmada).toContain(minorOf('github.com/karmada-io/karmada'))
+})
+
+test('the chart has the version of the package', () => {
+  const chart = parse(readFileSync('charts/lodestone/Chart.yaml', 'utf8')) as { version: string; appVersion: string }
+  expect(chart).toMatchObject({ version, appVersion: version })
+})
