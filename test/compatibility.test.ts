@@ -1,4 +1,5 @@
 /** docs/compatibility.md: its table has the recorded results, and README names only versions that passed. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -87,6 +88,20 @@ describe('the name of a pair', () => {
   test('that is unknown is rejected with the known ones', () => {
     expect(() => pairNamed('1.2.3+4.5.6')).toThrow('unknown pair 1.2.3+4.5.6; use oldest, 1.28.15+1.16.0, ')
   })
+})
+
+test.each([
+  { args: ['--matrix', '1.2.3+4.5.6'], message: 'unknown pair 1.2.3+4.5.6; use oldest, ' },
+  { args: ['--pair', 'all'], message: 'unknown pair all; use oldest, ' },
+  { args: ['--pair'], message: '--pair needs a value' },
+  {
+    args: ['--matrix', 'oldest', '--scenario', 'mainjob'],
+    message: 'unknown scenario mainjob; use main job, claims, ',
+  },
+])('npm run e2e -- $args is rejected', ({ args, message }) => {
+  const { status, stderr } = spawnSync(process.execPath, ['test/e2e/run.ts', ...args], { encoding: 'utf8' })
+  expect(stderr).toMatch(new RegExp(`^${message.replaceAll('+', '\\+')}.*\n$`))
+  expect(status).toBe(2)
 })
 
 test.each([

@@ -131,7 +131,7 @@ async function ensureGroup<Name extends GroupName>(
 
 async function folderOf(name: GroupName, log: Log): Promise<string> {
   const prebuilt = process.env[groups[name].variable]
-  if (prebuilt) return checkPrebuilt(name, prebuilt)
+  if (prebuilt && !selectedVersion(name)) return checkPrebuilt(name, prebuilt)
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
   const home = join(cache, await cacheKey(name))
   const folder = join(home, name)

@@ -23,7 +23,7 @@ function takeOption(args: string[], name: string): string | undefined {
   const index = args.indexOf(name)
   if (index < 0) return undefined
   const [, value] = args.splice(index, 2)
-  if (value === undefined) throw new Error(`${name} needs a value`)
+  if (value === undefined) throw new RangeError(`${name} needs a value`)
   return value
 }
 
@@ -83,17 +83,28 @@ function pairsOf(name: string): (Pair | undefined)[] {
 function scenariosOf(name: string | undefined): readonly Scenario[] {
   const chosen = scenarios.filter((scenario) => name === undefined || scenario.name === name)
   if (chosen.length > 0) return chosen
-  throw new Error(`unknown scenario ${name}; use ${scenarios.map((scenario) => scenario.name).join(', ')}`)
+  throw new RangeError(`unknown scenario ${name}; use ${scenarios.map((scenario) => scenario.name).join(', ')}`)
 }
 
-const args = process.argv.slice(2)
-const pair = takeOption(args, '--pair')
-const matrix = takeOption(args, '--matrix')
-if (matrix === undefined) {
-  process.exitCode = await vitest(args, pair === undefined ? undefined : pairNamed(pair))
-} else {
-  const chosen = scenariosOf(takeOption(args, '--scenario'))
+/** Returns the exit status: 2 for invalid arguments. */
+async function main(args: string[]): Promise<number> {
+  let chosen: { pair: Pair | undefined; matrix: (Pair | undefined)[] | undefined; scenarios: readonly Scenario[] }
+  try {
+    const [pair, matrix, scenario] = ['--pair', '--matrix', '--scenario'].map((name) => takeOption(args, name))
+    chosen = {
+      pair: pair === undefined ? undefined : pairNamed(pair),
+      matrix: matrix === undefined ? undefined : pairsOf(matrix),
+      scenarios: scenariosOf(scenario),
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    console.error(error.message)
+    return 2
+  }
+  if (!chosen.matrix) return vitest(args, chosen.pair)
   let failed = 0
-  for (const one of pairsOf(matrix)) failed += await runScenarios(one, chosen, args)
-  process.exitCode = failed > 0 ? 1 : 0
+  for (const pair of chosen.matrix) failed += await runScenarios(pair, chosen.scenarios, args)
+  return failed > 0 ? 1 : 0
 }
+
+process.exitCode = await main(process.argv.slice(2))

@@ -101,7 +101,7 @@ describe('the loop', () => {
     ])
     expect({ moves, notHonored }).toEqual({
       moves: true,
-      notHonored: { result: 'scheduled', message: `${what}the cause of the hold is gone` },
+      notHonored: { result: 'scheduled', message: `${what}the hold is over` },
     })
   })
 

@@ -19,7 +19,7 @@ export interface BindingPlan extends Plan {
 }
 
 export interface NotHonored {
-  /** `restored`: the clusters are removed again. `scheduled`: the hold ends, since the workload runs or its cause is gone. */
+  /** `restored`: the clusters are removed again. `scheduled`: the hold ends, since the workload runs, or since the hold is over. */
   result: 'restored' | 'scheduled'
   message: string
 }
@@ -60,7 +60,7 @@ function planNotHonored(input: BindingInput): { report: NotHonored; restored?: R
   const restored = decideUnscheduled({ ...input, stored: binding })?.binding
   return restored
     ? { report: report('restored', 'the hold is restored'), restored }
-    : { report: report('scheduled', 'the cause of the hold is gone') }
+    : { report: report('scheduled', 'the hold is over') }
 }
 
 /**

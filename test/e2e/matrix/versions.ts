@@ -25,7 +25,7 @@ export function nameOfPair({ kubernetes, karmada }: Pair): string {
 /** Returns the pair of a name or of `oldest`. Throws for an unknown one. */
 export function pairNamed(name: string): Pair {
   const found = name === 'oldest' ? pairs[0] : pairs.find((pair) => nameOfPair(pair) === name)
-  if (!found) throw new Error(`unknown pair ${name}; use oldest, ${pairs.map(nameOfPair).join(', ')}`)
+  if (!found) throw new RangeError(`unknown pair ${name}; use oldest, ${pairs.map(nameOfPair).join(', ')}`)
   return found
 }
 
