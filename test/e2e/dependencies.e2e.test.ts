@@ -19,6 +19,7 @@ import {
   serviceAccount,
   source,
 } from './manifests.ts'
+import { settled, unchanged } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const modes = [
@@ -66,7 +67,8 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
       })
       await hub.apply(settings)
 
-      const attached = await plane.eventually('it is attached', () => attachedTo(settings, 'myapp-deployment'))
+      // Karmada creates it without preserveResourcesOnDeletion, and updates it a moment later.
+      const attached = await settled('its binding', () => attachedTo(settings, 'myapp-deployment'))
       const { uid, resourceVersion } = ((await hub.read(settings)) as KubeObject).metadata
       const referrer = await hub.bindingOf(myapp)
       expect(attached.spec).toEqual({
@@ -541,7 +543,9 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
       await hub.apply(...needs, front, policy('steady', { placement: only('member1'), propagateDeps: true }), workload)
       for (const one of [...needs, front]) await hub.isOnlyIn(one, 'member1')
       await anotherIsDistributed('before-restarts')
-      const before = await attachedBindings()
+      const before = await unchanged('the set of attached bindings', attachedBindings, (found) =>
+        JSON.stringify([...found]),
+      )
 
       await lodestone.restart()
       await plane.restart('karmada-controller-manager')

@@ -215,10 +215,9 @@ describe('a pod whose data is on the way', () => {
 describe('a workload that asks for volumes', () => {
   test('as a whole has its pods sent to admission, and can be changed as any other', async () => {
     await create(deployment('server', '{"name": "mnist"}'))
-    expect(await templateOf('deployments', 'server')).toEqual({
-      labels: { app: 'server', [INJECT]: 'true' },
-      annotations: { [VOLUMES]: '{"name": "mnist"}' },
-    })
+    const { labels, annotations } = await templateOf('deployments', 'server')
+    expect(labels).toEqual({ app: 'server', [INJECT]: 'true' })
+    expect(annotations).toEqual({ [VOLUMES]: '{"name": "mnist"}' })
 
     await plane.kubectl(['set', 'image', 'deployment/server', 'main=main:2'])
     await plane.kubectl([
