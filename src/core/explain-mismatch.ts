@@ -125,8 +125,12 @@ function explainMembers(
   }
   for (const name of Object.keys(object)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties
-    if (schema === false) errors.add(() => at(() => member(path(), name), 'NotSupported', 'unknown field'))
-    else if (isObject(schema) && object[name] !== undefined) {
+    if (schema === false) {
+      errors.add(() => {
+        const message = `unknown field${suggest(name, Object.keys(properties))}`
+        return at(() => member(path(), name), 'NotSupported', message)
+      })
+    } else if (isObject(schema) && object[name] !== undefined) {
       explain(schema, object[name], () => member(path(), name), errors)
     }
   }
