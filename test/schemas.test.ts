@@ -12,6 +12,7 @@ const files = [
   join('app', 'config.ts'),
   join('app', 'volumes-config.ts'),
   join('locality', 'config', 'schema.ts'),
+  join('cli', 'test', 'test-schema.ts'),
 ]
 const modules = await Promise.all(
   files

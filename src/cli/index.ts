@@ -8,6 +8,7 @@ import { type Command, type CommandIo, helpOf, readArguments } from './command.t
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serve,
   check: async () => (await import('./check/check.ts')).check,
+  test: async () => (await import('./test/test.ts')).test,
   explain: async () => (await import('./explain/explain.ts')).explain,
   status: async () => (await import('./status/status.ts')).status,
   manifests: async () => (await import('./manifests.ts')).manifests,

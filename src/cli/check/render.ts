@@ -37,7 +37,7 @@ export function renderReview(review: Reviewed, paint: Paint): string {
 const ATTENTION: ReadonlySet<string> = new Set(['OnHold', 'Ignored', 'Released', 'Relaxed', 'Kept'])
 
 /** The change as a diff of YAML, with three lines around each change; empty without a change. */
-export function renderDiff({ before, after }: Reviewed, paint: Paint, indent = ''): string {
+export function renderDiff({ before, after }: { before: unknown; after: unknown }, paint: Paint, indent = ''): string {
   if (before === after) return ''
   const changes = diffLines(renderYaml(before), renderYaml(after))
   return changes

@@ -94,12 +94,12 @@ function rankOf(object: K8sObject, workloads: WorkloadKinds): number {
 }
 
 /** Whether policies may select the object: workloads, and kinds that neither Lodestone nor Karmada owns. */
-function isTemplate(object: K8sObject, workloads: WorkloadKinds): boolean {
+export function isTemplate(object: K8sObject, workloads: WorkloadKinds): boolean {
   return !webhookFor(object, workloads) || workloads.find(object.apiVersion, object.kind) !== undefined
 }
 
-/** The binding of a template, as the detector would create or update it. */
-async function reviewDerived(template: K8sObject, context: ReviewContext): Promise<Reviewed | undefined> {
+/** Reviews the binding of a template, as the detector would create or update it. Undefined for a template without a policy. */
+export async function reviewDerived(template: K8sObject, context: ReviewContext): Promise<Reviewed | undefined> {
   const { store, workloads } = context
   const policy = policyFor(template, store)
   if (!policy) return undefined
@@ -125,9 +125,16 @@ function policyFor(template: K8sObject, store: FolderStore): PropagationPolicy |
   return selectPolicy(template, of(propagationPolicies), of(clusterPropagationPolicies))
 }
 
-async function reviewOne(object: K8sObject, webhook: Webhook | undefined, context: ReviewContext): Promise<Reviewed> {
+/** Reviews one object. `given` is the object before the change; without it, the stored one is used. */
+export async function reviewOne(
+  object: K8sObject,
+  webhook: Webhook | undefined,
+  context: ReviewContext,
+  given?: K8sObject,
+): Promise<Reviewed> {
   const { store, workloads } = context
-  const stored = await store.read(typeOf(object, workloads), object.metadata.namespace, object.metadata.name ?? '')
+  const { namespace, name = '' } = object.metadata
+  const stored = given ?? (await store.read(typeOf(object, workloads), namespace, name))
   const base = {
     object: titleOf(object),
     operation: stored ? ('UPDATE' as const) : ('CREATE' as const),
@@ -165,7 +172,7 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
 }
 
 /** The webhook of a kind; for a binding, the mutating one. */
-function webhookFor(object: K8sObject, workloads: WorkloadKinds): Webhook | undefined {
+export function webhookFor(object: K8sObject, workloads: WorkloadKinds): Webhook | undefined {
   // A version that is no longer served gets an error with the new form.
   const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object
   return webhooksOf(workloads).find(
@@ -174,16 +181,21 @@ function webhookFor(object: K8sObject, workloads: WorkloadKinds): Webhook | unde
   )
 }
 
-async function put(store: FolderStore, workloads: WorkloadKinds, object: K8sObject): Promise<void> {
-  const type = typeOf(object, workloads)
+/** Creates or replaces an object of the store. */
+export async function put(
+  store: FolderStore,
+  workloads: WorkloadKinds,
+  object: K8sObject,
+  type = typeOf(object, workloads),
+): Promise<void> {
   const stored = await store.read(type, object.metadata.namespace, object.metadata.name ?? '')
   if (!stored) return void (await store.create(type, object))
   const { resourceVersion } = stored.metadata
   await store.update(type, { ...object, metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) } })
 }
 
-function inNamespace(object: K8sObject, workloads: WorkloadKinds): K8sObject {
-  // As with kubectl, any other object without a namespace is in `default`.
+/** The object in its namespace: `default` if a namespaced kind has none, as with kubectl. */
+export function inNamespace(object: K8sObject, workloads: WorkloadKinds): K8sObject {
   const namespaced = knownType(object, workloads)?.namespaced ?? !CLUSTER_SCOPED.has(object.kind)
   if (!namespaced || object.metadata.namespace) return object
   return { ...object, metadata: { ...object.metadata, namespace: 'default' } }

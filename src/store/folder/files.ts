@@ -98,7 +98,8 @@ export class FolderFiles {
   }
 }
 
-async function readBounded({ file, bytes }: ScannedFile): Promise<string> {
+/** Reads a text file with a limit for its size. Throws an error without the name of the file. */
+export async function readBounded({ file, bytes }: Pick<ScannedFile, 'file' | 'bytes'>): Promise<string> {
   if (bytes > MAX_FILE_BYTES) throw new Error(`is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB, and was not read`)
   let content: Buffer
   try {

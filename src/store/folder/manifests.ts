@@ -40,16 +40,9 @@ export function parseManifests(text: string, file: string): ParsedManifests {
   const report = (line: number, message: string): void => {
     parsed.errors.push({ file, line, message })
   }
-  if (openBrackets(text) > MAX_OPEN_BRACKETS) {
-    report(1, `cannot be read: more than ${MAX_OPEN_BRACKETS} brackets are open at once`)
-    return parsed
-  }
   try {
-    for (const document of parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter: lines })) {
-      readDocument(document)
-    }
+    for (const document of parseDocuments(text, lines)) readDocument(document)
   } catch (error) {
-    // The recursive parser throws when the nesting exceeds the stack.
     report(1, `cannot be read: ${(error as Error).message}`)
   }
   return parsed
@@ -60,10 +53,7 @@ export function parseManifests(text: string, file: string): ParsedManifests {
     if (mistakes.length > 0 || document.contents === null) return
     const line = lineAt(document.contents.range?.[0])
     try {
-      const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
-      // JSON.stringify throws for a value that contains itself, which only an alias can create. No API server can store it.
-      if (text.includes('*')) JSON.stringify(value)
-      readValue(value, document.contents, document, 0)
+      readValue(documentValue(document), document.contents, document, 0)
     } catch (error) {
       report(line, `cannot be read: ${(error as Error).message}`)
     }
@@ -91,6 +81,22 @@ export function parseManifests(text: string, file: string): ParsedManifests {
   }
 }
 
+/** Parses the documents of a text in the dialect of kubectl. Throws for text that is nested too deeply. */
+export function parseDocuments(text: string, lineCounter: LineCounter): Document.Parsed[] {
+  if (openBrackets(text) > MAX_OPEN_BRACKETS)
+    throw new Error(`more than ${MAX_OPEN_BRACKETS} brackets are open at once`)
+  // The recursive parser throws when the nesting exceeds the stack. An empty text has no documents.
+  return [...parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter })]
+}
+
+/** The value of a document. Throws for too many aliases, and for a value that contains itself: no API server can store it. */
+export function documentValue(document: Document.Parsed): unknown {
+  const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+  // Only an alias can create a value that contains itself, for which JSON.stringify throws.
+  JSON.stringify(value)
+  return value
+}
+
 /** The most brackets that are open at once. It counts brackets in strings too, because they are few, or closed as well. */
 function openBrackets(text: string): number {
   let most = 0
@@ -113,7 +119,7 @@ function listItems(value: unknown): unknown[] | undefined {
 }
 
 /** The first reason why a value is not a Kubernetes object; undefined when it is one. */
-function findMistake(value: unknown): string | undefined {
+export function findMistake(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return `expected a Kubernetes object (apiVersion, kind, metadata.name), found ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`
   }

@@ -1,0 +1,39 @@
+/** Renders results as a JUnit report, the form that CI systems read. */
+
+export interface JunitCase {
+  name: string
+  /** The group of the case, e.g. its file. */
+  classname: string
+  failure?: { message: string; text: string }
+}
+
+/** Renders one suite. */
+export function renderJunit(suite: string, cases: readonly JunitCase[]): string {
+  const failures = cases.filter(({ failure }) => failure !== undefined).length
+  const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuites>',
+    `  <testsuite name="${escapeXml(suite)}" ${counts}>`,
+    ...cases.map(renderCase),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n')
+}
+
+function renderCase({ name, classname, failure }: JunitCase): string {
+  const open = `    <testcase name="${escapeXml(name)}" classname="${escapeXml(classname)}"`
+  if (!failure) return `${open}/>`
+  const { message, text } = failure
+  return `${open}>\n      <failure message="${escapeXml(message)}">${escapeXml(text)}</failure>\n    </testcase>`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Escapes markup, and replaces the control characters that XML 1.0 does not allow. */
+function escapeXml(text: string): string {
+  return text
+    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? character)
+    .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
+}

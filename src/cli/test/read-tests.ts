@@ -1,0 +1,85 @@
+/** Finds and reads the tests of a folder. Each YAML document without apiVersion and kind is a test; other documents are manifests. */
+import { statSync } from 'node:fs'
+import { type Document, isNode, LineCounter } from 'yaml'
+import { isObject } from '../../core/json.ts'
+import { compileSchema } from '../../core/schema-errors.ts'
+import { readBounded } from '../../store/folder/files.ts'
+import { documentValue, parseDocuments } from '../../store/folder/manifests.ts'
+import { scanFolder } from '../../store/folder/scan.ts'
+import { UsageError } from '../command.ts'
+import { completeTest, type TestCase } from './complete-test.ts'
+import { type GivenTest, testSchema } from './test-schema.ts'
+
+const validate = compileSchema(testSchema, 'forbidden')
+
+/** A file with its documents, to be written back with the results. */
+export interface TestFile {
+  file: string
+  text: string
+  documents: Document.Parsed[]
+  tests: TestCase[]
+}
+
+export interface ReadTests {
+  files: TestFile[]
+  /** `FILE:LINE: message`, in the order of the files. */
+  errors: string[]
+}
+
+/** Reads a file, or all tests of a folder. Throws `UsageError` if the path does not exist. */
+export async function readTests(path: string): Promise<ReadTests> {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) throw new UsageError(`${path} does not exist`)
+  const scan = found.isDirectory() ? await scanFolder(path) : { files: [{ file: path, bytes: found.size }], errors: [] }
+  const read: ReadTests = { files: [], errors: scan.errors.map(({ file, message }) => `${file}: ${message}`) }
+  for (const scanned of scan.files) {
+    try {
+      const file = await readFile(scanned.file, await readBounded(scanned), read.errors)
+      if (file.tests.length > 0) read.files.push(file)
+    } catch (error) {
+      read.errors.push(`${scanned.file}: ${(error as Error).message}`)
+    }
+  }
+  return read
+}
+
+async function readFile(file: string, text: string, errors: string[]): Promise<TestFile> {
+  const lines = new LineCounter()
+  const lineAt = (offset = 0) => lines.linePos(offset).line
+  const documents = parseDocuments(text, lines)
+  const tests: TestCase[] = []
+  const isSingle = documents.length === 1
+  for (const [index, document] of documents.entries()) {
+    const mistakes = [...document.errors, ...document.warnings]
+    errors.push(...mistakes.map(({ pos, message }) => `${file}:${lineAt(pos[0])}: is not valid YAML: ${message}`))
+    if (mistakes.length > 0 || document.contents === null) continue
+    const given = documentValue(document)
+    if (isManifest(given)) continue
+    const report = (path: string, message: string) =>
+      void errors.push(`${file}:${lineAt(offsetOf(document, path))}: ${path}: ${message}`)
+    const wrong = validate(given)
+    for (const { path, message } of wrong) report(path, message)
+    if (wrong.length > 0) continue
+    const name = isSingle ? file : `${file}#${index + 1}`
+    const test = await completeTest(given as GivenTest, { name, file, document, report })
+    if (test) tests.push(test)
+  }
+  return { file, text, documents, tests }
+}
+
+function isManifest(value: unknown): boolean {
+  return isObject(value) && value['apiVersion'] !== undefined && value['kind'] !== undefined
+}
+
+/** The place of a field, or of the closest existing parent. */
+function offsetOf(document: Document.Parsed, path: string): number | undefined {
+  let offset = document.contents?.range?.[0]
+  const names: (string | number)[] = []
+  for (const [part] of path.matchAll(/[^.[\]]+/g)) {
+    names.push(/^\d+$/.test(part) ? Number(part) : part)
+    const node = document.getIn(names, true)
+    if (!isNode(node) || !node.range) break
+    offset = node.range[0]
+  }
+  return offset
+}
