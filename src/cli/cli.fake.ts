@@ -45,6 +45,18 @@ function toYaml(content: unknown): string {
   return (Array.isArray(content) ? content : [content]).map((value) => stringify(value)).join('---\n')
 }
 
+/** Creates a kubeconfig file for an API server until the end of the test. */
+export function makeKubeconfig(server: string): string {
+  const name = 'hub'
+  const kubeconfig = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    clusters: [{ name, cluster: { server } }],
+    users: [{ name, user: {} }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  }
+  return join(makeFolder({ [name]: kubeconfig }), name)
+}
+
 /** Every file below a folder with its text, to compare before and after. */
 export function readFolder(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())

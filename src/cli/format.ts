@@ -1,7 +1,8 @@
 /** Formats ages and columns for the output of commands. */
 
-/** Formats milliseconds as `3 min`. */
+/** Formats milliseconds as `3 min`; NaN, of a time that is not valid, as `?`. */
 export function formatAge(ms: number): string {
+  if (Number.isNaN(ms)) return '?'
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 120) return `${seconds} s`
   const minutes = Math.round(seconds / 60)
@@ -10,10 +11,16 @@ export function formatAge(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
+/** Matches characters that would break a row, or control the terminal. Texts of other programs may have them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it replaces.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g
+
 /** Formats rows as columns, each as wide as its longest cell. The first row is the head. */
 export function formatColumns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
-  return rows
+  const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')))
+  const widths: number[] = []
+  for (const row of cells) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length)
+  return cells
     .map(
       (row) =>
         `${row
@@ -22,9 +29,4 @@ export function formatColumns(rows: readonly (readonly string[])[]): string {
           .trimEnd()}\n`,
     )
     .join('')
-}
-
-/** Orders rows by their first cell. */
-export function byFirst([a = '']: readonly string[], [b = '']: readonly string[]): number {
-  return a < b ? -1 : 1
 }

@@ -1,6 +1,7 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
+import type { FolderStore } from '../store/folder/folder.ts'
 import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Arguments, CommandIo } from './command.ts'
@@ -21,13 +22,17 @@ export const SOURCE_OPTIONS = {
 
 const SYNC_TIMEOUT_MS = 60_000
 
-interface SourceKinds {
+interface SourceInput {
   kinds: readonly AnyCachedKind[]
   workloads: WorkloadKinds
+  /** Whether a folder is watched. An API server always is. */
+  watch?: boolean
 }
 
 export interface OpenSource {
   store: ObjectStore
+  /** The store, if it is that of a folder. */
+  folder?: FolderStore
   /** Stops the store and closes its connection. */
   close(): Promise<void>
 }
@@ -42,35 +47,33 @@ export async function openSource(
   command: string,
   args: Arguments,
   io: CommandIo,
-  input: SourceKinds,
+  input: SourceInput,
 ): Promise<OpenSource> {
   checkFolderAlone(args)
   const complain = (message: string) => void io.stderr.write(`lodestone ${command}: ${message}\n`)
   const folder = args.text('folder')
-  return folder === undefined
-    ? openHub(args, io, input, complain)
-    : openManifests(folder, io, input.workloads, complain)
+  return folder === undefined ? openHub(args, io, input, complain) : openManifests(folder, io, input, complain)
 }
 
 async function openManifests(
   folder: string,
   io: CommandIo,
-  workloads: WorkloadKinds,
+  { workloads, watch = false }: SourceInput,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
   const observer = {
     fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
       complain(`${file}${line ? `:${line}` : ''}: ${message}`),
   }
-  const store = openFolder(folder, { watch: false, observer, workloads })
+  const store = openFolder(folder, { watch, observer, workloads })
   await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
-  return { store, close: () => store.stop() }
+  return { store, folder: store, close: () => store.stop() }
 }
 
 async function openHub(
   args: Arguments,
   io: CommandIo,
-  { kinds }: SourceKinds,
+  { kinds }: SourceInput,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
   const connection = await connect(args, io)

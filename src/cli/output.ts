@@ -6,6 +6,8 @@ import { type Arguments, UsageError } from './command.ts'
 /** The formats of commands that show objects. `wide` is text with more columns or details. */
 export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const
 
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
+
 export const OUTPUT_OPTION = {
   output: {
     type: 'string',

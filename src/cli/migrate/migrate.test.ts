@@ -1,5 +1,4 @@
 /** Tests `lodestone migrate` with an API server over HTTP: the report, the writes, conflicts and refusals. */
-import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { makeBinding, makeClaim, makePolicy, makeSource } from '../../../test/builders.ts'
 import { dataSources } from '../../api/data-source.ts'
@@ -10,7 +9,7 @@ import { mutatingWebhookConfigurations } from '../../api/registration.ts'
 import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
 import { status } from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
-import { makeFolder, runWords } from '../cli.fake.ts'
+import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import type { CommandIo } from '../command.ts'
 
 const TYPES = [
@@ -56,14 +55,7 @@ function putAll(): void {
 const migrate = (...more: string[]) => migrateWith({}, ...more)
 
 function migrateWith(io: Partial<CommandIo>, ...more: string[]) {
-  const name = 'hub'
-  const kubeconfig = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
-    clusters: [{ name, cluster: { server: server.url } }],
-    users: [{ name, user: {} }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-  }
-  return runWords(['migrate', '--kubeconfig', join(makeFolder({ hub: kubeconfig }), 'hub'), ...more], io)
+  return runWords(['migrate', '--kubeconfig', makeKubeconfig(server.url), ...more], io)
 }
 
 const find = (type: (typeof TYPES)[number], name: string, namespace?: string) =>

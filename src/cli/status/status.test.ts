@@ -1,16 +1,22 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeForeignClaim, makeSource } from '../../../test/builders.ts'
-import { makeFolder, runWords } from '../cli.fake.ts'
-
-const status = (objects: unknown[], ...more: string[]) =>
-  runWords(['status', '--folder', makeFolder({ 'hub.yaml': objects }), ...more])
-
-const at = (hour: number) => `2026-11-20T0${hour}:00:00Z`
+import {
+  makeBinding,
+  makeClaim,
+  makeDeployment,
+  makeForeignClaim,
+  makePolicy,
+  makeSource,
+} from '../../../test/builders.ts'
+import { makeFolder } from '../cli.fake.ts'
+import { at, status } from './status.fake.ts'
 
 test('claims, holds, sources and systems are shown with their current state', async () => {
   const hold = { message: 'default/sales: catalog down', reason: 'Unresolved', since: at(9) }
-  const held = makeBinding({}, { annotations: { 'lodestone.dev/hold': JSON.stringify(hold) } })
+  const held = makeBinding(
+    { suspension: { scheduling: true } },
+    { annotations: { 'lodestone.dev/hold': JSON.stringify(hold) } },
+  )
   const unhealthy = { type: 'SystemHealthy', status: 'False', reason: 'Unhealthy', message: 'HTTP 503' }
   const stale = { type: 'Stale', status: 'True', reason: 'NotAnswered', message: 'HTTP 503' }
   const source = makeSource(
@@ -38,8 +44,10 @@ CLAIM           PHASE   DATA                    WORKLOAD         LOCATION
 default/sales   Bound   amoro lake.shop.sales   Deployment/app   member2
 
 HOLDS (1)
-BINDING                  SINCE   REASON
-default/app-deployment   3 h     default/sales: catalog down
+WORKLOAD                 SINCE   MESSAGE
+Deployment default/app   3 h     default/sales: catalog down
+
+VOLUMES (0)
 
 SOURCES (2)
 SOURCE                        PHASE       CLUSTERS   BYTES     CONFIRMED   PROBLEM
@@ -117,4 +125,54 @@ test('with a namespace, its claims and holds and all sources are shown', async (
   expect(stdout).toMatch(/^CLAIMS \(1\)\n.*\ndemo\/sales/)
   expect(stdout).toContain('SOURCES (1)\n')
   expect(stdout).toMatch(/amoro +1 +0 +never queried\n$/)
+})
+
+describe('the selection', () => {
+  test('--system shows its claims, the workloads of its claims on hold, its sources and itself', async () => {
+    const other = makeClaim(
+      { system: 'lake', workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+      { name: 'web' },
+    )
+    const deployments = ['app', 'web'].map((name) => makeDeployment({ name }))
+    const policies = ['app', 'web'].map((name) =>
+      makePolicy({ resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name }] }, { name }),
+    )
+
+    const { stdout } = await status(
+      [makeClaim(), other, ...policies, ...deployments, makeSource({ system: 'lake', name: 'x' })],
+      '--system',
+      'lake',
+    )
+
+    expect(stdout).toMatch(
+      /^CLAIMS \(1\)\n.*\ndefault\/web .*\n\nHOLDS \(1\)\n.*\nDeployment default\/web .*\n\nSOURCES \(1\)\n/,
+    )
+    expect(stdout).toMatch(/SYSTEMS \(1\)\n.*\nlake .*\n$/)
+  })
+
+  test('an unknown data system is an error with a suggestion', async () => {
+    const answer = await status([makeClaim()], '--system', 'amro')
+
+    expect(answer).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'lodestone status: no data system amro (did you mean amoro?)\n',
+    })
+  })
+
+  test.each([
+    { options: ['-n', 'demo', '-A'], message: '-n and -A exclude each other; omit -n to show all namespaces' },
+    { options: ['--system', 'lake', '--volumes'], message: '--system and --volumes exclude each other' },
+    { options: ['-o', 'jason'], message: '-o takes one of text, wide, json, yaml, not jason (did you mean json?)' },
+  ])('$options is rejected', async ({ options, message }) => {
+    const answer = await status([], ...options)
+
+    expect(answer).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(message) })
+  })
+})
+
+test('control characters in a message cannot change the table or the terminal', async () => {
+  const source = makeSource({}, { status: { lastError: 'HTTP 503\n\u001b[2Jgone' } })
+
+  expect((await status([source])).stdout).toContain('HTTP 503 [2Jgone\n')
 })

@@ -1,162 +1,139 @@
-/** `lodestone status`: shows claims, holds, sources and data systems, once or live. */
+/** `lodestone status`: shows claims, workloads on hold, volumes, sources and data systems, once or live. */
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { clusterResourceBindings, resourceBindings } from '../../api/karmada.ts'
-import { keyOfObject } from '../../api/meta.ts'
-import { loadConfig } from '../../app/config.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
+import { type Config, loadConfig } from '../../app/config.ts'
 import { systemsSource, withPluginPath } from '../../app/systems-config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
-import { locateClaim } from '../../core/data-source-claim/locate.ts'
-import { formatSize } from '../../core/quantity.ts'
-import { readAnnotations } from '../../core/resource-binding/annotations.ts'
-import { type InspectedSystem, inspectSystems } from '../../locality/config/inspect.ts'
-import { type ClusterScope, refusalOfClaim } from '../../queries/permission.ts'
-import { sourceOf } from '../../queries/source.ts'
-import { placementKinds } from '../../store/kinds/cached-kinds.ts'
+import { suggest } from '../../core/suggest.ts'
+import { inspectSystems } from '../../locality/config/inspect.ts'
+import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
-import { byFirst, formatAge, formatColumns } from '../format.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
-import { systemRows } from './systems.ts'
+import { OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
+import { statusKinds } from './cached-kinds.ts'
+import { gatherStatus, SECTIONS, type StatusInput } from './gather.ts'
+import { predictedHolds, storedHolds } from './holds.ts'
+import { renderStatus } from './render.ts'
+import type { HoldReport, Section } from './report.ts'
+import { watchStatus } from './watch.ts'
 
 export const status: Command = {
   name: 'status',
-  summary: 'Show claims, workloads on hold, sources and data systems',
-  usage: '[-n NAMESPACE] [--watch] [--folder DIR | --kubeconfig FILE]',
+  summary: 'Show claims, workloads on hold, volumes, sources and data systems',
+  usage: '[-n NAMESPACE] [--held] [--volumes] [--system NAME] [-o FORMAT] [--watch] [--folder DIR | --kubeconfig FILE]',
   options: {
     namespace: {
       type: 'string',
       short: 'n',
       value: 'NAMESPACE',
-      description: 'Only claims and holds of this namespace',
+      description: 'Only claims, holds and volumes of this namespace',
     },
+    'all-namespaces': { type: 'boolean', short: 'A', description: 'All namespaces (default)' },
+    held: { type: 'boolean', description: 'Only workloads on hold' },
+    volumes: { type: 'boolean', description: 'Only volumes' },
+    system: { type: 'string', value: 'NAME', description: 'Only claims, holds and sources of this data system' },
     watch: { type: 'boolean', short: 'w', description: 'Show it again after each change' },
+    ...OUTPUT_OPTION,
     ...SOURCE_OPTIONS,
     ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone status --kubeconfig karmada.config', does: 'The current state of a hub' },
     { command: 'lodestone status --kubeconfig karmada.config -n demo --watch', does: 'One namespace, live' },
+    { command: 'lodestone status --folder examples/member --volumes -o wide', does: 'The volumes in a folder' },
   ],
   run: runStatus,
 }
 
-/** Changes within this time are shown once. */
-const REFRESH_MS = 500
-
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
+  const format = readFormat(args, OUTPUT_FORMATS)
+  const selection = readSelection(args)
   const config = loadConfig(args.text('config'))
-  const { store, close } = await openSource('status', args, io, {
-    kinds: placementKinds,
-    workloads: workloadKindsOf(config),
-  })
-  const namespace = args.text('namespace')
-  const scope = config.claims.clusterScoped
+  const watch = args.flag('watch')
+  const workloads = workloadKindsOf(config)
+  const { store, folder, close } = await openSource('status', args, io, { kinds: statusKinds, workloads, watch })
   try {
+    if (!store.serves(dataSourceClaims) && !store.serves(volumeManagers)) {
+      io.stderr.write('lodestone status: the API server has no kinds of Lodestone; install its CRDs\n')
+      return 1
+    }
     const source = systemsSource(withPluginPath(config.systems, io.env), store)
     const configured = source && (await inspectSystems(source))
+    const unknown = problemOfSystem(
+      store,
+      selection.system,
+      configured?.map(({ system }) => system),
+    )
+    if (unknown) {
+      io.stderr.write(`lodestone status: ${unknown}\n`)
+      return 1
+    }
     const paint = painter(io.stdout, io.env)
-    const show = () => io.stdout.write(renderStatus(store, { namespace, scope, configured }, io.now(), paint))
-    show()
-    if (args.flag('watch')) await showAgain(store, io, show)
+    const render = async () => {
+      const now = io.now()
+      const holds = await holdsOf(store, folder, config, now, io.signal)
+      const scope = config.claims.clusterScoped
+      const report = gatherStatus(store, { ...selection, holds, configured, scope, now })
+      return format === 'json' || format === 'yaml'
+        ? renderData(report, format)
+        : renderStatus(report, { now, isWide: format === 'wide', paint })
+    }
+    if (watch) await watchStatus(store, io, render, format)
+    else io.stdout.write(await render())
     return 0
   } finally {
     await close()
   }
 }
 
-/** Repeats the output until the user stops it; at a terminal in place. */
-function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const unsubscribe = store.subscribe(() => {
-    timer ??= setTimeout(() => {
-      timer = undefined
-      io.stdout.write(io.stdout.isTTY ? '\u001b[H\u001b[2J' : '\n')
-      show()
-    }, REFRESH_MS)
-  })
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      unsubscribe()
-      resolve()
-    }
-    if (io.signal.aborted) end()
-    else io.signal.addEventListener('abort', end, { once: true })
-  })
+function readSelection(args: Arguments): Pick<StatusInput, 'sections' | 'namespace' | 'system'> {
+  const namespace = args.text('namespace')
+  const system = args.text('system')
+  if (namespace !== undefined && args.flag('all-namespaces')) {
+    throw new UsageError('-n and -A exclude each other; omit -n to show all namespaces')
+  }
+  if (system !== undefined && args.flag('volumes')) {
+    throw new UsageError('--system and --volumes exclude each other; volumes have no data system')
+  }
+  const only: Section[] = [
+    ...(args.flag('held') ? ['holds' as const] : []),
+    ...(args.flag('volumes') ? ['volumes' as const] : []),
+  ]
+  const all = SECTIONS.filter((section) => system === undefined || section !== 'volumes')
+  return { sections: new Set(only.length > 0 ? only : all), namespace, system }
 }
 
-/** The namespace filter, the rule for claims of cluster-scoped workloads, and the systems of the configuration. */
-interface Shown {
-  namespace: string | undefined
-  scope: ClusterScope
-  configured: InspectedSystem[] | undefined
-}
-
-/** Renders the four tables. `now` in ms since the epoch. */
-function renderStatus(
+/** Returns the error for a data system that neither an object nor the configuration names. */
+function problemOfSystem(
   store: ObjectStore,
-  { namespace, scope, configured }: Shown,
+  system: string | undefined,
+  configured: string[] = [],
+): string | undefined {
+  if (system === undefined) return undefined
+  const objects = [...store.list(dataSources), ...store.list(dataSourceClaims)]
+  const known = new Set([...configured, ...objects.map(({ spec }) => spec.system)])
+  return known.has(system) ? undefined : `no data system ${system}${suggest(system, known)}`
+}
+
+async function holdsOf(
+  store: ObjectStore,
+  folder: FolderStore | undefined,
+  config: Config,
   now: number,
-  paint: ReturnType<typeof painter>,
-): string {
-  const table = (title: string, head: string[], rows: string[][]) =>
-    `${paint('bold', `${title} (${rows.length})`)}\n${rows.length === 0 ? '' : formatColumns([head, ...rows])}`
-  return [
-    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'LOCATION'], claimRows(store, namespace, scope, now)),
-    table('HOLDS', ['BINDING', 'SINCE', 'REASON'], holdRows(store, namespace, now)),
-    table('SOURCES', ['SOURCE', 'PHASE', 'CLUSTERS', 'BYTES', 'CONFIRMED', 'PROBLEM'], sourceRows(store, now)),
-    table(
-      'SYSTEMS',
-      ['SYSTEM', 'SOURCES', 'STALE', 'HEALTH'],
-      systemRows([...store.list(dataSources)], configured, now),
-    ),
-  ].join('\n')
-}
-
-function claimRows(store: ObjectStore, namespace: string | undefined, scope: ClusterScope, now: number): string[][] {
-  return [...store.list(dataSourceClaims)]
-    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-    .map((claim) => {
-      const { answer, claim: name } = locateClaim(claim, sourceOf(claim, store), now)
-      const { kind, name: workload } = claim.spec.workload
-      const refusal = refusalOfClaim(claim, store, scope)
-      const known = answer.kind === 'located' ? answer.clusters.join(', ') : `${answer.kind}: ${answer.reason}`
-      return [
-        name,
-        claim.status?.phase ?? 'Pending',
-        `${claim.spec.system} ${claim.spec.dataSourceName}`,
-        `${kind}/${workload}`,
-        refusal === undefined ? known : `not permitted: ${refusal}`,
-      ]
-    })
-    .sort(byFirst)
-}
-
-function holdRows(store: ObjectStore, namespace: string | undefined, now: number): string[][] {
-  return [resourceBindings, clusterResourceBindings]
-    .flatMap((type) => [...store.list(type)])
-    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-    .flatMap(({ metadata }) => {
-      const { hold } = readAnnotations(metadata.annotations)
-      if (!hold || hold.released) return []
-      return [[keyOfObject({ metadata }), formatAge(now - Date.parse(hold.since)), hold.message]]
-    })
-    .sort(byFirst)
-}
-
-function sourceRows(store: ObjectStore, now: number): string[][] {
-  return [...store.list(dataSources)]
-    .map(({ metadata, spec, status: known }) => {
-      const confirmed = Date.parse(known?.lastResolvedTime ?? '')
-      return [
-        metadata.name ?? '',
-        known?.phase ?? 'Pending',
-        spec.locality?.clusterNames?.join(', ') ?? '',
-        spec.locality?.bytes === undefined ? '' : formatSize(spec.locality.bytes, spec.locality.bytesAreMinimum),
-        Number.isNaN(confirmed) ? 'never' : `${formatAge(now - confirmed)} ago`,
-        known?.lastError ?? '',
-      ]
-    })
-    .sort(byFirst)
+  signal: AbortSignal,
+): Promise<HoldReport[]> {
+  const stored = storedHolds(store)
+  if (!folder) return stored
+  const { claims, dependencies, volumes } = config
+  const context = {
+    workloads: workloadKindsOf(config),
+    now,
+    propagateDeps: dependencies.propagate,
+    clusterScopedClaims: claims.clusterScoped,
+    whenNotReady: volumes.whenNotReady,
+    volumeLimits: volumes,
+  }
+  return [...stored, ...(await predictedHolds(folder, context, signal))]
 }

@@ -1,43 +1,43 @@
-/** The table of data systems of `lodestone status`: from the configuration and from the DataSources. */
+/** Reports data systems: from the configuration and from the DataSources. */
 import type { DataSource } from '../../api/data-source.ts'
 import { isTrue } from '../../core/conditions.ts'
 import type { InspectedSystem } from '../../locality/config/inspect.ts'
-import { byFirst, formatAge } from '../format.ts'
+import type { SystemReport } from './report.ts'
 
 /**
- * Returns a row for each system that is configured or has sources. The health comes from the conditions of sources, because another process
- * checks the systems.
+ * Reports each system that is configured or has sources. The health comes from the conditions of sources, because another process checks
+ * the systems.
  *
  * @param configured the systems of the configuration; undefined if the command was started without one
  */
-export function systemRows(
+export function reportSystems(
   sources: readonly DataSource[],
   configured: readonly InspectedSystem[] | undefined,
-  now: number,
-): string[][] {
+): SystemReport[] {
   const bySystem = Map.groupBy(sources, ({ spec }) => spec.system)
   const problems = new Map(configured?.map(({ system, problem }) => [system, problem]))
-  return [...new Set([...bySystem.keys(), ...problems.keys()])]
-    .map((system) => {
-      const its = bySystem.get(system) ?? []
-      const stale = its.filter(({ status }) => isTrue(status?.conditions, 'Stale')).length
-      const problem = problems.get(system)
-      const isConfigured = configured === undefined || problems.has(system)
-      const health = problem
-        ? `invalid configuration: ${problem}`
+  return [...new Set([...bySystem.keys(), ...problems.keys()])].map((name) => {
+    const its = bySystem.get(name) ?? []
+    const problem = problems.get(name)
+    const isConfigured = configured === undefined || problems.has(name)
+    return {
+      name,
+      sources: its.length,
+      staleSources: its.filter(({ status }) => isTrue(status?.conditions, 'Stale')).length,
+      ...(problem
+        ? { health: 'InvalidConfiguration', message: problem }
         : isConfigured
-          ? healthOf(its, now)
-          : 'not configured'
-      return [system, String(its.length), String(stale), health]
-    })
-    .sort(byFirst)
+          ? healthOf(its)
+          : { health: 'NotConfigured' }),
+    }
+  })
 }
 
-function healthOf(sources: readonly DataSource[], now: number): string {
-  const conditions = sources.flatMap(({ status }) => status?.conditions ?? [])
-  const unhealthy = conditions.find(({ type, status }) => type === 'SystemHealthy' && status === 'False')
-  if (unhealthy) {
-    return `unhealthy for ${formatAge(now - Date.parse(unhealthy.lastTransitionTime))}: ${unhealthy.message}`
+function healthOf(sources: readonly DataSource[]): Pick<SystemReport, 'health' | 'message' | 'since'> {
+  for (const { status } of sources) {
+    const unhealthy = status?.conditions?.find((one) => one.type === 'SystemHealthy' && one.status === 'False')
+    if (unhealthy) return { health: 'Unhealthy', message: unhealthy.message, since: unhealthy.lastTransitionTime }
   }
-  return sources.some(({ status }) => status?.lastResolvedTime !== undefined) ? 'healthy' : 'never queried'
+  const isQueried = sources.some(({ status }) => status?.lastResolvedTime !== undefined)
+  return { health: isQueried ? 'Healthy' : 'NeverQueried' }
 }

@@ -5,12 +5,12 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../conditions.ts'
-import { phaseOf } from '../data-source/phase.ts'
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type Answer, locateClaim, staleAt } from './locate.ts'
+import { type ClaimPhase, phaseOfAnswer } from './phase.ts'
 
 export interface ClaimPlanInput {
   claim: DataSourceClaim
@@ -119,7 +119,7 @@ const NEEDS_ACTION = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'Name
 
 /** The phase, with the reason and the details of this state. */
 interface State {
-  phase: 'Pending' | 'Bound' | 'Failed'
+  phase: ClaimPhase
   reason: string
   message: string
 }
@@ -133,7 +133,7 @@ function stateOf({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, ans
     case 'located':
       return { phase: 'Bound', reason: 'Located', message: `the data is in ${answer.clusters.join(', ')}` }
     case 'nowhere':
-      return source && phaseOf(source) === 'Unavailable'
+      return phaseOfAnswer(answer, source) === 'Failed'
         ? { phase: 'Failed', reason: 'NotFound', message: answer.reason }
         : { phase: 'Bound', reason: 'Elsewhere', message: answer.reason }
     default:

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeSource } from '../../../test/builders.ts'
 import type { DataSource } from '../../api/data-source.ts'
-import { phaseOf } from './phase.ts'
+import { phaseOf, phaseOrDeclared } from './phase.ts'
 
 const ready = (reason: string) => ({
   conditions: [{ type: 'Ready', status: 'True' as const, reason, message: '', lastTransitionTime: '' }],
@@ -15,4 +15,11 @@ test.each<{ name: string; status: DataSource['status']; want: string | undefined
   { name: 'an unknown phase', status: { phase: 'Lost' }, want: undefined },
 ])('$name', ({ status, want }) => {
   expect(phaseOf({ ...makeSource(), ...(status && { status }) })).toBe(want)
+})
+
+test('a source without an answer is Available if it has a location, which a user wrote', () => {
+  const { locality: _, ...spec } = makeSource().spec
+  expect(phaseOrDeclared(makeSource())).toBe('Available')
+  expect(phaseOrDeclared({ ...makeSource(), spec })).toBeUndefined()
+  expect(phaseOrDeclared({ ...makeSource(), status: { phase: 'Unavailable' } })).toBe('Unavailable')
 })

@@ -13,3 +13,8 @@ export function phaseOf({ status }: DataSource): SourcePhase | undefined {
   const reason = status?.conditions?.find(({ type }) => type === 'Ready')?.reason
   return PHASES.find((phase) => phase === (status?.phase ?? reason))
 }
+
+/** As `phaseOf`. Before its first answer, a source has the phase Available if a user wrote the location. */
+export function phaseOrDeclared(source: DataSource): SourcePhase | undefined {
+  return phaseOf(source) ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)
+}

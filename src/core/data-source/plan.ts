@@ -7,7 +7,7 @@ import { type ConditionState, condition, isTrue, withConditions } from '../condi
 import { jsonEqual, sortedUnique } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
 import { hasLocation, localityFor, type SourceCrd, statusFor } from './crd.ts'
-import { phaseOf, type SourcePhase } from './phase.ts'
+import { phaseOf, phaseOrDeclared, type SourcePhase } from './phase.ts'
 
 /** The result of the last query. */
 export type Attempt =
@@ -199,8 +199,7 @@ function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePh
     case 'nowhere':
       return !hasLocation(crd, source) || attempt.confirmations >= CONFIRMATIONS ? 'Unavailable' : before
     default:
-      // If a user wrote the location, the data is available.
-      return before ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)
+      return phaseOrDeclared(source)
   }
 }
 

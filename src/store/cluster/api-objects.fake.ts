@@ -51,8 +51,10 @@ export class ApiObjects {
   /** Returns one page of a list. As in Kubernetes, every page shows the state of the first one. Undefined when the token is too old. */
   page(collection: string, limit: number, token: string | null): ListPage | undefined {
     const [snapshot = '', offset = '0'] = (token ?? this.version).split(':')
-    if (token === null) this.#snapshots.set(snapshot, this.#all(collection))
-    const all = this.#snapshots.get(snapshot)
+    // Two collections can be read at the same version.
+    const key = `${collection} ${snapshot}`
+    if (token === null) this.#snapshots.set(key, this.#all(collection))
+    const all = this.#snapshots.get(key)
     if (all === undefined) return undefined
     const end = limit > 0 ? Number(offset) + limit : all.length
     const rest = end < all.length ? { continue: `${snapshot}:${end}` } : {}

@@ -1,0 +1,84 @@
+/** Reports workloads on hold: those that bindings and pods record, and in a folder those that admission would put on hold. */
+import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
+import { type Pod, pods } from '../../api/pod.ts'
+import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
+import { isGated } from '../../core/workload/plan-gate.ts'
+import type { FolderStore } from '../../store/folder/folder.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { type ReviewContext, reviewObjects } from '../check/review.ts'
+import { openFolder } from '../open-folder.ts'
+import type { HoldReport } from './report.ts'
+
+/** Reports the holds in the annotations of bindings, and the pods with our scheduling gate. */
+export function storedHolds(store: ObjectStore): HoldReport[] {
+  const holds: HoldReport[] = []
+  for (const type of [resourceBindings, clusterResourceBindings]) {
+    for (const binding of store.list(type)) holds.push(...holdOf(binding))
+  }
+  for (const pod of store.list(pods)) if (isGatedPod(pod)) holds.push(gateOf(pod, WAITS))
+  return holds
+}
+
+const WAITS = 'waits for its volumes'
+
+function holdOf(binding: ResourceBinding): HoldReport[] {
+  const hold = activeHold(binding)
+  if (!hold) return []
+  const { apiVersion, kind, namespace, name } = binding.spec.resource
+  const { reason, message, since } = hold
+  return [
+    {
+      workload: { apiVersion, kind, ...(namespace && { namespace }), name },
+      binding: keyOfObject(binding),
+      reason,
+      message,
+      since,
+    },
+  ]
+}
+
+function isGatedPod(object: K8sObject & { spec?: unknown }): boolean {
+  return object.kind === pods.kind && object.spec !== undefined && isGated(object as Pod)
+}
+
+function gateOf(pod: K8sObject, message: string): HoldReport {
+  return { workload: referenceOf(pod), reason: 'VolumesNotReady', message }
+}
+
+/**
+ * Reports the objects of a folder that admission would put on hold. `check` decides in the same way. A folder has no controller that writes
+ * bindings. A workload with a binding in the folder is not reported, because the binding records its state.
+ */
+export async function predictedHolds(
+  folder: FolderStore,
+  context: Omit<ReviewContext, 'store'>,
+  signal: AbortSignal,
+): Promise<HoldReport[]> {
+  const { workloads } = context
+  const objects = folder.objects().map(({ object }) => withoutVersion(object))
+  // Reviews store what they allow, and the store of the folder must not change.
+  const store = openFolder(undefined, { workloads })
+  await store.start(signal)
+  try {
+    const templates = objects.filter((object) => !isBinding(object.kind) && !isGatedPod(object))
+    const reviews = await reviewObjects(templates, { ...context, store })
+    return reviews.flatMap(({ decision, reason = '', after }) => {
+      if (decision === 'Gated') return [gateOf(after, reason)]
+      if (decision !== 'OnHold' || isStored(after, folder)) return []
+      return holdOf(after as ResourceBinding).map(({ binding: _, since: __, ...hold }) => hold)
+    })
+  } finally {
+    await store.stop()
+  }
+}
+
+function isStored(binding: K8sObject, folder: FolderStore): boolean {
+  const { namespace, name = '' } = binding.metadata
+  return folder.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name) !== undefined
+}
+
+function withoutVersion(object: K8sObject): K8sObject {
+  const { resourceVersion: _, ...metadata } = object.metadata
+  return { ...object, metadata }
+}

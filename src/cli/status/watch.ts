@@ -1,0 +1,57 @@
+/** Prints the status again after each change. */
+import type { ObjectStore } from '../../store/store.ts'
+import type { CommandIo } from '../command.ts'
+import type { OutputFormat } from '../output.ts'
+
+/** The time between two looks for changes. */
+const REFRESH_MS = 500
+
+/** Text in place of the last one, at a terminal. */
+const CLEAR = '\u001b[H\u001b[2J'
+
+/**
+ * Prints the status, and prints it again when it changed, until the user stops it. At a terminal, the new text replaces the old one.
+ *
+ * @param render returns the current status; it is not called again before it has resolved
+ */
+export async function watchStatus(
+  store: ObjectStore,
+  { stdout, signal }: CommandIo,
+  render: () => Promise<string>,
+  format: OutputFormat,
+): Promise<void> {
+  const isText = format === 'text' || format === 'wide'
+  const separator = isText ? (stdout.isTTY ? CLEAR : '\n') : format === 'yaml' ? '---\n' : ''
+  let isChanged = true
+  const unsubscribe = store.subscribe(() => {
+    isChanged = true
+  })
+  let last: string | undefined
+  try {
+    for (;;) {
+      if (isChanged) {
+        isChanged = false
+        const text = await render()
+        if (text !== last) stdout.write(last === undefined ? text : `${separator}${text}`)
+        last = text
+      }
+      if (await isAbortedWithin(REFRESH_MS, signal)) return
+    }
+  } finally {
+    unsubscribe()
+  }
+}
+
+/** Whether the signal aborts within this time. The timer keeps the process alive; the watch of a folder does not. */
+function isAbortedWithin(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve(signal.aborted)
+    }
+    const timer = setTimeout(end, ms)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end)
+  })
+}
