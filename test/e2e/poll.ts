@@ -36,22 +36,13 @@ export async function settled<T extends KubeObject>(
   description: string,
   read: () => Promise<T | undefined>,
 ): Promise<T> {
-  return unchanged(description, read, ({ metadata }) => metadata['resourceVersion'])
-}
-
-/** Returns what is read when its version has been the same for ten polls. */
-export async function unchanged<T>(
-  description: string,
-  read: () => Promise<T | undefined>,
-  versionOf: (found: T) => unknown,
-): Promise<T> {
   let before: unknown
-  let polls = 0
+  let unchanged = 0
   return eventually(`${description} is not written any more`, async () => {
     const found = await read()
-    const version = found && versionOf(found)
-    polls = version !== undefined && version === before ? polls + 1 : 0
+    const version = found?.metadata['resourceVersion']
+    unchanged = version !== undefined && version === before ? unchanged + 1 : 0
     before = version
-    return polls >= 10 && found
+    return unchanged >= 10 && found
   })
 }
