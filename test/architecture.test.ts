@@ -72,7 +72,8 @@ test('every folder of examples belongs to a webhook', () => {
 test.each(commands)('the command $name is in its file', ({ name }) => {
   const places = [join('src', 'cli', `${name}.ts`), join('src', 'cli', name, `${name}.ts`)]
   const file = source.find(({ path }) => places.includes(path))
-  expect(file?.text).toContain(`export const ${name}: Command`)
+  const constant = name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  expect(file?.text).toContain(`export const ${constant}: Command`)
 })
 
 describe('files', () => {

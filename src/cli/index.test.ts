@@ -12,7 +12,8 @@ describe('the overview', () => {
       const { status, stdout, stderr } = await runWords(words)
 
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-      for (const { name, summary } of commands) expect(stdout).toContain(`${name.padEnd(9)}  ${summary}\n`)
+      const width = Math.max(...commands.map(({ name }) => name.length))
+      for (const { name, summary } of commands) expect(stdout).toContain(`${name.padEnd(width)}  ${summary}\n`)
     },
   )
 

@@ -11,6 +11,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   test: async () => (await import('./test/test.ts')).test,
   explain: async () => (await import('./explain/explain.ts')).explain,
   status: async () => (await import('./status/status.ts')).status,
+  'kustomize-config': async () => (await import('./kustomize-config.ts')).kustomizeConfig,
   manifests: async () => (await import('./manifests.ts')).manifests,
   migrate: async () => (await import('./migrate/migrate.ts')).migrate,
   certs: async () => (await import('./certs.ts')).certs,

@@ -1,0 +1,85 @@
+/** `lodestone kustomize-config`: prints the configuration with which kustomize keeps names in claims and policies right. */
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { secrets } from '../api/dependencies.ts'
+import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
+import { loadConfig } from '../app/config.ts'
+import { workloadKindsOf } from '../app/workload-kinds-config.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { kindKey } from '../store/kinds/any-kind.ts'
+import { dependencyKinds } from '../store/kinds/dependencies.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION } from './command.ts'
+import { renderYaml } from './output.ts'
+
+export const kustomizeConfig: Command = {
+  name: 'kustomize-config',
+  summary: 'Print the kustomize configuration that keeps names in claims and policies right',
+  usage: '[--config FILE]',
+  options: {
+    config: {
+      type: 'string',
+      short: 'c',
+      value: 'FILE',
+      description: 'Configuration file of the server, for its kinds',
+    },
+    ...HELP_OPTION,
+  },
+  examples: [
+    {
+      command: 'lodestone kustomize-config > lodestone-names.yaml',
+      does: "Write the file that 'configurations:' of a kustomization.yaml names",
+    },
+    {
+      command: 'lodestone kustomize-config -c lodestone.yaml > lodestone-names.yaml',
+      does: 'Also with the workloadKinds of a configuration',
+    },
+  ],
+  run: printConfig,
+}
+
+/** Printed before the configuration, because no error of kustomize says it. */
+const HEAD = `# Name references of Lodestone for kustomize. In kustomization.yaml:
+#   configurations: [lodestone-names.yaml]
+#
+# With namePrefix, nameSuffix or a name hash, kustomize then also changes these names:
+# the workload of a DataSourceClaim, the selectors of policies, and the Secrets of a VolumeManager.
+#
+# Not possible: names in the annotations lodestone.dev/volumes and lodestone.dev/depends-on.
+# They are inside of a text, which kustomize does not read. Write the final name there,
+# and check the result: kustomize build . | lodestone check -f -
+`
+
+async function printConfig(args: Arguments, io: CommandIo): Promise<number> {
+  const nameReference = nameReferences(workloadKindsOf(loadConfig(args.text('config'))))
+  io.stdout.write(`${HEAD}${renderYaml({ nameReference })}`)
+  return 0
+}
+
+interface FieldSpec {
+  group: string
+  kind: string
+  path: string
+}
+
+/** The references to each kind: claims name workloads, policies select these and their dependencies. */
+function nameReferences(workloads: WorkloadKinds) {
+  const policies = [propagationPolicies, clusterPropagationPolicies].map((type) =>
+    field(type, 'spec/resourceSelectors/name'),
+  )
+  const claims = [field(dataSourceClaims, 'spec/workload/name')]
+  const credentials = ['awsCredentialsSecretName', 'azureCredentialsSecretName'].map((option) =>
+    field(volumeManagers, `spec/volumeConfigs/options/${option}`),
+  )
+  const types = new Map([...workloads.all, ...dependencyKinds].map(({ type }) => [kindKey(type), type]))
+  return [...types.values()].map((type) => ({
+    // Kustomize matches every version of the kind.
+    ...(type.group !== '' && { group: type.group }),
+    kind: type.kind,
+    fieldSpecs: [...claims, ...policies, ...(type === secrets ? credentials : [])],
+  }))
+}
+
+function field({ group, kind }: ResourceType, path: string): FieldSpec {
+  return { group, kind, path }
+}
