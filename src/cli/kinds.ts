@@ -3,6 +3,7 @@ import { ownShortNames } from '../api/crds.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
 import { groupOf, type ResourceType } from '../api/meta.ts'
+import { builtInScope } from '../core/scope.ts'
 import { suggest } from '../core/suggest.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/kinds/any-kind.ts'
@@ -50,18 +51,6 @@ const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
   'SparkApplication.sparkoperator.k8s.io': ['sparkapp'],
 }
 
-/** The kinds of Kubernetes without a namespace that a policy may select. */
-export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'CustomResourceDefinition',
-  'Namespace',
-  'PersistentVolume',
-  'PriorityClass',
-  'RuntimeClass',
-  'StorageClass',
-])
-
 /** Returns every kind that Lodestone reads, with the configured ones. The kinds of Kubernetes come first: kubectl prefers them too. */
 export function knownKinds(workloads: WorkloadKinds): ResourceType[] {
   return allKinds(workloads)
@@ -81,8 +70,9 @@ export function selectedKinds(store: ObjectStore): ResourceType[] {
 
 /** Returns the type of a kind of which only the `apiVersion` and the `kind` are known. */
 export function typeOfReference({ apiVersion, kind }: { apiVersion: string; kind: string }): ResourceType {
+  const group = groupOf(apiVersion)
   const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
-  return { group: groupOf(apiVersion), version, kind, plural: pluralOf(kind), namespaced: !CLUSTER_SCOPED.has(kind) }
+  return { group, version, kind, plural: pluralOf(kind), namespaced: builtInScope({ group, kind }) !== 'Cluster' }
 }
 
 /** Returns the name for completion of each kind: `deployment`, or `job.batch.volcano.sh` if an earlier kind has the same name. */

@@ -18,8 +18,8 @@ export interface StoreObserver {
   served(event: { kind: string; served: boolean }): void
   /** An operation failed and is retried in `retryInMs`; or a listener or an object failed and was skipped. */
   error(event: { kind: string; message: string; error: unknown; retryInMs?: number }): void
-  /** A manifest is invalid. `line` counts from 1. The last valid objects of the file stay. */
-  fileError(event: { file: string; line?: number; message: string }): void
+  /** A manifest is invalid. `line` and `column` count from 1. The last valid objects of the file stay. */
+  fileError(event: { file: string; line?: number; column?: number; message: string }): void
 }
 
 /**

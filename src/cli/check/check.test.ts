@@ -45,15 +45,21 @@ describe('a workload', () => {
 
     const { status, stdout } = await runWords(['check', makeFile(workload), '--folder', hub])
 
-    expect(status).toBe(0)
+    expect(status).toBe(1)
     expect(stdout).toContain(`● ${title}: on hold\n`)
     expect(stdout).toContain('scheduling: true')
   })
 
-  test('that no policy selects is allowed unchanged', async () => {
-    const { status, stdout } = await runWords(['check', makeFile(workload)])
+  test('that no policy selects is allowed unchanged, and the output says that nothing was decided', async () => {
+    const file = makeFile(workload)
 
-    expect({ status, stdout }).toEqual({ status: 0, stdout: '✔ Deployment default/app: allowed\n' })
+    const { status, stdout } = await runWords(['check', file])
+
+    const message = 'no known policy or claim selects it, so nothing was decided; add them to the input (no-policy)'
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: `● Deployment default/app: allowed\n    ${file}:1:1: warning: ${message}\n`,
+    })
   })
 
   test('without a namespace is in default, as with kubectl', async () => {
@@ -103,7 +109,7 @@ describe('an existing binding', () => {
 
     const { stdout } = await runWords(['check', makeFile(workload), '--folder', hub, '-o', 'json'])
 
-    const [review] = JSON.parse(stdout)
+    const [review] = JSON.parse(stdout).objects
     expect(review).toMatchObject({
       object: 'ResourceBinding default/app-deployment',
       derivedFrom: 'Deployment default/app',
@@ -128,7 +134,7 @@ describe('a policy', () => {
   ])('propagates the dependencies of a data-bound workload, and so does the binding: $order', async ({ objects }) => {
     const { stdout } = await runWords(['check', makeFile(objects), '-o', 'json'])
 
-    const rows: { object: string }[] = JSON.parse(stdout)
+    const rows: { object: string }[] = JSON.parse(stdout).objects
     expect(rows.find(({ object }) => object === policyTitle)).toMatchObject({
       decision: 'Propagated',
       reason: 'DataSourceClaim default/sales names Deployment default/app',
@@ -164,12 +170,19 @@ describe('a policy', () => {
 
 describe('a denied object', () => {
   test('is shown with every path, and the exit status is 1', async () => {
-    const { status, stdout } = await runWords(['check', makeFile(brokenClaim)])
+    const file = makeFile(brokenClaim)
+
+    const { status, stdout } = await runWords(['check', file])
 
     expect(status).toBe(1)
-    expect(stdout).toMatch(/^✘ DataSourceClaim default\/sales: denied\n/)
-    expect(stdout).toContain('    spec.system: must not be empty\n')
-    expect(stdout).toContain('    spec.workload.kind: must not be empty\n')
+    expect(stdout).toBe(
+      [
+        '✘ DataSourceClaim default/sales: denied',
+        `    ${file}:7:3: error: spec.system: must not be empty (denied-object)`,
+        `    ${file}:12:5: error: spec.workload.kind: must not be empty (denied-object)`,
+        '',
+      ].join('\n'),
+    )
   })
 
   test('does not prevent the check of the other objects', async () => {
@@ -193,28 +206,33 @@ describe('a denied object', () => {
       const { status, stdout, stderr } = await runWords(['check', makeFile(brokenClaim), '-o', format])
 
       expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-      expect(stderr).toContain('DataSourceClaim default/sales: denied: spec.system: must not be empty\n')
+      expect(stderr).toContain('error: DataSourceClaim default/sales: spec.system: must not be empty (denied-object)\n')
     },
   )
 })
 
 describe('an invalid manifest causes exit status 1, with its file and line', () => {
   test.each([
-    { name: 'broken YAML', text: 'a: 1\nb: [', line: 2, message: 'is not valid YAML' },
-    { name: 'an object without a kind', text: 'apiVersion: v1\nmetadata: { name: a }\n', line: 1, message: 'kind is' },
+    { name: 'broken YAML', text: 'a: 1\nb: [', place: '2:5', message: 'is not valid YAML' },
+    {
+      name: 'an object without a kind',
+      text: 'apiVersion: v1\nmetadata: { name: a }\n',
+      place: '1:1',
+      message: 'kind is',
+    },
     {
       name: 'a second document without a name',
       text: 'null\n---\napiVersion: v1\nkind: Pod\n',
-      line: 3,
+      place: '3:1',
       message: 'metadata is missing',
     },
-  ])('$name', async ({ text, line, message }) => {
+  ])('$name', async ({ text, place, message }) => {
     const file = makeFile(text)
 
-    const { status, stderr } = await runWords(['check', '-f', file])
+    const { status, stdout } = await runWords(['check', '-f', file])
 
     expect(status).toBe(1)
-    expect(stderr).toContain(`${file}:${line}: ${message}`)
+    expect(stdout).toContain(`${file}:${place}: error: ${message}`)
   })
 
   test('in a folder too, and the decision on the other manifests is unknown', async () => {
@@ -224,21 +242,21 @@ describe('an invalid manifest causes exit status 1, with its file and line', () 
       'claim.yaml': [{ ...brokenClaim, metadata: { name: 'b' } }],
     })
 
-    const { status, stdout, stderr } = await runWords(['check', '-f', folder])
+    const { status, stdout } = await runWords(['check', '-f', folder])
 
     expect(status).toBe(1)
     expect(stdout).toContain(`? ${title}: unknown`)
-    expect(stderr).toContain(`${join(folder, 'broken.yaml')}:1: is not valid YAML`)
-    expect(stderr).toContain(`${join(folder, 'claim.yaml')}:1: DataSourceClaim b: spec.system: must not be empty`)
+    expect(stdout).toContain(`${join(folder, 'broken.yaml')}:1:5: error: is not valid YAML`)
+    expect(stdout).toContain(`✘ DataSourceClaim default/b: denied\n    ${join(folder, 'claim.yaml')}:`)
   })
 
   test('in the folder of existing manifests too', async () => {
     const hub = makeHub({ 'broken.yaml': 'a: [' })
 
-    const { status, stderr } = await runWords(['check', makeFile(workload), '--folder', hub])
+    const { status, stdout } = await runWords(['check', makeFile(workload), '--folder', hub])
 
     expect(status).toBe(1)
-    expect(stderr).toContain(`${join(hub, 'broken.yaml')}:1: `)
+    expect(stdout).toContain(`${join(hub, 'broken.yaml')}:1:5: error: `)
   })
 })
 
@@ -250,7 +268,7 @@ test.each([
 
   const answer = await runWords(['check', file])
 
-  expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone check: no manifest in ${file}\n` })
+  expect(answer).toEqual({ status: 1, stdout: `error: no manifest in ${file} (no-manifest)\n`, stderr: '' })
 })
 
 describe('the output for programs', () => {
@@ -259,38 +277,50 @@ describe('the output for programs', () => {
 
     const { stdout } = await runWords(['check', file, '--folder', makeHub(), '-o', 'json'])
 
-    expect(JSON.parse(stdout)).toEqual([
-      {
-        object: 'ResourceBinding default/app-deployment',
-        derivedFrom: 'Deployment default/app',
-        operation: 'CREATE',
-        outcome: 'patched',
-        decision: 'Narrowed',
-        reason: 'default/sales is in member2',
-        warnings: [],
-        errors: [],
-        patch: expect.arrayContaining([
-          { op: 'replace', path: '/spec/placement/clusterAffinity/clusterNames', value: ['member2'] },
-        ]),
-      },
-      {
-        object: 'DataSourceClaim default/sales',
-        operation: 'UPDATE',
-        outcome: 'allowed',
-        warnings: [],
-        errors: [],
-        patch: [],
-      },
-    ])
+    expect(JSON.parse(stdout)).toEqual({
+      apiVersion: 'cli.lodestone.dev/v1alpha1',
+      kind: 'CheckReport',
+      findings: [],
+      objects: [
+        {
+          object: 'ResourceBinding default/app-deployment',
+          derivedFrom: 'Deployment default/app',
+          file,
+          line: 1,
+          column: 1,
+          operation: 'CREATE',
+          outcome: 'patched',
+          decision: 'Narrowed',
+          reason: 'default/sales is in member2',
+          warnings: [],
+          errors: [],
+          patch: expect.arrayContaining([
+            { op: 'replace', path: '/spec/placement/clusterAffinity/clusterNames', value: ['member2'] },
+          ]),
+        },
+        {
+          object: 'DataSourceClaim default/sales',
+          file,
+          line: 9,
+          column: 1,
+          operation: 'UPDATE',
+          outcome: 'allowed',
+          warnings: [],
+          errors: [],
+          patch: [],
+        },
+      ],
+    })
   })
 
   test('-o json of a denied object has every path', async () => {
     const { status, stdout } = await runWords(['check', makeFile(brokenClaim), '-o', 'json'])
 
     expect(status).toBe(1)
-    expect(JSON.parse(stdout)).toMatchObject([
-      { outcome: 'denied', errors: [{ path: 'spec.system' }, { path: 'spec.workload.kind' }] },
-    ])
+    expect(JSON.parse(stdout)).toMatchObject({
+      objects: [{ outcome: 'denied', errors: [{ path: 'spec.system' }, { path: 'spec.workload.kind' }] }],
+      findings: [{ id: 'denied-object', severity: 'error', documentation: 'docs/check.md#denied-object' }, {}],
+    })
   })
 
   test('-o yaml has the objects as the API server would store them', async () => {
@@ -316,7 +346,7 @@ describe('the output for programs', () => {
     const hub = makeHub()
 
     const narrowed = await runWords(['check', makeFile([makeClaim(), workload]), '--folder', hub, '-o', 'diff'])
-    const untouched = await runWords(['check', makeFile(makeClaim()), '--folder', hub, '-o', 'diff'])
+    const untouched = await runWords(['check', makeFile(makeSource()), '--folder', hub, '-o', 'diff'])
 
     expect(narrowed.stdout).toMatch(/^ {2}…\n/)
     expect(narrowed.stdout).toMatch(/^- {9}- member1$/m)
@@ -366,11 +396,14 @@ describe('volumes of pods', () => {
   })
 
   test('are denied with their fields, as in admission', async () => {
-    const { status, stdout } = await runWords(['check', makeFile([pod])])
+    const file = makeFile({ ...pod, metadata: { ...pod.metadata, namespace: 'default' } })
 
+    const { status, stdout } = await runWords(['check', file])
+
+    const message = 'there is no VolumeManager sales in this namespace; create it first'
     expect(status).toBe(1)
     expect(stdout).toBe(
-      '✘ Pod default/train: denied\n    metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager sales in this namespace; create it first\n',
+      `✘ Pod default/train: denied\n    ${file}:6:5: error: metadata.annotations[lodestone.dev/volumes].name: ${message} (denied-object)\n`,
     )
   })
 

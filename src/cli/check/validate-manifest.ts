@@ -22,9 +22,19 @@ import { isVolumeManager, validateVolumeManager } from '../../core/volume-manage
 const validateBinding = compileSchema(bindingSchema)
 const validatePolicy = compileSchema(policySchema)
 
-const validators: readonly { type: ResourceType; validate: (object: K8sObject) => FieldError[] }[] = [
+interface Validator {
+  type: ResourceType
+  validate: (object: K8sObject) => FieldError[]
+}
+
+/** The kinds whose webhooks reject invalid objects. */
+const reviewed: readonly Validator[] = [
   { type: dataSourceClaims, validate: (object) => validateDataSourceClaim(object as DataSourceClaim) },
   { type: dataSources, validate: (object) => validateDataSource(object as DataSource) },
+]
+
+/** The kinds that no webhook of Lodestone rejects: the API server itself validates them. */
+const unreviewed: readonly Validator[] = [
   { type: resourceBindings, validate: validateBinding },
   { type: clusterResourceBindings, validate: validateBinding },
   { type: propagationPolicies, validate: validatePolicy },
@@ -39,7 +49,15 @@ const validators: readonly { type: ResourceType; validate: (object: K8sObject) =
 export function validateManifest(object: K8sObject): FieldError[] {
   // Any version is validated, because the error for an old one contains the new form.
   if (isVolumeManager(object)) return validateManager(object)
-  return validators.find(({ type }) => isOf(type, object))?.validate(object) ?? []
+  return [...reviewed, ...unreviewed].find(({ type }) => isOf(type, object))?.validate(object) ?? []
+}
+
+/** The kinds whose manifests are validated, in the version that is served. VolumeManagers have errors of their own for other versions. */
+export const validatedTypes: readonly ResourceType[] = [...reviewed, ...unreviewed].map(({ type }) => type)
+
+/** As `validateManifest`, without the kinds whose webhooks reject invalid objects. */
+export function validateUnreviewed(object: K8sObject): FieldError[] {
+  return unreviewed.find(({ type }) => isOf(type, object))?.validate(object) ?? []
 }
 
 function validateManager(object: K8sObject): FieldError[] {

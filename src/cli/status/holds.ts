@@ -3,10 +3,13 @@ import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindi
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
+import { scopesOf } from '../../core/scope.ts'
 import { isGated } from '../../core/workload/plan-gate.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { type ReviewContext, reviewObjects } from '../check/review.ts'
+import { placeObject } from '../check/place-manifests.ts'
+import { reviewObjects } from '../check/review.ts'
+import type { ReviewContext } from '../check/review-object.ts'
 import { openFolder } from '../open-folder.ts'
 import type { HoldReport } from './report.ts'
 
@@ -56,13 +59,18 @@ export async function predictedHolds(
   signal: AbortSignal,
 ): Promise<HoldReport[]> {
   const { workloads } = context
-  const objects = folder.objects().map(({ object }) => withoutVersion(object))
+  const stored = folder.objects().map(({ object }) => withoutVersion(object))
+  const scopeOf = scopesOf(folder.kinds(), stored)
+  const objects = stored.map((object) => placeObject(object, scopeOf(object)))
   // Reviews store what they allow, and the store of the folder must not change.
   const store = openFolder(undefined, { workloads })
   await store.start(signal)
   try {
     const templates = objects.filter((object) => !isBinding(object.kind) && !isGatedPod(object))
-    const reviews = await reviewObjects(templates, { ...context, store })
+    const reviews = await reviewObjects(
+      templates.map((object) => ({ object })),
+      { ...context, store },
+    )
     return reviews.flatMap(({ decision, reason = '', after }) => {
       if (decision === 'Gated') return [gateOf(after, reason)]
       if (decision !== 'OnHold' || isStored(after, folder)) return []

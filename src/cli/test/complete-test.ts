@@ -6,11 +6,11 @@ import type { Document } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { type Config, completeConfig, DEFAULT_CONFIG } from '../../app/config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
-import { isObject, withoutNulls } from '../../core/json.ts'
+import { withoutNulls } from '../../core/json.ts'
 import { suggest } from '../../core/suggest.ts'
 import { UserError } from '../../core/user-error.ts'
-import { readBounded } from '../../store/folder/files.ts'
 import { findMistake, parseManifests } from '../../store/folder/manifests.ts'
+import { readTextFile } from '../../store/folder/read-text.ts'
 import { validateManifest } from '../check/validate-manifest.ts'
 import { openFolder } from '../open-folder.ts'
 import type { Expected, GivenTest } from './test-schema.ts'
@@ -87,16 +87,10 @@ function configOf(given: object | undefined, report: Report): Config {
 
 /** Reads an inline object. A request may have `generateName`, which a manifest of a folder may not. */
 function toManifest(value: unknown, path: string, report: Report): K8sObject | undefined {
-  const mistake = findMistake(withGeneratedName(value))
+  const mistake = findMistake(value, { generateName: true })
   if (mistake === undefined) return withoutNulls(value as K8sObject)
   report(path, mistake)
   return undefined
-}
-
-function withGeneratedName(value: unknown): unknown {
-  const metadata = isObject(value) ? value['metadata'] : undefined
-  if (!isObject(value) || !isObject(metadata)) return value
-  return { ...value, metadata: { name: metadata['generateName'], ...(metadata as object) } }
 }
 
 /** Reads the manifests of files and folders, which are relative to the file of the test. */
@@ -131,7 +125,7 @@ function withoutVersion(object: K8sObject): K8sObject {
 }
 
 async function readManifests(file: string, bytes: number, fail: (text: string) => void): Promise<K8sObject[]> {
-  const text = await readBounded({ file, bytes }).catch((cause: Error) => {
+  const text = await readTextFile({ file, bytes }).catch((cause: Error) => {
     throw new Error(`${file}: ${cause.message}`, { cause })
   })
   const { manifests, errors } = parseManifests(text, file)

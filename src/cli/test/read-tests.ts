@@ -3,8 +3,8 @@ import { statSync } from 'node:fs'
 import { type Document, isNode, LineCounter } from 'yaml'
 import { isObject } from '../../core/json.ts'
 import { compileSchema } from '../../core/schema-errors.ts'
-import { readBounded } from '../../store/folder/files.ts'
 import { documentValue, parseDocuments } from '../../store/folder/manifests.ts'
+import { readTextFile } from '../../store/folder/read-text.ts'
 import { scanFolder } from '../../store/folder/scan.ts'
 import { UsageError } from '../command.ts'
 import { completeTest, type TestCase } from './complete-test.ts'
@@ -34,7 +34,7 @@ export async function readTests(path: string): Promise<ReadTests> {
   const read: ReadTests = { files: [], errors: scan.errors.map(({ file, message }) => `${file}: ${message}`) }
   for (const scanned of scan.files) {
     try {
-      const file = await readFile(scanned.file, await readBounded(scanned), read.errors)
+      const file = await readFile(scanned.file, await readTextFile(scanned), read.errors)
       if (file.tests.length > 0) read.files.push(file)
     } catch (error) {
       read.errors.push(`${scanned.file}: ${(error as Error).message}`)

@@ -1,6 +1,6 @@
 /** Renders the results of tests: a table with a diff per failure, a JUnit report, or JSON. */
 import { jsonEqual } from '../../core/json.ts'
-import { renderDiff } from '../check/render.ts'
+import { renderDiff } from '../check/render/text.ts'
 import type { painter } from '../command.ts'
 import { formatColumns } from '../format.ts'
 import { renderJunit } from '../junit.ts'

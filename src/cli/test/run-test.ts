@@ -1,15 +1,21 @@
 /** Runs a test in memory: stores the given objects, and reviews the request as the server would. */
 import { isBinding, type Placement, type ResourceBinding } from '../../api/karmada.ts'
-import { groupOf, type K8sObject } from '../../api/meta.ts'
+import type { K8sObject } from '../../api/meta.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { diffJson } from '../../core/admission/diff.ts'
 import { describeErrors } from '../../core/field-errors.ts'
 import { jsonEqual } from '../../core/json.ts'
-import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
-import type { FolderStore } from '../../store/folder/folder.ts'
-import { kindKey } from '../../store/kinds/any-kind.ts'
-import { unknownWorkloadWebhook } from '../../webhooks/unknown-workload.ts'
-import { inNamespace, isTemplate, put, type Reviewed, reviewDerived, reviewOne, webhookFor } from '../check/review.ts'
+import { scopesOf } from '../../core/scope.ts'
+import { placeObject } from '../check/place-manifests.ts'
+import {
+  isTemplate,
+  type ObjectReview,
+  openSession,
+  policiesOf,
+  put,
+  reviewDerived,
+  reviewObject,
+} from '../check/review-object.ts'
 import { openFolder } from '../open-folder.ts'
 import type { TestCase } from './complete-test.ts'
 import type { ActualAnswer, Answer, Expected } from './test-schema.ts'
@@ -34,7 +40,7 @@ async function answerOf({ config, now, given, object: raw, oldObject }: TestCase
   const workloads = workloadKindsOf(config)
   const store = openFolder(undefined, { watch: false, workloads })
   await store.start(new AbortController().signal)
-  const context = {
+  const session = openSession({
     store,
     workloads,
     now,
@@ -42,29 +48,24 @@ async function answerOf({ config, now, given, object: raw, oldObject }: TestCase
     clusterScopedClaims: config.claims.clusterScoped,
     whenNotReady: config.volumes.whenNotReady,
     volumeLimits: config.volumes,
-  }
+  })
+  const scopeOf = scopesOf(session.types, given)
+  const place = (one: K8sObject) => placeObject(one, scopeOf(one))
   try {
-    for (const one of given) await putGiven(store, workloads, one)
-    const object = inNamespace(raw, workloads)
-    const webhook = webhookFor(object, workloads) ?? unknownWorkloadWebhook(workloads)
-    const review = await reviewOne(object, webhook, context, oldObject && inNamespace(oldObject, workloads))
-    if (review.outcome === 'denied' || !isTemplate(object, workloads)) return { ...toAnswer(review), binding: null }
-    await put(store, workloads, review.after)
-    const derived = await reviewDerived(object, context)
+    // A later object replaces an earlier one with the same name.
+    for (const one of given) await put(session, place(one))
+    const object = place(raw)
+    const review = await reviewObject(object, session, oldObject && place(oldObject))
+    if (review.outcome === 'denied' || !isTemplate(object, session)) return { ...toAnswer(review), binding: null }
+    await put(session, review.after)
+    const derived = await reviewDerived(object, policiesOf(store), session)
     return { ...toAnswer(review), binding: derived ? toAnswer(derived) : null }
   } finally {
     await store.stop()
   }
 }
 
-/** Stores a given object. A later one replaces an earlier one with the same name. */
-async function putGiven(store: FolderStore, workloads: WorkloadKinds, object: K8sObject): Promise<void> {
-  const key = kindKey({ group: groupOf(object.apiVersion), kind: object.kind })
-  const type = store.kinds().find((one) => kindKey(one) === key)
-  await put(store, workloads, type?.namespaced === false ? object : inNamespace(object, workloads), type)
-}
-
-function toAnswer({ outcome, decision, reason, errors, warnings, before, after }: Reviewed): Answer {
+function toAnswer({ outcome, decision, reason, errors, warnings, before, after }: ObjectReview): Answer {
   return {
     allowed: outcome !== 'denied',
     message: errors.length > 0 ? describeErrors(errors) : null,

@@ -34,13 +34,17 @@ export function resolveRequests(requests: readonly PlacedRequest[], managers: Vo
   return resolved
 }
 
+/** The message for a VolumeManager that does not exist. */
+export function missingVolumeManager(name: string): string {
+  return `there is no VolumeManager ${name} in this namespace; create it first`
+}
+
 type Found = { wanted: WantedVolume } | { list: 'errors' | 'unusable'; error: FieldError }
 
 function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found {
   const { path, request } = placed
   const manager = managers(request.name)
-  if (!manager)
-    return unusable(`${path}.name`, `there is no VolumeManager ${request.name} in this namespace; create it first`)
+  if (!manager) return unusable(`${path}.name`, missingVolumeManager(request.name))
   const title = `VolumeManager ${manager.name}`
   const ids = manager.volumes.map(({ id }) => id)
   const volume = request.id === undefined ? manager.volumes[0] : manager.volumes.find(({ id }) => id === request.id)

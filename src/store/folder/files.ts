@@ -1,8 +1,8 @@
 /** Reads the manifests of a folder: only changed files again. For an invalid file, the last valid objects stay. */
-import { readFile } from 'node:fs/promises'
 import type { K8sObject } from '../../api/meta.ts'
 import type { StoreObserver } from '../observer.ts'
-import { type Manifest, parseManifests } from './manifests.ts'
+import { type Manifest, type ManifestError, parseManifests } from './manifests.ts'
+import { readTextFile } from './read-text.ts'
 import { isGone, type ScannedFile, scanFolder } from './scan.ts'
 
 /** An error of an object: its path in the object, and its message. */
@@ -12,8 +12,6 @@ interface FieldMistake {
 }
 
 export type ValidateManifest = (object: K8sObject) => readonly FieldMistake[]
-
-const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 interface ReadFile {
   stamp: string | undefined
@@ -61,7 +59,7 @@ export class FolderFiles {
     if (before?.stamp !== undefined && before.stamp === scanned.stamp) return before
     const read: ReadFile = { stamp: scanned.stamp, text: undefined, manifests: before?.manifests ?? [] }
     try {
-      read.text = await readBounded(scanned)
+      read.text = await readTextFile(scanned)
     } catch (error) {
       // The file was deleted after the scan. The next scan removes its manifests.
       if (isGone(error)) return read
@@ -79,10 +77,9 @@ export class FolderFiles {
 
   #parse(file: string, text: string, lastGood: readonly Manifest[]): readonly Manifest[] {
     const { manifests, errors } = parseManifests(text, file)
-    const [first, ...others] = errors
-    if (first === undefined) return manifests.flatMap((manifest) => this.#check(manifest, lastGood))
-    const more = others.length === 0 ? '' : ` (and ${others.length} more in this file)`
-    this.#observer.fileError({ ...first, message: first.message + more })
+    const error = summarizeErrors(errors)
+    if (error === undefined) return manifests.flatMap((manifest) => this.#check(manifest, lastGood))
+    this.#observer.fileError(error)
     return lastGood
   }
 
@@ -91,28 +88,23 @@ export class FolderFiles {
     const mistakes = this.#validate(manifest.object)
     if (mistakes.length === 0) return [manifest]
     for (const { path, message } of mistakes) {
-      const { file, line, object } = manifest
-      this.#observer.fileError({ file, line, message: `${object.kind} ${object.metadata.name}: ${path}: ${message}` })
+      const { file, line, column, object } = manifest
+      this.#observer.fileError({
+        file,
+        line,
+        column,
+        message: `${object.kind} ${object.metadata.name}: ${path}: ${message}`,
+      })
     }
     return lastGood.filter((other) => isSame(other.object, manifest.object)).slice(0, 1)
   }
 }
 
-/** Reads a text file with a limit for its size. Throws an error without the name of the file. */
-export async function readBounded({ file, bytes }: Pick<ScannedFile, 'file' | 'bytes'>): Promise<string> {
-  if (bytes > MAX_FILE_BYTES) throw new Error(`is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB, and was not read`)
-  let content: Buffer
-  try {
-    content = await readFile(file)
-  } catch (error) {
-    if (isGone(error)) throw error
-    throw new Error(`cannot be read: ${(error as Error).message}`, { cause: error })
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(content)
-  } catch (error) {
-    throw new Error('is not UTF-8 text', { cause: error })
-  }
+/** Returns one error for a file: the first, and the number of the others. Undefined if there is none. */
+export function summarizeErrors(errors: readonly ManifestError[]): ManifestError | undefined {
+  const [first, ...others] = errors
+  if (first === undefined || others.length === 0) return first
+  return { ...first, message: `${first.message} (and ${others.length} more in this file)` }
 }
 
 function isBelow(file: string, folder: string): boolean {

@@ -133,10 +133,10 @@ class ManifestStore extends CachedStore implements FolderStore {
     const manifests = await this.#files.refresh()
     if (this.#stopped) return
     const complaints = new Set<string>()
-    const complain = ({ file, line }: Manifest, message: string): void => {
+    const complain = ({ file, line, column }: Manifest, message: string): void => {
       const complaint = `${file}:${line}: ${message}`
       complaints.add(complaint)
-      if (!this.#complaints.has(complaint)) this.observer.fileError({ file, line, message })
+      if (!this.#complaints.has(complaint)) this.observer.fileError({ file, line, column, message })
     }
     const servable = manifests.filter((manifest) => this.#hasServedVersion(manifest, complain))
     this.#objects.replaceManifests(servable, (first, second) => {

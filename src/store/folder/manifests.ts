@@ -2,25 +2,35 @@
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { withoutNulls } from '../../core/json.ts'
+import { type Position, positionAt, positionOf } from './positions.ts'
 import { KUBERNETES_YAML } from './yaml-dialect.ts'
 
-/** An object with its file and line. Lines count from 1. */
-export interface Manifest {
+/** An object with its place. */
+export interface Manifest extends Position {
   object: K8sObject
   file: string
-  line: number
+  /** Returns the place of a field. Absent without the option `positions`. */
+  positionOf?: (path: string) => Position
 }
 
-interface ManifestError {
+export interface ManifestError extends Position {
   file: string
-  line: number
   message: string
+  /** Whether the text is not YAML. Then most of the other errors of the file have the same cause. */
+  isSyntax?: true
 }
 
 export interface ParsedManifests {
   manifests: Manifest[]
   /** In the order of the file; empty when every document is valid. */
   errors: ManifestError[]
+}
+
+export interface ParseManifestsOptions {
+  /** Whether manifests have `positionOf`. It keeps the parsed file in memory. */
+  positions?: boolean
+  /** Whether a manifest may have a `generateName` instead of a name. A served file may not: every read would create an object. */
+  generateName?: boolean
 }
 
 /** The limit of the YAML parser for aliases and their nodes. It stops the "billion laughs" attack. */
@@ -33,44 +43,51 @@ const MAX_OPEN_BRACKETS = 1_000
  * Parses every document of `text`. It unwraps `List` and typed lists, and skips empty documents. It throws nothing: errors are in the
  * result.
  */
-export function parseManifests(text: string, file: string): ParsedManifests {
+export function parseManifests(text: string, file: string, options: ParseManifestsOptions = {}): ParsedManifests {
   const lines = new LineCounter()
   const parsed: ParsedManifests = { manifests: [], errors: [] }
-  const lineAt = (offset: number | undefined): number => (offset === undefined ? 1 : lines.linePos(offset).line)
-  const report = (line: number, message: string): void => {
-    parsed.errors.push({ file, line, message })
+  const report = (offset: number | undefined, message: string, isSyntax = false): void => {
+    parsed.errors.push({ file, ...positionAt(offset, lines), message, ...(isSyntax && { isSyntax }) })
   }
   try {
     for (const document of parseDocuments(text, lines)) readDocument(document)
   } catch (error) {
-    report(1, `cannot be read: ${(error as Error).message}`)
+    report(undefined, `cannot be read: ${(error as Error).message}`)
   }
   return parsed
 
   function readDocument(document: Document.Parsed): void {
     const mistakes = [...document.errors, ...document.warnings]
-    for (const mistake of mistakes) report(lineAt(mistake.pos[0]), `is not valid YAML: ${mistake.message}`)
+    for (const mistake of mistakes) report(mistake.pos[0], `is not valid YAML: ${mistake.message}`, true)
     if (mistakes.length > 0 || document.contents === null) return
-    const line = lineAt(document.contents.range?.[0])
+    const start = document.contents.range?.[0]
     try {
       readValue(documentValue(document), document.contents, document, 0)
     } catch (error) {
-      report(line, `cannot be read: ${(error as Error).message}`)
+      report(start, `cannot be read: ${(error as Error).message}`)
     }
   }
 
   function readValue(value: unknown, node: Node | undefined, document: Document, depth: number): void {
     const target = isAlias(node) ? node.resolve(document) : node
-    const line = lineAt((node ?? target)?.range?.[0])
+    const place = node ?? target
+    const start = place?.range?.[0]
     if (value === null || value === undefined) return
     const items = listItems(value)
     if (items === undefined) {
-      const mistake = findMistake(value)
+      const mistake = findMistake(value, options)
       // The edge of all manifests: behind it, a field without a value is absent, as behind an API server.
-      if (mistake === undefined) parsed.manifests.push({ object: withoutNulls(value as K8sObject), file, line })
-      else report(line, mistake)
+      const find = place && ((path: string) => positionOf(path, place, document, lines))
+      if (mistake === undefined) {
+        parsed.manifests.push({
+          object: withoutNulls(value as K8sObject),
+          file,
+          ...positionAt(start, lines),
+          ...(options.positions && find && { positionOf: find }),
+        })
+      } else report(start, mistake)
     } else if (depth >= MAX_LIST_DEPTH) {
-      report(line, `lists are nested deeper than ${MAX_LIST_DEPTH}`)
+      report(start, `lists are nested deeper than ${MAX_LIST_DEPTH}`)
     } else {
       const sequence = isMap(target) ? target.get('items', true) : undefined
       for (const [index, item] of items.entries()) {
@@ -119,7 +136,7 @@ function listItems(value: unknown): unknown[] | undefined {
 }
 
 /** The first reason why a value is not a Kubernetes object; undefined when it is one. */
-export function findMistake(value: unknown): string | undefined {
+export function findMistake(value: unknown, options: ParseManifestsOptions = {}): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return `expected a Kubernetes object (apiVersion, kind, metadata.name), found ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`
   }
@@ -128,7 +145,7 @@ export function findMistake(value: unknown): string | undefined {
   if (!isText(kind)) return `kind is missing: expected a kind of ${apiVersion}`
   if (typeof metadata !== 'object' || metadata === null) return `metadata is missing: ${kind} needs a metadata.name`
   const { name, namespace, generateName, labels, annotations } = metadata as { [key: string]: unknown }
-  if (!isText(name)) {
+  if (!isText(name) && !(options.generateName && isText(generateName))) {
     return isText(generateName)
       ? 'metadata.name is missing: a file cannot be served under a generateName'
       : `metadata.name is missing: ${kind} needs a name (in quotes when it looks like a number)`

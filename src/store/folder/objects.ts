@@ -7,12 +7,12 @@ import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from
 import { generatedName, uidOf } from './identity.ts'
 import type { Manifest } from './manifests.ts'
 import { patchedObject } from './patch.ts'
+import type { Position } from './positions.ts'
 
-/** The current object. `file` and `line` are those of its manifest, absent for an object without one. */
-export interface FolderObject {
+/** The current object. `file`, `line` and `column` are those of its manifest, absent for an object without one. */
+export interface FolderObject extends Partial<Position> {
   object: K8sObject
   file?: string
-  line?: number
 }
 
 interface Entry extends FolderObject {
@@ -151,16 +151,16 @@ export class FolderObjects {
     this.#tombstones.set(key, { deletions, ...(entry.source !== undefined && { entry }) })
   }
 
-  #take(key: string, { object, file, line }: Manifest): void {
+  #take(key: string, { object, file, line, column }: Manifest): void {
     const before = this.#entries.get(key)
     const tombstone = this.#tombstones.get(key)
     const { source } = before ?? tombstone?.entry ?? {}
     if (source !== undefined && (source === object || isDeepStrictEqual(source, object))) {
-      if (before !== undefined) this.#entries.set(key, { ...before, source: object, file, line })
+      if (before !== undefined) this.#entries.set(key, { ...before, source: object, file, line, column })
       return
     }
     if (tombstone !== undefined) tombstone.entry = undefined
-    this.#entries.set(key, { object: this.#stamp(key, object, before?.object), source: object, file, line })
+    this.#entries.set(key, { object: this.#stamp(key, object, before?.object), source: object, file, line, column })
   }
 
   /** Adds a name to an object that has only a `generateName`. */

@@ -1,0 +1,87 @@
+/** The options of `lodestone check`, and their validation. */
+import { labelProblem } from '../../core/names.ts'
+import { suggest } from '../../core/suggest.ts'
+import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
+import { readFormat } from '../output.ts'
+import { FAIL_ON, type FailOn } from './findings.ts'
+import { FORMATS, type FormatName } from './render/formats.ts'
+
+const FORMAT_NAMES = Object.keys(FORMATS) as [FormatName, ...FormatName[]]
+/** The values of `--fail-on` that users write: the default has no name of its own. */
+const FAIL_ON_VALUES = FAIL_ON.filter((value) => value !== 'waiting')
+
+export const CHECK_OPTIONS = {
+  file: {
+    type: 'string',
+    short: 'f',
+    multiple: true,
+    value: 'FILE',
+    description: 'Manifests to check: a file, a folder, or - for standard input',
+  },
+  folder: {
+    type: 'string',
+    value: 'DIR',
+    description: 'Existing manifests: claims, sources, policies, clusters',
+  },
+  namespace: {
+    type: 'string',
+    short: 'n',
+    value: 'NAMESPACE',
+    description: 'The namespace of checked manifests without one',
+  },
+  'fail-on': {
+    type: 'string',
+    value: 'LEVEL',
+    description: `${FAIL_ON_VALUES.join(', ')}: the least finding that fails (default: rejected, or a hold without an end)`,
+  },
+  config: {
+    type: 'string',
+    short: 'c',
+    value: 'FILE',
+    description: 'Configuration file of the server',
+  },
+  output: {
+    type: 'string',
+    short: 'o',
+    value: 'FORMAT',
+    description: `${FORMAT_NAMES.join(', ')} (default: text; yaml: the objects as they would be stored)`,
+  },
+  ...HELP_OPTION,
+} as const satisfies Record<string, Option>
+
+export interface CheckOptions {
+  files: readonly string[]
+  folder: string | undefined
+  namespace: string | undefined
+  config: string | undefined
+  failOn: FailOn
+  format: FormatName
+}
+
+/** Throws `UsageError` for an invalid value. */
+export function readOptions(args: Arguments): CheckOptions {
+  const files = [...args.texts('file'), ...args.positionals]
+  if (files.length === 0)
+    throw new UsageError("missing -f FILE: a file, a folder, or - for standard input\nSee 'lodestone check --help'.")
+  const namespace = args.text('namespace')
+  const problem = namespace === undefined ? undefined : labelProblem(namespace)
+  if (problem) throw new UsageError(`-n ${namespace}: ${problem}`)
+  const failOn = args.text('fail-on')
+  return {
+    files,
+    folder: args.text('folder'),
+    namespace,
+    config: args.text('config'),
+    failOn: failOn === undefined ? 'waiting' : readFailOn(failOn),
+    format: readFormat(args, FORMAT_NAMES),
+  }
+}
+
+function readFailOn(given: string): FailOn {
+  const found = FAIL_ON_VALUES.find((value) => value === given)
+  if (found) return found
+  const known = FAIL_ON_VALUES.join(', ')
+  throw new UsageError(
+    `--fail-on takes one of ${known}, not ${given || 'an empty value'}${suggest(given, FAIL_ON_VALUES)}`,
+  )
+}

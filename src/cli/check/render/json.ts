@@ -1,0 +1,43 @@
+/** Renders a report as JSON, and the stored objects as YAML. */
+import { diffJson } from '../../../core/admission/diff.ts'
+import { OUTPUT_API_VERSION, renderData, renderYaml } from '../../output.ts'
+import { documentationOf } from '../findings.ts'
+import type { Report } from '../report.ts'
+import type { Reviewed } from '../review.ts'
+
+/** Renders the findings and the reviews of all objects. docs/check.md describes the fields. */
+export function renderJson({ reviews, findings }: Report): string {
+  const report = {
+    apiVersion: OUTPUT_API_VERSION,
+    kind: 'CheckReport',
+    findings: findings.map((each) => ({ ...each, documentation: documentationOf(each.id) })),
+    objects: reviews.map(rowOf),
+  }
+  return renderData(report, 'json')
+}
+
+function rowOf(review: Reviewed) {
+  const { object, derivedFrom, operation, outcome, decision, reason, warnings, errors, before, after, manifest } =
+    review
+  const { file, line, column } = manifest
+  return {
+    object,
+    ...(derivedFrom && { derivedFrom }),
+    file,
+    line,
+    column,
+    operation,
+    outcome,
+    ...(decision && { decision }),
+    ...(reason && { reason }),
+    warnings,
+    errors,
+    patch: before === after ? [] : diffJson(before, after),
+  }
+}
+
+/** Renders the objects as an API server would store them. */
+export function renderObjects({ reviews }: Report): string {
+  const stored = reviews.filter(({ outcome }) => outcome === 'allowed' || outcome === 'patched')
+  return stored.map(({ after }) => renderYaml(after)).join('---\n')
+}

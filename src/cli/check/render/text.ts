@@ -1,0 +1,101 @@
+/** Renders reviews as text: a line per object, its reason, its findings, and the change as a colored diff. */
+import { diffLines } from 'diff'
+import { decisionInWords } from '../../../core/outcome.ts'
+import type { painter } from '../../command.ts'
+import { renderYaml } from '../../output.ts'
+import type { Finding, FindingId, Place } from '../findings.ts'
+import type { Report } from '../report.ts'
+import type { Reviewed } from '../review.ts'
+
+export type Paint = ReturnType<typeof painter>
+
+/** Renders all objects with their findings, and then the other findings. */
+export function renderText({ reviews, findings }: Report, paint: Paint): string {
+  const byObject = Map.groupBy(findings, ({ object }) => object)
+  const shown = new Set<Finding>()
+  const blocks = reviews.map((review) => {
+    const { object, derivedFrom } = review
+    const own = [object, ...(derivedFrom ? [derivedFrom] : [])].flatMap((title) => byObject.get(title) ?? [])
+    const first = own.filter((each) => !shown.has(each))
+    for (const each of first) shown.add(each)
+    return renderReview(review, first, paint)
+  })
+  const others = findings.filter((each) => !shown.has(each))
+  return [...blocks, ...others.map((each) => `${describeFinding(each, paint)}\n`)].join('')
+}
+
+/** `FILE:LINE:COLUMN: severity: object: message (identifier)`, the form that editors and terminals recognize. */
+export function describeFinding({ object, ...rest }: Finding, paint: Paint): string {
+  return describeOwn({ ...rest, message: object ? `${object}: ${rest.message}` : rest.message }, paint)
+}
+
+function describeOwn({ id, severity, message, ...place }: Finding, paint: Paint): string {
+  const at = describePlace(place)
+  return `${at === '' ? '' : `${at}: `}${paint(COLORS[severity], severity)}: ${message} (${id})`
+}
+
+/** `FILE:LINE:COLUMN`, without the parts that are not known. */
+function describePlace({ file, line, column }: Place): string {
+  return [file, line, column].filter((part) => part !== undefined).join(':')
+}
+
+const COLORS = { error: 'red', warning: 'yellow', info: 'dim' } as const
+
+function renderReview(review: Reviewed, findings: readonly Finding[], paint: Paint): string {
+  const { object, derivedFrom, outcome, decision, reason } = review
+  const isRefused = outcome === 'denied' || outcome === 'unknown'
+  const needsAttention = ATTENTION.has(decision ?? '') || findings.some(({ id }) => id === 'no-policy')
+  const mark = isRefused
+    ? paint('red', outcome === 'denied' ? '✘' : '?')
+    : needsAttention
+      ? paint('yellow', '●')
+      : paint('green', '✔')
+  const title = derivedFrom ? `${derivedFrom} → ${object}` : object
+  const word = isRefused ? paint('red', outcome) : decision ? decisionInWords(decision) : outcome
+  const isTold = findings.some(({ id }) => HAVE_REASON.has(id))
+  return [
+    `${mark} ${paint('bold', title)}: ${word}`,
+    ...(reason && !isTold ? [`    ${reason}`] : []),
+    ...findings.map((each) => `    ${describeOwn(each, paint)}`),
+    renderDiff(review, paint, '    '),
+  ]
+    .filter((line) => line !== '')
+    .join('\n')
+    .concat('\n')
+}
+
+/** The findings whose message has the reason of the decision. */
+const HAVE_REASON: ReadonlySet<FindingId> = new Set([
+  'undecided-object',
+  'endless-hold',
+  'hold',
+  'ignored-claim',
+  'kept-narrowing',
+])
+
+/** Decisions that need the attention of a user: the workload does not simply follow its data. */
+const ATTENTION: ReadonlySet<string> = new Set(['OnHold', 'Ignored', 'Released', 'Relaxed', 'Kept'])
+
+/** The change as a diff of YAML, with three lines around each change; empty without a change. */
+export function renderDiff({ before, after }: { before: unknown; after: unknown }, paint: Paint, indent = ''): string {
+  if (before === after) return ''
+  const changes = diffLines(renderYaml(before), renderYaml(after))
+  return changes
+    .flatMap(({ value, added, removed }, i) => {
+      const lines = value.replace(/\n$/, '').split('\n')
+      if (added) return lines.map((line) => paint('green', `+ ${line}`))
+      if (removed) return lines.map((line) => paint('red', `- ${line}`))
+      return context(lines, i === 0, i === changes.length - 1).map((line) => paint('dim', `  ${line}`))
+    })
+    .map((line) => `${indent}${line}`)
+    .join('\n')
+}
+
+const CONTEXT_LINES = 3
+
+function context(lines: string[], first: boolean, last: boolean): string[] {
+  const head = first ? [] : lines.slice(0, CONTEXT_LINES)
+  const tail = last ? [] : lines.slice(-CONTEXT_LINES)
+  if (lines.length <= head.length + tail.length) return lines
+  return [...head, ...(head.length > 0 || tail.length > 0 ? ['…'] : []), ...tail]
+}
