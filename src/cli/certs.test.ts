@@ -70,6 +70,10 @@ test('--host adds a name to the certificate, which is created again', async () =
   expect(stdout).not.toContain('the signing CA')
 })
 
+test.each(['/proc/x', '/proc/x/y'])('a folder that cannot be created is an error: %s', async (directory) => {
+  await expect(certs(directory)).rejects.toThrow('cannot create the folder /proc/x; choose another one')
+})
+
 test('the configuration file sets the folder and the hosts', async () => {
   const folder = makeFolder()
   const directory = join(folder, 'kept')

@@ -223,3 +223,8 @@ describe('the chart', () => {
     ])
   })
 })
+
+test('a folder that cannot be created is an error', async () => {
+  const run = runWords(['manifests', '--write', '/proc/x'])
+  await expect(run).rejects.toThrow('cannot create the folder /proc/x; choose another one')
+})

@@ -1,5 +1,5 @@
 /** `lodestone manifests`: prints CRDs, registration and RBAC as YAML. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { customResourceDefinitions } from '../api/crds.ts'
@@ -14,6 +14,7 @@ import { credentialRoles, gateRoles, storageClass, volumeRoles } from '../app/vo
 import { workloadKindsOf } from '../app/workload-kinds-config.ts'
 import { suggest } from '../core/suggest.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
+import { makeFolder } from '../tls/make-folder.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 
@@ -87,7 +88,7 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
   }
   for (const [name, content] of Object.entries(generatedFiles())) {
     const file = join(directory, name)
-    mkdirSync(dirname(file), { recursive: true })
+    await makeFolder(dirname(file))
     writeFileSync(file, content)
     io.stdout.write(`wrote ${file}\n`)
   }

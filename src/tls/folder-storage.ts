@@ -14,6 +14,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from './make-folder.ts'
 import type { StoragePlace } from './pem-files.ts'
 import type { CertificateStorage } from './storage.ts'
 import {
@@ -50,7 +51,7 @@ export function openFolderStorage(folder: string): CertificateStorage {
       return readState(number)
     },
     async write(next, previous) {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder, 0o700)
       const states = await statesOf(folder)
       const number = states.at(-1) ?? 0
       if (!sameCertificates(await readState(number), previous)) return false
