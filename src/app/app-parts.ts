@@ -1,6 +1,7 @@
 /** The parts of the application. Each part opens a resource when it starts and closes it when it stops. */
 import { interpretObject, isStoredWorkload } from '../queries/dependents.ts'
 import { type HealthServer, openHealthServer } from '../server/health.ts'
+import { listen } from '../server/listen.ts'
 import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { CertificateSource } from '../tls/source.ts'
@@ -69,14 +70,11 @@ function healthPart(app: AppState): Part {
     stopsAt: 'last',
     async start() {
       const { notReady, metrics, log } = app
-      app.health = await openHealthServer({
-        host,
-        port,
-        livenessStallMs: livenessStallSeconds * 1000,
-        notReady,
-        metrics,
-        log,
-      })
+      const livenessStallMs = livenessStallSeconds * 1000
+      app.health = await listen(
+        { host, port, option: '--health-port', portKey: 'server.healthPort', hostKey: 'server.healthHost' },
+        () => openHealthServer({ host, port, livenessStallMs, notReady, metrics, log }),
+      )
     },
     stop: () => app.health?.close(),
   }
@@ -132,7 +130,10 @@ function serverPart(app: AppState, interpreter: Interpreter | undefined): Part {
       })
       app.server = server
       app.certificates?.subscribe(() => server.useCertificate(materialOf(app)))
-      await server.fastify.listen({ host: config.server.host, port: config.server.port })
+      const { host, port } = config.server
+      await listen({ host, port, option: '--port', portKey: 'server.port', hostKey: 'server.host' }, () =>
+        server.fastify.listen({ host, port }),
+      )
     },
     stop: () => app.server?.close(CLOSE_SERVER_MS),
   }

@@ -173,17 +173,17 @@ const validate = compileSchema(shape, 'forbidden')
  * @param file path of a YAML or JSON file; without it, the defaults are returned
  * @throws ConfigError if the file is not readable or not valid
  */
-export function loadConfig(file: string | undefined): Config {
-  if (file === undefined) return DEFAULT_CONFIG
-  return completeConfig(readConfigFile(file), file)
+export function loadConfig(file: string | undefined, defaults = DEFAULT_CONFIG): Config {
+  if (file === undefined) return defaults
+  return completeConfig(readConfigFile(file), file, defaults)
 }
 
 /** Validates the content of a file and adds the defaults. A section or field without a value counts as absent. */
-export function completeConfig(content: unknown, file: string): Config {
+export function completeConfig(content: unknown, file: string, defaults = DEFAULT_CONFIG): Config {
   const given = withoutNullFields(shape, content ?? {})
   const errors = validate(given)
   if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)
-  const config = overlay(DEFAULT_CONFIG, given)
+  const config = overlay(defaults, given)
   const wrong = [
     ...serverErrors(config.server),
     ...registrationErrors(config),

@@ -103,9 +103,14 @@ function explainParseError(error: NodeJS.ErrnoException, { name, options }: Comm
   return `${error.message.split('. ')[0]}\nSee 'lodestone ${name} --help'.`
 }
 
+/** Whether output has colors: at a terminal, unless NO_COLOR has a value (no-color.org). */
+export function usesColor(output: Output, env: CommandIo['env']): boolean {
+  return output.isTTY === true && !env['NO_COLOR']
+}
+
 /** Returns a function that styles text at a terminal, unless NO_COLOR is set. */
 export function painter(output: Output, env: CommandIo['env']) {
-  const on = output.isTTY === true && !env['NO_COLOR']
+  const on = usesColor(output, env)
   return (format: Parameters<typeof styleText>[0], text: string): string =>
     on ? styleText(format, text, { validateStream: false }) : text
 }

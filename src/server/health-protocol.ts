@@ -13,7 +13,7 @@ export type HealthQuery = 'readiness' | 'metrics'
 
 export type FromThread =
   | { kind: 'listening'; port: number }
-  | { kind: 'failed'; message: string }
+  | { kind: 'failed'; message: string; code: string | undefined }
   | { kind: 'query'; about: HealthQuery }
 
 export type ToThread =

@@ -122,5 +122,5 @@ function send(response: ServerResponse, { status, text }: Answer): void {
   response.end(text)
 }
 
-server.on('error', (error) => tell({ kind: 'failed', message: error.message }))
+server.on('error', ({ message, code }: NodeJS.ErrnoException) => tell({ kind: 'failed', message, code }))
 server.listen(port, host, () => tell({ kind: 'listening', port: (server.address() as AddressInfo).port }))

@@ -54,7 +54,7 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
   const listening = new Promise<number>((resolve, reject) => {
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'listening') resolve(message.port)
-      else if (message.kind === 'failed') reject(new Error(message.message))
+      else if (message.kind === 'failed') reject(Object.assign(new Error(message.message), { code: message.code }))
       else void answer(message.about, options).then((known) => worker.postMessage(known))
     })
     worker.on('error', (error) => {

@@ -15,20 +15,29 @@ const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024
 
 /**
  * Opens a writer. One write runs at a time, and lines that arrive meanwhile wait. A system call for each line would cost more than the
- * decision that the line reports.
+ * decision that the line reports. `onClosed` is called once when a pipe has no reader any more.
  */
-export function openLineWriter(fd: number): LineWriter {
+export function openLineWriter(fd: number, onClosed?: () => void): LineWriter {
+  let isClosed = false
   let pending = ''
   let dropped = 0
   let writing: Promise<void> | undefined
+
+  function reportClosed(): void {
+    if (!isClosed) onClosed?.()
+    isClosed = true
+  }
 
   function writeAll(text: Buffer): Promise<void> {
     return new Promise((resolve) => {
       write(fd, text, (error, written) => {
         if (error?.code === 'EAGAIN') setTimeout(() => resolve(writeAll(text)), 5)
         else if (!error && written < text.length) resolve(writeAll(text.subarray(written)))
-        // Any other error means that the log has no reader. It cannot be reported either.
-        else resolve()
+        else {
+          // Any other error means that the log cannot be written. It cannot be reported either.
+          if (error?.code === 'EPIPE') reportClosed()
+          resolve()
+        }
       })
     })
   }

@@ -16,6 +16,10 @@ export interface LoggerOptions {
   format: 'auto' | 'json' | 'pretty'
   /** The output, and whether it is a terminal. With a file descriptor lines are written in batches. */
   output: { write(line: string): unknown; isTTY?: boolean; fd?: number }
+  /** Whether pretty lines have colors; default: at a terminal. */
+  colorize?: boolean
+  /** Is called once when a file descriptor has no reader any more. Without it, further lines are lost. */
+  onClosed?: () => void
 }
 
 /**
@@ -23,7 +27,10 @@ export interface LoggerOptions {
  *
  * With a file descriptor, lines are formatted and written in batches, up to 100 ms later. `close` writes the rest.
  */
-export function openLogger({ level, format, output }: LoggerOptions): { log: Logger; close(): Promise<void> } {
+export function openLogger({ level, format, output, colorize = output.isTTY === true, onClosed }: LoggerOptions): {
+  log: Logger
+  close(): Promise<void>
+} {
   const pretty = format === 'pretty' || (format === 'auto' && output.isTTY === true)
   const options = {
     level,
@@ -36,7 +43,7 @@ export function openLogger({ level, format, output }: LoggerOptions): { log: Log
     // Loaded only here, because it needs 20 ms of CPU time and 2 MiB of each mover, which logs JSON.
     const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
     const prettify = prettyFactory({
-      colorize: output.isTTY === true,
+      colorize,
       ignore: 'pid,hostname',
       translateTime: 'HH:MM:ss.l',
     })
@@ -48,7 +55,7 @@ export function openLogger({ level, format, output }: LoggerOptions): { log: Log
   if (output.fd === undefined) {
     return { log: pino(options, { write: (line: string) => void output.write(line) }), close: async () => undefined }
   }
-  const writer = openLineWriter(output.fd)
+  const writer = openLineWriter(output.fd, onClosed)
   const queue = openLineQueue(writer.send)
   return {
     log: pino({ ...options, timestamp: openClock(queue.now), hooks: { logMethod: queue.logMethod } }, writer),

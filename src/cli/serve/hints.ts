@@ -1,33 +1,54 @@
 /** Hints for the user of `serve --folder`. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { App } from '../../app/app.ts'
 import type { Config } from '../../app/config.ts'
+import type { CommandIo } from '../command.ts'
 
-/** Example commands: a review over HTTPS, `check`, `explain`. */
-export function folderHints(folder: string, { certificates }: Config, { admission, health }: App['addresses']): string {
-  const review = 'examples/review.json'
+/** In the package and in a clone, the examples are at the same place. */
+const REVIEW = fileURLToPath(new URL('../../../examples/review.json', import.meta.url))
+
+/** Example commands: a review over HTTPS, `check`, `explain`. The paths are relative to the directory of the caller if they are below it. */
+export function folderHints(
+  folder: string,
+  { certificates }: Config,
+  { admission, health }: App['addresses'],
+  env: CommandIo['env'],
+): string {
+  const command = env['npm_lifecycle_event'] === undefined ? 'lodestone' : 'npm run -s lodestone --'
+  const authority = quote(join(certificates.directory, 'ca.crt'))
   const workload = join(folder, 'workload.yaml')
   // The content of any other folder is unknown.
   const [manifest, target] = existsSync(workload)
-    ? [workload, 'deployment/trainer -n demo']
+    ? [shown(workload), 'deployment/trainer -n demo']
     : ['MANIFEST.yaml', 'KIND/NAME -n NAMESPACE']
   return `
-Serving ${folder}. Try, in another terminal:
+Serving ${shown(folder)}. Try, in another terminal:
 
   # A review, as kube-apiserver sends it (the patch in the answer is base64):
-  curl -s --cacert ${join(certificates.directory, 'ca.crt')} -H 'Content-Type: application/json' \\
-    --data @${review} https://localhost:${admission}/mutate/resource-binding
+  curl -s --cacert ${authority} -H 'Content-Type: application/json' \\
+    --data @${shown(REVIEW)} https://localhost:${admission}/mutate/resource-binding
 
   # What would happen to a manifest?
-  npm run -s lodestone -- check -f ${manifest} --folder ${folder}
+  ${command} check -f ${manifest} --folder ${shown(folder)}
 
   # Why?
-  npm run -s lodestone -- explain ${target} --folder ${folder}
+  ${command} explain ${target} --folder ${shown(folder)}
 
   # Is it ready?
   curl -s localhost:${health}/readyz
 
 Changed manifests are read again. Ctrl-C ends it.
 `
+}
+
+function shown(path: string): string {
+  const below = relative('.', path)
+  return quote(isAbsolute(below) || below.startsWith('..') ? path : below || '.')
+}
+
+/** Quotes a path for a shell if it has other characters than usual ones. */
+function quote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }

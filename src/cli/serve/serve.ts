@@ -1,26 +1,25 @@
 /** `lodestone serve`: runs the server on a hub, in a cluster or on a folder of manifests. */
 import { getHeapStatistics } from 'node:v8'
 import { type App, type AppInput, startApp } from '../../app/app.ts'
-import { type Config, loadConfig } from '../../app/config.ts'
+import type { Config } from '../../app/config.ts'
 import { observeStore } from '../../app/observe.ts'
 import { limitsOf } from '../../app/server-config.ts'
-import { withPluginPath } from '../../app/systems-config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { memoryWarning } from '../../core/memory.ts'
-import { suggest } from '../../core/suggest.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
 import { openPodLogs } from '../../store/cluster/pod-log.ts'
 import { openServerInfo } from '../../store/cluster/server-info.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../../telemetry/logger.ts'
+import { LOG_LEVELS, type Logger, openLogger } from '../../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, usesColor } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, selectConnection } from '../connect.ts'
 import { openFolder } from '../open-folder.ts'
 import { containerBytes } from './heap-limit.ts'
 import { folderHints } from './hints.ts'
+import { serveConfigOf } from './serve-config.ts'
 
 export const serve: Command = {
   name: 'serve',
@@ -62,8 +61,16 @@ export const serve: Command = {
 async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const folder = args.text('folder')
   checkFolderAlone(args)
-  const config = configOf(args, io, folder !== undefined)
-  const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
+  const config = serveConfigOf(args, io)
+  // A server whose log has no reader ends in order, as other programs end by SIGPIPE.
+  const closedLog = new AbortController()
+  const signal = AbortSignal.any([io.signal, closedLog.signal])
+  const { log, close: closeLog } = openLogger({
+    ...config.log,
+    output: io.stderr,
+    colorize: usesColor(io.stderr, io.env),
+    onClosed: () => closedLog.abort(),
+  })
   const metrics = openMetrics()
   const stores = openStores(args, io, config, log, metrics)
   const { store } = stores
@@ -71,15 +78,15 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   let app: App | undefined
   try {
     const file = args.text('config')
-    const configSource = file === undefined ? undefined : { file, read: () => configOf(args, io, folder !== undefined) }
+    const configSource = file === undefined ? undefined : { file, read: () => serveConfigOf(args, io) }
     const starting = startApp({ config, configSource, ...stores, log, metrics, now: io.now })
-    app = await Promise.race([starting, ended(io.signal)])
+    app = await Promise.race([starting, ended(signal)])
     if (!app) return stopStarting(starting)
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
-    await untilReady(app, io.signal)
+    await untilReady(app, signal)
     log.info({ objects: sizesOf(store) }, 'ready')
-    if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses))
-    await ended(io.signal)
+    if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses, io.env))
+    await ended(signal)
   } finally {
     await app?.stop()
     await closeLog()
@@ -158,49 +165,6 @@ function openStores(
     podLogs: openPodLogs(connection),
     readServerInfo: openServerInfo(connection),
   }
-}
-
-/** The configuration, overridden by the flags. A folder is served on loopback, without a drain. */
-function configOf(args: Arguments, { env }: CommandIo, onFolder: boolean): Config {
-  const config = loadConfig(args.text('config'))
-  const { server, log, systems } = config
-  const host =
-    onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
-  return {
-    ...config,
-    ...(onFolder && { registration: { ...config.registration, mode: 'none' }, dependencies: onlyOurs(config) }),
-    server: {
-      ...server,
-      ...host,
-      port: portOf(args, 'port') ?? server.port,
-      healthPort: portOf(args, 'health-port') ?? server.healthPort,
-    },
-    systems: withPluginPath(systems, env),
-    log: { ...log, level: levelOf(args) ?? log.level },
-  }
-}
-
-/** With a folder, Karmada does not distribute dependencies, so Lodestone does. */
-function onlyOurs({ dependencies }: Config): Config['dependencies'] {
-  return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
-}
-
-function portOf(args: Arguments, option: string): number | undefined {
-  const text = args.text(option)
-  if (text === undefined) return undefined
-  const port = Number(text)
-  if (!Number.isInteger(port) || port < 0 || port > 65535)
-    throw new UsageError(`--${option} takes a port from 0 to 65535, not ${text}`)
-  return port
-}
-
-function levelOf(args: Arguments): LogLevel | undefined {
-  const text = args.text('log-level')
-  const level = LOG_LEVELS.find((known) => known === text)
-  if (text !== undefined && !level) {
-    throw new UsageError(`--log-level takes one of ${LOG_LEVELS.join(', ')}, not ${text}${suggest(text, LOG_LEVELS)}`)
-  }
-  return level
 }
 
 async function untilReady(app: App, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,61 @@
+/** The configuration of `lodestone serve`: the file, and the flags over it. */
+import { type Config, DEFAULT_CONFIG, loadConfig } from '../../app/config.ts'
+import { withPluginPath } from '../../app/systems-config.ts'
+import { suggest } from '../../core/suggest.ts'
+import { LOG_LEVELS, type LogLevel } from '../../telemetry/logger.ts'
+import { type Arguments, type CommandIo, UsageError } from '../command.ts'
+import { cacheDirectoryOf } from './cache-directory.ts'
+
+/**
+ * The configuration, overridden by the flags. A folder is served on loopback, without a drain, and with certificates in a cache directory.
+ *
+ * Throws `ConfigError` for an invalid file, and `UsageError` for invalid arguments.
+ */
+export function serveConfigOf(args: Arguments, { env }: CommandIo): Config {
+  const folder = args.text('folder')
+  const onFolder = folder !== undefined
+  const config = loadConfig(args.text('config'), onFolder ? folderDefaults(folder, env) : DEFAULT_CONFIG)
+  const { server, log, systems } = config
+  const host =
+    onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
+  return {
+    ...config,
+    ...(onFolder && { registration: { ...config.registration, mode: 'none' }, dependencies: onlyOurs(config) }),
+    server: {
+      ...server,
+      ...host,
+      port: portOf(args, 'port') ?? server.port,
+      healthPort: portOf(args, 'health-port') ?? server.healthPort,
+    },
+    systems: withPluginPath(systems, env),
+    log: { ...log, level: levelOf(args) ?? log.level },
+  }
+}
+
+function folderDefaults(folder: string, env: CommandIo['env']): Config {
+  const directory = cacheDirectoryOf(folder, env)
+  return { ...DEFAULT_CONFIG, certificates: { ...DEFAULT_CONFIG.certificates, directory } }
+}
+
+/** With a folder, Karmada does not distribute dependencies, so Lodestone does. */
+function onlyOurs({ dependencies }: Config): Config['dependencies'] {
+  return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
+}
+
+function portOf(args: Arguments, option: string): number | undefined {
+  const text = args.text(option)
+  if (text === undefined) return undefined
+  const port = Number(text)
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new UsageError(`--${option} takes a port from 0 to 65535, not ${text}`)
+  return port
+}
+
+function levelOf(args: Arguments): LogLevel | undefined {
+  const text = args.text('log-level')
+  const level = LOG_LEVELS.find((known) => known === text)
+  if (text !== undefined && !level) {
+    throw new UsageError(`--log-level takes one of ${LOG_LEVELS.join(', ')}, not ${text}${suggest(text, LOG_LEVELS)}`)
+  }
+  return level
+}

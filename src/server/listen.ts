@@ -1,0 +1,37 @@
+/** Runs a function that listens, and explains which options choose another address if it cannot. */
+
+export interface ListenAddress {
+  host: string
+  port: number
+  /** The option and the configuration key of the port, and the key of the host. */
+  option: string
+  portKey: string
+  hostKey: string
+}
+
+/** The cause and the way out of each error that the user can solve. */
+const CAUSES: Readonly<Record<string, (address: ListenAddress) => string>> = {
+  EADDRINUSE: ({ option, portKey }) =>
+    `another process uses the port; choose another one with ${option} or ${portKey}, 0 for a free one`,
+  EACCES: ({ option, portKey }) =>
+    `the port requires more rights; choose one above 1023 with ${option} or ${portKey}, 0 for a free one`,
+  EADDRNOTAVAIL: ({ hostKey }) => `the host is not an address of this machine; change ${hostKey}`,
+  ENOTFOUND: ({ hostKey }) => `the host has no address; change ${hostKey}`,
+}
+
+/** Throws an error with the address, the cause and the way out if `open` cannot listen. Throws any other error unchanged. */
+export async function listen<T>(address: ListenAddress, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    throw explain(error, address)
+  }
+}
+
+function explain(error: unknown, address: ListenAddress): unknown {
+  const { code = '' } = error as NodeJS.ErrnoException
+  const cause = Object.hasOwn(CAUSES, code) ? CAUSES[code]?.(address) : undefined
+  if (cause === undefined) return error
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host
+  return Object.assign(new Error(`cannot listen on ${host}:${address.port}: ${cause}`, { cause: error }), { code })
+}
