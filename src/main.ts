@@ -17,15 +17,28 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-// The reader of a pipeline may end first, as `head` does. Without a listener, Node.js prints a stack.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') process.stderr.write(`lodestone: standard output: ${error.message}\n`)
-  process.exit(1)
-})
+const words = process.argv.slice(2)
+
+/** Ends the process when the reader of a pipeline ends first, as `head` does. Without a listener, Node.js prints a stack. */
+function endWith(stream: NodeJS.WriteStream, name: string): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // A server ends in order: callers are answered, and the Lease is released.
+    if (error.code === 'EPIPE' && words[0] === 'serve') return ending.abort()
+    if (error.code !== 'EPIPE') process.stderr.write(`lodestone: ${name}: ${error.message}\n`)
+    process.exit(1)
+  })
+}
+endWith(process.stdout, 'standard output')
+endWith(process.stderr, 'standard error')
+
+// npm starts a script in the folder of package.json, but relative paths are relative to the directory of the caller.
+const { npm_lifecycle_event: script = '', npm_package_name: ofPackage, INIT_CWD: callerDirectory } = process.env
+if (ofPackage === 'lodestone' && ['lodestone', 'start'].includes(script) && callerDirectory)
+  process.chdir(callerDirectory)
 
 try {
-  if (process.argv[2] === 'serve') limitHeap()
-  process.exitCode = await runCli(process.argv.slice(2), {
+  if (words[0] === 'serve') limitHeap()
+  process.exitCode = await runCli(words, {
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,

@@ -1,11 +1,123 @@
-/** Tests commands as processes in a pipeline. */
-import { execFile } from 'node:child_process'
+/** Tests commands as processes: in a pipeline whose reader ends first, and from another directory through npm. */
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 
-test('a command whose reader ends first, such as head, ends without an error message', async () => {
-  // More than a pipe holds, so the last write fails.
-  const script = '"$0" src/main.ts manifests | head -n 1'
-  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script, process.execPath])
-  expect({ stdout, stderr }).toEqual({ stdout: 'apiVersion: apiextensions.k8s.io/v1\n', stderr: '' })
-}, 30_000)
+const run = promisify(execFile)
+
+function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-process-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Runs a command with these streams closed by their reader before it writes. */
+function runClosed(words: string[], closed: ('stdout' | 'stderr')[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ['src/main.ts', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  for (const name of closed) child[name].destroy()
+  let stderr = ''
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  return new Promise<{ code: number | null; signal: string | null; stderr: string }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal, stderr }))
+  })
+}
+
+/** A folder with so many manifests that a pipe cannot hold their results. */
+function manyWorkloads(): string {
+  const folder = temporary()
+  const workload = (i: number) => `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web-${i}, namespace: demo }
+spec: { selector: {}, template: {} }
+`
+  writeFileSync(join(folder, 'all.yaml'), Array.from({ length: 500 }, (_, i) => workload(i)).join('---\n'))
+  return folder
+}
+
+describe('without a reader of its output, a command ends without an error message', () => {
+  test.each([
+    { words: ['--help'] },
+    { words: ['check', '--help'] },
+    { words: ['version', '-o', 'json'] },
+    { words: ['manifests'] },
+    { words: ['check', '-f', 'examples/hub/workload.yaml', '--folder', 'examples/hub'] },
+    { words: ['explain', 'deployment/trainer', '-n', 'demo', '--folder', 'examples/hub'] },
+    { words: ['status', '--folder', 'examples/hub'] },
+    { words: ['certs', '-d'], folder: true },
+  ])('$words', async ({ words, folder }) => {
+    const { code, stderr } = await runClosed(folder ? [...words, temporary()] : words, ['stdout'])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  })
+
+  test('check of hundreds of manifests', async () => {
+    const { code, stderr } = await runClosed(['check', '-f', manyWorkloads(), '--folder', 'examples/hub'], ['stdout'])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  })
+
+  test('an error message that has no reader', async () => {
+    expect(await runClosed(['chek'], ['stdout', 'stderr'])).toMatchObject({ code: 1, signal: null })
+  })
+
+  test('a reader that ends after the first line', async () => {
+    // More than a pipe holds, so the last write fails.
+    const script = '"$0" src/main.ts manifests | head -n 1'
+    const { stdout, stderr } = await run('sh', ['-c', script, process.execPath])
+    expect({ stdout, stderr }).toEqual({ stdout: 'apiVersion: apiextensions.k8s.io/v1\n', stderr: '' })
+  })
+})
+
+describe('serve ends in order', () => {
+  const words = ['serve', '--folder', 'examples/hub', '--port', '0', '--health-port', '0']
+
+  test('when the reader of its hints ends', async () => {
+    const { code, stderr } = await runClosed(words, ['stdout'], { XDG_CACHE_HOME: temporary() })
+    const lines = stderr.trim().split('\n')
+    expect(code).toBe(0)
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ level: 'info', msg: 'stopped' })
+  })
+
+  test('when the reader of its log ends', async () => {
+    const child = runClosed(words, ['stderr'], { XDG_CACHE_HOME: temporary() })
+    expect(await child).toMatchObject({ code: 0, signal: null })
+  })
+})
+
+describe('through npm, relative paths are relative to the directory of the caller', () => {
+  const root = process.cwd()
+  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)
+  const env = { PATH, HOME: process.env['HOME'] ?? '' }
+
+  test('npm run lodestone', async () => {
+    const words = ['run', '-s', 'lodestone', '--', 'check', '-f', 'workload.yaml', '--folder', '.']
+    const { stdout } = await run('npm', words, { cwd: join(root, 'examples', 'hub'), env })
+    expect(stdout).toContain('demo/orders is in member2')
+  })
+
+  test('npm start, which serves the examples from every directory', async () => {
+    const folder = temporary()
+    writeFileSync(join(folder, 'own.yaml'), 'log: { level: loud }\n')
+    const words = ['start', '-s', '--prefix', root, '--', '--config', 'own.yaml']
+    await expect(run('npm', words, { cwd: folder, env })).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('log.level'),
+    })
+  })
+
+  test('but not through the script of another package', async () => {
+    const folder = temporary()
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'other', scripts: { lodestone: 'exit 1' } }))
+    const { stdout } = await run(process.execPath, ['src/main.ts', 'status', '--folder', 'examples/hub'], {
+      env: { ...env, INIT_CWD: folder, npm_package_name: 'other', npm_lifecycle_event: 'lodestone' },
+    })
+    expect(stdout).toContain('demo/orders')
+  })
+})
