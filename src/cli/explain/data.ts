@@ -26,8 +26,22 @@ export function claimNode(
       source
         ? sourceNode(source, answer, now)
         : { text: answer.kind === 'unknown' ? `unknown: ${answer.reason}` : answer.kind, ...stateOf(answer) },
+      { text: `policy: ${termsOf(claim, now)}`, isDetail: true },
     ],
   }
+}
+
+/** The policy of a claim, with the defaults. */
+function termsOf(claim: DataSourceClaim, now: number): string {
+  const { enforcement, onUnresolved, onUnsatisfiable, rebalance, holdTimeoutSeconds } = locateClaim(
+    claim,
+    undefined,
+    now,
+  )
+  const { maxStalenessSeconds } = claim.spec.policy ?? {}
+  const terms = { enforcement, onUnresolved, onUnsatisfiable, rebalance, holdTimeoutSeconds, maxStalenessSeconds }
+  const given = Object.entries(terms).filter(([, value]) => value !== undefined)
+  return given.map(([name, value]) => `${name} ${value}`).join(', ')
 }
 
 /** A source with its location. The answer depends on the claim: each claim has its own maximum age. */
@@ -48,6 +62,7 @@ export function sourceNode(source: DataSource, answer: Answer, now: number): Tre
     children: [
       ...(facts.length > 0 ? [{ text: facts.join(', ') }] : []),
       ...(isStale && status?.lastError ? [{ text: `the last query failed: ${status.lastError}` }] : []),
+      ...(status?.lastResolvedTime ? [{ text: `lastResolvedTime ${status.lastResolvedTime}`, isDetail: true }] : []),
     ],
   }
 }

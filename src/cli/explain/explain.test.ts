@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   makeBinding,
   makeClaim,
+  makeCluster,
   makeDeployment,
   makeForeignClaim,
   makeObject,
@@ -203,7 +204,7 @@ describe('the policy of a workload is found by its API version', () => {
 
     const { stdout, stderr } = await explain(
       `${word}/app`,
-      [object, isCluster ? clusterPolicy : policy],
+      [makeCluster('member1'), object, isCluster ? clusterPolicy : policy],
       '-c',
       `${file}/config.yaml`,
     )
@@ -279,7 +280,7 @@ describe('an object that does not exist causes exit status 1', () => {
     { target: 'crb/none', want: 'ClusterResourceBinding none not found in folder DIR' },
     {
       target: 'deploy app -n demo',
-      want: 'Deployment demo/app not found in folder DIR; it is in namespace default: add -n',
+      want: 'Deployment demo/app not found in folder DIR; it is in namespace default: add -n default',
     },
     { target: 'flinkdep/app', want: 'FlinkDeployment default/app not found in folder DIR' },
     { target: 'Foo.v1.example.com/app', want: 'Foo default/app not found in folder DIR' },

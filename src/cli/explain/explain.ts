@@ -5,18 +5,20 @@ import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { kindOfManifest, kindsNamed, knownKinds, readTarget, selectedKinds, unknownKind } from '../kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
+import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
 import { describeMissing } from './missing.ts'
 import { type Context, makeTarget } from './target.ts'
 import { explainerOf } from './targets.ts'
-import { drawTree } from './tree.ts'
+import { dataOf, drawTree, type TreeNode } from './tree.ts'
 import { workloadExplainer } from './workload.ts'
 
 export const explain: Command = {
   name: 'explain',
-  summary: 'Explain the placement of a workload: claims, sources, clusters, binding',
-  usage: 'KIND/NAME [-n NAMESPACE] [--folder DIR | --kubeconfig FILE]',
+  summary: 'Explain a workload, its data and its placement, or any object that decides them',
+  usage: 'KIND/NAME [-n NAMESPACE] [-o text|wide|json|yaml] [--folder DIR | --kubeconfig FILE]',
   options: {
     namespace: { type: 'string', short: 'n', value: 'NAMESPACE', description: 'The namespace (default: default)' },
+    ...OUTPUT_OPTION,
     ...SOURCE_OPTIONS,
     ...HELP_OPTION,
   },
@@ -28,8 +30,12 @@ export const explain: Command = {
       does: 'The effect of a claim, on a hub',
     },
     {
-      command: 'lodestone explain rayjobs.ray.io/train -n demo --kubeconfig karmada.config',
-      does: 'A custom kind',
+      command: 'lodestone explain rayjobs.ray.io/train -n demo --kubeconfig karmada.config -o json',
+      does: 'A custom kind, as data',
+    },
+    {
+      command: 'lodestone explain pod/tuner -n demo --folder examples/member',
+      does: 'Why a pod waits for its volumes',
     },
   ],
   run: runExplain,
@@ -37,11 +43,12 @@ export const explain: Command = {
 
 async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   const { kind, name } = readTarget(args.positionals)
+  const format = readFormat(args, OUTPUT_FORMATS)
   const config = loadConfig(args.text('config'))
   const kinds = workloadKindsOf(config)
   const named = kindsNamed(kind, knownKinds(kinds))
   // Only policies and claims have the kinds that no table has. The explanation of a workload reads them.
-  const explainers = named.length > 0 ? named.map(explainerOf) : [workloadExplainer]
+  const explainers = named.length > 0 ? named.map((type) => explainerOf(type, kinds)) : [workloadExplainer]
   const cached = [...new Set(explainers.flatMap((explainer) => explainer.reads(kinds)))]
   const { store, close } = await openSource('explain', args, io, { kinds: cached, workloads: kinds })
   try {
@@ -57,10 +64,9 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
     const types = named.length > 0 ? named : furtherKinds(kind, context)
     const targets = types.map((type) => makeTarget(type, args.text('namespace') ?? 'default', name))
     for (const target of targets) {
-      const tree = await explainerOf(target.type).explain(target, context)
+      const tree = await explainerOf(target.type, kinds).explain(target, context)
       if (!tree) continue
-      const [title = '', ...lines] = drawTree(tree)
-      io.stdout.write([painter(io.stdout, io.env)('bold', title), ...lines].map((line) => `${line}\n`).join(''))
+      io.stdout.write(render(tree, format, painter(io.stdout, io.env)))
       return 0
     }
     io.stderr.write(`lodestone explain: ${describeMissing(targets, context)}\n`)
@@ -68,6 +74,14 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   } finally {
     await close()
   }
+}
+
+function render(tree: TreeNode, format: (typeof OUTPUT_FORMATS)[number], paint: ReturnType<typeof painter>): string {
+  if (format === 'json' || format === 'yaml') {
+    return renderData({ apiVersion: OUTPUT_API_VERSION, kind: 'Explanation', object: dataOf(tree) }, format)
+  }
+  const [title = '', ...lines] = drawTree(tree, format === 'wide')
+  return [paint('bold', title), ...lines].map((line) => `${line}\n`).join('')
 }
 
 /** The kinds that a word means although no table has them. Throws `UsageError` if there is none. */

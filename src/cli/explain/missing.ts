@@ -19,13 +19,13 @@ export function describeMissing(targets: readonly Target[], context: Context): s
   const known = targets.flatMap(({ type }) => namesOf(type, context))
   const elsewhere = known.filter((each) => each.name === name && each.namespace && each.namespace !== namespace)
   const here = known.filter((each) => each.namespace === undefined || each.namespace === namespace)
-  const hint =
-    elsewhere.length > 0
-      ? `; it is in namespace ${[...new Set(elsewhere.map((each) => each.namespace))].slice(0, 3).join(', ')}: add -n`
-      : suggest(
-          name,
-          here.slice(0, MAX_NAMES).map((each) => each.name),
-        )
+  const [namespaceOfOther] = elsewhere.map((each) => each.namespace)
+  const hint = namespaceOfOther
+    ? `; it is in namespace ${namespaceOfOther}: add -n ${namespaceOfOther}`
+    : suggest(
+        name,
+        here.slice(0, MAX_NAMES).map((each) => each.name),
+      )
   return `${titles.join(' and ')} not found ${context.place}${hint}`
 }
 

@@ -55,7 +55,7 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
 }
 
 /** Returns the clusters that an affinity allows, in words. */
-function describeAffinity({ clusterAffinity, clusterAffinities }: PlacementAffinity): string {
+export function describeAffinity({ clusterAffinity, clusterAffinities }: PlacementAffinity): string {
   if (clusterAffinities)
     return clusterAffinities.map((term) => `${term.affinityName} [${describeTerm(term)}]`).join(', then ')
   return clusterAffinity ? describeTerm(clusterAffinity) : 'every cluster'

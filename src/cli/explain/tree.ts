@@ -17,15 +17,24 @@ export interface TreeNode {
   /** The nodes of the data. */
   nodes?: readonly string[]
   bytes?: number
+  /** Whether text shows the line only with `-o wide`. */
+  isDetail?: boolean
   children?: TreeNode[]
 }
 
-/** The lines of a tree, the root first. */
-export function drawTree({ text, children = [] }: TreeNode): string[] {
-  return [text, ...children.flatMap((child, i) => branch(child, i === children.length - 1))]
+/** The lines of a tree, the root first. `wide` includes the details, and the API version of each object. */
+export function drawTree({ text, apiVersion, children = [] }: TreeNode, wide: boolean): string[] {
+  const shown = children.filter(({ isDetail }) => wide || !isDetail)
+  const head = wide && apiVersion ? `${text} [${apiVersion}]` : text
+  return [head, ...shown.flatMap((child, i) => branch(child, i === shown.length - 1, wide))]
 }
 
-function branch(node: TreeNode, last: boolean): string[] {
-  const [head = '', ...rest] = drawTree(node)
+/** The tree for programs: every node has children, and details are nodes as all others. */
+export function dataOf({ isDetail: _shown, children = [], ...fields }: TreeNode): object {
+  return { ...fields, children: children.map(dataOf) }
+}
+
+function branch(node: TreeNode, last: boolean, wide: boolean): string[] {
+  const [head = '', ...rest] = drawTree(node, wide)
   return [`${last ? '└─ ' : '├─ '}${head}`, ...rest.map((line) => `${last ? '   ' : '│  '}${line}`)]
 }

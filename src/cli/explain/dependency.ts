@@ -1,0 +1,111 @@
+/** Explains a dependency, such as a Secret: the workloads that need it, and the clusters to which it follows them. */
+import {
+  type BindingSnapshot,
+  clusterResourceBindings,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } from '../../api/meta.ts'
+import { workloadsAround } from '../../queries/dependents.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { firstNodes } from './lists.ts'
+import { readBinding } from './placed.ts'
+import { type Context, type Explainer, type Reference, readTarget, titleOf } from './target.ts'
+import type { TreeNode } from './tree.ts'
+
+/** From an API server, it reads only the binding of the dependency and the bindings that require it. */
+export const dependencyExplainer: Explainer = {
+  reads: () => [],
+  async explain(target, context) {
+    const { type, namespace, name } = target
+    const reference = { apiVersion: apiVersionOf(type), kind: type.kind, ...(namespace && { namespace }), name }
+    const object = await readTarget(target, context.store)
+    const binding = await readBinding(reference, context.store)
+    const needing = workloadsNeeding(target, object, context.store)
+    if (!object && !binding && needing.length === 0) return undefined
+    return explainDependency({ reference, object, binding, needing }, context)
+  },
+}
+
+interface Dependency {
+  reference: Reference
+  object: K8sObject | undefined
+  binding: ResourceBinding | undefined
+  /** The workloads of a folder that need it. */
+  needing: readonly Reference[]
+}
+
+async function explainDependency(
+  { reference, object, binding, needing }: Dependency,
+  { store, place }: Context,
+): Promise<TreeNode> {
+  const requiredBy = binding?.spec.requiredBy ?? []
+  const attached = await firstNodes(requiredBy, (snapshot) => referrerNode(snapshot, store))
+  const isAttached = (workload: Reference) =>
+    attached.some(
+      (node) => node.kind === workload.kind && node.name === workload.name && node.namespace === workload.namespace,
+    )
+  const others = needing.filter((workload) => !isAttached(workload))
+  return {
+    ...reference,
+    text: titleOf(reference),
+    state: attached.length > 0 ? 'Attached' : 'NotAttached',
+    children: [
+      ...(object ? [] : [{ text: `there is no ${titleOf(reference)} ${place}`, state: 'NotFound' }]),
+      ...attached,
+      ...(await firstNodes(others, (workload) => unattachedNode(workload, store))),
+      ...(attached.length + others.length === 0
+        ? [{ text: 'no binding of a workload requires it', state: 'Unused' }]
+        : []),
+      ...(binding?.spec.placement ? [ownPlacement(binding)] : []),
+    ],
+  }
+}
+
+/** The workload of a binding that requires the dependency. */
+async function referrerNode(
+  { namespace, name, clusters = [] }: BindingSnapshot,
+  store: ObjectStore,
+): Promise<TreeNode> {
+  const binding = await store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+  const names = clusters.map((cluster) => cluster.name)
+  const where = names.length > 0 ? `attached to ${names.join(', ')}` : 'attached to no cluster yet'
+  const state = { state: 'Attached', clusters: names }
+  if (!binding) return { text: `binding ${objectKey(namespace, name)}: ${where}`, ...state }
+  const { apiVersion, kind, namespace: own, name: workload } = binding.spec.resource
+  const reference = { apiVersion, kind, ...(own && { namespace: own }), name: workload }
+  return { ...reference, text: `${titleOf(reference)}: ${where}`, ...state }
+}
+
+/** A workload that needs the dependency, whose binding does not require it. */
+async function unattachedNode(workload: Reference, store: ObjectStore): Promise<TreeNode> {
+  const binding = await readBinding(workload, store)
+  const why = !binding
+    ? 'it has no binding'
+    : binding.spec.propagateDeps
+      ? 'Karmada or Lodestone has not attached it yet'
+      : 'propagateDeps is not set'
+  return { ...workload, text: `${titleOf(workload)}: not attached: ${why}`, state: 'NotAttached', reason: why }
+}
+
+function ownPlacement(binding: ResourceBinding): TreeNode {
+  const clusters = binding.spec.clusters?.map(({ name }) => name) ?? []
+  const where = clusters.length > 0 ? `scheduled to ${clusters.join(', ')}` : 'not scheduled yet'
+  return {
+    ...referenceOf(binding),
+    text: `a policy selects it: ${binding.kind} ${keyOfObject(binding)}, ${where}`,
+    clusters,
+  }
+}
+
+/** The workloads that need the object. Only a folder caches workloads: to list those of a hub takes too long. */
+function workloadsNeeding(
+  { type, namespace, name }: { type: Parameters<ObjectStore['get']>[0]; namespace?: string; name: string },
+  object: K8sObject | undefined,
+  store: ObjectStore,
+): Reference[] {
+  if (store.typesWithIndex('references').length === 0) return []
+  const named = { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { ...(namespace && { namespace }), name } }
+  const cached = object && store.get(type, namespace, name)
+  return [...workloadsAround(cached ?? named, store)].map(referenceOf)
+}

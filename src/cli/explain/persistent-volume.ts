@@ -1,0 +1,67 @@
+/** Explains a PersistentVolume or a claim of Lodestone: the volume and the replica whose data it has. */
+import { VOLUME_LABEL } from '../../api/lodestone.ts'
+import { type K8sObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
+import { type PersistentVolume, persistentVolumeClaims } from '../../api/persistent-volume.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { ownerOfVolumeKey, replicaClaimName, volumeKey } from '../../core/volume-manager/spec/names.ts'
+import { kindKey } from '../../store/kinds/any-kind.ts'
+import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
+import { dependencyExplainer } from './dependency.ts'
+import { type Context, type Explainer, readTarget, titleOf } from './target.ts'
+import type { TreeNode } from './tree.ts'
+import { replicaNode } from './volume.ts'
+import { optionalPlacement } from './volume-manager.ts'
+import { workloadExplainer } from './workload.ts'
+
+export const persistentVolumeExplainer: Explainer = {
+  reads: (kinds) => [...optionalPlacement, ...relatedKinds(kinds)],
+  async explain(target, context) {
+    const object = await readTarget(target, context.store)
+    const key = object?.metadata.labels?.[VOLUME_LABEL]
+    if (object && key !== undefined) return explainVolume(object, key, context)
+    const isClaim = kindKey(target.type) === kindKey(persistentVolumeClaims as ResourceType)
+    return (isClaim ? dependencyExplainer : workloadExplainer).explain(target, context)
+  },
+}
+
+function explainVolume(object: K8sObject, key: string, { store, now }: Context): TreeNode {
+  const reference = referenceOf(object)
+  const { claimRef, local } = (object as PersistentVolume).spec ?? {}
+  const namespace = reference.namespace ?? claimRef?.namespace
+  const manager = store
+    .byIndex(volumeManagers, 'owner', ownerOfVolumeKey(key) ?? '')
+    .find(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+  const { phase } = (object as PersistentVolume).status ?? {}
+  return {
+    ...reference,
+    text: `${titleOf(reference)}${phase ? `: ${phase}` : ''}`,
+    ...(phase && { state: phase }),
+    children: [
+      ...(claimRef?.name && !reference.namespace
+        ? [{ text: `for PersistentVolumeClaim ${objectKey(claimRef.namespace, claimRef.name)}` }]
+        : []),
+      ...(local ? [{ text: `directory ${local.path}` }] : []),
+      manager
+        ? ownerNode(manager, key, reference.name, now)
+        : { text: 'its VolumeManager no longer exists', state: 'NotFound' },
+    ],
+  }
+}
+
+/** The VolumeManager, with the volume and the replica that have the key and the name. */
+function ownerNode(manager: VolumeManager, key: string, name: string, now: number): TreeNode {
+  const reference = referenceOf(manager)
+  const config = manager.spec.volumeConfigs.find(({ id }) => volumeKey(manager, id) === key)
+  const replica = manager.status?.volumes
+    ?.find(({ id }) => id === config?.id)
+    ?.replicas?.find(({ claimName, revision, index }) => {
+      return (claimName ?? replicaClaimName(manager, config?.id ?? '', revision, index)) === name
+    })
+  const volume = config ? `volume ${config.id} (${config.sourceType})` : 'a volume that its spec no longer has'
+  return {
+    ...reference,
+    text: `${titleOf(reference)}, ${volume}`,
+    ...(manager.status?.state && { state: manager.status.state }),
+    children: replica ? [replicaNode(replica, now)] : [],
+  }
+}

@@ -1,0 +1,54 @@
+/** Explains a VolumeManager: its volumes with their replicas, and on a hub its placement and its state in each member. */
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { stringsAt } from '../../core/dependencies/json-path.ts'
+import { isHub } from '../../queries/volumes.ts'
+import { placeWorkload } from './placed.ts'
+import { placementNodes } from './placement.ts'
+import { type Context, type Explainer, type Target, titleOf } from './target.ts'
+import type { TreeNode } from './tree.ts'
+import { volumeNodes } from './volume.ts'
+import { kindsOfPlacement } from './workload.ts'
+
+/** A member lacks the kinds of a hub. */
+export const optionalPlacement = kindsOfPlacement.map((kind) => ({ ...kind, optional: true }))
+
+export const volumeManagerExplainer: Explainer = {
+  reads: () => optionalPlacement,
+  async explain(target, context) {
+    const manager = await context.store.read(volumeManagers, target.namespace, target.name)
+    return manager && explainManager(manager, target, context)
+  },
+}
+
+async function explainManager(manager: VolumeManager, target: Target, context: Context): Promise<TreeNode> {
+  const { apiVersion, kind, status } = manager
+  const { namespace, name } = target
+  const state = status?.state ?? 'Pending'
+  const message = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? status?.message
+  const reference = { apiVersion, kind, ...(namespace && { namespace }), name }
+  return {
+    ...reference,
+    text: `${titleOf(reference)}: ${state}`,
+    state,
+    children: [
+      ...(message ? [{ text: message }] : []),
+      ...(manager.metadata.deletionTimestamp ? [{ text: 'it is being deleted', state: 'Terminating' }] : []),
+      ...(await volumeNodes(manager, context.now)),
+      ...(isHub(context.store) ? await placementOf(target, context) : []),
+    ],
+  }
+}
+
+/** On a hub: the policy and the binding, with the state in each member. */
+async function placementOf(target: Target, context: Context): Promise<TreeNode[]> {
+  const placed = await placeWorkload(target, context)
+  if (!placed) return []
+  const members = placed.placement?.binding.status?.aggregatedStatus ?? []
+  return [
+    ...placementNodes(placed),
+    ...members.map(({ clusterName, status }) => {
+      const [state = 'Pending'] = stringsAt(status, 'state')
+      return { text: `in ${clusterName}: ${state}`, state, clusters: [clusterName] }
+    }),
+  ]
+}

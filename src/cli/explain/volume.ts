@@ -1,0 +1,76 @@
+/** Lines about a volume of a VolumeManager, and about its replicas on nodes. */
+import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
+import { formatBytes } from '../../core/quantity.ts'
+import { wantedReplicas } from '../../core/volume-manager/spec/distribution.ts'
+import { mountableVolumes } from '../../core/workload/mountable-volumes.ts'
+import { formatAge } from '../format.ts'
+import { firstNodes } from './lists.ts'
+import type { TreeNode } from './tree.ts'
+
+/** One line for each volume, with its replicas and deletions. `now` in ms since the epoch. */
+export async function volumeNodes(manager: VolumeManager, now: number): Promise<TreeNode[]> {
+  const mountable = mountableVolumes(manager)
+  return Promise.all(
+    (manager.spec?.volumeConfigs ?? []).map(async (config) => {
+      const { state = 'Waiting', nodes = [], bytes } = mountable.volumes.find(({ id }) => id === config.id) ?? {}
+      const { replicas = [], deletions = [], message } = statusOf(manager, config) ?? {}
+      const facts = [state, ...countOf(manager, config), ...(bytes === undefined ? [] : [formatBytes(bytes)])]
+      return {
+        text: `volume ${config.id} (${config.sourceType}): ${facts.join(', ')}`,
+        name: config.id,
+        state,
+        nodes,
+        ...(bytes !== undefined && { bytes }),
+        children: [
+          ...(message && state !== 'Ready' ? [{ text: message }] : []),
+          ...(await firstNodes(replicas, (replica) => replicaNode(replica, now))),
+          ...(await firstNodes(deletions, deletionNode)),
+        ],
+      }
+    }),
+  )
+}
+
+/** A replica with its node, its progress, and why it waits or failed. */
+export function replicaNode(replica: ReplicaStatus, now: number): TreeNode {
+  const { index, node, state, bytes, totalBytes, reason, message, retryTime, since, shard } = replica
+  const size = bytes === undefined ? [] : [`${formatBytes(bytes)}${sizeIfMore(bytes, totalBytes)}`]
+  const age = since === undefined ? [] : [`for ${formatAge(now - Date.parse(since))}`]
+  const retry = retryTime === undefined ? [] : [{ text: `next attempt at ${retryTime}` }]
+  return {
+    text: `replica ${index}${shard ? ` of part ${shard}` : ''} ${node ? `on node ${node}` : 'without a node'}: ${[state, ...size, ...age].join(', ')}`,
+    state,
+    ...(node && { nodes: [node] }),
+    ...(bytes !== undefined && { bytes }),
+    ...(reason && { reason }),
+    children: [...(message ? [{ text: message }] : []), ...retry],
+  }
+}
+
+function deletionNode({ node, state, cause, message, reason }: DeletionStatus): TreeNode {
+  return {
+    text: `data on node ${node} is to be deleted (${cause}): ${state}`,
+    state,
+    nodes: [node],
+    ...(reason && { reason }),
+    children: message ? [{ text: message }] : [],
+  }
+}
+
+/** The ready and the wanted number of replicas. With `onEveryNode`, the nodes decide on the number. */
+function countOf(manager: VolumeManager, config: VolumeConfig): string[] {
+  const { readyReplicas } = statusOf(manager, config) ?? {}
+  if (readyReplicas === undefined) return []
+  const wanted = [...wantedReplicas(config).values()].reduce((sum, count) => sum + count, 0)
+  return [config.onEveryNode ? `on ${readyReplicas} nodes` : `${readyReplicas} of ${wanted} replicas`]
+}
+
+function statusOf(manager: VolumeManager, { id }: VolumeConfig) {
+  const volumes = manager.status?.volumes
+  return Array.isArray(volumes) ? volumes.find((volume) => volume.id === id) : undefined
+}
+
+function sizeIfMore(bytes: number, total: number | undefined): string {
+  return total !== undefined && total > bytes ? ` of ${formatBytes(total)}` : ''
+}
