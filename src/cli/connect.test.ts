@@ -132,7 +132,13 @@ async function closedPort(): Promise<string> {
 }
 
 /** The words of every command that reads an API server, without its options. */
-const READERS = [['status'], ['explain', 'deployment/app'], ['migrate'], ['certs', '--config', 'CONFIG']]
+const READERS = [
+  ['check-install'],
+  ['status'],
+  ['explain', 'deployment/app'],
+  ['migrate'],
+  ['certs', '--config', 'CONFIG'],
+]
 
 function runReader(words: readonly string[], servers: Parameters<typeof configOf>[0], ...more: string[]) {
   const folder = makeFolder({
@@ -227,11 +233,6 @@ describe('an API server that cannot be used:', () => {
       want: 'HTTP 403: the server says Forbidden; grant the user the verbs list and watch of DataSourceClaim\n',
     },
     {
-      name: 'a missing CRD',
-      fail: (hub: FakeApiServer) => hub.serve(dataSourceClaims, false),
-      want: 'DataSourceClaim is not installed; apply the CRDs: lodestone manifests crds | kubectl apply --server-side -f -\n',
-    },
-    {
       name: 'a server that starts',
       fail: (hub: FakeApiServer) => hub.misbehave(({ path }) => path === '/version', answerStatus(503, 'Starting')),
       want: 'GET /version: HTTP 503: the server says Starting; check the API server, and try again\n',
@@ -249,6 +250,16 @@ describe('an API server that cannot be used:', () => {
     expect(stderr.split('\n')).toHaveLength(2)
     expect(stderr.startsWith(`lodestone status: API server ${hub.url}: `)).toBe(true)
     expect(stderr.endsWith(want)).toBe(true)
+  })
+})
+
+test('a missing CRD ends the command, with the command that installs it', async () => {
+  const hub = await startHub()
+  hub.serve(dataSourceClaims, false)
+  expect(await runReader(['explain', 'deployment/app'], { hub: { server: hub.url } })).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: `lodestone explain: API server ${hub.url}: DataSourceClaim is not installed; apply the CRDs: lodestone manifests crds | kubectl apply --server-side -f -\n`,
   })
 })
 

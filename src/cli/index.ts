@@ -13,6 +13,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import('./status/status.ts')).status,
   'kustomize-config': async () => (await import('./kustomize-config.ts')).kustomizeConfig,
   manifests: async () => (await import('./manifests.ts')).manifests,
+  'check-install': async () => (await import('./check-install/check-install.ts')).checkInstall,
   migrate: async () => (await import('./migrate/migrate.ts')).migrate,
   certs: async () => (await import('./certs.ts')).certs,
   mover: async () => (await import('./mover/mover.ts')).mover,

@@ -13,18 +13,15 @@ class UnreachableError extends UserError {
 /** With the start of the process, a command ends within five seconds. */
 const TIMEOUT_MS = 4_000
 
-/**
- * Requests the version of the API server, such as `v1.35.4`; undefined if the caller may not read it.
- * Throws `UnreachableError`.
- */
-export async function probeServer(connection: ApiConnection, signal: AbortSignal): Promise<string | undefined> {
+/** Requests the version of the API server, to see that it responds. Throws `UnreachableError`. */
+export async function probeServer(connection: ApiConnection, signal: AbortSignal): Promise<void> {
   try {
     const version = await connection.request('GET', '/version', { timeoutMs: TIMEOUT_MS, signal })
-    if (isObject(version) && typeof version['gitVersion'] === 'string') return version['gitVersion']
+    if (isObject(version) && typeof version['gitVersion'] === 'string') return
   } catch (error) {
     signal.throwIfAborted()
-    // The server responds. Requests for objects show what the caller may do.
-    if (error instanceof ApiError && error.status === 403) return undefined
+    // The server responds. Requests for objects show what the user may do.
+    if (error instanceof ApiError && error.status === 403) return
     throw unreachable(connection.server, explainError(error), error)
   }
   throw unreachable(connection.server, `the response is not a Kubernetes version; ${CHECK_ADDRESS}`)

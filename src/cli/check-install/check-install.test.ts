@@ -1,0 +1,50 @@
+/** Tests the arguments and the offline decisions of `lodestone check-install`; test/e2e/check-install.e2e.test.ts has the others. */
+import { describe, expect, test } from 'vitest'
+import { makeAuthority } from '../../tls/authority.ts'
+import { runWords } from '../cli.fake.ts'
+import { judgeBundle } from './registration.ts'
+
+describe('invalid arguments:', () => {
+  test.each([
+    { words: ['--wait', 'soon'], want: '--wait takes a duration such as 90s or 2m, not soon' },
+    { words: ['--wait', '5'], want: '--wait takes a duration such as 90s or 2m, not 5' },
+    { words: ['--wait='], want: '--wait takes a duration such as 90s or 2m, not an empty value' },
+    { words: ['--service-account', 'lodestone'], want: '--service-account takes NAMESPACE/NAME' },
+    { words: ['--service-account', 'a/b/c'], want: '--service-account takes NAMESPACE/NAME' },
+    { words: ['-o', 'jsno'], want: '-o takes one of text, json, yaml, not jsno (did you mean json?)' },
+    { words: ['hub'], want: 'Unexpected argument' },
+  ])('$words', async ({ words, want }) => {
+    const { status, stdout, stderr } = await runWords(['check-install', ...words])
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toContain(want)
+  })
+})
+
+describe('the CA bundle of a webhook', () => {
+  const now = Date.parse('2026-11-20T12:00:00Z')
+  const day = 86_400_000
+  const encode = (text: string) => Buffer.from(text).toString('base64')
+  const bundleOf = async (...times: number[]) =>
+    encode((await Promise.all(times.map(makeAuthority))).map(({ certPem }) => certPem).join(''))
+
+  test('that is valid passes, also beside one that has expired', async () => {
+    const want = { result: 'passed', message: 'valid until 2027-11-20T12:00:00.000Z' }
+    expect(judgeBundle(await bundleOf(now), 'pod', now)).toEqual(want)
+    expect(judgeBundle(await bundleOf(now - 400 * day, now), 'pod', now)).toEqual(want)
+  })
+
+  test.each([
+    { name: 'that is missing', bundle: async () => '', want: 'pod has no caBundle' },
+    { name: 'that is no PEM', bundle: async () => encode('x'), want: 'the caBundle of pod has no certificate' },
+    {
+      name: 'that has expired',
+      bundle: () => bundleOf(now - 400 * day),
+      want: 'the CA of pod has expired at 2026-10-',
+    },
+    { name: 'of the future', bundle: () => bundleOf(now + day), want: 'the CA of pod is not valid yet' },
+  ])('$name fails', async ({ bundle, want }) => {
+    const { result, message, remedy } = judgeBundle(await bundle(), 'pod', now)
+    expect({ result, message }).toEqual({ result: 'failed', message: expect.stringContaining(want) })
+    expect(remedy).toBeTruthy()
+  })
+})

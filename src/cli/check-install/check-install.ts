@@ -1,0 +1,152 @@
+/** `lodestone check-install`: checks an installation, and waits until it works. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { loadConfig } from '../../app/config.ts'
+import { LODESTONE } from '../../app/rbac.ts'
+import { UserError } from '../../core/user-error.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
+import { CONNECTION_OPTIONS, connect } from '../connect.ts'
+import { OUTPUT_API_VERSION, readFormat, renderData } from '../output.ts'
+import { admission, narrowing } from './admission.ts'
+import { type Check, type CheckContext, type NamedFinding, type Result, runChecks } from './check.ts'
+import { accountPermissions, userPermissions } from './permissions.ts'
+import { certificateAuthority, registration } from './registration.ts'
+import { crds, karmadaVersion, kubernetesVersion } from './versions.ts'
+
+export const checkInstall: Command = {
+  name: 'check-install',
+  summary: 'Check that Lodestone is installed and works on an API server',
+  usage: '[--kubeconfig FILE] [--wait DURATION] [-o text|json|yaml]',
+  options: {
+    ...CONNECTION_OPTIONS,
+    config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file of the server' },
+    namespace: {
+      type: 'string',
+      short: 'n',
+      value: 'NAMESPACE',
+      description: 'Namespace for dry runs (default: default). Nothing is created',
+    },
+    'service-account': {
+      type: 'string',
+      value: 'NAMESPACE/NAME',
+      description: `Account of Lodestone on this API server (default: ${LODESTONE.namespace}/${LODESTONE.name})`,
+    },
+    wait: { type: 'string', value: 'DURATION', description: 'Repeat the checks until all pass, e.g. 2m or 90s' },
+    output: { type: 'string', short: 'o', value: 'FORMAT', description: 'text (default), json or yaml' },
+    ...HELP_OPTION,
+  },
+  examples: [
+    { command: 'lodestone check-install --kubeconfig karmada.config', does: 'Check a hub' },
+    { command: 'lodestone check-install --wait 2m', does: 'Wait for an installation, e.g. in a pipeline' },
+  ],
+  run: runCheckInstall,
+}
+
+const CHECKS: readonly Check[] = [
+  kubernetesVersion,
+  karmadaVersion,
+  crds,
+  registration,
+  certificateAuthority,
+  admission,
+  narrowing,
+  userPermissions,
+  accountPermissions,
+]
+const RETRY_MS = 2_000
+
+async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> {
+  const format = readFormat(args, ['text', 'json', 'yaml'])
+  const deadline = performance.now() + readDuration(args.text('wait'))
+  const serviceAccount = readAccount(args.text('service-account'))
+  const config = loadConfig(args.text('config'))
+  const namespace = args.text('namespace') ?? 'default'
+  const progress = new Progress(io)
+  for (;;) {
+    const mayRetry = performance.now() + RETRY_MS < deadline
+    const findings = await attempt(args, io, { config, namespace, serviceAccount }, mayRetry)
+    const problems = typeof findings === 'string' ? [findings] : namesOf(findings, 'failed')
+    if (typeof findings !== 'string' && (problems.length === 0 || !mayRetry)) {
+      io.stdout.write(format === 'text' ? renderText(findings, painter(io.stdout, io.env)) : report(findings, format))
+      return problems.length === 0 ? 0 : 1
+    }
+    progress.show(problems)
+    await sleep(RETRY_MS, undefined, { signal: io.signal })
+  }
+}
+
+/** Runs all checks. Returns the message instead, if the API server does not respond and may still start. */
+async function attempt(
+  args: Arguments,
+  io: CommandIo,
+  input: Pick<CheckContext, 'config' | 'namespace' | 'serviceAccount'>,
+  mayRetry: boolean,
+): Promise<NamedFinding[] | string> {
+  try {
+    const connection = await connect(args, io)
+    try {
+      return await runChecks(CHECKS, { ...input, connection, signal: io.signal, now: io.now() })
+    } finally {
+      await connection.close()
+    }
+  } catch (error) {
+    if (mayRetry && error instanceof UserError && error.exitStatus === 1) return error.message
+    throw error
+  }
+}
+
+/** Prints to stderr what the command waits for, when that changes. */
+class Progress {
+  readonly #io: CommandIo
+  #last = ''
+
+  constructor(io: CommandIo) {
+    this.#io = io
+  }
+
+  show(problems: readonly string[]): void {
+    const text = problems.join(', ')
+    if (text !== this.#last) this.#io.stderr.write(`lodestone check-install: waiting for ${text}\n`)
+    this.#last = text
+  }
+}
+
+function namesOf(findings: readonly NamedFinding[], result: Result): string[] {
+  return findings.filter((finding) => finding.result === result).map(({ name }) => name)
+}
+
+const SIGNS = { passed: '✔', warning: '!', failed: '✘', skipped: '-' } as const
+const COLORS = { passed: 'green', warning: 'yellow', failed: 'red', skipped: 'gray' } as const
+
+function renderText(findings: readonly NamedFinding[], paint: ReturnType<typeof painter>): string {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  return findings
+    .map(({ name, result, message, remedy }) => {
+      const line = `${paint(COLORS[result], SIGNS[result])} ${name.padEnd(width)}  ${message}\n`
+      return remedy ? `${line}${' '.repeat(width + 4)}→ ${remedy}\n` : line
+    })
+    .join('')
+}
+
+function report(findings: readonly NamedFinding[], format: 'json' | 'yaml'): string {
+  const result = findings.some((finding) => finding.result === 'failed') ? 'failed' : 'passed'
+  return renderData({ apiVersion: OUTPUT_API_VERSION, kind: 'CheckInstall', result, checks: findings }, format)
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Reads `90s`, `2m` or `1m30s`, in milliseconds; 0 without an option. */
+function readDuration(text: string | undefined): number {
+  if (text === undefined) return 0
+  if (!/^(\d{1,5}[smh])+$/.test(text))
+    throw new UsageError(`--wait takes a duration such as 90s or 2m, not ${text || 'an empty value'}`)
+  return [...text.matchAll(/(\d+)([smh])/g)].reduce((sum, [, n, unit = 's']) => sum + Number(n) * (UNITS[unit] ?? 0), 0)
+}
+
+function readAccount(text: string | undefined): CheckContext['serviceAccount'] {
+  if (text === undefined) return LODESTONE
+  const [namespace, name, ...more] = text.split('/')
+  if (!namespace || !name || more.length > 0) {
+    throw new UsageError(`--service-account takes NAMESPACE/NAME, e.g. lodestone-system/lodestone, not ${text}`)
+  }
+  return { namespace, name }
+}

@@ -1,0 +1,63 @@
+/** One check of an installation: its input, its result, and how the requests of a check fail. */
+import type { Config } from '../../app/config.ts'
+import type { ApiConnection } from '../../store/cluster/api-connection.ts'
+import { ApiError } from '../../store/cluster/api-error.ts'
+
+export interface CheckContext {
+  connection: ApiConnection
+  config: Config
+  /** The namespace of objects that are created with a dry run. */
+  namespace: string
+  /** The account of Lodestone on this API server. */
+  serviceAccount: { namespace: string; name: string }
+  signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** `warning` and `skipped` do not fail the command. */
+export type Result = 'passed' | 'warning' | 'failed' | 'skipped'
+
+export interface Finding {
+  result: Result
+  message: string
+  /** How to correct it: for each failure and warning. */
+  remedy?: string
+}
+
+export interface Check {
+  name: string
+  run(context: CheckContext): Promise<Finding>
+}
+
+export interface NamedFinding extends Finding {
+  name: string
+}
+
+export const passed = (message: string): Finding => ({ result: 'passed', message })
+export const skipped = (message: string): Finding => ({ result: 'skipped', message })
+export const warning = (message: string, remedy: string): Finding => ({ result: 'warning', message, remedy })
+export const failed = (message: string, remedy: string): Finding => ({ result: 'failed', message, remedy })
+
+/** Runs the checks one after another. A request that the API server rejects fails its check only. */
+export async function runChecks(checks: readonly Check[], context: CheckContext): Promise<NamedFinding[]> {
+  const findings: NamedFinding[] = []
+  for (const { name, run } of checks) {
+    context.signal.throwIfAborted()
+    findings.push({ name, ...(await runCheck(run, context)) })
+  }
+  return findings
+}
+
+async function runCheck(run: Check['run'], context: CheckContext): Promise<Finding> {
+  try {
+    return await run(context)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const remedy =
+      error.status === 403
+        ? 'run the command as an administrator, or grant the user this permission'
+        : 'correct the API server, and run the command again'
+    return failed(error.message, remedy)
+  }
+}

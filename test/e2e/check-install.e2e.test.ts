@@ -1,0 +1,123 @@
+// `lodestone check-install` against a real API server: what it prints at each step of an installation, and on a hub.
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { makeAuthority } from '../../src/tls/authority.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, lodestoneUser, startLodestone } from './lodestone.ts'
+import { claim, source } from './manifests.ts'
+
+const run = promisify(execFile)
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+interface Finding {
+  name: string
+  result: string
+  message: string
+  remedy?: string
+}
+
+async function lodestone(words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  try {
+    return { code: 0, ...(await run(process.execPath, [main, ...words])) }
+  } catch (error) {
+    return error as { code: number; stdout: string; stderr: string }
+  }
+}
+
+async function check(plane: ControlPlane, ...words: string[]): Promise<{ code: number; checks: Finding[] }> {
+  const { code, stdout } = await lodestone(['check-install', '--kubeconfig', plane.kubeconfig, '-o', 'json', ...words])
+  return { code, checks: (JSON.parse(stdout) as { checks: Finding[] }).checks }
+}
+
+const failuresOf = (checks: Finding[]) =>
+  checks.filter(({ result }) => result === 'failed').map(({ name, message }) => [name, message])
+
+const install = async (plane: ControlPlane, ...words: string[]) => {
+  const { stdout } = await lodestone(['manifests', ...words])
+  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+}
+
+test('each missing step of an installation is named, with its solution', async () => {
+  const plane = await startControlPlane({ karmada: false })
+  onTestFinished(() => plane.stopAll())
+
+  const before = await check(plane)
+  expect(before.code).toBe(1)
+  expect(failuresOf(before.checks)).toEqual([
+    [
+      'crds',
+      'datasourceclaims.datadependency.volcano.sh: missing; datasources.datadependency.volcano.sh: missing; volumemanagers.vck.intelai.org: missing',
+    ],
+    ['registration', 'missing: MutatingWebhookConfiguration lodestone, ValidatingWebhookConfiguration lodestone'],
+    ['ca-bundle', 'no webhook is registered'],
+    ['admission', 'DataSourceClaims cannot be created'],
+    [
+      'account',
+      expect.stringMatching(
+        /^ServiceAccount lodestone-system\/lodestone may not get,list,watch,patch datasourceclaims\./,
+      ),
+    ],
+  ])
+  expect(before.checks.filter(({ result, remedy }) => result === 'failed' && !remedy)).toEqual([])
+
+  await install(plane, 'crds', 'rbac')
+  await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  const started = await startLodestone(plane, {
+    kubeconfig: await plane.kubeconfigFor(lodestoneUser),
+    config: { registration: { mode: 'none' } },
+  })
+  expect(failuresOf((await check(plane)).checks).map(([name]) => name)).toEqual([
+    'registration',
+    'ca-bundle',
+    'admission',
+  ])
+
+  const wrong = join(plane.dir, 'wrong.crt')
+  await writeFile(wrong, (await makeAuthority(Date.now())).certPem)
+  await install(plane, 'registration', '--url', started.url, '--ca', wrong)
+  await plane.eventually('the API server knows the webhooks', async () => {
+    const { checks } = await check(plane)
+    expect(failuresOf(checks)).toEqual([
+      [
+        'admission',
+        expect.stringMatching(/^the API server cannot call Lodestone: .*x509: certificate signed by unknown/),
+      ],
+    ])
+    return true
+  })
+
+  const right = join(plane.dir, 'lodestone-certs', 'ca.crt')
+  expect(await readFile(right, 'utf8')).toContain('BEGIN CERTIFICATE')
+  await install(plane, 'registration', '--url', started.url, '--ca', right)
+  const after = await lodestone(['check-install', '--kubeconfig', plane.kubeconfig, '--wait', '1m'])
+  expect(after.code).toBe(0)
+  expect(after.stdout).toMatch(/^✔ kubernetes {4}v1\./)
+  expect(after.stdout).not.toMatch(/^[✘!]/m)
+
+  await started.stop()
+  expect(failuresOf((await check(plane)).checks)).toEqual([
+    ['admission', expect.stringMatching(/^the API server cannot call Lodestone: .*connection refused/)],
+  ])
+})
+
+test('--wait ends when Lodestone runs on a hub, and a binding comes back narrowed', async () => {
+  const plane = await startControlPlane()
+  onTestFinished(() => plane.stopAll())
+  const waiting = check(plane, '--wait', '3m')
+  const kubeconfig = await installLodestone(plane)
+  await startLodestone(plane, { kubeconfig })
+  expect((await waiting).code).toBe(0)
+
+  await plane.apply([claim('web', { data: 'web-data' }), source('web-data', ['member2'])])
+  const narrowing = await plane.eventually('the claim is bound', async () => {
+    const { checks } = await check(plane)
+    expect(failuresOf(checks)).toEqual([])
+    const found = checks.find(({ name }) => name === 'narrowing')
+    return found?.result === 'passed' ? found.message : undefined
+  })
+  expect(narrowing).toMatch(/^the binding for claim default\/web is changed: /)
+  expect(await plane.listJson('resourcebindings.work.karmada.io'), 'a dry run creates nothing').toEqual([])
+})
