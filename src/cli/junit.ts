@@ -5,12 +5,15 @@ export interface JunitCase {
   /** The group of the case, e.g. its file. */
   classname: string
   failure?: { message: string; text: string }
+  /** Why there is no result. */
+  skipped?: string
 }
 
 /** Renders one suite. */
 export function renderJunit(suite: string, cases: readonly JunitCase[]): string {
   const failures = cases.filter(({ failure }) => failure !== undefined).length
-  const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
+  const skipped = cases.filter((each) => each.skipped !== undefined).length
+  const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="${skipped}"`
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites>',
@@ -22,8 +25,9 @@ export function renderJunit(suite: string, cases: readonly JunitCase[]): string 
   ].join('\n')
 }
 
-function renderCase({ name, classname, failure }: JunitCase): string {
+function renderCase({ name, classname, failure, skipped }: JunitCase): string {
   const open = `    <testcase name="${escapeXml(name)}" classname="${escapeXml(classname)}"`
+  if (skipped !== undefined) return `${open}>\n      <skipped message="${escapeXml(skipped)}"/>\n    </testcase>`
   if (!failure) return `${open}/>`
   const { message, text } = failure
   return `${open}>\n      <failure message="${escapeXml(message)}">${escapeXml(text)}</failure>\n    </testcase>`

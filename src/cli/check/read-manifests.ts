@@ -12,7 +12,7 @@ import { readStandardInput } from './standard-input.ts'
 import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
 
 /** The file name of standard input in messages. */
-const STANDARD_INPUT = '(standard input)'
+export const STANDARD_INPUT = '(standard input)'
 
 export interface GivenManifests {
   manifests: Manifest[]

@@ -1,6 +1,9 @@
 /** The table of output formats. */
 import type { Report } from '../report.ts'
+import { renderGithub } from './github.ts'
 import { renderJson, renderObjects } from './json.ts'
+import { renderChecks } from './junit.ts'
+import { renderSarif } from './sarif.ts'
 import { type Paint, renderDiff, renderText } from './text.ts'
 
 interface Format {
@@ -14,6 +17,9 @@ export const FORMATS = {
   diff: { render: renderDiffs, hasNoFindings: true },
   json: { render: renderJson },
   yaml: { render: renderObjects, hasNoFindings: true },
+  junit: { render: renderChecks },
+  sarif: { render: renderSarif },
+  github: { render: renderGithub },
 } as const satisfies Record<string, Format>
 
 export type FormatName = keyof typeof FORMATS

@@ -4,24 +4,18 @@ import { decisionInWords } from '../../../core/outcome.ts'
 import type { painter } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
 import type { Finding, FindingId, Place } from '../findings.ts'
-import type { Report } from '../report.ts'
+import { findingsByReview, type Report } from '../report.ts'
 import type { Reviewed } from '../review.ts'
 
 export type Paint = ReturnType<typeof painter>
 
 /** Renders all objects with their findings, and then the other findings. */
-export function renderText({ reviews, findings }: Report, paint: Paint): string {
-  const byObject = Map.groupBy(findings, ({ object }) => object)
-  const shown = new Set<Finding>()
-  const blocks = reviews.map((review) => {
-    const { object, derivedFrom } = review
-    const own = [object, ...(derivedFrom ? [derivedFrom] : [])].flatMap((title) => byObject.get(title) ?? [])
-    const first = own.filter((each) => !shown.has(each))
-    for (const each of first) shown.add(each)
-    return renderReview(review, first, paint)
-  })
-  const others = findings.filter((each) => !shown.has(each))
-  return [...blocks, ...others.map((each) => `${describeFinding(each, paint)}\n`)].join('')
+export function renderText(report: Report, paint: Paint): string {
+  const { objects, others } = findingsByReview(report)
+  return [
+    ...objects.map(({ review, findings }) => renderReview(review, findings, paint)),
+    ...others.map((each) => `${describeFinding(each, paint)}\n`),
+  ].join('')
 }
 
 /** `FILE:LINE:COLUMN: severity: object: message (identifier)`, the form that editors and terminals recognize. */
@@ -35,7 +29,7 @@ function describeOwn({ id, severity, message, ...place }: Finding, paint: Paint)
 }
 
 /** `FILE:LINE:COLUMN`, without the parts that are not known. */
-function describePlace({ file, line, column }: Place): string {
+export function describePlace({ file, line, column }: Place): string {
   return [file, line, column].filter((part) => part !== undefined).join(':')
 }
 
