@@ -23,8 +23,10 @@ export interface Option {
   type: 'string' | 'boolean'
   short?: string
   multiple?: boolean
-  /** The name of the value in the help, e.g. FILE. */
+  /** The name of the value in the help, e.g. FILE. Completion offers files for FILE, folders for DIR, namespaces for NAMESPACE. */
   value?: string
+  /** The accepted values, for completion. */
+  values?: readonly string[]
   description: string
 }
 
@@ -36,6 +38,8 @@ export interface Command {
   options: Record<string, Option>
   /** Whether positional arguments are accepted. */
   positionals?: boolean
+  /** The accepted positional arguments, for completion; `object` for KIND/NAME. */
+  arguments?: readonly string[] | 'object'
   examples: { command: string; does: string }[]
   /** Runs the command and returns the exit status. */
   run(args: Arguments, io: CommandIo): Promise<number>

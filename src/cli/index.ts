@@ -16,6 +16,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   'check-install': async () => (await import('./check-install/check-install.ts')).checkInstall,
   migrate: async () => (await import('./migrate/migrate.ts')).migrate,
   certs: async () => (await import('./certs.ts')).certs,
+  completion: async () => (await import('./completion/completion.ts')).completion,
   mover: async () => (await import('./mover/mover.ts')).mover,
   version: async () => (await import('./version.ts')).version,
 }
@@ -33,13 +34,17 @@ export function loadCommands(): Promise<Command[]> {
 export async function runCli(words: readonly string[], io: CommandIo): Promise<number> {
   const [given, second] = words
   const first = given === '--version' ? 'version' : given
+  if (first === '__complete') {
+    const { runComplete } = await import('./completion/run.ts')
+    return runComplete(words.slice(1), io, { names: Object.keys(loaders), load: (name) => loaderOf(name)?.() })
+  }
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const [name, rest] = asksForHelp ? [second, ['--help']] : [first, words.slice(1)]
   if (name === undefined) {
     io.stdout.write(await overview())
     return asksForHelp ? 0 : 2
   }
-  const load = Object.hasOwn(loaders, name) ? loaders[name] : undefined
+  const load = loaderOf(name)
   if (!load) {
     io.stderr.write(`lodestone: unknown command ${name}${suggest(name, Object.keys(loaders))}\n\n${await overview()}`)
     return 2
@@ -56,6 +61,10 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
     io.stderr.write(`lodestone ${name}: ${error.message}\n`)
     return error.exitStatus
   }
+}
+
+function loaderOf(name: string): (() => Promise<Command>) | undefined {
+  return Object.hasOwn(loaders, name) ? loaders[name] : undefined
 }
 
 async function overview(): Promise<string> {

@@ -53,6 +53,7 @@ export const manifests: Command = {
     ...HELP_OPTION,
   },
   positionals: true,
+  arguments: PARTS,
   examples: [
     { command: 'lodestone manifests crds | kubectl apply -f -', does: 'Install the resources' },
     { command: 'lodestone manifests rbac | kubectl apply -f -', does: 'Grant the rights of Lodestone' },

@@ -14,6 +14,7 @@ export const OUTPUT_OPTION = {
     short: 'o',
     value: 'FORMAT',
     description: 'text (default), wide (text with more details), json or yaml',
+    values: OUTPUT_FORMATS,
   },
 } as const
 

@@ -16,6 +16,7 @@ export const version: Command = {
       short: 'o',
       value: 'FORMAT',
       description: `One of ${FORMATS.join(', ')} (default: text)`,
+      values: FORMATS,
     },
     ...HELP_OPTION,
   },

@@ -12,6 +12,8 @@ import { accountPermissions, userPermissions } from './permissions.ts'
 import { certificateAuthority, registration } from './registration.ts'
 import { crds, karmadaVersion, kubernetesVersion } from './versions.ts'
 
+const FORMATS = ['text', 'json', 'yaml'] as const
+
 export const checkInstall: Command = {
   name: 'check-install',
   summary: 'Check that Lodestone is installed and works on an API server',
@@ -31,7 +33,13 @@ export const checkInstall: Command = {
       description: `Account of Lodestone on this API server (default: ${LODESTONE.namespace}/${LODESTONE.name})`,
     },
     wait: { type: 'string', value: 'DURATION', description: 'Repeat the checks until all pass, e.g. 2m or 90s' },
-    output: { type: 'string', short: 'o', value: 'FORMAT', description: 'text (default), json or yaml' },
+    output: {
+      type: 'string',
+      short: 'o',
+      value: 'FORMAT',
+      description: 'text (default), json or yaml',
+      values: FORMATS,
+    },
     ...HELP_OPTION,
   },
   examples: [
@@ -55,7 +63,7 @@ const CHECKS: readonly Check[] = [
 const RETRY_MS = 2_000
 
 async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> {
-  const format = readFormat(args, ['text', 'json', 'yaml'])
+  const format = readFormat(args, FORMATS)
   const deadline = performance.now() + readDuration(args.text('wait'))
   const serviceAccount = readAccount(args.text('service-account'))
   const config = loadConfig(args.text('config'))

@@ -33,6 +33,7 @@ export const CHECK_OPTIONS = {
     type: 'string',
     value: 'LEVEL',
     description: `${FAIL_ON_VALUES.join(', ')}: the least finding that fails (default: rejected, or a hold without an end)`,
+    values: FAIL_ON_VALUES,
   },
   config: {
     type: 'string',
@@ -45,6 +46,7 @@ export const CHECK_OPTIONS = {
     short: 'o',
     value: 'FORMAT',
     description: `${FORMAT_NAMES.join(', ')} (default: text; yaml: the objects as they would be stored)`,
+    values: FORMAT_NAMES,
   },
   ...HELP_OPTION,
 } as const satisfies Record<string, Option>

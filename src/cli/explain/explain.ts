@@ -23,6 +23,7 @@ export const explain: Command = {
     ...HELP_OPTION,
   },
   positionals: true,
+  arguments: 'object',
   examples: [
     { command: 'lodestone explain deployment/trainer -n demo --folder examples/hub', does: 'A workload in a folder' },
     {

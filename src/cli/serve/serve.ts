@@ -44,7 +44,12 @@ export const serve: Command = {
       value: 'PORT',
       description: 'Port for probes and metrics, 0 for a free one (default: 8080)',
     },
-    'log-level': { type: 'string', value: 'LEVEL', description: `One of ${LOG_LEVELS.join(', ')} (default: info)` },
+    'log-level': {
+      type: 'string',
+      value: 'LEVEL',
+      values: LOG_LEVELS,
+      description: `One of ${LOG_LEVELS.join(', ')} (default: info)`,
+    },
     ...HELP_OPTION,
   },
   examples: [

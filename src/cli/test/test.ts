@@ -11,7 +11,13 @@ export const test: Command = {
   summary: 'Run tests: manifests with the expected decision of admission',
   usage: 'DIR… [-o text|junit|json] [--update]',
   options: {
-    output: { type: 'string', short: 'o', value: 'FORMAT', description: 'text (default), junit or json' },
+    output: {
+      type: 'string',
+      short: 'o',
+      value: 'FORMAT',
+      description: 'text (default), junit or json',
+      values: REPORT_FORMATS,
+    },
     update: { type: 'boolean', description: 'Write the actual results into the files of failed tests' },
     ...HELP_OPTION,
   },

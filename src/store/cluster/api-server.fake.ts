@@ -157,7 +157,7 @@ export class FakeApiServer {
       const root = collection.slice(0, collection.lastIndexOf('/') + 1)
       if (!path.startsWith(root)) continue
       const parts = path.slice(root.length).split('/').map(decodeURIComponent)
-      const namespace = parts[0] === 'namespaces' ? parts.splice(0, 2)[1] : undefined
+      const namespace = parts[0] === 'namespaces' && parts.length > 2 ? parts.splice(0, 2)[1] : undefined
       const [plural, name, subresource] = parts
       if (plural === type.plural) return { collection, type, namespace, name, subresource }
     }

@@ -1,0 +1,106 @@
+/** Decides what completes a command line: fixed words, files, or names that must be read first. */
+import { parseArgs } from 'node:util'
+import type { Command, Option } from '../command.ts'
+
+/** How the shell treats the candidates: the numbers of cobra, so that `kubectl` can use them for the plugin too. */
+export const DIRECTIVES = { files: 0, noSpace: 2, noFiles: 4, directories: 16 } as const
+
+export interface Candidate {
+  value: string
+  description?: string
+}
+
+/** The values of the options before the word, and the arguments before it. */
+export interface Given {
+  options: Readonly<Record<string, string>>
+  positionals: readonly string[]
+}
+
+/** Which names complete the word. `prefix` is in front of each name. */
+export interface NameQuery {
+  names: 'namespaces' | 'contexts' | 'kinds' | { kind: string }
+  prefix: string
+  given: Given
+}
+
+export type Completion = { candidates: Candidate[]; directive: number } | NameQuery
+
+const nothing: Completion = { candidates: [], directive: DIRECTIVES.noFiles }
+
+/** Completes the last of the words after the name of the command. */
+export function completeWord(words: readonly string[], command: Command): Completion {
+  const word = words.at(-1) ?? ''
+  const before = words.slice(0, -1)
+  const given = readGiven(before, command)
+  const pending = optionOf(before.at(-1) ?? '', command)
+  if (pending) return completeValue(pending, '', given)
+  const equals = word.indexOf('=')
+  if (word.startsWith('--') && equals > 0) {
+    const option = optionOf(word.slice(0, equals), command)
+    return option ? completeValue(option, word.slice(0, equals + 1), given) : nothing
+  }
+  if (word.startsWith('-')) return completeOption(command, before)
+  return completeArgument(command, word, given)
+}
+
+interface NamedOption extends Option {
+  name: string
+}
+
+/** The option of a word that is followed by its value. */
+function optionOf(word: string, { options }: Command): NamedOption | undefined {
+  const found = Object.entries(options).find(
+    ([name, { type, short }]) => type === 'string' && (word === `--${name}` || (short && word === `-${short}`)),
+  )
+  return found && { name: found[0], ...found[1] }
+}
+
+function completeOption({ options }: Command, before: readonly string[]): Completion {
+  const candidates = Object.entries(options)
+    .filter(([name, { multiple, short }]) => multiple || !before.some((word) => isOption(word, name, short)))
+    .map(([name, { description }]) => ({ value: `--${name}`, description }))
+  return { candidates, directive: DIRECTIVES.noFiles }
+}
+
+function isOption(word: string, name: string, short: string | undefined): boolean {
+  return word === `--${name}` || word.startsWith(`--${name}=`) || (short !== undefined && word === `-${short}`)
+}
+
+function completeValue({ name, value, values }: NamedOption, prefix: string, given: Given): Completion {
+  if (values) {
+    return { candidates: values.map((known) => ({ value: prefix + known })), directive: DIRECTIVES.noFiles }
+  }
+  if (value === 'FILE') return { candidates: [], directive: DIRECTIVES.files }
+  if (value === 'DIR') return { candidates: [], directive: DIRECTIVES.directories }
+  if (value === 'NAMESPACE') return { names: 'namespaces', prefix, given }
+  return name === 'context' ? { names: 'contexts', prefix, given } : nothing
+}
+
+function completeArgument({ arguments: values }: Command, word: string, given: Given): Completion {
+  if (values === undefined) return nothing
+  if (values !== 'object') {
+    return { candidates: values.map((value) => ({ value })), directive: DIRECTIVES.noFiles }
+  }
+  const [kind, ...more] = given.positionals
+  const slash = word.indexOf('/')
+  if (kind === undefined) {
+    return slash < 0
+      ? { names: 'kinds', prefix: '', given }
+      : { names: { kind: word.slice(0, slash) }, prefix: word.slice(0, slash + 1), given }
+  }
+  return more.length === 0 && !kind.includes('/') ? { names: { kind }, prefix: '', given } : nothing
+}
+
+function readGiven(words: readonly string[], { options }: Command): Given {
+  const known = Object.fromEntries(
+    Object.entries(options).map(([name, { type, short }]) => [name, { type, ...(short && { short }) }]),
+  )
+  const { values, positionals } = parseArgs({
+    args: [...words],
+    options: known,
+    strict: false,
+    allowPositionals: true,
+  })
+  const texts = Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  return { options: Object.fromEntries(texts), positionals }
+}

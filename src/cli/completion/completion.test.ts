@@ -1,0 +1,185 @@
+/** Tests `lodestone __complete`, which the scripts call, and the scripts themselves: that of bash in a real bash. */
+import { execFileSync } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeClaim, makeSource } from '../../../test/builders.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { namespaces } from '../../api/namespace.ts'
+import { hang } from '../../store/cluster/api-responses.fake.ts'
+import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
+
+async function complete(...words: string[]): Promise<{ values: string[]; directive: string | undefined }> {
+  const { status, stdout, stderr } = await runWords(['__complete', ...words])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const lines = stdout.trimEnd().split('\n')
+  return { directive: lines.pop(), values: lines.map((line) => line.split('\t')[0] ?? '') }
+}
+
+describe('the last word is completed', () => {
+  const folder = () =>
+    makeFolder({
+      'claims.yaml': [makeClaim({}, { name: 'orders' }), makeClaim({}, { name: 'sales', namespace: 'shop' })],
+      'source.yaml': makeSource({}, { name: 'all-orders' }),
+    })
+  const [noFiles, noSpace, files, directories] = [':4', ':6', ':0', ':16']
+  test.each([
+    { name: 'a command', words: ['st'], values: ['status'], directive: noFiles },
+    { name: 'a command after help', words: ['help', 'exp'], values: ['explain'], directive: noFiles },
+    { name: 'an option', words: ['status', '--kube'], values: ['--kubeconfig'], directive: noFiles },
+    {
+      name: 'not an option that is given',
+      words: ['status', '--folder', 'x', '--fold'],
+      values: [],
+      directive: noFiles,
+    },
+    { name: 'a repeated option', words: ['certs', '--host', 'x', '--ho'], values: ['--host'], directive: noFiles },
+    { name: 'a format', words: ['check', '-o', 'd'], values: ['diff'], directive: noFiles },
+    { name: 'a format after =', words: ['check', '--output=js'], values: ['--output=json'], directive: noFiles },
+    { name: 'a level', words: ['serve', '--log-level', 'de'], values: ['debug'], directive: noFiles },
+    { name: 'a file', words: ['check', '-f', 'x'], values: [], directive: files },
+    { name: 'a folder', words: ['status', '--folder', 'x'], values: [], directive: directories },
+    { name: 'a shell', words: ['completion', 'z'], values: ['zsh'], directive: noFiles },
+    {
+      name: 'an empty word of PowerShell',
+      words: ['completion', '""'],
+      values: ['bash', 'zsh', 'fish', 'powershell'],
+      directive: noFiles,
+    },
+    { name: 'a part', words: ['manifests', 'crds', 're'], values: ['registration'], directive: noFiles },
+    { name: 'a kind', words: ['explain', 'datasourcec'], values: ['datasourceclaim/'], directive: noSpace },
+    { name: 'nothing of an unknown command', words: ['nonsense', ''], values: [], directive: noFiles },
+    { name: 'nothing of a value that can be anything', words: ['serve', '--port', ''], values: [], directive: noFiles },
+    { name: 'a name', words: ['explain', '--folder', 'DIR', 'dsc/o'], values: ['dsc/orders'], directive: noFiles },
+    {
+      name: 'a name in a namespace',
+      words: ['explain', '-n', 'shop', '--folder=DIR', 'dsc', ''],
+      values: ['sales'],
+      directive: noFiles,
+    },
+    {
+      name: 'a name without a namespace',
+      words: ['explain', '--folder', 'DIR', 'datasource/'],
+      values: ['datasource/all-orders'],
+      directive: noFiles,
+    },
+    {
+      name: 'a namespace',
+      words: ['status', '--folder', 'DIR', '-n', ''],
+      values: ['default', 'shop'],
+      directive: noFiles,
+    },
+    {
+      name: 'nothing for an unreadable folder',
+      words: ['explain', '--folder', '/none', 'dsc/'],
+      values: [],
+      directive: noFiles,
+    },
+    {
+      name: 'nothing for an unknown kind',
+      words: ['explain', '--folder', 'DIR', 'nonsense/'],
+      values: [],
+      directive: noFiles,
+    },
+    { name: 'nothing after the object', words: ['explain', 'dsc/orders', ''], values: [], directive: noFiles },
+    { name: 'nothing without an API server', words: ['explain', 'dsc/'], values: [], directive: noFiles },
+  ])('$name: $words', async ({ words, values, directive }) => {
+    const directory = folder()
+    expect(await complete(...words.map((word) => word.replace('DIR', directory)))).toEqual({ values, directive })
+  })
+
+  test('with a description, for shells that show it', async () => {
+    const { stdout } = await runWords(['__complete', 'status', '--kubec'])
+    expect(stdout).toMatch(/^--kubeconfig\tKubeconfig of the API server [^\n]*\n:4\n$/)
+  })
+})
+
+describe('names of a hub', () => {
+  async function startHub() {
+    const hub = await new FakeApiServer([dataSourceClaims, namespaces]).listen()
+    onTestFinished(() => hub.close())
+    const name = 'hub'
+    const kubeconfig = {
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+      clusters: [{ name, cluster: { server: hub.url } }],
+      users: [{ name, user: {} }],
+      contexts: [name, 'spare'].map((context) => ({ name: context, context: { cluster: name, user: name } })),
+    }
+    return { hub, file: join(makeFolder({ hub: kubeconfig }), 'hub') }
+  }
+
+  test('are at most 500, of the kind and the namespace', async () => {
+    const { hub, file } = await startHub()
+    for (let i = 0; i < 600; i++) hub.put(dataSourceClaims, makeClaim({}, { name: `c${i}` }))
+    const { values } = await complete('explain', '--kubeconfig', file, 'dsc/')
+    expect(values).toHaveLength(500)
+    expect(hub.requests.map(({ path, query }) => [path, query.get('limit')])).toEqual([
+      ['/apis/datadependency.volcano.sh/v1alpha1/namespaces/default/datasourceclaims', '500'],
+    ])
+  })
+
+  test('are namespaces and contexts too', async () => {
+    const { hub, file } = await startHub()
+    hub.put(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
+    expect((await complete('status', '--kubeconfig', file, '-n', '')).values).toEqual(['shop'])
+    expect((await complete('status', '--kubeconfig', file, '--context', 's')).values).toEqual(['spare'])
+  })
+
+  test('are left out after a second', async () => {
+    const { hub, file } = await startHub()
+    hub.misbehave(() => true, hang)
+    const startedAt = performance.now()
+    expect(await complete('explain', '--kubeconfig', file, 'dsc/')).toEqual({ values: [], directive: ':4' })
+    expect(performance.now() - startedAt).toBeLessThan(3000)
+  })
+})
+
+describe('the command completion', () => {
+  test.each(['bash', 'zsh', 'fish', 'powershell'])('prints a script for %s that asks lodestone', async (shell) => {
+    const { status, stdout } = await runWords(['completion', shell])
+    expect(status).toBe(0)
+    expect(stdout).toContain('__complete')
+  })
+
+  test.each([
+    { words: [], want: 'expected one of bash, zsh, fish, powershell, not nothing' },
+    { words: ['bsh'], want: 'unknown shell bsh (did you mean bash?); expected one of' },
+    { words: ['bash', 'zsh'], want: 'not bash zsh' },
+  ])('rejects $words', async ({ words, want }) => {
+    const { status, stderr } = await runWords(['completion', ...words])
+    expect(status).toBe(2)
+    expect(stderr).toContain(want)
+  })
+})
+
+describe('in a real bash', () => {
+  const main = resolve('src/main.ts')
+
+  /** Presses Tab at the end of a line, and returns what bash may insert for the last part of the word. */
+  async function pressTab(line: string): Promise<string[]> {
+    const { stdout: script } = await runWords(['completion', 'bash'])
+    const folder = makeFolder({ 'completion.bash': script })
+    const press = `
+      lodestone() { '${process.execPath}' '${main}' "$@"; }
+      source '${folder}/completion.bash'
+      COMP_LINE=$1 COMP_POINT=\${#1}
+      _lodestone
+      printf '%s\\n' "\${COMPREPLY[@]}"`
+    const output = execFileSync('bash', ['--noprofile', '--norc', '-c', press, 'bash', line], { encoding: 'utf8' })
+    return output.split('\n').filter((word) => word !== '')
+  }
+
+  test.each([
+    { line: 'lodestone expl', want: ['explain'] },
+    { line: 'lodestone status --kubec', want: ['--kubeconfig'] },
+    { line: 'lodestone check --output=js', want: ['json'] },
+    { line: 'lodestone completion ', want: ['bash', 'zsh', 'fish', 'powershell'] },
+    { line: 'lodestone explain --folder examples/hub -n demo deployment/', want: ['deployment/trainer'] },
+  ])(
+    '$line',
+    async ({ line, want }) => {
+      expect(await pressTab(line)).toEqual(want)
+    },
+    30_000,
+  )
+})

@@ -1,0 +1,100 @@
+/** Reads names for completion: from the folder or the API server of the command line, within a second, and silent on errors. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
+import { loadConfig } from '../../app/config.ts'
+import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
+import { openConnection } from '../../store/cluster/connection.ts'
+import { loadKubeconfig, readKubeconfigFiles } from '../../store/cluster/kubeconfig.ts'
+import type { Arguments, CommandIo } from '../command.ts'
+import { selectConnection } from '../connect.ts'
+import { kindNames, kindsNamed, knownKinds } from '../kinds.ts'
+import { openFolder } from '../open-folder.ts'
+import type { Given, NameQuery } from './complete.ts'
+
+const TIMEOUT_MS = 1_000
+const MAX_NAMES = 500
+const AS_NAMES = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'
+
+/** Returns at most 500 names; an empty list after a second, or if they cannot be read. */
+export async function readNames({ names, given }: NameQuery, io: CommandIo): Promise<string[]> {
+  const timer = new AbortController()
+  const signal = AbortSignal.any([io.signal, timer.signal])
+  const late = sleep(TIMEOUT_MS, [] as string[], { signal: timer.signal })
+  try {
+    return (await Promise.race([find(names, given, io, signal), late])).slice(0, MAX_NAMES)
+  } catch {
+    // An error message would be printed into the command line that the user edits.
+    return []
+  } finally {
+    timer.abort()
+    await late.catch(() => undefined)
+  }
+}
+
+async function find(names: NameQuery['names'], given: Given, io: CommandIo, signal: AbortSignal): Promise<string[]> {
+  if (names === 'contexts') return contextsOf(given, io)
+  const kinds = knownKinds(workloadKindsOf(loadConfig(given.options['config'])))
+  if (names === 'kinds') return kindNames(kinds)
+  const { folder, namespace = 'default' } = given.options
+  if (names === 'namespaces') {
+    if (folder === undefined) return listHub([namespaces], undefined, { given, io, signal })
+    const objects = await listFolder(folder, given, kinds, signal)
+    return [...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
+  }
+  const types = kindsNamed(names.kind, kinds)
+  if (folder === undefined) return listHub(types, namespace, { given, io, signal })
+  const objects = await listFolder(folder, given, types, signal)
+  const here = objects.filter((object) => (object.metadata.namespace ?? namespace) === namespace)
+  return namesOf(here)
+}
+
+async function listFolder(
+  folder: string,
+  given: Given,
+  types: readonly ResourceType[],
+  signal: AbortSignal,
+): Promise<K8sObject[]> {
+  const workloads = workloadKindsOf(loadConfig(given.options['config']))
+  const store = openFolder(folder, { watch: false, workloads })
+  try {
+    await store.start(signal)
+    return types.flatMap((type) => [...store.list(type)])
+  } finally {
+    await store.stop()
+  }
+}
+
+async function listHub(
+  types: readonly ResourceType[],
+  namespace: string | undefined,
+  { given, io, signal }: { given: Given; io: CommandIo; signal: AbortSignal },
+): Promise<string[]> {
+  const connection = openConnection(selectConnection(argumentsOf(given), io, { usesHome: true }))
+  try {
+    const lists = await Promise.all(
+      types.map(async (type) => {
+        const path = collectionPath(type, type.namespaced ? namespace : undefined)
+        const query = { limit: MAX_NAMES }
+        return connection.request('GET', path, { query, accept: AS_NAMES, signal, timeoutMs: TIMEOUT_MS })
+      }),
+    )
+    return namesOf(lists.flatMap((list) => (list as { items: K8sObject[] }).items))
+  } finally {
+    await connection.close()
+  }
+}
+
+function contextsOf(given: Given, io: CommandIo): string[] {
+  const source = selectConnection(argumentsOf(given), io, { usesHome: true })
+  if ('inCluster' in source) return []
+  return loadKubeconfig(readKubeconfigFiles(source), undefined).contexts.map(({ name }) => name)
+}
+
+function namesOf(objects: readonly K8sObject[]): string[] {
+  return [...new Set(objects.flatMap(({ metadata }) => metadata.name ?? []))].sort()
+}
+
+function argumentsOf({ options, positionals }: Given): Arguments {
+  return { positionals: [...positionals], text: (option) => options[option], texts: () => [], flag: () => false }
+}

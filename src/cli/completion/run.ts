@@ -1,0 +1,44 @@
+/** `lodestone __complete WORDS…`: the hidden command that completion scripts call. It prints candidates, then a directive. */
+import type { Command, CommandIo } from '../command.ts'
+import { type Candidate, completeWord, DIRECTIVES } from './complete.ts'
+import { readNames } from './names.ts'
+
+/** The commands, which are loaded on demand. */
+export interface CommandTable {
+  names: readonly string[]
+  load(name: string): Promise<Command> | undefined
+}
+
+/** Prints a line `VALUE⇥DESCRIPTION` for each candidate that begins with the last word, then `:DIRECTIVE`. */
+export async function runComplete(given: readonly string[], io: CommandIo, commands: CommandTable): Promise<number> {
+  // PowerShell before 7.3 cannot pass an empty argument, so its script passes two quotes.
+  const words = given.map((word) => (word === '""' ? '' : word))
+  const word = words.at(-1) ?? ''
+  const { candidates, directive } = await complete(words, io, commands)
+  const lines = candidates
+    .filter(({ value }) => value.startsWith(word))
+    .map(({ value, description }) => (description ? `${value}\t${description}` : value))
+  io.stdout.write([...lines, `:${directive}`, ''].join('\n'))
+  return 0
+}
+
+async function complete(
+  words: readonly string[],
+  io: CommandIo,
+  { names, load }: CommandTable,
+): Promise<{ candidates: Candidate[]; directive: number }> {
+  const [name = '', ...rest] = words
+  if (rest.length === 0 || (name === 'help' && rest.length === 1)) {
+    return { candidates: names.map((value) => ({ value })), directive: DIRECTIVES.noFiles }
+  }
+  const command = await load(name)
+  if (!command) return { candidates: [], directive: DIRECTIVES.noFiles }
+  const completion = completeWord(rest, command)
+  if ('candidates' in completion) return completion
+  const found = await readNames(completion, io)
+  const isKind = completion.names === 'kinds'
+  return {
+    candidates: found.map((value) => ({ value: `${completion.prefix}${value}${isKind ? '/' : ''}` })),
+    directive: DIRECTIVES.noFiles | (isKind ? DIRECTIVES.noSpace : 0),
+  }
+}
