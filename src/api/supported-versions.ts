@@ -1,4 +1,4 @@
-/** The versions of Kubernetes and Karmada with which the end-to-end tests ran. */
+/** The versions of Kubernetes and Karmada with which the end-to-end tests ran, as docs/compatibility.md shows. */
 
 export interface SupportedVersions {
   readonly kubernetes: readonly string[]
@@ -6,4 +6,7 @@ export interface SupportedVersions {
 }
 
 /** Minor versions, oldest first. */
-export const SUPPORTED_VERSIONS: SupportedVersions = { kubernetes: ['1.35'], karmada: ['1.18'] }
+export const SUPPORTED_VERSIONS: SupportedVersions = {
+  kubernetes: ['1.28', '1.35'],
+  karmada: ['1.16', '1.18'],
+}

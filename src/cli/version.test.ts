@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import type { Results } from '../../test/e2e/matrix/report.ts'
+import { scenarios } from '../../test/e2e/matrix/scenarios.ts'
 import { SUPPORTED_VERSIONS } from '../api/supported-versions.ts'
 import { runWords } from './cli.fake.ts'
 
@@ -48,6 +50,22 @@ test('the versions that the end-to-end tests build are supported versions', () =
   const minorOf = (module: string) => new RegExp(`^\\t${module} v(\\d+\\.\\d+)\\.`, 'm').exec(modules)?.[1]
   expect(SUPPORTED_VERSIONS.kubernetes).toContain(minorOf('k8s.io/kubernetes'))
   expect(SUPPORTED_VERSIONS.karmada).toContain(minorOf('github.com/karmada-io/karmada'))
+})
+
+describe('a supported version', () => {
+  const results = JSON.parse(readFileSync('test/e2e/matrix/results.json', 'utf8')) as Results
+  /** The pairs with which every scenario passed. */
+  const passed = Object.keys(results).filter((pair) =>
+    scenarios.every(({ name }) => results[pair]?.[name]?.failed === 0 && results[pair][name].passed > 0),
+  )
+
+  test.each([
+    { project: 'kubernetes', place: 0 },
+    { project: 'karmada', place: 1 },
+  ] as const)('of $project has passed every scenario', ({ project, place }) => {
+    const tested = passed.map((pair) => pair.split('+')[place]?.split('.').slice(0, 2).join('.'))
+    expect(SUPPORTED_VERSIONS[project].filter((minor) => !tested.includes(minor))).toEqual([])
+  })
 })
 
 test('the chart has the version of the package', () => {

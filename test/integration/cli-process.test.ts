@@ -49,6 +49,7 @@ describe('without a reader of its output, a command ends without an error messag
     { words: ['check', '--help'] },
     { words: ['version', '-o', 'json'] },
     { words: ['manifests'] },
+    { words: ['kustomize-config'] },
     { words: ['check', '-f', 'examples/hub/workload.yaml', '--folder', 'examples/hub'] },
     { words: ['explain', 'deployment/trainer', '-n', 'demo', '--folder', 'examples/hub'] },
     { words: ['status', '--folder', 'examples/hub'] },
