@@ -111,13 +111,14 @@ function nameOf(object: K8sObject) {
   return { ...referenceOf(object), name: object.metadata.name ?? '' }
 }
 
-/** A hook of Helm runs before or after a release: no policy selects it. */
-const HOOK_ANNOTATION = 'helm.sh/hook'
+/** Hooks of Helm and Argo CD run before or after a release: no policy selects them. */
+const HOOK_ANNOTATIONS = ['helm.sh/hook', 'argocd.argoproj.io/hook']
 
 /** Whether the object is a workload with pods that no other object owns. */
 function isWorkload(object: K8sObject, { workloads }: ReviewContext): boolean {
   const kind = workloads.find(object.apiVersion, object.kind)
   const { annotations, ownerReferences } = object.metadata
   const isOwned = ownerReferences?.some(({ controller }) => controller) ?? false
-  return kind !== undefined && hasPods(kind) && !isOwned && annotations?.[HOOK_ANNOTATION] === undefined
+  const isHook = HOOK_ANNOTATIONS.some((key) => annotations?.[key] !== undefined)
+  return kind !== undefined && hasPods(kind) && !isOwned && !isHook
 }

@@ -169,8 +169,11 @@ test('a hold for an unknown location can end if the configuration names the data
   expect({ status, ids: findings.map(({ id }) => id) }).toEqual({ status: 0, ids: ['hold'] })
 })
 
-test('a hook of Helm needs no policy', async () => {
-  const hook = { ...workload, metadata: { ...metadata, annotations: { 'helm.sh/hook': 'test' } } }
+test.each([
+  { name: 'Helm', annotations: { 'helm.sh/hook': 'test' } },
+  { name: 'Argo CD', annotations: { 'argocd.argoproj.io/hook': 'PreSync' } },
+])('a hook of $name needs no policy', async ({ annotations }) => {
+  const hook = { ...workload, metadata: { ...metadata, annotations } }
 
   expect((await check([hook])).findings).toEqual([])
 })
