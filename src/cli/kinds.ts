@@ -14,6 +14,7 @@ import { UsageError } from './command.ts'
 /** The short names of kinds of other projects, as their discovery documents and CRDs declare them. */
 const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
   ConfigMap: ['cm'],
+  Namespace: ['ns'],
   PersistentVolume: ['pv'],
   PersistentVolumeClaim: ['pvc'],
   Pod: ['po'],

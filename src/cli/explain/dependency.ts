@@ -6,6 +6,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } from '../../api/meta.ts'
+import { isObject } from '../../core/json.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { firstNodes } from './lists.ts'
@@ -39,8 +40,11 @@ async function explainDependency(
   { reference, object, binding, needing }: Dependency,
   { store, place }: Context,
 ): Promise<TreeNode> {
-  const requiredBy = binding?.spec.requiredBy ?? []
-  const attached = await firstNodes(requiredBy, (snapshot) => referrerNode(snapshot, store))
+  const { requiredBy } = binding?.spec ?? {}
+  const snapshots = Array.isArray(requiredBy) ? requiredBy.filter(isObject) : []
+  const attached = await firstNodes(snapshots as unknown as BindingSnapshot[], (snapshot) =>
+    referrerNode(snapshot, store),
+  )
   const isAttached = (workload: Reference) =>
     attached.some(
       (node) => node.kind === workload.kind && node.name === workload.name && node.namespace === workload.namespace,

@@ -1,15 +1,16 @@
 /** Explains a PersistentVolume or a claim of Lodestone: the volume and the replica whose data it has. */
 import { VOLUME_LABEL } from '../../api/lodestone.ts'
 import { type K8sObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
-import { type PersistentVolume, persistentVolumeClaims } from '../../api/persistent-volume.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { stringsAt } from '../../core/dependencies/json-path.ts'
 import { ownerOfVolumeKey, replicaClaimName, volumeKey } from '../../core/volume-manager/spec/names.ts'
 import { kindKey } from '../../store/kinds/any-kind.ts'
 import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import { dependencyExplainer } from './dependency.ts'
 import { type Context, type Explainer, readTarget, titleOf } from './target.ts'
 import type { TreeNode } from './tree.ts'
-import { replicaNode } from './volume.ts'
+import { readManager, replicaNode } from './volume.ts'
 import { optionalPlacement } from './volume-manager.ts'
 import { workloadExplainer } from './workload.ts'
 
@@ -24,23 +25,25 @@ export const persistentVolumeExplainer: Explainer = {
   },
 }
 
-function explainVolume(object: K8sObject, key: string, { store, now }: Context): TreeNode {
+async function explainVolume(object: K8sObject, key: string, context: Context): Promise<TreeNode> {
+  const { store, now } = context
   const reference = referenceOf(object)
-  const { claimRef, local } = (object as PersistentVolume).spec ?? {}
-  const namespace = reference.namespace ?? claimRef?.namespace
-  const manager = store
+  const [claimNamespace] = stringsAt(object, 'spec.claimRef.namespace')
+  const [claimName] = stringsAt(object, 'spec.claimRef.name')
+  const [directory] = stringsAt(object, 'spec.local.path')
+  const [phase] = stringsAt(object, 'status.phase')
+  const namespace = reference.namespace ?? claimNamespace
+  const cached = store
     .byIndex(volumeManagers, 'owner', ownerOfVolumeKey(key) ?? '')
     .find(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-  const { phase } = (object as PersistentVolume).status ?? {}
+  const manager = cached && (await readManager(context, cached.metadata.namespace, cached.metadata.name ?? ''))
   return {
     ...reference,
     text: `${titleOf(reference)}${phase ? `: ${phase}` : ''}`,
     ...(phase && { state: phase }),
     children: [
-      ...(claimRef?.name && !reference.namespace
-        ? [{ text: `for PersistentVolumeClaim ${objectKey(claimRef.namespace, claimRef.name)}` }]
-        : []),
-      ...(local ? [{ text: `directory ${local.path}` }] : []),
+      ...(claimName ? [{ text: `for PersistentVolumeClaim ${objectKey(claimNamespace, claimName)}` }] : []),
+      ...(directory ? [{ text: `directory ${directory}` }] : []),
       manager
         ? ownerNode(manager, key, reference.name, now)
         : { text: 'its VolumeManager no longer exists', state: 'NotFound' },

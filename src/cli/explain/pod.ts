@@ -3,6 +3,7 @@ import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { objectKey, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { stringsAt, valuesAt } from '../../core/dependencies/json-path.ts'
 import { decidePod } from '../../core/workload/decide-pod.ts'
 import { type MountableVolumes, mountableVolumes } from '../../core/workload/mountable-volumes.ts'
 import { isGated } from '../../core/workload/plan-gate.ts'
@@ -13,7 +14,7 @@ import { fitsNodeOf, isHub } from '../../queries/volumes.ts'
 import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Context, type Explainer, titleOf } from './target.ts'
 import type { TreeNode } from './tree.ts'
-import { replicaNode } from './volume.ts'
+import { readManager, replicaNode } from './volume.ts'
 import { optionalPlacement } from './volume-manager.ts'
 import { workloadExplainer } from './workload.ts'
 
@@ -53,9 +54,9 @@ async function explainPod(pod: Pod, context: Context): Promise<TreeNode> {
 }
 
 /** Reads only the VolumeManagers that the pod names. */
-async function readManagers(pod: Pod, requests: readonly PlacedRequest[], { store }: Context) {
+async function readManagers(pod: Pod, requests: readonly PlacedRequest[], context: Context) {
   const names = [...new Set(requests.map(({ request }) => request.name))]
-  const found = await Promise.all(names.map((name) => store.read(volumeManagers, pod.metadata.namespace, name)))
+  const found = await Promise.all(names.map((name) => readManager(context, pod.metadata.namespace, name)))
   return new Map(found.flatMap((manager) => (manager ? [[manager.metadata.name ?? '', manager] as const] : [])))
 }
 
@@ -124,8 +125,10 @@ function requestNode(
 /** Other scheduling gates, and what the scheduler says. */
 function otherReasons({ spec, status }: Pod): TreeNode[] {
   const gates = (spec.schedulingGates ?? []).map(({ name }) => ({ text: `scheduling gate ${name}`, state: 'Gated' }))
-  const unscheduled = status?.conditions?.find((one) => one.type === 'PodScheduled' && one.status === 'False')
-  const { reason, message } = unscheduled ?? {}
+  const unscheduled = valuesAt(status, 'conditions.*').find(
+    (one) => stringsAt(one, 'type')[0] === 'PodScheduled' && stringsAt(one, 'status')[0] === 'False',
+  )
+  const [[reason], [message]] = [stringsAt(unscheduled, 'reason'), stringsAt(unscheduled, 'message')]
   if (reason === undefined || reason === 'SchedulingGated') return gates
   return [...gates, { text: `not scheduled: ${message ?? reason}`, reason }]
 }

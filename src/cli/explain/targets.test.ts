@@ -304,6 +304,49 @@ describe('a policy', () => {
   })
 })
 
+describe('fields of a wrong type in a manifest are left out', () => {
+  const pod = makePod({ name: 'sales', 'mount-path': '/data' })
+  const labels = { 'lodestone.dev/volume': volumeKey(makeVolumeManager(), 'vol1') }
+  const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'pv', labels }, spec: 5, status: 'x' }
+
+  test.each([
+    {
+      target: 'vmgr/sales',
+      wrong: { ...makeVolumeManager(), status: { state: 'Running', volumes: 'x' } },
+      want: 'VolumeManager default/sales: Pending\n',
+    },
+    {
+      target: 'vmgr/sales',
+      wrong: { ...makeVolumeManager(), status: { conditions: [null] } },
+      want: 'VolumeManager default/sales: Pending\n',
+    },
+    { target: 'pod/trainer', wrong: { ...pod, status: { conditions: 'x' } }, want: 'Pod default/trainer: Denied\n' },
+    {
+      target: 'pod/trainer',
+      wrong: { ...pod, status: { conditions: [5, null] } },
+      want: 'Pod default/trainer: Denied\n',
+    },
+    {
+      target: 'pod/trainer',
+      wrong: { ...pod, spec: { ...pod.spec, schedulingGates: 'x' } },
+      want: 'spec.schedulingGates: ',
+    },
+    { target: 'pv/pv', wrong: volume, want: 'PersistentVolume pv\n└─ its VolumeManager no longer exists\n' },
+    { target: 'pv/pv', wrong: { ...volume, spec: { claimRef: 'x', local: 7 } }, want: 'PersistentVolume pv\n└─ its' },
+    {
+      target: 'secret/app',
+      wrong: {
+        ...makeBinding(),
+        metadata: { name: 'app-secret', namespace: 'default' },
+        spec: { resource: makeBinding().spec.resource, requiredBy: 'x' },
+      },
+      want: 'no binding of a workload requires it\n',
+    },
+  ])('$target: $want', async ({ target, wrong, want }) => {
+    expect(await explain(target, [wrong])).toContain(want)
+  })
+})
+
 test.each(['cluster/member1', 'node/n1'])('%s has no explanation', async (target) => {
   const { status, stderr } = await runWords(['explain', target, '--folder', 'examples/hub'])
 

@@ -1,12 +1,12 @@
 /** Explains a VolumeManager: its volumes with their replicas, and on a hub its placement and its state in each member. */
-import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { VolumeManager } from '../../api/volume-manager.ts'
 import { stringsAt } from '../../core/dependencies/json-path.ts'
 import { isHub } from '../../queries/volumes.ts'
 import { placeWorkload } from './placed.ts'
 import { placementNodes } from './placement.ts'
 import { type Context, type Explainer, type Target, titleOf } from './target.ts'
 import type { TreeNode } from './tree.ts'
-import { volumeNodes } from './volume.ts'
+import { readManager, volumeNodes } from './volume.ts'
 import { kindsOfPlacement } from './workload.ts'
 
 /** A member lacks the kinds of a hub. */
@@ -15,7 +15,7 @@ export const optionalPlacement = kindsOfPlacement.map((kind) => ({ ...kind, opti
 export const volumeManagerExplainer: Explainer = {
   reads: () => optionalPlacement,
   async explain(target, context) {
-    const manager = await context.store.read(volumeManagers, target.namespace, target.name)
+    const manager = await readManager(context, target.namespace, target.name)
     return manager && explainManager(manager, target, context)
   },
 }

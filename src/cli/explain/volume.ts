@@ -1,12 +1,26 @@
 /** Lines about a volume of a VolumeManager, and about its replicas on nodes. */
-import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
+import { isObject } from '../../core/json.ts'
 import { formatBytes } from '../../core/quantity.ts'
 import { wantedReplicas } from '../../core/volume-manager/spec/distribution.ts'
 import { mountableVolumes } from '../../core/workload/mountable-volumes.ts'
 import { formatAge } from '../format.ts'
 import { firstNodes } from './lists.ts'
+import type { Context } from './target.ts'
 import type { TreeNode } from './tree.ts'
+
+/** Reads a VolumeManager. A status that an API server would reject, as a manifest in a folder may have, is left out. */
+export async function readManager(
+  { store }: Pick<Context, 'store'>,
+  namespace: string | undefined,
+  name: string,
+): Promise<VolumeManager | undefined> {
+  const manager = await store.read(volumeManagers, namespace, name)
+  const { status, ...rest } = manager ?? {}
+  const lists = [status?.volumes ?? [], status?.conditions ?? []]
+  return lists.flat().every(isObject) && lists.every(Array.isArray) ? manager : (rest as VolumeManager)
+}
 
 /** One line for each volume, with its replicas and deletions. `now` in ms since the epoch. */
 export async function volumeNodes(manager: VolumeManager, now: number): Promise<TreeNode[]> {
@@ -67,8 +81,7 @@ function countOf(manager: VolumeManager, config: VolumeConfig): string[] {
 }
 
 function statusOf(manager: VolumeManager, { id }: VolumeConfig) {
-  const volumes = manager.status?.volumes
-  return Array.isArray(volumes) ? volumes.find((volume) => volume.id === id) : undefined
+  return manager.status?.volumes?.find((volume) => volume.id === id)
 }
 
 function sizeIfMore(bytes: number, total: number | undefined): string {
