@@ -1,6 +1,7 @@
 /** The CA of client certificates, read again when its file changes. If the new file is invalid, the last valid CA stays in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { describeFileError } from '../core/file-error.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Clock, systemClock } from '../time/clock.ts'
 import { watchFolder } from '../time/folder-watch.ts'
@@ -71,6 +72,6 @@ function read(file: string): string {
     parseCertificates(pem)
     return pem
   } catch (cause) {
-    throw new ConfigError(`server.clientCaFile: ${file}: ${(cause as Error).message}`, { cause })
+    throw new ConfigError(`server.clientCaFile: ${file}: ${describeFileError(cause)}`, { cause })
   }
 }

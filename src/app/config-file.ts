@@ -16,8 +16,8 @@ const MAX_ALIASES = 100
 /** Returns the content of a configuration file; undefined if it is empty. Throws `ConfigError`. */
 export function readConfigFile(file: string): unknown {
   const text = readText(file)
-  const commentLine = findJsonComment(text)
-  if (commentLine !== undefined) throw new ConfigError(`${file}:${commentLine}: ${JSON_COMMENT_MESSAGE}`)
+  const comment = findJsonComment(text)
+  if (comment !== undefined) throw new ConfigError(`${file}:${comment.line}: ${JSON_COMMENT_MESSAGE}`)
   const lines = new LineCounter()
   const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' })
   const lineAt = (offset = 0) => lines.linePos(offset).line

@@ -8,6 +8,7 @@ import { compileSchema } from '../core/schema-errors.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../core/workload-kinds/entry.ts'
 import { type RelatedKindEntry, relatedKindsSchema, relatedNamesSchema } from '../core/workload-kinds/related-kinds.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
+import { normalizeHosts } from '../tls/hosts.ts'
 import { ConfigError, readConfigFile } from './config-file.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { type SystemsConfig, systemsErrors, systemsSchema } from './systems-config.ts'
@@ -187,6 +188,7 @@ export function completeConfig(content: unknown, file: string, defaults = DEFAUL
   const wrong = [
     ...serverErrors(config.server),
     ...registrationErrors(config),
+    ...hostErrors(config),
     ...volumesErrors(config.volumes),
     ...workloadKindErrors(config),
     ...systemsErrors(config.systems),
@@ -198,6 +200,17 @@ export function completeConfig(content: unknown, file: string, defaults = DEFAUL
 function registrationErrors({ registration: { mode, url } }: Config): FieldError[] {
   const message = `is required with mode url, e.g. ${EXAMPLE_URL}`
   return mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required', message }] : []
+}
+
+function hostErrors({ certificates: { hosts } }: Config): FieldError[] {
+  return hosts.flatMap((host, i) => {
+    try {
+      normalizeHosts([host])
+      return []
+    } catch (error) {
+      return [{ path: `certificates.hosts[${i}]`, code: 'Invalid', message: (error as Error).message }]
+    }
+  })
 }
 
 /** Merges objects member by member; any other given value replaces the default. */

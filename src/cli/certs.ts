@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { openServingCertificates, openStorage, servingHosts } from '../app/certificates.ts'
 import { type Config, loadConfig } from '../app/config.ts'
-import { normalizeHosts } from '../tls/leaf.ts'
+import { normalizeHosts } from '../tls/hosts.ts'
 import { openCertificates } from '../tls/rotation.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'

@@ -104,7 +104,19 @@ function explainParseError(error: NodeJS.ErrnoException, { name, options }: Comm
     const known = Object.keys(options).map((option) => `--${option}`)
     return `unknown option ${unknown}${suggest(unknown, known)}\nSee 'lodestone ${name} --help'.`
   }
-  return `${error.message.split('. ')[0]}\nSee 'lodestone ${name} --help'.`
+  return `${explainMisuse(error, options)}\nSee 'lodestone ${name} --help'.`
+}
+
+/** Describes the other errors of `parseArgs`, whose messages name the option or the argument in quotes. */
+function explainMisuse({ code, message }: NodeJS.ErrnoException, options: Command['options']): string {
+  const [, quoted = ''] = /'([^']*)'/.exec(message) ?? []
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') return `unexpected argument ${quoted}`
+  const [, long = ''] = /--([\w-]+)/.exec(quoted) ?? []
+  const { type, value } = options[long] ?? {}
+  if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' || type === undefined) return message
+  if (type === 'boolean') return `--${long} takes no value`
+  // This form works for values that begin with a dash too.
+  return `--${long} needs a value: --${long}=${value}`
 }
 
 /** Whether output has colors: at a terminal, unless NO_COLOR has a value (no-color.org). */

@@ -225,6 +225,8 @@ describe('the chart', () => {
 })
 
 test('a folder that cannot be created is an error', async () => {
-  const run = runWords(['manifests', '--write', '/proc/x'])
-  await expect(run).rejects.toThrow('cannot create the folder /proc/x; choose another one')
+  const { status, stderr } = await runWords(['manifests', '--write', '/proc/x'])
+
+  expect(status).toBe(2)
+  expect(stderr).toContain('cannot be written: cannot create the folder /proc/x; choose another one\n')
 })

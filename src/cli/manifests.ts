@@ -12,6 +12,7 @@ import { systemsRoles } from '../app/systems-config.ts'
 import { userRoles } from '../app/user-roles.ts'
 import { credentialRoles, gateRoles, storageClass, volumeRoles } from '../app/volume-roles.ts'
 import { workloadKindsOf } from '../app/workload-kinds-config.ts'
+import { describeFileError } from '../core/file-error.ts'
 import { suggest } from '../core/suggest.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { makeFolder } from '../tls/make-folder.ts'
@@ -89,11 +90,19 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
   }
   for (const [name, content] of Object.entries(generatedFiles())) {
     const file = join(directory, name)
-    await makeFolder(dirname(file))
-    writeFileSync(file, content)
+    await writeGenerated(file, content)
     io.stdout.write(`wrote ${file}\n`)
   }
   return 0
+}
+
+async function writeGenerated(file: string, content: string): Promise<void> {
+  try {
+    await makeFolder(dirname(file))
+    writeFileSync(file, content)
+  } catch (cause) {
+    throw new UsageError(`--write: ${file} cannot be written: ${describeFileError(cause)}`, { cause })
+  }
 }
 
 /** The generated files of the repository: manifests and parts of the chart. */
@@ -143,9 +152,10 @@ function readCa(file: string | undefined): string | undefined {
   try {
     pem = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new UsageError(`--ca ${file} cannot be read: ${(cause as Error).message}`, { cause })
+    throw new UsageError(`--ca ${file}: ${describeFileError(cause)}`, { cause })
   }
-  if (!pem.includes('-----BEGIN CERTIFICATE-----')) throw new UsageError(`--ca ${file} has no certificate in PEM form`)
+  if (!pem.includes('-----BEGIN CERTIFICATE-----'))
+    throw new UsageError(`--ca ${file}: has no certificate in PEM form; name the ca.crt of the certificates`)
   return pem
 }
 

@@ -3,11 +3,13 @@
 /** Strings and comments of YAML, which may contain the characters; then a comment of JavaScript. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|'[^']*'|(?<=^|\s)#.*|(?<=^|[\s{}[\],])(\/\/|\/\*)/gm
 
-/** Returns the line of the first comment of JavaScript in a text that is JSON; undefined if there is none. Lines count from 1. */
-export function findJsonComment(text: string): number | undefined {
+/** Returns the place of the first comment of JavaScript in a text that is JSON; undefined if there is none. Both numbers count from 1. */
+export function findJsonComment(text: string): { line: number; column: number } | undefined {
   if (!/^\s*(?:[{[]|\/[/*])/.test(text)) return undefined
   for (const { 1: comment, index } of text.matchAll(TOKENS)) {
-    if (comment !== undefined) return text.slice(0, index).split('\n').length
+    if (comment === undefined) continue
+    const lines = text.slice(0, index).split('\n')
+    return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }
   }
   return undefined
 }

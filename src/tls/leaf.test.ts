@@ -3,7 +3,8 @@ import { type AddressInfo, connect } from 'node:net'
 import * as tls from 'node:tls'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { makeAuthority } from './authority.ts'
-import { makeLeaf, normalizeHosts } from './leaf.ts'
+import { normalizeHosts } from './hosts.ts'
+import { makeLeaf } from './leaf.ts'
 import { belongsTo, hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
 
 const now = Date.now()

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import forge from 'node-forge'
 import { CLOCK_SKEW_MS, LEAF_LIFE_MS } from '../core/certificates/renew.ts'
+import { normalizeHosts } from './hosts.ts'
 import { keyIdentifier, makeCertificate } from './new-certificate.ts'
 import { type PemPair, parseCertificates } from './x509.ts'
 
@@ -13,7 +14,6 @@ export interface LeafInput {
   now: number
 }
 
-const DNS_LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const SAN_DNS = 2
 const SAN_IP = 7
 
@@ -45,24 +45,4 @@ export async function makeLeaf(input: LeafInput): Promise<PemPair> {
       { name: 'authorityKeyIdentifier', keyIdentifier: keyIdentifier(caKey) },
     ],
   })
-}
-
-/**
- * Normalizes hosts as in certificates: lower case, IPv6 addresses in their shortest form, without duplicates. Throws an Error for a host
- * that is neither a DNS name nor an IP address, and for an empty list.
- */
-export function normalizeHosts(hosts: readonly string[]): string[] {
-  if (hosts.length === 0) throw new Error('a serving certificate needs at least one host')
-  return [...new Set(hosts.map(normalizeHost))]
-}
-
-function normalizeHost(host: string): string {
-  const lower = host.toLowerCase()
-  if (isIP(lower) === 4) return lower
-  if (isIP(lower) === 6 && !lower.includes('%')) return new URL(`https://[${lower}]`).hostname.slice(1, -1)
-  const labels = lower.replace(/^\*\./, '').split('.')
-  if (lower.length > 253 || !labels.every((label) => DNS_LABEL.test(label)) || /^[0-9.]+$/.test(lower)) {
-    throw new Error(`${JSON.stringify(host)} is neither a DNS name nor an IP address`)
-  }
-  return lower
 }

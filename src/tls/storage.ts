@@ -2,6 +2,7 @@
  * The interface of certificate storages, which keep certificates between runs and share them between replicas. A concurrent write fails,
  * and the replica reads again.
  */
+import { UserError } from '../core/user-error.ts'
 import type { PemPair } from './x509.ts'
 
 export interface StoredCertificates {
@@ -26,6 +27,7 @@ export interface CertificateStorage {
 }
 
 /** The stored certificates are invalid. The message names the place and the remedy, never the content of a key. */
-export class BrokenCertificatesError extends Error {
+export class BrokenCertificatesError extends UserError {
   override name = 'BrokenCertificatesError'
+  override readonly exitStatus = 1
 }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { exitStatusOf, type MoverVerb } from '../../core/mover/contract.ts'
 import type { ObjectPlace } from '../../core/mover/objects.ts'
+import { suggest } from '../../core/suggest.ts'
 import { checkDataset } from '../../mover/check.ts'
 import { deleteDataset } from '../../mover/delete.ts'
 import { download } from '../../mover/download/download.ts'
@@ -71,8 +72,9 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
   const [name = '', ...others] = args.positionals
   if (!Object.hasOwn(VERBS, name) || others.length > 0) {
     const got = args.positionals.join(' ') || 'nothing'
+    const known = Object.keys(VERBS)
     throw new UsageError(
-      `expected download, upload, prepare, check or delete, not ${got}\nSee 'lodestone mover --help'.`,
+      `expected one of ${known.join(', ')}, not ${got}${suggest(name, known)}\nSee 'lodestone mover --help'.`,
     )
   }
   const verb = name as MoverVerb

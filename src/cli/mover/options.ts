@@ -1,5 +1,6 @@
 /** The options of `lodestone mover`, from arguments or the environment. */
 import { readFileSync } from 'node:fs'
+import { describeFileError } from '../../core/file-error.ts'
 import { isNetwork } from '../../core/mover/local-address.ts'
 import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { parseBytes } from '../../core/quantity.ts'
@@ -221,6 +222,6 @@ export function caOf(args: MoverArguments): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UsageError(`--ca-file: ${(error as Error).message}`, { cause: error })
+    throw new UsageError(`--ca-file ${file}: ${describeFileError(error)}`, { cause: error })
   }
 }

@@ -50,6 +50,12 @@ test('a file of volcano-global works unchanged', () => {
   })
 })
 
+test('comments of JavaScript are rejected with their line', () => {
+  expect(() => read('{\n  // the server\n  "system": "amoro"\n}')).toThrow(
+    'line 2: is not valid JSON or YAML: comments begin with #, not with // or /*',
+  )
+})
+
 test('every key that volcano-global writes is valid, even when it is empty', () => {
   const auth = { type: '', username: '', password: '', token: '' }
   const tls = { enabled: false, insecureSkipVerify: false, certFile: '', keyFile: '', caFile: '' }

@@ -2,6 +2,7 @@
 import { LineCounter, parseDocument } from 'yaml'
 import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
+import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
 import { parseDuration } from '../../core/locality/duration.ts'
 import { parseLocation } from '../../core/locality/location.ts'
 import { withoutNullFields } from '../../core/null-fields.ts'
@@ -152,8 +153,10 @@ function parseText(file: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The text is YAML, or JSON with comments, which the YAML parser accepts.
+    // The text is YAML, or JSON with comments that begin with #, which the YAML parser accepts.
   }
+  const comment = findJsonComment(text)
+  if (comment !== undefined) throw new SystemConfigError(`${file}: line ${comment.line}: ${JSON_COMMENT_MESSAGE}`)
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' })
   const [error] = document.errors

@@ -208,7 +208,9 @@ describe('the error for an invalid kubeconfig names the file and the problem:', 
   })
 
   test('missing', () => {
-    expect(() => openConnection({ kubeconfig: join(directory, 'none') })).toThrow(`${join(directory, 'none')}: ENOENT`)
+    expect(() => openConnection({ kubeconfig: join(directory, 'none') })).toThrow(
+      `${join(directory, 'none')}: no such file or directory`,
+    )
   })
 
   test('in-cluster outside a cluster', () => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
+import { describeFileError } from '../../core/file-error.ts'
 import { UserError } from '../../core/user-error.ts'
 
 export interface KubeconfigSource {
@@ -37,7 +38,7 @@ function readFile(file: string, mayBeMissing: boolean): KubeconfigFile[] {
     return [{ file, text: readFileSync(file, 'utf8') }]
   } catch (error) {
     if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw new ConnectionConfigError(`kubeconfig ${file}: ${(error as Error).message}`, { cause: error })
+    throw new ConnectionConfigError(`kubeconfig ${file}: ${describeFileError(error)}`, { cause: error })
   }
 }
 
@@ -63,7 +64,9 @@ function parseFile(file: string, text: string): KubeConfig {
     config.makePathsAbsolute(resolve(dirname(file)))
     addTokenFiles(config, text, dirname(file))
   } catch (error) {
-    throw new ConnectionConfigError(`kubeconfig ${file} cannot be read: ${(error as Error).message}`, { cause: error })
+    // The further lines of the YAML parser show the text, which may have credentials.
+    const [reason = ''] = (error as Error).message.split('\n')
+    throw new ConnectionConfigError(`kubeconfig ${file} cannot be read: ${reason}`, { cause: error })
   }
   return config
 }

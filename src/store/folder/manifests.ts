@@ -2,6 +2,7 @@
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { withoutNulls } from '../../core/json.ts'
+import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
 import { type Position, positionAt, positionOf } from './positions.ts'
 import { KUBERNETES_YAML } from './yaml-dialect.ts'
 
@@ -48,6 +49,11 @@ export function parseManifests(text: string, file: string, options: ParseManifes
   const parsed: ParsedManifests = { manifests: [], errors: [] }
   const report = (offset: number | undefined, message: string, isSyntax = false): void => {
     parsed.errors.push({ file, ...positionAt(offset, lines), message, ...(isSyntax && { isSyntax }) })
+  }
+  const comment = findJsonComment(text)
+  if (comment !== undefined) {
+    parsed.errors.push({ file, ...comment, message: JSON_COMMENT_MESSAGE, isSyntax: true })
+    return parsed
   }
   try {
     for (const document of parseDocuments(text, lines)) readDocument(document)

@@ -1,0 +1,138 @@
+/** Mistakes with the commands that print, create, migrate and move. */
+import { describe, test } from 'vitest'
+import { checkMistake, type Mistake } from './mistakes.ts'
+
+describe('manifests', () => {
+  test.each<Mistake>([
+    {
+      lodestone: 'manifests crd',
+      says: 'unknown part crd; expected crds, registration, rbac, volumes, interpreter (did you mean crds?)',
+    },
+    {
+      lodestone: 'manifests --url 10.0.0.7:9443',
+      says: '--url takes an https URL without user or query, e.g. https://10.0.0.7:9443, not 10.0.0.7:9443',
+    },
+    {
+      lodestone: 'manifests --url http://10.0.0.7:9443',
+      says: '--url takes an https URL without user or query, e.g. https://10.0.0.7:9443, not http://10.0.0.7:9443',
+    },
+    { lodestone: 'manifests --url', says: '--url needs a value: --url=URL' },
+    { lodestone: 'manifests registration --ca @nowhere.crt', says: '--ca @nowhere.crt: no such file or directory' },
+    {
+      lodestone: 'manifests registration --ca @shopping.txt',
+      says: '--ca @shopping.txt: has no certificate in PEM form; name the ca.crt of the certificates',
+    },
+    { lodestone: 'manifests registration --ca @hub', says: '--ca @hub: is a directory, not a file' },
+    {
+      lodestone: 'manifests --config @key.yaml',
+      says: '@key.yaml: registration.mod: unknown field (did you mean mode?)',
+    },
+    {
+      lodestone: 'manifests --write @shopping.txt',
+      says: '--write: @shopping.txt/webhooks/manifests.yaml cannot be written: a part of the path is not a directory',
+    },
+    { lodestone: 'manifests -o yaml', says: 'unknown option -o' },
+  ])('$lodestone', checkMistake)
+})
+
+describe('certs', () => {
+  test.each<Mistake>([
+    { lodestone: 'certs new', says: 'unexpected argument new' },
+    {
+      lodestone: 'certs --directory @broken-certificates',
+      status: 1,
+      says: 'certificate folder @broken-certificates: ca.crt has no certificate (-----BEGIN CERTIFICATE-----); restore the folder, or delete it and restart; Lodestone then creates a new CA, which callers must trust',
+    },
+    {
+      lodestone: 'certs --config @no-certificates.yaml',
+      status: 1,
+      says: 'certificate folder nowhere: tls.crt is missing; put a certificate and its own key there, in PEM form without a passphrase; Lodestone reads them again after each change',
+    },
+    {
+      lodestone: 'certs --config @no-certificates.yaml --renew',
+      says: 'certificates.source is files: Lodestone does not renew nowhere; renew the files where they were issued',
+    },
+    {
+      lodestone: 'certs --host 10.0.0.7:9443',
+      says: '--host: "10.0.0.7:9443" is neither a DNS name nor an IP address',
+    },
+    {
+      lodestone: 'certs --kubeconfig @kubeconfig/hub',
+      says: '--kubeconfig needs certificates.source: secret in the configuration',
+    },
+    {
+      lodestone: 'certs --config @secret.yaml',
+      says: 'no API server is given: $KUBECONFIG is not set, the command does not run in a pod, $HOME is not set; give --kubeconfig FILE',
+    },
+    { lodestone: 'certs --renew=now', says: '--renew takes no value' },
+  ])('$lodestone', checkMistake)
+})
+
+describe('migrate', () => {
+  test.each<Mistake>([
+    {
+      lodestone: 'migrate',
+      says: 'no API server is given: $KUBECONFIG is not set, the command does not run in a pod, $HOME is not set; give --kubeconfig FILE',
+    },
+    { lodestone: 'migrate --kubeconfig @nowhere', says: 'kubeconfig @nowhere: no such file or directory' },
+    {
+      lodestone: 'migrate --kubeconfig @kubeconfig/hub',
+      status: 1,
+      says: 'API server https://127.0.0.1:1: connection refused; check that kube-apiserver runs, and check the address of the server in the kubeconfig',
+    },
+    {
+      lodestone: 'migrate --kubeconfig @kubeconfig/hub --context hbu',
+      says: 'kubeconfig @kubeconfig/hub has no context hbu (it has: hub, half)',
+    },
+    { lodestone: 'migrate --aply', says: 'unknown option --aply (did you mean --apply?)' },
+    { lodestone: 'migrate hub', says: 'unexpected argument hub' },
+  ])('$lodestone', checkMistake)
+})
+
+describe('mover', () => {
+  test.each<Mistake>([
+    { lodestone: 'mover', says: 'expected one of download, upload, check, prepare, delete, not nothing' },
+    {
+      lodestone: 'mover downlaod',
+      says: 'expected one of download, upload, check, prepare, delete, not downlaod (did you mean download?)',
+    },
+    { lodestone: 'mover download --target @hub/data', says: '--source is missing' },
+    {
+      lodestone: 'mover download --source lake/raw --root @hub --target @hub/data',
+      says: '--source lake/raw: must be s3://bucket/key, or s3://bucket/prefix/ for all below it; or az://container/blob, or az://container/prefix/ for all below it',
+    },
+    {
+      lodestone: 'mover download --source s3://lake/raw/ --root @hub --target @hub/data --part-size 8MB',
+      says: '--part-size 8MB: must be an amount of bytes like 8Mi, at least 65536',
+    },
+    {
+      lodestone: 'mover download --source s3://lake/raw/ --root @hub --target @hub/data --parallel many',
+      says: '--parallel many: must be a whole number from 1 to 256',
+    },
+    {
+      lodestone: 'mover download --source s3://lake/raw/ --root @hub --target @hub/data --verify md5',
+      says: '--verify md5: must be checksum or size',
+    },
+    {
+      lodestone: 'mover download --source s3://lake/raw/ --root @hub --target @hub/data --endpoint minio:9000',
+      says: '--endpoint: must be a URL like https://s3.example.org, without credentials in it',
+    },
+    {
+      lodestone: 'mover download --source s3://lake/raw/ --root @hub --target @hub/data --ca-file @nowhere.crt',
+      says: '--ca-file @nowhere.crt: no such file or directory',
+    },
+    {
+      lodestone: 'mover download --source s3://lake/raw/ --root @hub --target @hub/data --local-network loopback',
+      says: '--local-network loopback: must be a network like 127.0.0.0/8',
+    },
+    {
+      lodestone: 'mover download --source s3://lake/raw/ --root @hub --target @hub/data --delete-old yesterday',
+      says: '--delete-old yesterday: must be all, or a time such as 2026-01-01T00:00:00Z',
+    },
+    {
+      lodestone: 'mover upload --source @hub --root @hub --target results',
+      says: '--target results: must be s3://bucket/key, or s3://bucket/prefix/ for all below it; or az://container/blob, or az://container/prefix/ for all below it',
+    },
+    { lodestone: 'mover delete --root @hub', says: '--target is missing' },
+  ])('$lodestone', checkMistake)
+})
