@@ -17,6 +17,13 @@ interface Column {
   priority?: number
 }
 
+const AGE: Column = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since creation',
+}
+
 interface Definition {
   type: ResourceType
   shortNames: string[]
@@ -40,23 +47,32 @@ const definitions: Definition[] = [
       },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Whether the location is known' },
       {
-        name: 'Source',
+        name: 'Message',
         type: 'string',
-        jsonPath: '.status.boundDataSource',
-        description: 'The DataSource of the claim',
-        priority: 1,
+        jsonPath: '.status.conditions[?(@.type=="Resolved")].message',
+        description: 'The location of the data, or why it is unknown',
       },
+      AGE,
       {
         name: 'Since',
         type: 'date',
         jsonPath: '.status.conditions[?(@.type=="Bound")].lastTransitionTime',
         description: 'Time since the claim was bound or unbound',
+        priority: 1,
       },
       {
-        name: 'Message',
+        name: 'Kind',
         type: 'string',
-        jsonPath: '.status.conditions[?(@.type=="Resolved")].message',
-        description: 'The location of the data, or why it is unknown',
+        jsonPath: '.spec.workload.kind',
+        description: 'The kind of the workload',
+        priority: 1,
+      },
+      {
+        name: 'Source',
+        type: 'string',
+        jsonPath: '.status.boundDataSource',
+        description: 'The DataSource of the claim',
+        priority: 1,
       },
     ],
   },
@@ -70,12 +86,20 @@ const definitions: Definition[] = [
       {
         name: 'Clusters',
         type: 'string',
-        jsonPath: '.spec.locality.clusterNames',
+        jsonPath: '.status.clusters',
         description: 'The clusters with the data',
       },
-      { name: 'Bytes', type: 'integer', jsonPath: '.spec.locality.bytes', description: 'Size of the data' },
+      { name: 'Size', type: 'string', jsonPath: '.status.size', description: 'Size of the data' },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Whether the data exists' },
       { name: 'Claims', type: 'integer', jsonPath: '.status.boundClaims', description: 'Number of claims' },
+      {
+        name: 'Resolved',
+        type: 'date',
+        jsonPath: '.status.lastResolvedTime',
+        description: 'Time of the last confirmation',
+      },
+      AGE,
+      { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'The type of the data', priority: 1 },
       {
         name: 'Location',
         type: 'string',
@@ -84,10 +108,11 @@ const definitions: Definition[] = [
         priority: 1,
       },
       {
-        name: 'Resolved',
-        type: 'date',
-        jsonPath: '.status.lastResolvedTime',
-        description: 'Time of the last confirmation',
+        name: 'Error',
+        type: 'string',
+        jsonPath: '.status.lastError',
+        description: 'Error of the last query',
+        priority: 1,
       },
     ],
   },
@@ -100,18 +125,19 @@ const definitions: Definition[] = [
       { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Whether the data is usable' },
       { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Number of usable volumes' },
       {
+        name: 'Replicas',
+        type: 'string',
+        jsonPath: '.status.replicas',
+        description: 'Number of ready and of wanted replicas',
+      },
+      { name: 'Size', type: 'string', jsonPath: '.status.size', description: 'Size of the data on one node' },
+      {
         name: 'Message',
         type: 'string',
         jsonPath: '.status.conditions[?(@.type=="Ready")].message',
         description: 'The status in words',
       },
-      {
-        name: 'Replicas',
-        type: 'string',
-        jsonPath: '.status.volumes[*].readyReplicas',
-        description: 'Number of nodes of each volume',
-        priority: 1,
-      },
+      AGE,
       {
         name: 'Nodes',
         type: 'string',
@@ -119,7 +145,6 @@ const definitions: Definition[] = [
         description: 'The nodes with the data',
         priority: 1,
       },
-      { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation' },
     ],
   },
 ]

@@ -30,6 +30,10 @@ export interface DataSource extends K8sObject {
     boundClaims?: number
     lastResolvedTime?: string
     lastError?: string
+    /** The clusters of the location, for users. A long list is cut. */
+    clusters?: string
+    /** The size of the data, for users. */
+    size?: string
     conditions?: Condition[]
   }
 }

@@ -74,6 +74,10 @@ export interface VolumeManagerStatus {
   ready?: string
   /** The nodes with all data of a volume, for users. A long list is cut. */
   nodes?: string
+  /** The number of ready replicas of all volumes and of those that are wanted, for users. */
+  replicas?: string
+  /** The size of the data on one node, for users. */
+  size?: string
   volumes?: VolumeStatus[]
   conditions?: Condition[]
 }

@@ -1,7 +1,7 @@
 /** The loop of DataSources: creates one per query of claims, queries its data system at the configured interval, and writes the answer. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { dropsLocation, type SourceCrd } from '../core/data-source/crd.ts'
+import { crdAfter, dropsLocation, type SourceCrd } from '../core/data-source/crd.ts'
 import { decideSource } from '../core/data-source/decide.ts'
 import { planSource } from '../core/data-source/plan.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
@@ -90,7 +90,7 @@ export function openDataSourceLoop(): ReconcileLoop {
         const served = await write(source, claims, { state, system, crd }, context)
         if (served !== crd) {
           crd = served
-          observer.reducedCrd?.()
+          if (served === 'upstream') observer.reducedCrd?.()
           enqueue(name)
         }
       }
@@ -119,10 +119,12 @@ async function write(
   try {
     const [written] = await applyPlan(context, plan)
     if (written && dropsLocation(plan.actions[0], written as DataSource)) return 'upstream'
+    const reduced = crd === 'upstream' || !written ? undefined : crdAfter(plan.actions[0], written as DataSource)
+    if (reduced) return reduced
   } catch (error) {
     // The CRD of volcano-global rejects a source without a location.
     const isNew = source.metadata.resourceVersion === undefined
-    if (isNew && crd === 'ours' && attempt?.kind !== 'located' && refusalOf(error)) return 'upstream'
+    if (isNew && crd !== 'upstream' && attempt?.kind !== 'located' && refusalOf(error)) return 'upstream'
     throw error
   }
   // A newer answer may have arrived during the write.

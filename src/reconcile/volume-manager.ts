@@ -3,10 +3,12 @@ import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import type { Action } from '../core/plan.ts'
+import type { VolumeManagerInput } from '../core/volume-manager/input.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { planVolumeManager } from '../core/volume-manager/plan.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
 import { moverNamespace, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import { dropsColumns } from '../core/volume-manager/status/conditions.ts'
 import { concernedManagers, gatherVolumeManager, moversOf } from '../queries/movers.ts'
 import { type ObjectStore, refusalOf } from '../store/store.ts'
 import { applyPlan, applyWrite, type Writers } from './apply.ts'
@@ -35,6 +37,8 @@ const LOG_MS = 250
 export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
   const memory = emptyMemory()
   const access = openMoverAccess()
+  // Until a write shows otherwise. A newer CRD is used after a restart.
+  let crd: NonNullable<VolumeManagerInput['crd']> = 'ours'
   return {
     name: 'volume-manager',
     concurrency: 8,
@@ -64,7 +68,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { created } = memory
       const retries = retryMemoryOf(manager, memory)
       const known = { uncached, created: [...created.values()], progress, ...retries }
-      const plan = planVolumeManager(gatherVolumeManager(manager, store, settings(), known, now()))
+      const plan = planVolumeManager({ ...gatherVolumeManager(manager, store, settings(), known, now()), crd })
       const movers = plan.actions.filter(isMoverCreation)
       // Before the next await, so that another run does not use the same slots.
       for (const { object } of movers) created.set(keyOfObject(object), object as Pod)
@@ -84,7 +88,10 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
             isRefused = true
             retries.refusals.set(action.object.metadata.name ?? '', refusal)
             access.forget(ofMovers, moverSettings.serviceAccountName)
-          } else if (!isKept) await applyPlan({ store, events }, { actions: [action] })
+          } else if (!isKept) {
+            const [written] = await applyPlan({ store, events }, { actions: [action] })
+            if (dropsColumns(action, written)) crd = 'older'
+          }
         }
       } finally {
         for (const mover of untried) created.delete(mover)

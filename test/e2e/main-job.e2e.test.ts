@@ -422,14 +422,56 @@ test('9. an invalid claim is refused with every reason', async () => {
 })
 
 describe('what else a user relies on', () => {
-  test('kubectl get and explain know the resources', async () => {
-    await create(claim('listed', { data: 'listed-data' }), source('listed-data', ['member1']))
+  test('kubectl get shows clusters, sizes and ages, and kubectl explain knows the resources', async () => {
+    const data = source('listed-data', ['member1', 'member2'])
+    const locality = { clusterNames: ['member1', 'member2'], bytes: 5 * 1024 ** 3 }
+    const volume = {
+      ...{
+        id: 'vol1',
+        replicas: 1,
+        sourceType: 'S3',
+        accessMode: 'ReadWriteOnce',
+        capacity: '5Gi',
+        labels: { team: 'shop' },
+      },
+      options: { sourceURL: 's3://lake/sales/', awsCredentialsSecretName: '' },
+    }
+    await create(
+      claim('listed', { data: 'listed-data' }),
+      { ...data, spec: { ...data.spec, locality } } as KubeObject,
+      {
+        ...{ apiVersion: 'vck.intelai.org/v1alpha1', kind: 'VolumeManager', metadata: { name: 'listed' } },
+        ...{ spec: { volumeConfigs: [volume] } },
+      },
+    )
+    await kubectl(['wait', '--for=condition=Resolved', 'dsc/listed', '--timeout=30s'])
+    await kubectl(['wait', '--for=jsonpath={.status.size}=5.0Gi', 'datasources/listed-data', '--timeout=30s'])
 
-    const { stdout } = await kubectl(['get', 'dsc,datasources'])
-    expect(stdout).toMatch(/NAME\s+SYSTEM\s+DATA\s+WORKLOAD\s+PHASE\s+SINCE\s+MESSAGE/)
+    const claims = (await kubectl(['get', 'dsc', 'listed', '-o', 'wide'])).stdout
+    expect(claims).toMatch(/^NAME +SYSTEM +DATA +WORKLOAD +PHASE +MESSAGE +AGE +SINCE +KIND +SOURCE\n/)
+    expect(claims).toMatch(/ Bound +the data is in member1, member2 +\d+s +\d+s +Deployment +listed-data\n$/)
+    const sources = (await kubectl(['get', 'datasources', 'listed-data'])).stdout
+    expect(sources).toMatch(/^NAME +SYSTEM +DATA +CLUSTERS +SIZE +PHASE +CLAIMS +RESOLVED +AGE\n/)
+    expect(sources).toMatch(/ member1,member2 +5\.0Gi +Available +1 +\d+s\n$/)
+    const managers = (await kubectl(['get', 'dsc,datasources,vmgr', '-o', 'wide'])).stdout
+    expect(managers).toMatch(/^NAME +STATE +READY +REPLICAS +SIZE +MESSAGE +AGE +NODES$/m)
     expect((await kubectl(['explain', 'dsc.spec.policy.rebalance'])).stdout).toContain(
       'Whether a scheduled workload moves after its data',
     )
+  })
+
+  test('kubectl wait is right after a change, because conditions have the generation that they are about', async () => {
+    await create(claim('awaited', { data: 'awaited-data' }), source('awaited-data', ['member1']))
+    await kubectl(['wait', '--for=condition=Ready', 'datasources/awaited-data', '--timeout=30s'])
+
+    await kubectl(['patch', 'datasources', 'awaited-data', '--type=merge', '-p', '{"spec":{"reclaimPolicy":"Retain"}}'])
+    await kubectl(['wait', '--for=condition=Ready', 'datasources/awaited-data', '--timeout=30s'])
+
+    const { metadata, status } = JSON.parse(
+      (await kubectl(['get', 'datasources', 'awaited-data', '-o', 'json'])).stdout,
+    )
+    expect(metadata.generation).toBeGreaterThan(1)
+    expect(status.conditions).toMatchObject([{ type: 'Ready', observedGeneration: metadata.generation }])
   })
 
   test('the log says that no feature is missing, which Lodestone reads with its own rights', async () => {

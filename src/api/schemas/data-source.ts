@@ -86,6 +86,8 @@ export const dataSourceSchema: Schema = {
           description: 'Time of the last confirmation by the data system.',
         },
         lastError: { type: 'string', maxLength: 1024, description: 'Error of the last query, if it failed.' },
+        clusters: { type: 'string', maxLength: 512, description: 'The first clusters with the data; for users.' },
+        size: { type: 'string', maxLength: 63, description: 'The size of the data, e.g. 5.0Gi; for users.' },
         conditions,
       } satisfies FieldsOf<Required<DataSource>['status']>,
     },

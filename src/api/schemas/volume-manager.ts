@@ -128,6 +128,8 @@ export const volumeManagerSchema: Schema = {
         observedGeneration: count('The generation of the spec that the status is about.', 'int64'),
         ready: string('How many volumes can be used, of all.', 63),
         nodes: string('The first nodes that have all of the data of a volume; for users.', 2300),
+        replicas: string('How many replicas of all volumes are ready, of those that are wanted; for users.', 63),
+        size: string('The size of the data of all volumes on one node, e.g. 5.0Gi; for users.', 63),
         volumes: listOf('The volumes, by id.', volumeStatusSchema),
         conditions,
       } satisfies FieldsOf<VolumeManagerStatus>,

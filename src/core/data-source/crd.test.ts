@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeSource } from '../../../test/builders.ts'
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import type { Action } from '../plan.ts'
-import { dropsLocation, hasLocation, isCreatable, localityFor, type SourceCrd, statusFor } from './crd.ts'
+import { crdAfter, dropsLocation, hasLocation, isCreatable, localityFor, type SourceCrd, statusFor } from './crd.ts'
 import type { Attempt } from './plan.ts'
 
 const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member1'] }
@@ -62,4 +62,27 @@ test.each<{ locality: DataSource['spec']['locality']; want: [ours: boolean, upst
 ])('the location $locality is known with our CRD and with that of volcano-global: $want', ({ locality, want }) => {
   const source = { ...makeSource(), spec: { ...makeSource().spec, locality } } as DataSource
   expect([hasLocation('ours', source), hasLocation('upstream', source)]).toEqual(want)
+})
+
+test.each([
+  { name: 'drops nothing', kept: { phase: 'Available', clusters: 'a', size: '1' }, want: undefined },
+  { name: 'drops a column', kept: { phase: 'Available', clusters: 'a' }, want: 'older' },
+  { name: 'drops the phase', kept: {}, want: 'upstream' },
+])('an API server that $name has the CRD $want', ({ kept, want }) => {
+  const of = { type: dataSources, name: 'a' }
+  const status = { phase: 'Available', clusters: 'a', size: '1' }
+  const write: Action = { kind: 'patch', of, patch: { status }, subresource: 'status' }
+
+  expect(crdAfter(write, { ...makeSource(), status: kept })).toBe(want)
+})
+
+test('a write without these fields shows nothing about the CRD', () => {
+  const write: Action = { kind: 'patch', of: { type: dataSources, name: 'a' }, patch: { spec: {} } }
+  expect([crdAfter(write, makeSource()), crdAfter(undefined, makeSource())]).toEqual([undefined, undefined])
+})
+
+test('the CRD of an older version lacks the columns only', () => {
+  const status = { phase: 'Available', clusters: 'a', size: '1' }
+  expect(statusFor('older', status)).toEqual({ phase: 'Available' })
+  expect(statusFor('upstream', status)).toEqual({})
 })

@@ -1,20 +1,23 @@
-/** The CRD that an API server has for DataSources: ours, or that of volcano-global, which has fewer fields and drops the others. */
+/** The CRD that an API server has for DataSources, which can have fewer fields than ours. An API server drops the others. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { Action } from '../plan.ts'
 
-export type SourceCrd = 'ours' | 'upstream'
+/** `older`: that of an older Lodestone, without the columns of kubectl. `upstream`: that of volcano-global, without most fields. */
+export type SourceCrd = 'ours' | 'older' | 'upstream'
 
 type Locality = DataSource['spec']['locality']
 
 /** Reduces a location to the fields of the CRD. */
 export function localityFor(crd: SourceCrd, locality: Locality): Locality {
-  return crd === 'ours' || locality === undefined ? locality : { clusterNames: locality.clusterNames ?? [] }
+  return crd !== 'upstream' || locality === undefined ? locality : { clusterNames: locality.clusterNames ?? [] }
 }
 
 /** Reduces a status, or its merge patch, to the fields of the CRD. The condition Ready has the phase as its reason. */
 export function statusFor<T extends object>(crd: SourceCrd, status: T): Partial<T> {
   if (crd === 'ours') return status
-  const { phase, lastResolvedTime, lastError, ...rest } = status as T & Record<string, unknown>
+  const { clusters, size, ...known } = status as T & Record<string, unknown>
+  if (crd === 'older') return known as Partial<T>
+  const { phase, lastResolvedTime, lastError, ...rest } = known as T & Record<string, unknown>
   return rest as Partial<T>
 }
 
@@ -23,13 +26,21 @@ export function statusFor<T extends object>(crd: SourceCrd, status: T): Partial<
  * in no cluster.
  */
 export function isCreatable(crd: SourceCrd, attempt: { kind: string } | undefined): boolean {
-  return crd === 'ours' || attempt?.kind === 'located' || attempt?.kind === 'nowhere'
+  return crd !== 'upstream' || attempt?.kind === 'located' || attempt?.kind === 'nowhere'
 }
 
 /** Whether the API server has dropped the URI of the location that a write contained. */
 export function dropsLocation(write: Action | undefined, written: DataSource): boolean {
   const { locality } = specOf(write) ?? {}
   return Boolean(locality?.location) && !written.spec.locality?.location
+}
+
+/** Returns the CRD of an API server that has dropped fields of the status that a write contained; undefined if it dropped none. */
+export function crdAfter(write: Action | undefined, written: DataSource): SourceCrd | undefined {
+  const status = write?.kind === 'patch' ? (write.patch['status'] as DataSource['status'] | undefined) : undefined
+  const drops = (field: 'phase' | 'clusters' | 'size') => Boolean(status?.[field]) && !written.status?.[field]
+  if (drops('phase')) return 'upstream'
+  return drops('clusters') || drops('size') ? 'older' : undefined
 }
 
 function specOf(write: Action | undefined): Partial<DataSource['spec']> | undefined {
@@ -39,5 +50,5 @@ function specOf(write: Action | undefined): Partial<DataSource['spec']> | undefi
 
 /** Whether a source has a known location. Without one, the CRD of volcano-global requires an empty list. */
 export function hasLocation(crd: SourceCrd, { spec }: DataSource): boolean {
-  return crd === 'ours' ? spec.locality !== undefined : Boolean(spec.locality?.clusterNames?.length)
+  return crd !== 'upstream' ? spec.locality !== undefined : Boolean(spec.locality?.clusterNames?.length)
 }

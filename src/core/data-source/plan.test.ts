@@ -425,3 +425,50 @@ describe('the finalizer of a deleted source', () => {
     expect(planOf()).toEqual({ actions: [], writesAttempt: false })
   })
 })
+
+describe('the columns of kubectl', () => {
+  const locality = { clusterNames: ['member1', 'member2'], bytes: 5368709120 }
+  const columns = { clusters: 'member1,member2', size: '5.0Gi' }
+  const statusOf = (...args: Parameters<typeof plan>) => summary(plan(...args)).status
+  const settled = { phase: 'Available', claimRefs: [], boundClaims: 0 }
+
+  test('are added to a source of an older version at its next plan, and then never written again', () => {
+    const source = makeSource({ locality }, { finalizers: [] })
+    const status = statusOf(source, undefined, { claims: [] })
+
+    expect(status).toMatchObject(columns)
+    expect(plan({ ...source, status: status as never }, undefined, { claims: [] })).toEqual([])
+  })
+
+  test('follow the location', () => {
+    const source = makeSource({ locality: { clusterNames: ['member3'] } }, { status: { ...settled, ...columns } })
+
+    expect(statusOf(source)).toMatchObject({ clusters: 'member3', size: null })
+  })
+
+  test.each(['older', 'upstream'] as const)('are not written to the CRD %s', (crd) => {
+    const source = makeSource({ locality }, { finalizers: [] })
+
+    const status = statusOf(source, undefined, { claims: [], crd })
+
+    expect(status).not.toHaveProperty('clusters')
+    expect(status).not.toHaveProperty('size')
+    expect(plan({ ...source, status: status as never }, undefined, { claims: [], crd })).toEqual([])
+  })
+})
+
+test('after a change of the spec, every condition has the new generation, as kubectl wait requires', () => {
+  const { locality } = summary(plan(makeSource(), located))
+  const first = summary(plan(makeSource({ locality: locality as never }, { generation: 1 }), located)).status
+  const changed = makeSource(
+    { locality: locality as never, reclaimPolicy: 'Delete' },
+    { generation: 2, status: first as never },
+  )
+
+  const { conditions } = summary(plan(changed)).status ?? {}
+
+  expect(conditions?.map(({ type, observedGeneration }) => ({ type, observedGeneration }))).toEqual([
+    { type: 'Ready', observedGeneration: 2 },
+    { type: 'Stale', observedGeneration: 2 },
+  ])
+})

@@ -6,6 +6,7 @@ import { apiVersionOf, objectKey } from '../../api/meta.ts'
 import { type ConditionState, condition, isTrue, withConditions } from '../conditions.ts'
 import { jsonEqual, sortedUnique } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
+import { columnsOf, removedColumns } from './columns.ts'
 import { hasLocation, localityFor, type SourceCrd, statusFor } from './crd.ts'
 import { phaseOf, phaseOrDeclared, type SourcePhase } from './phase.ts'
 
@@ -141,8 +142,10 @@ function updateStatus(input: SourcePlanInput): Action[] {
   const before = source.status ?? {}
   const phase = nextPhase(input)
   const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
+  const columns = columnsOf(source)
   const status = {
     ...before,
+    ...columns,
     ...(phase && { phase }),
     claimRefs: claims
       .map(referenceOf)
@@ -161,10 +164,8 @@ function updateStatus(input: SourcePlanInput): Action[] {
     })
   )
     return []
-  return [
-    patch(source, { status: statusFor(crd, { ...next, ...(attempt && { lastError: failure ?? null }) }) }, 'status'),
-    ...eventsOf(input, phase),
-  ]
+  const removed = { ...removedColumns(before, columns), ...(attempt && { lastError: failure ?? null }) }
+  return [patch(source, { status: statusFor(crd, { ...next, ...removed }) }, 'status'), ...eventsOf(input, phase)]
 }
 
 function states(input: SourcePlanInput, phase: SourcePhase | undefined): ConditionState[] {
@@ -182,7 +183,8 @@ function states(input: SourcePlanInput, phase: SourcePhase | undefined): Conditi
             failure ?? 'the data system answers',
           ),
         ]
-      : []),
+      : // `kubectl wait` ignores a condition of an older generation.
+        (before ?? []).filter(({ type }) => type === 'Stale')),
     // If a system never failed, its thousands of sources do not need the condition.
     ...(health && (!health.isHealthy || before?.some(({ type }) => type === 'SystemHealthy'))
       ? [condition('SystemHealthy', health.isHealthy, health.isHealthy ? 'Healthy' : 'Unhealthy', health.message)]

@@ -26,6 +26,8 @@ export interface VolumeManagerInput {
   allowance: MoverAllowance
   /** The retry triggers since the creation of each mover that works or failed, by Pod name. */
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
+  /** The CRD of the API server. Default: ours. One of an older Lodestone has fewer columns for kubectl. */
+  crd?: 'ours' | 'older'
   now: number
 }
 

@@ -184,7 +184,7 @@ describe('a plan', () => {
       patch: { metadata: { resourceVersion: '7' } },
     })
     expect(Object.keys((patch?.kind === 'patch' && (patch.patch['status'] as object)) || {})).toEqual([
-      ...['message', 'ready', 'volumes', 'conditions'],
+      ...['message', 'ready', 'replicas', 'volumes', 'conditions'],
     ])
   })
 

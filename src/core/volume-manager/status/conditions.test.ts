@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { volumeManagers } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
-import { statusEvents, statusOf } from './conditions.ts'
+import { dropsColumns, statusEvents, statusOf } from './conditions.ts'
 import type { VolumeSummary } from './summary.ts'
 
 function summary(
@@ -15,6 +16,7 @@ function summary(
   const readyReplicas = whole.filter(({ state }) => state === 'Ready').length
   return {
     state,
+    wanted: whole.length,
     isComplete: readyReplicas === whole.length,
     status: {
       id: 'vol1',
@@ -32,6 +34,35 @@ const of = (...summaries: VolumeSummary[]) =>
 const ready = (status: ReturnType<typeof of>) => status.conditions?.find(({ type }) => type === 'Ready')?.message
 
 describe('the status for kubectl get', () => {
+  test('has the ready and the wanted replicas, and the size, of all volumes', () => {
+    const GI = 1024 ** 3
+    const status = of(
+      summary('pending', [{ node: 'node-1' }, { state: 'Queued' }], { bytes: 4 * GI }),
+      summary('usable', [{ node: 'node-2' }], { id: 'vol2', bytes: GI }),
+    )
+
+    expect(status).toMatchObject({ replicas: '2/3', size: '5.0Gi' })
+  })
+
+  test('has neither with the CRD of an older version, which drops them', () => {
+    const input = { manager: makeVolumeManager(), now: NOW, crd: 'older' } as VolumeManagerInput
+    const status = statusOf(input, [summary('usable', [{}], { bytes: 1 })], [])
+
+    expect(status).not.toHaveProperty('replicas')
+    expect(status).not.toHaveProperty('size')
+  })
+
+  test.each([
+    { written: { replicas: '1/1' }, want: false },
+    { written: {}, want: true },
+  ])('a response with the status $written shows that columns are dropped: $want', ({ written, want }) => {
+    const of = { type: volumeManagers, name: 'sales' }
+    const status = { kind: 'patch', of, patch: { status: { replicas: '1/1' } }, subresource: 'status' } as const
+
+    expect(dropsColumns(status, makeVolumeManager([{}], { status: written }))).toBe(want)
+    expect(dropsColumns({ kind: 'patch', of, patch: {} }, makeVolumeManager())).toBe(false)
+  })
+
   test('has the nodes with complete data, sorted and without duplicates', () => {
     const { nodes } = of(
       summary('usable', [{ node: 'node-2' }, { node: 'node-1' }, { node: 'node-3', state: 'Downloading' }]),
@@ -97,7 +128,7 @@ describe('the whole status', () => {
     const done = 'successfully deployed all sub-resources'
 
     expect(statusWith(summaries)).toEqual({
-      ...{ state: 'Running', message: done, observedGeneration: 3, ready: '2/2', nodes: 'n1,n2' },
+      ...{ state: 'Running', message: done, observedGeneration: 3, ready: '2/2', nodes: 'n1,n2', replicas: '2/2' },
       volumes: summaries.map(({ status }) => status),
       conditions: [
         condition('Ready', 'True', 'Deployed', done),

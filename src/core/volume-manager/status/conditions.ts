@@ -1,9 +1,11 @@
 /** The status of a VolumeManager: VCK's states and messages, the conditions, and the Events about their changes. */
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import type { K8sObject } from '../../../api/meta.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
+import { namesColumn, sizeColumn } from '../../columns.ts'
 import { condition, withConditions } from '../../conditions.ts'
 import { sortedUnique } from '../../json.ts'
-import type { EventAction } from '../../plan.ts'
+import type { Action, EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
 import type { VolumeSummary } from './summary.ts'
@@ -18,8 +20,6 @@ const MESSAGES = {
 
 /** The most characters of a condition's message. */
 const MOST = 1024
-/** The most nodes that `status.nodes` names. */
-const NODES_SHOWN = 8
 
 interface State {
   state: VolumeManagerState
@@ -31,7 +31,7 @@ interface State {
 
 /** The whole status. `waiting`: the PersistentVolumes and claims that still exist although they are not wanted. */
 export function statusOf(
-  { manager, now }: VolumeManagerInput,
+  { manager, now, crd = 'ours' }: VolumeManagerInput,
   summaries: readonly VolumeSummary[],
   waiting: readonly Waiting[],
 ): VolumeManagerStatus {
@@ -49,9 +49,28 @@ export function statusOf(
     ...(generation !== undefined && { observedGeneration: generation }),
     ready: `${usable}/${summaries.length}`,
     nodes: nodesOf(summaries),
+    ...(crd === 'ours' && columnsOf(summaries)),
     volumes: summaries.map(({ status }) => status),
     conditions: withConditions(manager.status?.conditions, states, generation, now),
   }
+}
+
+/** The columns of kubectl that older CRDs lack. */
+function columnsOf(summaries: readonly VolumeSummary[]): Pick<VolumeManagerStatus, 'replicas' | 'size'> {
+  const sum = (numberOf: (summary: VolumeSummary) => number) =>
+    summaries.reduce((total, summary) => total + numberOf(summary), 0)
+  const bytes = sum(({ status }) => status.bytes ?? 0)
+  return {
+    replicas: `${sum(({ status }) => status.readyReplicas ?? 0)}/${sum(({ wanted }) => wanted)}`,
+    ...(bytes > 0 && { size: sizeColumn(bytes) }),
+  }
+}
+
+/** Whether the API server has dropped columns that a status contained: its CRD is that of an older Lodestone. */
+export function dropsColumns(action: Action, written: K8sObject | undefined): boolean {
+  if (action.kind !== 'patch' || action.subresource !== 'status') return false
+  const { replicas } = action.patch['status'] as VolumeManagerStatus
+  return Boolean(replicas) && !(written as VolumeManager | undefined)?.status?.replicas
 }
 
 function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly Waiting[]): State {
@@ -87,11 +106,11 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
   return { state: 'Pending', message: MESSAGES.begun, reason: 'Deploying', detail: replicasMessage(present) }
 }
 
-/** The names of the nodes with complete data, sorted and cut after `NODES_SHOWN`. */
+/** The names of the nodes with complete data, sorted and cut. */
 function nodesOf(summaries: readonly VolumeSummary[]): string {
   const ready = summaries.flatMap(({ status }) => (status.replicas ?? []).filter(({ state }) => state === 'Ready'))
   const nodes = sortedUnique(ready.flatMap(({ node }) => node ?? []))
-  return nodes.length > NODES_SHOWN ? `${nodes.slice(0, NODES_SHOWN).join(',')},…` : nodes.join(',')
+  return namesColumn(nodes)
 }
 
 function replicasMessage(summaries: readonly VolumeSummary[]): string {

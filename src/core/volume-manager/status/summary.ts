@@ -17,6 +17,8 @@ import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from './codes.ts'
 export interface VolumeSummary {
   status: VolumeStatus
   state: 'usable' | 'pending' | 'failed' | 'deleting' | 'deleted'
+  /** The number of wanted replicas. */
+  wanted: number
   /** Whether the volume has as many replicas as wanted. */
   isComplete: boolean
   /** Why the volume has fewer copies than wanted although nothing failed. */
@@ -45,6 +47,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
     return {
       status: { id, message, nodeAffinity: {}, ...lists },
       state: isDeleted ? 'deleted' : 'deleting',
+      wanted: 0,
       isComplete: false,
       ...(reason && { reason }),
     }
@@ -79,6 +82,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
       ...lists,
     },
     state: isFine ? 'usable' : failure ? 'failed' : 'pending',
+    wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
     isComplete: isFine && hasAll && beyond === 0,
     ...(beyond > 0 && { note: MESSAGES.BeyondLimit(beyond) }),
   }
