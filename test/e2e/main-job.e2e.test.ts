@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { customResourceDefinition } from './interpreted-workloads.ts'
 import { createRegistrations, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { binding as bindingOf, claim, clusterPolicy, configMap, deployment, policy, source } from './manifests.ts'
 import { settled } from './poll.ts'
@@ -91,6 +92,68 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
     expect(stdout).toContain('ResourceBinding default/web-deployment: Narrowed')
     expect(stdout).toContain('scheduled to: member2')
   })
+})
+
+describe('workloads of other kinds', () => {
+  const kinds = [
+    { apiVersion: 'flink.apache.org/v1beta1', kind: 'FlinkDeployment', plural: 'flinkdeployments', word: 'flinkdep' },
+    // An older version than the first one of the table of kinds.
+    { apiVersion: 'ray.io/v1alpha1', kind: 'RayJob', plural: 'rayjobs', word: 'rayjobs.v1alpha1.ray.io' },
+  ]
+  const objects = kinds.map(({ apiVersion, kind, plural }) => ({
+    apiVersion,
+    kind,
+    metadata: { name: plural, namespace: 'default' },
+    spec: {},
+  }))
+
+  beforeAll(async () => {
+    await create(...kinds.map(({ plural, ...workload }) => customResourceDefinition({ plural, workload })))
+    await kubectl(['wait', '--for=condition=Established', 'crd', '-l', '!none', '--timeout=30s'])
+    // It looks for new kinds every thirty seconds only.
+    await plane.restart('karmada-controller-manager')
+    for (const workload of objects) {
+      const { name } = workload.metadata
+      const data = `${name}-data`
+      const selecting = policy(name, { workload, propagateDeps: true })
+      await create(claim(name, { data, workload }), source(data, ['member3']), selecting, workload)
+    }
+  })
+
+  test.each(kinds)('$kind: explain finds the policy by the API version', async ({ kind, plural, word }) => {
+    const name = `${plural}-${kind.toLowerCase()}`
+    await settledBinding(name)
+
+    // The members do not serve the kind, so Karmada's scheduler chooses none of them.
+    const { status, stdout } = await explain(`${word}/${plural}`)
+
+    expect(status).toBe(0)
+    expect(stdout).toBe(`${kind} default/${plural}
+├─ DataSourceClaim default/${plural} (Required): static bucket ${plural}-data
+│  └─ DataSource ${plural}-data: located in member3
+├─ PropagationPolicy default/${plural}: member1, member2, member3
+│  └─ dependencies follow: propagateDeps is set
+└─ ResourceBinding default/${name}: Narrowed
+   ├─ default/${plural} is in member3
+   ├─ before: member1, member2, member3
+   ├─ after:  member3
+   └─ scheduled to: none yet
+`)
+  })
+
+  test('an object that does not exist is reported with a similar name', async () => {
+    const want = 'lodestone explain: RayJob default/rayjos not found on this API server (did you mean rayjobs?)\n'
+
+    expect(await explain('rayjob/rayjos')).toEqual({ status: 1, stdout: '', stderr: want })
+  })
+
+  async function explain(target: string): Promise<{ status: number; stdout: string; stderr: string }> {
+    const words = [main, 'explain', target, '--kubeconfig', plane.kubeconfig]
+    return run(process.execPath, words).then(
+      (answer) => ({ status: 0, ...answer }),
+      ({ code, stdout, stderr }) => ({ status: code, stdout, stderr }),
+    )
+  }
 })
 
 describe('2. the same by other means', () => {
