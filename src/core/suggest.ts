@@ -3,12 +3,19 @@
 /** ` (did you mean X?)` if a known word is close enough, else empty. */
 export function suggest(word: string, known: Iterable<string>): string {
   const [closest] = [...known]
+    .flatMap((candidate) => formsOf(candidate).map((form, i) => ({ candidate, form, isPart: i })))
     // The distance is at least the difference in length. This also limits the cost of a long word.
-    .filter((candidate) => Math.abs(candidate.length - word.length) <= limitOf(candidate))
-    .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ candidate, distance: d }) => d <= limitOf(candidate))
-    .sort((a, b) => a.distance - b.distance)
+    .filter(({ form }) => Math.abs(form.length - word.length) <= limitOf(form))
+    .map((close) => ({ ...close, distance: distance(word.toLowerCase(), close.form.toLowerCase()) }))
+    .filter(({ form, distance: d }) => d <= limitOf(form))
+    .sort((a, b) => a.distance - b.distance || a.isPart - b.isPart)
   return closest ? ` (did you mean ${closest.candidate}?)` : ''
+}
+
+/** The word, and its part before a hyphen: `iceberg` means `iceberg-rest`. */
+function formsOf(candidate: string): string[] {
+  const [part = ''] = candidate.split('-', 1)
+  return part.length < 4 || part === candidate ? [candidate] : [candidate, part]
 }
 
 /** The most edits between a word and the known word that it is likely to mean. */

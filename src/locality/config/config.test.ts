@@ -133,6 +133,11 @@ describe('errors have the file, the key and the expected value', () => {
       want: 'system: must be one of amoro, hive-metastore, iceberg-rest, s3, static, webhdfs',
     },
     { name: 'a property of Object as system', text: '{"system": "toString"}', want: 'system: must be one of amoro' },
+    {
+      name: 'two mistyped words at once',
+      text: '{"system": "lake", "plugin": "iceburg", "refreshIntervall": "5m"}',
+      want: 'refreshIntervall: unknown field (did you mean refreshInterval?); plugin: must be one of amoro, hive-metastore, iceberg-rest, s3, static, webhdfs (did you mean iceberg-rest?)',
+    },
     { name: 'an unknown plugin', text: '{"system": "x", "plugin": "y"}', want: 'plugin: must be one of amoro' },
     {
       name: 'an unknown key',

@@ -2,11 +2,13 @@
 import { LineCounter, parseDocument } from 'yaml'
 import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
+import { isObject } from '../../core/json.ts'
 import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
 import { parseDuration } from '../../core/locality/duration.ts'
 import { parseLocation } from '../../core/locality/location.ts'
 import { withoutNullFields } from '../../core/null-fields.ts'
 import { compileSchema } from '../../core/schema-errors.ts'
+import { suggest } from '../../core/suggest.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { AuthConfig, AuthType } from '../auth/credentials.ts'
 import type { TlsFiles } from '../http/dispatchers.ts'
@@ -49,6 +51,12 @@ export interface SystemDefinition extends EndpointRules {
 /** The configuration is invalid. The message names the file and every invalid key. */
 export class SystemConfigError extends Error {
   override name = 'SystemConfigError'
+  /** The invalid keys; empty for a text that cannot be parsed. */
+  readonly errors: readonly FieldError[]
+  constructor(message: string, { errors = [], cause }: { errors?: readonly FieldError[]; cause?: unknown } = {}) {
+    super(message, cause === undefined ? {} : { cause })
+    this.errors = errors
+  }
 }
 
 const DEFAULT_RETRY = { maxRetries: 3, initialBackoff: '1s', maxBackoff: '30s', backoffMultiplier: 2, timeout: '10s' }
@@ -68,19 +76,26 @@ export function parseSystemConfig(
   definitions: Readonly<Record<string, SystemDefinition>>,
 ): SystemConfig {
   const given = withoutNullFields(systemSchema, parseText(file, text))
-  refuse(file, validate(given))
+  const errors: FieldError[] = [...validate(given), ...pluginErrors(given, definitions)]
+  refuse(file, errors)
   const checked = given as GivenSystem
   const plugin = checked.plugin ?? checked.system
-  const definition = Object.hasOwn(definitions, plugin) ? definitions[plugin] : undefined
-  if (definition === undefined) {
-    const message = `must be one of ${Object.keys(definitions).sort().join(', ')}; or name one of them in plugin`
-    const path = checked.plugin === undefined ? 'system' : 'plugin'
-    throw new SystemConfigError(`${file}: ${describeErrors([{ path, code: 'NotSupported', message }])}`)
-  }
-  const errors: FieldError[] = []
+  const definition = definitions[plugin] as SystemDefinition
   const config = complete(checked, plugin, definition, file, errors)
   refuse(file, errors)
   return config
+}
+
+/** The error of a plugin that does not exist. An invalid type is an error of the schema. */
+function pluginErrors(given: unknown, definitions: Readonly<Record<string, SystemDefinition>>): FieldError[] {
+  if (!isObject(given)) return []
+  const path = given['plugin'] === undefined ? 'system' : 'plugin'
+  const plugin = given[path]
+  if (typeof plugin !== 'string' || plugin === '' || Object.hasOwn(definitions, plugin)) return []
+  const known = Object.keys(definitions).sort()
+  const remedy = path === 'system' ? '; or name one of them in plugin' : ''
+  const message = `must be one of ${known.join(', ')}${remedy}${suggest(plugin, known)}`
+  return [{ path, code: 'NotSupported', message }]
 }
 
 function complete(
@@ -176,5 +191,5 @@ function expand(file: string, document: ReturnType<typeof parseDocument>): unkno
 }
 
 function refuse(file: string, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw new SystemConfigError(`${file}: ${describeErrors(errors)}`)
+  if (errors.length > 0) throw new SystemConfigError(`${file}: ${describeErrors(errors)}`, { errors })
 }
