@@ -8,9 +8,11 @@ import type { FolderStore } from '../../store/folder/folder.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Arguments, type Command, type CommandIo, painter } from '../command.ts'
 import { openFolder } from '../open-folder.ts'
+import { claimsToLocate } from './claims-to-locate.ts'
 import { diagnose } from './diagnose.ts'
 import { type Finding, finding } from './findings.ts'
 import type { KnownSystems } from './holds.ts'
+import { locateData } from './locate-data.ts'
 import { CHECK_OPTIONS, type CheckOptions, readOptions } from './options.ts'
 import { placeManifests } from './place-manifests.ts'
 import { readManifests } from './read-manifests.ts'
@@ -62,7 +64,7 @@ async function reportOf(options: CheckOptions, config: Config, io: CommandIo): P
   const { claims, dependencies, volumes } = config
   const workloads = workloadKindsOf(config)
   const types = allKinds(workloads).map(({ type }) => type)
-  const { manifests, problems } = await readManifests(options.files)
+  const { manifests, problems, systems } = await readManifests(options.files)
   const store = openFolder(options.folder, {
     watch: false,
     workloads,
@@ -74,7 +76,7 @@ async function reportOf(options: CheckOptions, config: Config, io: CommandIo): P
     const { placed, findings } = placeManifests(manifests, scopesOf(types, objects), options.namespace)
     problems.push(...findings.filter(({ id }) => id === 'invalid-manifest'))
     // A pipeline without any manifest must not look like one with valid manifests.
-    if (placed.length === 0 && problems.length === 0)
+    if (placed.length === 0 && problems.length === 0 && systems.length === 0)
       problems.push(finding('no-manifest', `no manifest in ${options.files.join(', ')}`, {}))
     const context: ReviewContext = {
       store,
@@ -85,11 +87,19 @@ async function reportOf(options: CheckOptions, config: Config, io: CommandIo): P
       whenNotReady: volumes.whenNotReady,
       volumeLimits: volumes,
     }
+    const located = await locateData({
+      store,
+      source: systemsSource(config.systems, store),
+      claims: claimsToLocate(placed, store),
+      queriesNetwork: options.queriesSystems,
+      signal: io.signal,
+      now: context.now,
+    })
     const decided = await reviewObjects(placed, context)
     const reviews = problems.length > 0 ? decided.map(withoutDecision) : decided
     const found = diagnose(reviews, context, await knownSystems(config, store))
     const others: Finding[] = findings.filter(({ id }) => id !== 'invalid-manifest')
-    return { reviews, findings: [...problems, ...others, ...found], failOn: options.failOn }
+    return { reviews, findings: [...problems, ...systems, ...located, ...others, ...found], failOn: options.failOn }
   } finally {
     await store.stop()
   }

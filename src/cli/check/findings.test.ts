@@ -22,7 +22,7 @@ const requiring = {
   metadata: { ...makePolicy().metadata, annotations: { 'lodestone.dev/requires-claim': 'true' } },
 }
 const elsewhere = makeSource({ locality: { clusterNames: ['member9'] } })
-const static_ = { 'systems/amoro.yaml': 'plugin: amoro\nendpoint: http://127.0.0.1:9' }
+const amoro = { 'systems/amoro.yaml': { system: 'amoro', endpoint: { url: 'http://127.0.0.1:9' } } }
 
 /** Writes one file and checks it. Returns the findings without their file, which is the same for all. */
 async function check(content: unknown, ...words: string[]) {
@@ -161,7 +161,7 @@ describe('a claim whose workload is not in the input', () => {
 })
 
 test('a hold for an unknown location can end if the configuration names the data system', async () => {
-  const config = makeFolder(static_)
+  const config = makeFolder(amoro)
   const file = join(makeFolder({ 'c.yaml': { systems: { directory: join(config, 'systems') } } }), 'c.yaml')
 
   const { status, findings } = await check([workload, makePolicy(), makeClaim()], '--config', file)

@@ -19,6 +19,7 @@ interface FindingRule {
 /** Each identifier is API: it is never renamed or given another meaning. docs/check.md has a section for each. */
 export const FINDINGS = {
   'invalid-manifest': { severity: 'error', failsOn: 'rejected', title: 'A file or a manifest cannot be read' },
+  'invalid-system': { severity: 'error', failsOn: 'rejected', title: 'A file of a data system is invalid' },
   'no-manifest': { severity: 'error', failsOn: 'rejected', title: 'The input has no manifest' },
   'denied-object': { severity: 'error', failsOn: 'rejected', title: 'Admission rejects the object' },
   'undecided-object': { severity: 'error', failsOn: 'rejected', title: 'The decision is not known' },
@@ -31,6 +32,8 @@ export const FINDINGS = {
   'no-namespace': { severity: 'warning', failsOn: 'warning', title: 'A manifest has no namespace' },
   'unknown-kind': { severity: 'warning', failsOn: 'warning', title: 'An annotation has no effect on this kind' },
   'admission-warning': { severity: 'warning', failsOn: 'warning', title: 'Admission warns about the object' },
+  'unanswered-query': { severity: 'warning', failsOn: 'warning', title: 'A data system does not answer' },
+  'valid-system': { severity: 'info', title: 'A file of a data system is valid' },
   'no-claim': { severity: 'info', title: 'No claim names the workload' },
   'kept-narrowing': { severity: 'info', title: 'The last narrowing stays' },
 } as const satisfies Record<string, FindingRule>

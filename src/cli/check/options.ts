@@ -41,6 +41,11 @@ export const CHECK_OPTIONS = {
     value: 'FILE',
     description: 'Configuration file of the server',
   },
+  'query-systems': {
+    type: 'boolean',
+    description:
+      'Query the data systems of the configuration over the network, at most 30 s (default: static ones only)',
+  },
   output: {
     type: 'string',
     short: 'o',
@@ -56,6 +61,7 @@ export interface CheckOptions {
   folder: string | undefined
   namespace: string | undefined
   config: string | undefined
+  queriesSystems: boolean
   failOn: FailOn
   format: FormatName
 }
@@ -74,6 +80,7 @@ export function readOptions(args: Arguments): CheckOptions {
     folder: args.text('folder'),
     namespace,
     config: args.text('config'),
+    queriesSystems: args.flag('query-systems'),
     failOn: failOn === undefined ? 'waiting' : readFailOn(failOn),
     format: readFormat(args, FORMAT_NAMES),
   }

@@ -9,6 +9,7 @@ import { UsageError } from '../command.ts'
 import { type Finding, finding } from './findings.ts'
 import { placeOf, titleOf } from './place-manifests.ts'
 import { readStandardInput } from './standard-input.ts'
+import { systemFileFindings } from './system-files.ts'
 import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
 
 /** The file name of standard input in messages. */
@@ -18,15 +19,17 @@ export interface GivenManifests {
   manifests: Manifest[]
   /** The invalid files and manifests. */
   problems: Finding[]
+  /** One finding or more for each file of a data system. They do not affect the decisions on the manifests. */
+  systems: Finding[]
 }
 
 /** Reads all manifests. Throws `UsageError` for a file that does not exist. */
 export async function readManifests(paths: readonly string[]): Promise<GivenManifests> {
-  const given: GivenManifests = { manifests: [], problems: [] }
+  const given: GivenManifests = { manifests: [], problems: [], systems: [] }
   // A file that is named twice is read once.
   for (const path of new Set(paths)) await readInto(given, path)
   const { manifests, problems } = given
-  return { manifests: manifests.filter((manifest) => isValid(manifest, problems)), problems }
+  return { ...given, manifests: manifests.filter((manifest) => isValid(manifest, problems)) }
 }
 
 async function readInto(given: GivenManifests, path: string): Promise<void> {
@@ -39,13 +42,18 @@ async function readInto(given: GivenManifests, path: string): Promise<void> {
   for (const scanned of files) await readFile(given, scanned.file, () => readTextFile(scanned))
 }
 
-async function readFile({ manifests, problems }: GivenManifests, file: string, read: () => Promise<string>) {
+async function readFile({ manifests, problems, systems }: GivenManifests, file: string, read: () => Promise<string>) {
   let text: string
   try {
     text = await read()
   } catch (error) {
     if (!(error instanceof UnreadableFileError || isGone(error))) throw error
     problems.push(finding('invalid-manifest', (error as Error).message, { file }))
+    return
+  }
+  const system = systemFileFindings(file, text)
+  if (system) {
+    systems.push(...system)
     return
   }
   const parsed = parseManifests(text, file, { positions: true, generateName: true })
