@@ -1,0 +1,206 @@
+/** Mistakes with the commands that read manifests and clusters. */
+import { describe, test } from 'vitest'
+import { checkMistake, type Mistake } from './mistakes.ts'
+
+describe('check', () => {
+  test.each<Mistake>([
+    { lodestone: 'check', says: 'missing -f FILE: a file, a folder, or - for standard input' },
+    { lodestone: 'check -f', says: '--file needs a value: --file=FILE' },
+    { lodestone: 'check -f @nowhere.yaml', says: '@nowhere.yaml does not exist' },
+    { lodestone: 'check -f @empty', status: 1, prints: 'error: no manifest in @empty (no-manifest)' },
+    { lodestone: 'check -f @hub --folder @nowhere', says: 'the folder @nowhere does not exist' },
+    {
+      lodestone: 'check -f @hub -o jsno',
+      says: '-o takes one of text, diff, json, yaml, junit, sarif, github, not jsno (did you mean json?)',
+    },
+    {
+      lodestone: 'check -f @hub --config @tabs.yaml',
+      says: '@tabs.yaml:2: is not valid YAML: Tabs are not allowed as indentation',
+    },
+    { lodestone: 'check -f @hub --fodler @hub', says: 'unknown option --fodler (did you mean --folder?)' },
+    {
+      lodestone: 'check -f @shopping.txt',
+      status: 1,
+      prints:
+        '@shopping.txt:1:1: error: expected a Kubernetes object (apiVersion, kind, metadata.name), found a string (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/tabs.yaml',
+      status: 1,
+      prints:
+        '@manifest/tabs.yaml:4:1: error: is not valid YAML: Tabs are not allowed as indentation (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/comments.json',
+      status: 1,
+      prints:
+        '@manifest/comments.json:2:3: error: is not valid JSON or YAML: comments begin with #, not with // or /* (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/no-kind.yaml',
+      status: 1,
+      prints: '@manifest/no-kind.yaml:1:1: error: kind is missing: expected a kind of v1 (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/no-version.yaml',
+      status: 1,
+      prints:
+        '@manifest/no-version.yaml:1:1: error: apiVersion is missing: expected for example v1 or apps/v1 (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/no-name.yaml',
+      status: 1,
+      prints:
+        '@manifest/no-name.yaml:1:1: error: metadata.name is missing: ConfigMap needs a name (in quotes when it looks like a number) (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/number.yaml',
+      status: 1,
+      prints:
+        '@manifest/number.yaml:1:1: error: metadata.labels[version]: expected a string, found 1.1: put it in quotes (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/list.yaml',
+      status: 1,
+      prints:
+        '@manifest/list.yaml:1:1: error: expected a Kubernetes object (apiVersion, kind, metadata.name), found a list (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/values.yaml',
+      status: 1,
+      prints:
+        '@manifest/values.yaml:1:1: error: apiVersion is missing: expected for example v1 or apps/v1 (invalid-manifest)',
+    },
+    {
+      lodestone: 'check -f @manifest/no-workload.yaml',
+      status: 1,
+      prints:
+        '✘ DataSourceClaim demo/orders: denied\n    @manifest/no-workload.yaml:4:1: error: spec.workload: is required (denied-object)',
+    },
+    {
+      lodestone: 'check -f @manifest/sytem.yaml',
+      status: 1,
+      prints:
+        '✘ DataSourceClaim demo/orders: denied\n    @manifest/sytem.yaml:4:1: error: spec.system: is required (denied-object)\n    @manifest/sytem.yaml:4:9: error: spec.sytem: unknown field (did you mean system?) (denied-object)',
+    },
+    {
+      lodestone: 'check -f @manifest/policy.yaml',
+      status: 1,
+      prints:
+        '✘ DataSourceClaim demo/orders: denied\n    @manifest/policy.yaml:4:150: error: spec.policy: must be of type object (denied-object)',
+    },
+    {
+      lodestone: 'check -f @manifest/no-selectors.yaml',
+      status: 1,
+      prints:
+        '@manifest/no-selectors.yaml:4:1: error: PropagationPolicy demo/trainer: spec.resourceSelectors: is required (invalid-manifest)',
+    },
+    { lodestone: 'check -f @hub --fail-on eror', says: '--fail-on takes one of rejected, held, warning, not eror' },
+    {
+      lodestone: 'check -f @manifest/source.yaml',
+      status: 1,
+      prints:
+        '✘ DataSource orders: denied\n    @manifest/source.yaml:4:74: error: spec.locality.clusterName: unknown field (did you mean clusterNames?) (denied-object)',
+    },
+    {
+      lodestone: 'check -f @manifest/annotation.yaml',
+      status: 0,
+      prints:
+        '● Pod demo/trainer: allowed\n    @manifest/annotation.yaml:3:45: warning: unknown annotation lodestone.dev/volume (did you mean lodestone.dev/volumes?) (admission-warning)\n    @manifest/annotation.yaml:1:1: warning: no known policy or claim selects it, so nothing was decided; add them to the input (no-policy)',
+    },
+    {
+      lodestone: 'check -f @manifest/volume.yaml',
+      status: 1,
+      prints:
+        '✘ VolumeManager demo/mnist: denied\n    @manifest/volume.yaml:4:52: error: spec.volumeConfigs[0].sourceType: sourceType must be one of S3, NFS, Pachyderm, Local, Stream, AzureBlob. (denied-object)',
+    },
+  ])('$lodestone', checkMistake)
+})
+
+describe('explain', () => {
+  test.each<Mistake>([
+    { lodestone: 'explain', says: 'expected KIND/NAME or KIND NAME, e.g. deployment/trainer, not nothing' },
+    { lodestone: 'explain trainer', says: 'expected KIND/NAME or KIND NAME, e.g. deployment/trainer, not trainer' },
+    {
+      lodestone: 'explain deploymnet/trainer --folder @hub',
+      says: 'unknown kind deploymnet (did you mean deployment?); write another kind with its version and group, e.g. RayJob.v1.ray.io',
+    },
+    {
+      lodestone: 'explain deployment/trainer deployment/other --folder @hub',
+      says: 'expected KIND/NAME or KIND NAME, e.g. deployment/trainer, not deployment/trainer deployment/other',
+    },
+    { lodestone: 'explain deployment/trainer -n demo --folder @nowhere', says: 'the folder @nowhere does not exist' },
+    {
+      lodestone: 'explain deployment/trainer -n demo --folder @hub --kubeconfig @kubeconfig/hub',
+      says: '--folder and --kubeconfig exclude each other: a folder is used without a cluster',
+    },
+    {
+      lodestone: 'explain deployment/trainer -n demo',
+      says: 'no API server is given: $KUBECONFIG is not set, the command does not run in a pod, $HOME is not set; give --kubeconfig FILE',
+    },
+    {
+      lodestone: 'explain deployment/trainer --namspace demo',
+      says: 'unknown option --namspace (did you mean --namespace?)',
+    },
+    {
+      lodestone: 'explain deployment/trainer --kubeconfig @kubeconfig/hub',
+      status: 1,
+      says: 'API server https://127.0.0.1:1: connection refused; check that kube-apiserver runs, and check the address of the server in the kubeconfig',
+    },
+    {
+      lodestone: 'explain dsc/order -n demo --folder @hub',
+      status: 1,
+      says: 'DataSourceClaim demo/order not found in folder @hub (did you mean orders?)',
+    },
+    {
+      lodestone: 'explain deployment/nosuch -n demo --folder @hub',
+      status: 1,
+      says: 'Deployment demo/nosuch not found in folder @hub',
+    },
+  ])('$lodestone', checkMistake)
+})
+
+describe('status', () => {
+  test.each<Mistake>([
+    {
+      lodestone: 'status',
+      says: 'no API server is given: $KUBECONFIG is not set, the command does not run in a pod, $HOME is not set; give --kubeconfig FILE',
+    },
+    { lodestone: 'status demo --folder @hub', says: 'unexpected argument demo' },
+    { lodestone: 'status --wach --folder @hub', says: 'unknown option --wach (did you mean --watch?)' },
+    { lodestone: 'status --folder @nowhere', says: 'the folder @nowhere does not exist' },
+    {
+      lodestone: 'status --folder @hub --context hub',
+      says: '--folder and --context exclude each other: a folder is used without a cluster',
+    },
+    {
+      lodestone: 'status --kubeconfig @kubeconfig/hub --context hbu',
+      says: 'kubeconfig @kubeconfig/hub has no context hbu (it has: hub, half)',
+    },
+    { lodestone: 'status --folder @hub -o tabel', says: '-o takes one of text, wide, json, yaml, not tabel' },
+  ])('$lodestone', checkMistake)
+})
+
+describe('test, completion, version and kustomize-config', () => {
+  test.each<Mistake>([
+    { lodestone: 'test', says: 'missing DIR: a folder or a file with tests' },
+    { lodestone: 'test @nowhere', says: '@nowhere does not exist' },
+    {
+      lodestone: 'completion fsh',
+      says: 'unknown shell fsh (did you mean zsh?); expected one of bash, zsh, fish, powershell',
+    },
+    { lodestone: 'version -o tabel', says: '-o takes one of text, json, yaml, not tabel' },
+    { lodestone: 'kustomize-config x', says: 'unexpected argument x' },
+  ])('$lodestone', checkMistake)
+})
+
+describe('check-install', () => {
+  test.each<Mistake>([
+    { lodestone: 'check-install --wait soon', says: '--wait takes a duration such as 90s or 2m, not soon' },
+    {
+      lodestone: 'check-install --kubeconfig @kubeconfig/hub --context hbu',
+      says: 'kubeconfig @kubeconfig/hub has no context hbu (it has: hub, half)',
+    },
+    { lodestone: 'check-install hub', says: 'unexpected argument hub' },
+  ])('$lodestone', checkMistake)
+})
