@@ -90,7 +90,7 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     { set: 'imagePullSecrets={registry}', want: "- at '/imagePullSecrets/0': got string, want object" },
     { set: 'podDisruptionBudget.maxUnavailable=all', want: "'all' does not match pattern" },
     { set: 'config.volumes.enabeld=true', want: "- at '/config/volumes': additional properties 'enabeld' not allowed" },
-    { set: 'config.volumes.enabled=yes', want: "- at '/config/volumes/enabled': got string, want boolean" },
+    { set: 'config.volumes.enabled=yes', want: "- at '/config/volumes/enabled': got string, want null or boolean" },
     {
       set: 'config.log.level=verbose',
       want: "- at '/config/log/level': value must be one of 'trace', 'debug', 'info', 'warn'",
