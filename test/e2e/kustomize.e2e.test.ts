@@ -42,10 +42,12 @@ function check(folder: string) {
 }
 
 describe('namePrefix', () => {
-  test('breaks claim and policy without the configuration', async () => {
+  test('breaks claim and policy without the configuration, which check reports', async () => {
     const { folder } = await build([])
     const { stdout } = await check(folder)
+    const { findings }: { findings: { id: string }[] } = JSON.parse(stdout)
     expect(stdout).not.toContain('"decision": "Narrowed"')
+    expect(findings.map(({ id }) => id)).toEqual(expect.arrayContaining(['dangling-claim', 'no-policy']))
   })
 
   test('keeps claim, policy and VolumeManager right with the configuration', async () => {
