@@ -111,6 +111,20 @@ test.each([
     status: 1,
   },
   { id: 'no-manifest', object: undefined, given: '# nothing\n', line: undefined, status: 1 },
+  {
+    id: 'invalid-manifest',
+    object: undefined,
+    given: [{ ...workload, metadata: { ...metadata, ownerReferences: [null] } }],
+    line: 1,
+    status: 1,
+  },
+  {
+    id: 'invalid-manifest',
+    object: undefined,
+    given: [{ ...workload, metadata: { ...metadata, ownerReferences: 4 } }],
+    line: 1,
+    status: 1,
+  },
   { id: 'invalid-manifest', object: undefined, given: 'a: [', line: 1, column: 5, status: 1 },
 ])('$id, status $status', async ({ id, object, given, line, column = line && 1, status }) => {
   const answer = await check(given)

@@ -1,7 +1,7 @@
 /** Parses the objects of a YAML or JSON file. Errors have a line and the expected value. */
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
-import { withoutNulls } from '../../core/json.ts'
+import { isObject, withoutNulls } from '../../core/json.ts'
 import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
 import { type Position, positionAt, positionOf } from './positions.ts'
 import { KUBERNETES_YAML } from './yaml-dialect.ts'
@@ -158,6 +158,9 @@ export function findMistake(value: unknown, options: ParseManifestsOptions = {})
   }
   if (namespace !== undefined && namespace !== null && typeof namespace !== 'string')
     return 'metadata.namespace: expected a string'
+  const { ownerReferences } = metadata as { ownerReferences?: unknown }
+  if (ownerReferences !== undefined && ownerReferences !== null && !isListOfObjects(ownerReferences))
+    return 'metadata.ownerReferences: expected a list of objects'
   return findNonString('metadata.labels', labels) ?? findNonString('metadata.annotations', annotations)
 }
 
@@ -166,6 +169,10 @@ function findNonString(path: string, map: unknown): string | undefined {
   if (typeof map !== 'object' || Array.isArray(map)) return `${path}: expected a map of strings`
   const found = Object.entries(map).find(([, value]) => typeof value !== 'string')
   return found && `${path}[${found[0]}]: expected a string, found ${JSON.stringify(found[1])}: put it in quotes`
+}
+
+function isListOfObjects(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => isObject(item))
 }
 
 function isText(value: unknown): value is string {
