@@ -12,7 +12,7 @@ describe('invalid arguments:', () => {
     { words: ['--service-account', 'lodestone'], want: '--service-account takes NAMESPACE/NAME' },
     { words: ['--service-account', 'a/b/c'], want: '--service-account takes NAMESPACE/NAME' },
     { words: ['-o', 'jsno'], want: '-o takes one of text, json, yaml, not jsno (did you mean json?)' },
-    { words: ['hub'], want: 'Unexpected argument' },
+    { words: ['hub'], want: 'unexpected argument hub' },
   ])('$words', async ({ words, want }) => {
     const { status, stdout, stderr } = await runWords(['check-install', ...words])
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
