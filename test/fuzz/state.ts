@@ -13,9 +13,10 @@ import type { Seed } from './mutate.ts'
 
 const webhooks = webhooksOf(SHIPPED_KINDS)
 
+/** The inputs of a golden conversation (docs/test.md). */
 interface Example {
-  given: K8sObject[]
-  request: Pick<AdmissionRequest, 'operation' | 'object' | 'oldObject'>
+  given?: K8sObject[]
+  when: { object: K8sObject; oldObject?: K8sObject }
 }
 
 const examples = webhooks.flatMap((webhook) => {
@@ -46,7 +47,7 @@ const policy: K8sObject & { spec: object } = {
 
 /** The objects of the folder with claims; of several of one name the first counts. */
 export function stateWithClaims(): K8sObject[] {
-  const objects = [makeClaim(), makeSource(), policy, ...clusters, ...examples.flatMap(({ given }) => given)]
+  const objects = [makeClaim(), makeSource(), policy, ...clusters, ...examples.flatMap(({ given = [] }) => given)]
   return [...new Map(objects.toReversed().map((object) => [`${object.kind} ${keyOfObject(object)}`, object])).values()]
 }
 
@@ -89,10 +90,9 @@ function recorded(): Seed[] {
 }
 
 function golden(): Seed[] {
-  return examples.map(({ webhook, request }) => {
-    const { object } = request
+  return examples.map(({ webhook, when: { object, oldObject } }) => {
     const reviewed = webhook.resources.find(
-      (type) => type.kind === object?.kind && apiVersionOf(type) === object.apiVersion,
+      (type) => type.kind === object.kind && apiVersionOf(type) === object.apiVersion,
     )
     const { group, version, kind, plural } = reviewed ?? (webhook.resources[0] as ResourceType)
     const review = {
@@ -102,10 +102,12 @@ function golden(): Seed[] {
         uid: 'example',
         kind: { group, version, kind },
         resource: { group, version, resource: plural },
-        name: object?.metadata.name,
-        namespace: object?.metadata.namespace,
+        name: object.metadata.name,
+        namespace: object.metadata.namespace,
         userInfo: { username: 'admin' },
-        ...request,
+        operation: oldObject ? 'UPDATE' : 'CREATE',
+        object,
+        oldObject: oldObject ?? null,
       },
     }
     return { path: pathOf(webhook), review: JSON.parse(JSON.stringify(review)) as Record<string, unknown> }

@@ -457,7 +457,9 @@ describe('a port that is taken is a clear error, and nothing stays open', () => 
     const { port } = await takePort()
     const healthPort = await freePort()
 
-    await expect(start({ server: { port, healthPort } })).rejects.toThrow(`address already in use 127.0.0.1:${port}`)
+    await expect(start({ server: { port, healthPort } })).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${port}: another process uses the port`,
+    )
 
     expect(await isOpen(healthPort)).toBe(false)
   })
@@ -466,7 +468,9 @@ describe('a port that is taken is a clear error, and nothing stays open', () => 
     const { port: healthPort } = await takePort()
     const port = await freePort()
 
-    await expect(start({ server: { port, healthPort } })).rejects.toThrow(`already in use 127.0.0.1:${healthPort}`)
+    await expect(start({ server: { port, healthPort } })).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${healthPort}: another process uses the port`,
+    )
 
     expect(await isOpen(port)).toBe(false)
   })
@@ -582,7 +586,7 @@ describe('lodestone serve --folder', () => {
       certificates: { directory: makeFolder() },
     })
 
-    await expect(status).rejects.toThrow(`address already in use 127.0.0.1:${port}`)
+    await expect(status).rejects.toThrow(`cannot listen on 127.0.0.1:${port}: another process uses the port`)
     expect(shown.stdout).toBe('')
   })
 })

@@ -222,7 +222,7 @@ describe('to prepare a directory', () => {
 
 describe('words that are wrong end with status 2 and the way out', () => {
   test.each([
-    { words: ['transfer'], says: 'expected download, upload, prepare, check or delete, not transfer' },
+    { words: ['transfer'], says: 'expected one of download, upload, check, prepare, delete, not transfer' },
     { words: ['download'], says: '--source is missing' },
     { words: ['download', '--source', 'https://host/x'], says: 'must be s3://bucket/key' },
     {

@@ -6,11 +6,16 @@ import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import type { Manifest } from '../../store/folder/manifests.ts'
 import { queryKeyOfClaim, queryKeyOfSource } from '../../store/kinds/query-key.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { isOf } from './validate-manifest.ts'
+import { isOf, validateManifest } from './validate-manifest.ts'
 
-/** Returns the given claims and those that name a given workload, without claims that a given DataSource answers. */
+/**
+ * Returns the given claims and those that name a given workload, without claims that a given DataSource answers. Invalid objects are left out,
+ * because admission rejects them.
+ */
 export function claimsToLocate(manifests: readonly Manifest[], store: ObjectStore): DataSourceClaim[] {
-  const objects: K8sObject[] = manifests.map(({ object }) => object)
+  const objects: K8sObject[] = manifests
+    .map(({ object }) => object)
+    .filter((object) => validateManifest(object).length === 0)
   const given = objects.filter((object) => isOf(dataSourceClaims, object)) as DataSourceClaim[]
   const answered = new Set(
     objects.filter((object) => isOf(dataSources, object)).map((object) => queryKeyOfSource(object as DataSource)),
