@@ -14,9 +14,10 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { describeFileError } from '../core/file-error.ts'
 import { makeFolder } from './make-folder.ts'
 import type { StoragePlace } from './pem-files.ts'
-import type { CertificateStorage } from './storage.ts'
+import { BrokenCertificatesError, type CertificateStorage } from './storage.ts'
 import {
   CA_FILE,
   CA_KEY_FILE,
@@ -65,14 +66,15 @@ export function openFolderStorage(folder: string): CertificateStorage {
   }
 }
 
-/** The numbers of the states in a folder, ascending; empty without a folder. */
+/** The numbers of the states in a folder, ascending; empty without a folder. Throws `BrokenCertificatesError` if the folder cannot be read. */
 async function statesOf(folder: string): Promise<number[]> {
   try {
     const numbers = (await readdir(folder)).map((name) => Number(STATE.exec(name)?.[1] ?? 0))
     return numbers.filter((number) => number > 0).sort((a, b) => a - b)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return []
-    throw error
+    const problem = `certificate folder ${folder} cannot be read: ${describeFileError(error)}`
+    throw new BrokenCertificatesError(`${problem}; choose another one`, { cause: error })
   }
 }
 

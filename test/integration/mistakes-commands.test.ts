@@ -44,6 +44,11 @@ describe('certs', () => {
       says: 'certificate folder @broken-certificates: ca.crt has no certificate (-----BEGIN CERTIFICATE-----); restore the folder, or delete it and restart; Lodestone then creates a new CA, which callers must trust',
     },
     {
+      lodestone: 'certs --directory @shopping.txt',
+      status: 1,
+      says: 'certificate folder @shopping.txt cannot be read: a part of the path is not a directory; choose another one',
+    },
+    {
       lodestone: 'certs --config @no-certificates.yaml',
       status: 1,
       says: 'certificate folder nowhere: tls.crt is missing; put a certificate and its own key there, in PEM form without a passphrase; Lodestone reads them again after each change',
