@@ -1,6 +1,7 @@
 /** The JSON Schema of the chart's values, which helm checks: charts/lodestone/values.schema.json. */
-import { closedSchema } from '../core/closed-schema.ts'
+
 import { isObject } from '../core/json.ts'
+import { closedSchema } from '../core/schema/closed-schema.ts'
 import { systemSchema } from '../locality/config/schema.ts'
 import { plugins } from '../locality/plugins/index.ts'
 import { configSchema, URL_PATTERN } from './config.ts'

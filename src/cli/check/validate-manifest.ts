@@ -15,7 +15,7 @@ import type { VolumeManager } from '../../api/volume-manager.ts'
 import { validateDataSource } from '../../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../../core/data-source-claim/validate.ts'
 import type { FieldError } from '../../core/field-errors.ts'
-import { compileSchema } from '../../core/schema-errors.ts'
+import { compileSchema } from '../../core/schema/schema-errors.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/spec/settings.ts'
 import { isVolumeManager, validateVolumeManager } from '../../core/volume-manager/spec/validate.ts'
 

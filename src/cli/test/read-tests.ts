@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { type Document, isNode, LineCounter } from 'yaml'
 import { isObject } from '../../core/json.ts'
-import { compileSchema } from '../../core/schema-errors.ts'
+import { compileSchema } from '../../core/schema/schema-errors.ts'
 import { documentValue, parseDocuments } from '../../store/folder/manifests.ts'
 import { readTextFile } from '../../store/folder/read-text.ts'
 import { scanFolder } from '../../store/folder/scan.ts'

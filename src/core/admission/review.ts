@@ -5,7 +5,7 @@ import type { K8sObject } from '../../api/meta.ts'
 import { describeErrors } from '../field-errors.ts'
 import { isObject } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
-import { compileSchema } from '../schema-errors.ts'
+import { compileSchema } from '../schema/schema-errors.ts'
 import { diffJson } from './diff.ts'
 
 const validateReview = compileSchema(admissionReviewSchema)

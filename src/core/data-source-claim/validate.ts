@@ -5,7 +5,7 @@ import { dataSourceClaimSchema } from '../../api/schemas/data-source-claim.ts'
 import type { FieldError } from '../field-errors.ts'
 import { isObject } from '../json.ts'
 import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../names.ts'
-import { compileSchema } from '../schema-errors.ts'
+import { compileSchema } from '../schema/schema-errors.ts'
 
 const validateShape = compileSchema(dataSourceClaimSchema, 'forbidden')
 

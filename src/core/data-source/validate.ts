@@ -3,7 +3,7 @@ import type { DataSource } from '../../api/data-source.ts'
 import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/schemas/data-source.ts'
 import type { FieldError } from '../field-errors.ts'
 import { labelProblem } from '../names.ts'
-import { compileSchema } from '../schema-errors.ts'
+import { compileSchema } from '../schema/schema-errors.ts'
 
 const validateShape = compileSchema(dataSourceSchema, 'forbidden')
 

@@ -7,7 +7,7 @@ import {
   interpreterContextSchema,
 } from '../../api/interpreter.ts'
 import { describeErrors } from '../field-errors.ts'
-import { compileSchema } from '../schema-errors.ts'
+import { compileSchema } from '../schema/schema-errors.ts'
 
 const validateContext = compileSchema(interpreterContextSchema)
 

@@ -2,7 +2,7 @@
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { policySchema } from '../../api/schemas/karmada.ts'
 import type { FieldError } from '../field-errors.ts'
-import { compileSchema } from '../schema-errors.ts'
+import { compileSchema } from '../schema/schema-errors.ts'
 
 const validateShape = compileSchema(policySchema)
 

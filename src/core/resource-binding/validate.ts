@@ -2,7 +2,7 @@
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { bindingSchema } from '../../api/schemas/karmada.ts'
 import type { FieldError } from '../field-errors.ts'
-import { compileSchema } from '../schema-errors.ts'
+import { compileSchema } from '../schema/schema-errors.ts'
 
 const validateShape = compileSchema(bindingSchema)
 

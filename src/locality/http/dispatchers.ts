@@ -1,8 +1,8 @@
 /** Opens connections to a data system, directly or through the proxy that the environment names for its host. */
 import { readFileSync } from 'node:fs'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
-import { isLoopback } from '../../core/network.ts'
-import { proxyFor } from '../../core/proxy.ts'
+import { isLoopback } from '../../core/proxy/network.ts'
+import { proxyFor } from '../../core/proxy/proxy.ts'
 import { LocalityError } from '../plugins/plugin.ts'
 
 export interface TlsFiles {

@@ -2,7 +2,7 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { localHostFault } from '../../core/mover/local-address.ts'
-import { proxyFor } from '../../core/proxy.ts'
+import { proxyFor } from '../../core/proxy/proxy.ts'
 import { MoverError } from '../mover-error.ts'
 import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
 import { openTunnel } from './tunnel.ts'

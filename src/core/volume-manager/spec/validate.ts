@@ -6,7 +6,7 @@ import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../
 import type { FieldError } from '../../field-errors.ts'
 import { isObject, jsonEqual } from '../../json.ts'
 import { cut, type Outcome } from '../../outcome.ts'
-import { compileSchema } from '../../schema-errors.ts'
+import { compileSchema } from '../../schema/schema-errors.ts'
 import { suggest } from '../../suggest.ts'
 import type { VolumeLimits } from './settings.ts'
 import { optionsOf } from './source-types.ts'

@@ -1,6 +1,7 @@
 /** Removes null values of the fields that a JSON Schema declares. */
+
+import { isObject } from '../json.ts'
 import type { JsonSchema } from './explain-mismatch.ts'
-import { isObject } from './json.ts'
 
 /**
  * Returns the value without the fields that are null. Members of maps stay, because a key without a value is likely a mistake. For instance,

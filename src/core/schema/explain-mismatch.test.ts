@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { describeErrors, MAX_LISTED_ERRORS } from '../field-errors.ts'
 import { explainMismatch, type JsonSchema } from './explain-mismatch.ts'
-import { describeErrors, MAX_LISTED_ERRORS } from './field-errors.ts'
 
 const names: JsonSchema = {
   type: 'object',

@@ -1,8 +1,8 @@
 /** Validates data against a JSON Schema and returns the errors with their paths, in kubectl's notation. */
 import { Ajv, type ValidateFunction } from 'ajv'
+import type { FieldError } from '../field-errors.ts'
 import { closedSchema } from './closed-schema.ts'
 import { explainMismatch, isWithinLength, type JsonSchema } from './explain-mismatch.ts'
-import type { FieldError } from './field-errors.ts'
 
 /**
  * ajv decides whether data is valid and stops at the first error. With `allErrors` it would create an object per error, and a body of 600

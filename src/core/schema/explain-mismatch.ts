@@ -1,7 +1,7 @@
 /** Explains why data does not match a JSON Schema, as a list of errors with a limited length. */
-import { ErrorList, type FieldError, type FieldErrorCode } from './field-errors.ts'
-import { isObject } from './json.ts'
-import { suggest } from './suggest.ts'
+import { ErrorList, type FieldError, type FieldErrorCode } from '../field-errors.ts'
+import { isObject } from '../json.ts'
+import { suggest } from '../suggest.ts'
 
 /** The part of JSON Schema that our schemas use. */
 export interface JsonSchema {
