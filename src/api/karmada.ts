@@ -110,6 +110,7 @@ export interface PropagationSpec {
   propagateDeps?: boolean
   activationPreference?: string
   priority?: number
+  preemption?: string
   suspension?: { [key: string]: unknown }
   schedulerName?: string
   conflictResolution?: string

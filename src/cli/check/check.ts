@@ -4,12 +4,13 @@ import { systemsSource } from '../../app/systems-config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { scopesOf } from '../../core/scope.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
-import type { FolderStore } from '../../store/folder/folder.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Arguments, type Command, type CommandIo, painter } from '../command.ts'
 import { openFolder } from '../open-folder.ts'
 import { claimsToLocate } from './claims-to-locate.ts'
+import { copyHub } from './copy-hub.ts'
 import { diagnose } from './diagnose.ts'
+import { countEffects } from './effect.ts'
 import { type Finding, finding } from './findings.ts'
 import type { KnownSystems } from './holds.ts'
 import { locateData } from './locate-data.ts'
@@ -25,13 +26,17 @@ import type { ReviewContext } from './review-object.ts'
 export const check: Command = {
   name: 'check',
   summary: 'Show what admission would do to manifests, and change nothing',
-  usage: '-f FILE… [--folder DIR] [-n NAMESPACE] [--config FILE] [--fail-on LEVEL] [-o FORMAT]',
+  usage: '-f FILE… [--folder DIR | --kubeconfig FILE] [-n NAMESPACE] [--config FILE] [--fail-on LEVEL] [-o FORMAT]',
   options: CHECK_OPTIONS,
   positionals: true,
   examples: [
     {
       command: 'lodestone check -f workload.yaml --folder examples/hub',
       does: 'Show where a workload would be placed',
+    },
+    {
+      command: 'lodestone check -f claim.yaml --kubeconfig hub.kubeconfig',
+      does: 'Show which workloads of a hub would move or wait',
     },
     {
       command: 'lodestone check -f manifests/ --fail-on warning',
@@ -48,7 +53,7 @@ export const check: Command = {
 /** Exit status: 0, 1 if a finding fails, 2 for invalid arguments. */
 async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const options = readOptions(args)
-  const report = await reportOf(options, loadConfig(options.config), io)
+  const report = await reportOf(options, loadConfig(options.config), args, io)
   const format = FORMATS[options.format]
   io.stdout.write(format.render(report, painter(io.stdout, io.env)))
   if ('hasNoFindings' in format) {
@@ -60,7 +65,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
 }
 
 /** Reads and reviews the manifests. */
-async function reportOf(options: CheckOptions, config: Config, io: CommandIo): Promise<Report> {
+async function reportOf(options: CheckOptions, config: Config, args: Arguments, io: CommandIo): Promise<Report> {
   const { claims, dependencies, volumes } = config
   const workloads = workloadKindsOf(config)
   const types = allKinds(workloads).map(({ type }) => type)
@@ -86,7 +91,9 @@ async function reportOf(options: CheckOptions, config: Config, io: CommandIo): P
       clusterScopedClaims: claims.clusterScoped,
       whenNotReady: volumes.whenNotReady,
       volumeLimits: volumes,
+      hasHub: options.hasHub,
     }
+    const hub = options.hasHub ? await copyHub(placed, context, config, args, io) : undefined
     const located = await locateData({
       store,
       source: systemsSource(config.systems, store),
@@ -95,19 +102,26 @@ async function reportOf(options: CheckOptions, config: Config, io: CommandIo): P
       signal: io.signal,
       now: context.now,
     })
-    const decided = await reviewObjects(placed, context)
+    const decided = await reviewObjects(placed, context, hub?.concerned)
     const reviews = problems.length > 0 ? decided.map(withoutDecision) : decided
-    const found = diagnose(reviews, context, await knownSystems(config, store))
+    const found = diagnose(reviews, context, await knownSystems(config, context))
     const others: Finding[] = findings.filter(({ id }) => id !== 'invalid-manifest')
-    return { reviews, findings: [...problems, ...systems, ...located, ...others, ...found], failOn: options.failOn }
+    return {
+      reviews,
+      findings: [...problems, ...systems, ...located, ...others, ...found],
+      failOn: options.failOn,
+      ...(hub && { hub: { ...countEffects(reviews), notReviewed: hub.notReviewed } }),
+    }
   } finally {
     await store.stop()
   }
 }
 
 /** The configured data systems: only with them, a hold for an unknown location can end. */
-async function knownSystems({ systems }: Config, store: FolderStore): Promise<KnownSystems> {
+async function knownSystems({ systems }: Config, { store, hasHub }: ReviewContext): Promise<KnownSystems> {
   if (systems.configMap !== undefined) return 'unknown'
   const source = systemsSource(systems, store)
+  // The server of the hub may have data systems of its own.
+  if (!source && hasHub) return 'unknown'
   return new Set(source ? (await inspectSystems(source)).map(({ system }) => system) : [])
 }

@@ -2,6 +2,7 @@
 import { labelProblem } from '../../core/names.ts'
 import { suggest } from '../../core/suggest.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
+import { CONNECTION_OPTIONS, checkFolderAlone } from '../connect.ts'
 import { readFormat } from '../output.ts'
 import { FAIL_ON, type FailOn } from './findings.ts'
 import { FORMATS, type FormatName } from './render/formats.ts'
@@ -22,6 +23,14 @@ export const CHECK_OPTIONS = {
     type: 'string',
     value: 'DIR',
     description: 'Existing manifests: claims, sources, policies, clusters',
+  },
+  kubeconfig: {
+    ...CONNECTION_OPTIONS.kubeconfig,
+    description: 'Check against the objects of this hub, and write none of them (default: no cluster)',
+  },
+  context: {
+    ...CONNECTION_OPTIONS.context,
+    description: 'As --kubeconfig, with this context of the kubeconfig',
   },
   namespace: {
     type: 'string',
@@ -59,6 +68,8 @@ export const CHECK_OPTIONS = {
 export interface CheckOptions {
   files: readonly string[]
   folder: string | undefined
+  /** Whether the manifests are checked against a hub. The environment alone does not select one. */
+  hasHub: boolean
   namespace: string | undefined
   config: string | undefined
   queriesSystems: boolean
@@ -71,6 +82,7 @@ export function readOptions(args: Arguments): CheckOptions {
   const files = [...args.texts('file'), ...args.positionals]
   if (files.length === 0)
     throw new UsageError("missing -f FILE: a file, a folder, or - for standard input\nSee 'lodestone check --help'.")
+  checkFolderAlone(args)
   const namespace = args.text('namespace')
   const problem = namespace === undefined ? undefined : labelProblem(namespace)
   if (problem) throw new UsageError(`-n ${namespace}: ${problem}`)
@@ -78,6 +90,7 @@ export function readOptions(args: Arguments): CheckOptions {
   return {
     files,
     folder: args.text('folder'),
+    hasHub: args.text('kubeconfig') !== undefined || args.text('context') !== undefined,
     namespace,
     config: args.text('config'),
     queriesSystems: args.flag('query-systems'),

@@ -1,4 +1,5 @@
 /** The result of a check: what a format renders. */
+import type { EffectCounts } from './effect.ts'
 import { type FailOn, type Finding, fails } from './findings.ts'
 import type { Reviewed } from './review.ts'
 
@@ -7,6 +8,13 @@ export interface Report {
   findings: readonly Finding[]
   /** Which findings make the command fail. */
   failOn: FailOn
+  /** What happens to the workloads of the hub; absent without a hub. */
+  hub?: HubSummary
+}
+
+export interface HubSummary extends EffectCounts {
+  /** The number of concerned workloads beyond the limit. */
+  notReviewed: number
 }
 
 /** Whether the command fails. */

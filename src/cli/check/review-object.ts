@@ -2,16 +2,23 @@
 import fastJsonPatch from 'fast-json-patch'
 import type { AdmissionRequest } from '../../api/admission.ts'
 import {
+  CLUSTER_POLICY_NAME_ANNOTATION,
   clusterPropagationPolicies,
+  clusterResourceBindings,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
+  resourceBindings,
 } from '../../api/karmada.ts'
-import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { apiVersionOf, groupOf, type K8sObject, type ObjectMeta, type ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { encodeResponse } from '../../core/admission/review.ts'
 import type { FieldError } from '../../core/field-errors.ts'
-import { deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
+import { jsonEqual } from '../../core/json.ts'
+import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
+import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { matchesLabels } from '../../core/selectors.ts'
 import { isVolumeManager } from '../../core/volume-manager/spec/validate.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
@@ -23,6 +30,9 @@ import { unknownWorkloadWebhook } from '../../webhooks/unknown-workload.ts'
 import { typeOfReference } from '../kinds.ts'
 import { titleOf } from './place-manifests.ts'
 import { isOf } from './validate-manifest.ts'
+
+/** What happens to a workload. `placed`: Karmada would create the binding and schedule the workload. */
+export type Effect = 'moves' | 'waits' | 'placed' | 'unchanged'
 
 /** The review of one object. */
 export interface ObjectReview {
@@ -40,6 +50,8 @@ export interface ObjectReview {
   errors: FieldError[]
   before: K8sObject
   after: K8sObject
+  /** What happens to the workload of a binding; absent in a check without a hub. */
+  effect?: Effect
   /** Whether no webhook reviews the kind. */
   isUnknownKind: boolean
 }
@@ -48,6 +60,8 @@ export interface ObjectReview {
 export interface ReviewContext extends GatherContext {
   store: FolderStore
   workloads: WorkloadKinds
+  /** Whether the store has the bindings of a hub, so that reviews of bindings have an effect. */
+  hasHub?: boolean
 }
 
 /** The inputs with the table of webhooks, which is built once. */
@@ -86,23 +100,68 @@ export function policiesOf(store: FolderStore): Policies {
   return { namespaced: of(propagationPolicies), clusterScoped: of(clusterPropagationPolicies) }
 }
 
-/** Reviews the binding of a template, as the detector would create or update it. Undefined for a template without a policy. */
+/**
+ * Reviews the binding of a template, as the detector would create or update it. Undefined for a template without a policy.
+ *
+ * @param isChanged whether the template is written. A lazy policy reaches the binding only then.
+ */
 export async function reviewDerived(
   template: K8sObject,
   { namespaced, clusterScoped }: Policies,
   session: ReviewSession,
+  isChanged = true,
 ): Promise<ObjectReview | undefined> {
-  const policy = selectPolicy(template, namespaced, clusterScoped)
-  if (!policy) return undefined
-  const binding = deriveBinding(template, policy)
+  const { namespace, name = '' } = template.metadata
   const stored = await session.store.read(
-    typeOf(binding, session) as ResourceType<ResourceBinding>,
-    binding.metadata.namespace,
-    binding.metadata.name ?? '',
+    namespace ? resourceBindings : clusterResourceBindings,
+    namespace,
+    bindingName(template.kind, name),
   )
-  const placement = binding.spec.placement ?? {}
-  const written = stored ? { ...stored, spec: { ...stored.spec, placement } } : binding
+  const policy = policyFor(template, stored, [namespaced, clusterScoped])
+  if (!policy) return undefined
+  const isLazy = !isChanged && policy.spec.activationPreference === 'Lazy'
+  const updated = stored && (isLazy ? stored : withPolicy(stored, template, policy))
+  const written = updated ?? deriveBinding(template, policy)
   return { ...(await reviewObject(written, session)), derivedFrom: titleOf(template) }
+}
+
+/** The policy that Karmada applies: that of the binding while it selects the template, unless another one preempts it. */
+function policyFor(
+  template: K8sObject,
+  stored: ResourceBinding | undefined,
+  [namespaced, clusterScoped]: [PropagationPolicy[], PropagationPolicy[]],
+): PropagationPolicy | undefined {
+  const best = selectPolicy(template, namespaced, clusterScoped)
+  const current = stored && policyReferenceOf(stored.metadata)
+  if (!best || !current || best.spec.preemption === 'Always') return best
+  const own = (current.namespace ? namespaced : clusterScoped).filter(
+    ({ metadata }) => metadata.name === current.name && metadata.namespace === current.namespace,
+  )
+  return selectPolicy(template, current.namespace ? own : [], current.namespace ? [] : own) ?? best
+}
+
+const POLICY_ANNOTATIONS: ReadonlySet<string> = new Set([
+  POLICY_NAMESPACE_ANNOTATION,
+  POLICY_NAME_ANNOTATION,
+  CLUSTER_POLICY_NAME_ANNOTATION,
+])
+
+/** The binding as the detector writes it for a policy. */
+function withPolicy(stored: ResourceBinding, template: K8sObject, policy: PropagationPolicy): ResourceBinding {
+  const { spec, metadata } = deriveBinding(template, policy)
+  return {
+    ...stored,
+    metadata: { ...stored.metadata, annotations: annotationsFor(stored.metadata, metadata) },
+    spec: { ...stored.spec, placement: spec.placement ?? {} },
+  }
+}
+
+/** The stored annotations, with the policy of the derived ones. */
+function annotationsFor(stored: ObjectMeta, derived: ObjectMeta): Record<string, string> {
+  const { annotations = {} } = stored
+  if (jsonEqual(policyReferenceOf(stored), policyReferenceOf(derived))) return annotations
+  const others = Object.entries(annotations).filter(([key]) => !POLICY_ANNOTATIONS.has(key))
+  return { ...Object.fromEntries(others), ...derived.annotations }
 }
 
 /** Reviews one object. `given` is the object before the change; without it, the stored one is used. */
@@ -163,10 +222,17 @@ export async function put(session: ReviewSession, object: K8sObject): Promise<vo
   const stored = await store.read(type, namespace, name)
   if (!stored) return void (await store.create(type, object))
   const { resourceVersion } = stored.metadata
-  await store.update(type, { ...object, metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) } })
+  const { status } = stored as K8sObject & { status?: unknown }
+  await store.update(type, {
+    // Users do not write the status.
+    ...(status !== undefined && { status }),
+    ...object,
+    metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) },
+  })
 }
 
-function typeOf(object: K8sObject, { webhooks, types }: ReviewSession): ResourceType {
+/** The type of an object: that of a webhook or of a cached kind, or else one that is derived from the kind. */
+export function typeOf(object: K8sObject, { webhooks, types }: ReviewSession): ResourceType {
   const group = groupOf(object.apiVersion)
   const known =
     webhooks.flatMap(({ resources }) => resources).find((type) => isOf(type, object)) ??

@@ -3,6 +3,7 @@ import { isBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import type { Manifest } from '../../store/folder/manifests.ts'
+import { withEffect } from './effect.ts'
 import {
   isTemplate,
   type ObjectReview,
@@ -25,10 +26,13 @@ export type Reviewed = ManifestReview<Manifest>
 /**
  * Reviews the objects and stores the allowed ones. Decisions on workloads depend on their references, those on policies on claims and
  * workloads, those on bindings on all of them. They are made in that order, so the order of the manifests does not matter.
+ *
+ * @param concerned stored workloads whose bindings are reviewed too, each with the manifest that concerns it
  */
 export async function reviewObjects<Given extends { object: K8sObject }>(
   manifests: readonly Given[],
   context: ReviewContext,
+  concerned: readonly { template: K8sObject; manifest: Given }[] = [],
 ): Promise<ManifestReview<Given>[]> {
   const session = openSession(context)
   const ranked = manifests.map((manifest) => ({ manifest, rank: rankOf(manifest.object, session) }))
@@ -40,15 +44,23 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
     if (review.outcome !== 'denied' && !isBinding(object.kind)) await put(session, review.after)
   }
   const policies = policiesOf(context.store)
+  const derive = async (template: K8sObject, isChanged: boolean) => {
+    const derived = await reviewDerived(template, policies, session, isChanged)
+    return derived && context.hasHub ? withEffect(derived, context) : derived
+  }
   const results: ManifestReview<Given>[] = []
   for (const manifest of manifests) {
     const review = reviews.get(manifest)
     if (!review) continue
     const isPlaced = isTemplate(manifest.object, session) && review.outcome !== 'denied'
-    const derived = isPlaced ? await reviewDerived(manifest.object, policies, session) : undefined
+    const derived = isPlaced ? await derive(manifest.object, true) : undefined
     // A workload without a decision is not shown: its binding is.
     const isSilent = review.outcome === 'allowed' && review.warnings.length === 0
     if (!derived || !isSilent) results.push(review)
+    if (derived) results.push({ ...derived, manifest })
+  }
+  for (const { template, manifest } of concerned) {
+    const derived = await derive(template, false)
     if (derived) results.push({ ...derived, manifest })
   }
   return results
@@ -60,7 +72,7 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
  */
 export function withoutDecision(review: Reviewed): Reviewed {
   if (review.outcome === 'denied') return review
-  const { decision: _decision, warnings: _warnings, ...rest } = review
+  const { decision: _decision, warnings: _warnings, effect: _effect, ...rest } = review
   const reason = 'another given manifest is invalid, so the decision is not known; correct that one first'
   return { ...rest, outcome: 'unknown', reason, warnings: [], after: review.before }
 }

@@ -6,10 +6,11 @@ import type { Report } from '../report.ts'
 import type { Reviewed } from '../review.ts'
 
 /** Renders the findings and the reviews of all objects. docs/check.md describes the fields. */
-export function renderJson({ reviews, findings }: Report): string {
+export function renderJson({ reviews, findings, hub }: Report): string {
   const report = {
     apiVersion: OUTPUT_API_VERSION,
     kind: 'CheckReport',
+    ...(hub && { hub }),
     findings: findings.map((each) => ({ ...each, documentation: documentationOf(each.id) })),
     objects: reviews.map(rowOf),
   }
@@ -17,8 +18,20 @@ export function renderJson({ reviews, findings }: Report): string {
 }
 
 function rowOf(review: Reviewed) {
-  const { object, derivedFrom, operation, outcome, decision, reason, warnings, errors, before, after, manifest } =
-    review
+  const {
+    object,
+    derivedFrom,
+    operation,
+    outcome,
+    decision,
+    reason,
+    warnings,
+    errors,
+    before,
+    after,
+    manifest,
+    effect,
+  } = review
   const { file, line, column } = manifest
   return {
     object,
@@ -30,6 +43,7 @@ function rowOf(review: Reviewed) {
     outcome,
     ...(decision && { decision }),
     ...(reason && { reason }),
+    ...(effect && { effect }),
     warnings,
     errors,
     patch: before === after ? [] : diffJson(before, after),

@@ -4,7 +4,7 @@ import { decisionInWords } from '../../../core/outcome.ts'
 import type { painter } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
 import type { Finding, FindingId, Place } from '../findings.ts'
-import { findingsByReview, type Report } from '../report.ts'
+import { findingsByReview, type HubSummary, type Report } from '../report.ts'
 import type { Reviewed } from '../review.ts'
 
 export type Paint = ReturnType<typeof painter>
@@ -15,7 +15,19 @@ export function renderText(report: Report, paint: Paint): string {
   return [
     ...objects.map(({ review, findings }) => renderReview(review, findings, paint)),
     ...others.map((each) => `${describeFinding(each, paint)}\n`),
+    ...(report.hub ? [`${describeHub(report.hub)}\n`] : []),
   ].join('')
+}
+
+/** `2 workloads would move, 1 would wait, 3 unchanged`. */
+function describeHub({ moves, waits, placed, unchanged, notReviewed }: HubSummary): string {
+  return [
+    `${moves} ${moves === 1 ? 'workload' : 'workloads'} would move`,
+    `${waits} would wait`,
+    ...(placed > 0 ? [`${placed} would be placed`] : []),
+    `${unchanged} unchanged`,
+    ...(notReviewed > 0 ? [`${notReviewed} more not checked`] : []),
+  ].join(', ')
 }
 
 /** `FILE:LINE:COLUMN: severity: object: message (identifier)`, the form that editors and terminals recognize. */
@@ -36,9 +48,10 @@ export function describePlace({ file, line, column }: Place): string {
 const COLORS = { error: 'red', warning: 'yellow', info: 'dim' } as const
 
 function renderReview(review: Reviewed, findings: readonly Finding[], paint: Paint): string {
-  const { object, derivedFrom, outcome, decision, reason } = review
+  const { object, derivedFrom, outcome, decision, reason, effect } = review
   const isRefused = outcome === 'denied' || outcome === 'unknown'
-  const needsAttention = ATTENTION.has(decision ?? '') || findings.some(({ id }) => id === 'no-policy')
+  const needsAttention =
+    ATTENTION.has(decision ?? '') || findings.some(({ id }) => id === 'no-policy') || effect === 'moves'
   const mark = isRefused
     ? paint('red', outcome === 'denied' ? '✘' : '?')
     : needsAttention
@@ -46,9 +59,10 @@ function renderReview(review: Reviewed, findings: readonly Finding[], paint: Pai
       : paint('green', '✔')
   const title = derivedFrom ? `${derivedFrom} → ${object}` : object
   const word = isRefused ? paint('red', outcome) : decision ? decisionInWords(decision) : outcome
+  const move = effect === 'moves' ? ', and would move' : ''
   const isTold = findings.some(({ id }) => HAVE_REASON.has(id))
   return [
-    `${mark} ${paint('bold', title)}: ${word}`,
+    `${mark} ${paint('bold', title)}: ${word}${move}`,
     ...(reason && !isTold ? [`    ${reason}`] : []),
     ...findings.map((each) => `    ${describeOwn(each, paint)}`),
     renderDiff(review, paint, '    '),
