@@ -1,5 +1,6 @@
 // The main job on a real Karmada, as its users do it: with kubectl and karmadactl, and nothing else.
 import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -92,6 +93,28 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
     expect(stdout).toContain('ResourceBinding default/web-deployment: Narrowed')
     expect(stdout).toContain('scheduled to: member2')
   })
+})
+
+test('check says against the hub that a changed claim moves a running workload, which then moves', async () => {
+  await create(
+    claim('laid', { data: 'laid-data' }),
+    source('laid-data', ['member2']),
+    source('laid-elsewhere', ['member3']),
+    policy('laid'),
+    deployment('laid'),
+  )
+  await scheduled('laid-deployment')
+  const changed = claim('laid', { data: 'laid-elsewhere' })
+  const file = join(plane.dir, 'laid.yaml')
+  await writeFile(file, yaml(changed))
+
+  const { stdout } = await run(process.execPath, [main, 'check', '-f', file, '--kubeconfig', plane.kubeconfig])
+
+  expect(stdout).toContain('ResourceBinding default/laid-deployment: narrowed, and would move\n')
+  expect(stdout).toMatch(/\n1 workload would move, 0 would wait, 0 unchanged\n$/)
+  expect(await clustersOf('laid-deployment'), 'check changes nothing').toEqual(['member2'])
+  await kubectl(['apply', '-f', file])
+  await plane.eventually('it moves', async () => String(await clustersOf('laid-deployment')) === 'member3')
 })
 
 describe('workloads of other kinds', () => {
