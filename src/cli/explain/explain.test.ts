@@ -177,6 +177,23 @@ test('a workload without a claim and without a policy is shown as such', async (
 `)
 })
 
+test('of two policies that select a workload, the one with the higher priority is shown, as Karmada chooses it', async () => {
+  const selects = { resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }] }
+  const named = (name: string, spec: object) => {
+    const policy = makePolicy({ ...selects, ...spec })
+    return { ...policy, metadata: { ...policy.metadata, name } }
+  }
+
+  const { stdout } = await explain('deployment/app', [
+    makeObject('apps/v1', 'Deployment', 'app'),
+    named('a-first-by-name', {}),
+    named('urgent', { priority: 5 }),
+  ])
+
+  expect(stdout).toContain('PropagationPolicy default/urgent')
+  expect(stdout).not.toContain('a-first-by-name')
+})
+
 describe('the policy of a workload is found by its API version', () => {
   const config = {
     'config.yaml': {

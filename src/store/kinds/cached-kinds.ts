@@ -110,6 +110,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
         spec: {
           resourceSelectors: spec.resourceSelectors,
           ...(spec.placement && { placement: spec.placement }),
+          ...(spec.priority !== undefined && { priority: spec.priority }),
           ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
           ...(propagateDeps !== undefined && { propagateDeps }),
         },
