@@ -7,6 +7,6 @@ export interface SupportedVersions {
 
 /** Minor versions, oldest first. */
 export const SUPPORTED_VERSIONS: SupportedVersions = {
-  kubernetes: ['1.28', '1.35'],
-  karmada: ['1.16', '1.18'],
+  kubernetes: ['1.28', '1.31', '1.34', '1.35', '1.37'],
+  karmada: ['1.16', '1.17', '1.18'],
 }
