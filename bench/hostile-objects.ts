@@ -12,7 +12,7 @@ import { workloadOf } from '../src/core/dependencies/workload.ts'
 import { planPolicy } from '../src/core/propagation-policy/plan.ts'
 import { selectorKeys, selects } from '../src/core/propagation-policy/select.ts'
 import { planBinding } from '../src/core/resource-binding/plan.ts'
-import { mountableVolumes } from '../src/core/workload/mountable-volumes.ts'
+import { mountableVolumes } from '../src/core/workload/injection/mountable-volumes.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import {
   located,

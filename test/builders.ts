@@ -18,7 +18,11 @@ import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
 import type { BindingInput, PolicyInput } from '../src/core/resource-binding/input.ts'
-import type { MountableVolumes, UsableVolume, VolumeManagerLookup } from '../src/core/workload/mountable-volumes.ts'
+import type {
+  MountableVolumes,
+  UsableVolume,
+  VolumeManagerLookup,
+} from '../src/core/workload/injection/mountable-volumes.ts'
 
 /** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
 export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {

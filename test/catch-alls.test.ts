@@ -19,7 +19,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/locality/config/config-reader.ts',
     'src/mover/events.ts',
     'src/reconcile/event-recorder.ts',
-    'src/reconcile/mover-logs.ts',
+    'src/reconcile/volumes/mover-logs.ts',
     'src/store/cache/cached-store.ts',
     'src/store/cluster/watch/reflector.ts',
     'src/store/cluster/watch/watcher.ts',

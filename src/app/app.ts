@@ -6,10 +6,10 @@ import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type AppState, CLOSE_SERVER_MS, partsOf } from './app-parts.ts'
-import type { Config } from './config.ts'
-import { type ConfigSource, openLiveConfig } from './live-config.ts'
+import type { Config } from './config/config.ts'
+import { type ConfigSource, openLiveConfig } from './config/live-config.ts'
+import { reasonsNotReady } from './monitoring/readiness.ts'
 import { type Part, startParts, stopParts } from './parts.ts'
-import { reasonsNotReady } from './readiness.ts'
 
 export interface AppInput {
   config: Config

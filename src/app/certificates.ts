@@ -9,7 +9,7 @@ import { openCertificates } from '../tls/rotation.ts'
 import { openSecretStorage } from '../tls/secret-storage.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
 import type { CertificateStorage } from '../tls/storage.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 /**
  * Opens the serving certificates, and creates them first if Lodestone manages them. A new CA does not sign before `isPublished` confirms

@@ -6,7 +6,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type Clock, systemClock } from '../time/clock.ts'
 import { watchFolder } from '../time/folder-watch.ts'
 import { parseCertificates } from '../tls/x509.ts'
-import { ConfigError } from './config-file.ts'
+import { ConfigError } from './config/config-file.ts'
 
 export interface ClientCa {
   /** PEM; undefined if callers are not authenticated. */

@@ -12,7 +12,7 @@ import { pathOf } from '../webhooks/define.ts'
 import { webhooksOf } from '../webhooks/index.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { servingHosts } from './certificates.ts'
-import { type Config, DEFAULT_CONFIG } from './config.ts'
+import { type Config, DEFAULT_CONFIG } from './config/config.ts'
 import { registerInterpreter, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
 
 const webhooks = webhooksOf(SHIPPED_KINDS)

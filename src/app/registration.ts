@@ -12,8 +12,8 @@ import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
 import { webhooksOf } from '../webhooks/index.ts'
 import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpreter.ts'
 import { type Registration, registrationOf } from '../webhooks/registration.ts'
-import type { Config } from './config.ts'
-import { workloadKindsOf } from './workload-kinds-config.ts'
+import type { Config } from './config/config.ts'
+import { workloadKindsOf } from './config/workload-kinds-config.ts'
 
 /** Returns the webhook configurations that the API server should have, with the present CA bundle. */
 export function wantedRegistration(

@@ -1,7 +1,7 @@
 /** `lodestone certs`: creates, shows and renews the serving certificate. */
 import { X509Certificate } from 'node:crypto'
 import { openServingCertificates, openStorage, servingHosts } from '../app/certificates.ts'
-import { type Config, loadConfig } from '../app/config.ts'
+import { type Config, loadConfig } from '../app/config/config.ts'
 import { normalizeHosts } from '../tls/hosts.ts'
 import { openCertificates } from '../tls/rotation.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'

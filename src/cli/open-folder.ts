@@ -3,7 +3,7 @@
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder/folder.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'
-import { validateManifest } from './check/validate-manifest.ts'
+import { validateManifest } from './check/input/validate-manifest.ts'
 import { UsageError } from './command.ts'
 
 /** Throws `UsageError` if the folder does not exist. Without a directory the store is empty. */

@@ -8,8 +8,8 @@ import {
   type MountableVolumes,
   mountableVolumes,
   type VolumeManagerLookup,
-} from '../core/workload/mountable-volumes.ts'
-import { fitsNode } from '../core/workload/node-fit.ts'
+} from '../core/workload/injection/mountable-volumes.ts'
+import { fitsNode } from '../core/workload/node-affinity/node-fit.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** Cached results: cached objects never change, and all pods of a Job need the same one. */

@@ -1,6 +1,6 @@
 /** Builds the CEL expressions by which an API server filters objects with annotations of Lodestone. They need Kubernetes 1.28. */
 import { segmentsOf } from '../core/dependencies/json-path.ts'
-import { IN_OUR_KEYS } from '../core/workload/annotation-keys.ts'
+import { IN_OUR_KEYS } from '../core/workload/requests/annotation-keys.ts'
 
 /**
  * Returns an expression: whether the object itself, or an object at one of these paths, has an annotation of Lodestone or a similar key.

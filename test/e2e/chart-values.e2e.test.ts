@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
-import { completeConfig } from '../../src/app/config.ts'
+import { completeConfig } from '../../src/app/config/config.ts'
 import { configMapSource } from '../../src/locality/config/config-map.ts'
 import { inspectSystems } from '../../src/locality/config/inspect.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { apiVersionOf } from '../../src/api/meta.ts'
-import { clusterRoles, dependencyRoles } from '../../src/app/rbac.ts'
+import { clusterRoles, dependencyRoles } from '../../src/app/roles/rbac.ts'
 import { buildWorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../../src/core/workload-kinds/related-kinds.ts'
 import type { KubeObject } from './api-client.ts'

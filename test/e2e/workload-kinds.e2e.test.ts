@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { ResourceType } from '../../src/api/meta.ts'
-import { clusterRoles } from '../../src/app/rbac.ts'
+import { clusterRoles } from '../../src/app/roles/rbac.ts'
 import { valuesAt } from '../../src/core/dependencies/json-path.ts'
 import type { WorkloadKindEntry } from '../../src/core/workload-kinds/entry.ts'
 import { buildWorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'

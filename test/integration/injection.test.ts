@@ -6,7 +6,7 @@ import { type VolumeManager, volumeManagers } from '../../src/api/volume-manager
 import { publishVolume } from '../../src/core/volume-manager/spec/published.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
-import { podLoop } from '../../src/reconcile/pod.ts'
+import { podLoop } from '../../src/reconcile/volumes/pod.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { podWebhook } from '../../src/webhooks/pod.ts'

@@ -1,8 +1,8 @@
 /** The loop of DataSources with CRDs that lack fields: it does not write the same status again and again. */
 import { expect, test } from 'vitest'
 import { type DataSource, dataSources } from '../../src/api/data-source.ts'
-import { openDataSourceLoop } from '../../src/reconcile/data-source.ts'
 import type { ReconcileContext } from '../../src/reconcile/define.ts'
+import { openDataSourceLoop } from '../../src/reconcile/sources/data-source.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { makeSource, NOW } from '../builders.ts'

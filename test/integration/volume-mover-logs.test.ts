@@ -1,8 +1,8 @@
 /** The logs of movers that have ended: copied before the pod is deleted, without a delay for other work. */
 import { expect, test } from 'vitest'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
-import { observeMoverLogs } from '../../src/app/observe.ts'
-import { type MoverLogsInput, openMoverLogs } from '../../src/reconcile/mover-logs.ts'
+import { observeMoverLogs } from '../../src/app/monitoring/observe.ts'
+import { type MoverLogsInput, openMoverLogs } from '../../src/reconcile/volumes/mover-logs.ts'
 import type { PodLogReader } from '../../src/store/store.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
 import { makeVolumeManager } from '../builders.ts'

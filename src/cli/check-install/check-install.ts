@@ -1,7 +1,7 @@
 /** `lodestone check-install`: checks an installation, and waits until it works. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadConfig } from '../../app/config.ts'
-import { LODESTONE } from '../../app/rbac.ts'
+import { loadConfig } from '../../app/config/config.ts'
+import { LODESTONE } from '../../app/roles/rbac.ts'
 import { UserError } from '../../core/user-error.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'

@@ -1,5 +1,5 @@
 /** One check of an installation: its input, its result, and how the requests of a check fail. */
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../app/config/config.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 

@@ -4,7 +4,7 @@ import { suggest } from '../../core/suggest.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone } from '../connect.ts'
 import { readFormat } from '../output.ts'
-import { FAIL_ON, type FailOn } from './findings.ts'
+import { FAIL_ON, type FailOn } from './findings/findings.ts'
 import { FORMATS, type FormatName } from './render/formats.ts'
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [FormatName, ...FormatName[]]

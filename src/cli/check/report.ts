@@ -1,7 +1,8 @@
 /** The result of a check: what a format renders. */
-import type { EffectCounts } from './effect.ts'
-import { type FailOn, type Finding, fails } from './findings.ts'
-import type { Reviewed } from './review.ts'
+
+import { type FailOn, type Finding, fails } from './findings/findings.ts'
+import type { EffectCounts } from './review/effect.ts'
+import type { Reviewed } from './review/review-objects.ts'
 
 export interface Report {
   reviews: readonly Reviewed[]

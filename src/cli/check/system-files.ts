@@ -3,7 +3,7 @@ import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
 import { parseSystemConfig, SystemConfigError } from '../../locality/config/config.ts'
 import { plugins } from '../../locality/plugins/index.ts'
 import { positionOf } from '../../store/folder/positions.ts'
-import { type Finding, finding } from './findings.ts'
+import { type Finding, finding } from './findings/findings.ts'
 
 /** Returns the errors of a file of a data system; undefined for a file of another form. */
 export function systemFileFindings(file: string, text: string): Finding[] | undefined {

@@ -1,7 +1,7 @@
 /** `lodestone explain`: explains an object: the placement of a workload, and the objects that decide it. */
 import type { ResourceType } from '../../api/meta.ts'
-import { loadConfig } from '../../app/config.ts'
-import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
+import { loadConfig } from '../../app/config/config.ts'
+import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { kindOfManifest, kindsNamed, knownKinds, readTarget, selectedKinds, unknownKind } from '../kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'

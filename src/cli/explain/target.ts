@@ -1,6 +1,6 @@
 /** The object to explain, and the inputs of all explanations. */
 import { type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../app/config/config.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { ClusterScope } from '../../queries/permission.ts'
 import type { AnyCachedKind } from '../../store/kinds/any-kind.ts'

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { App } from '../../app/app.ts'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../app/config/config.ts'
 import type { CommandIo } from '../command.ts'
 
 /** In the package and in a clone, the examples are at the same place. */

@@ -1,6 +1,6 @@
 /** The configuration of `lodestone serve`: the file, and the flags over it. */
-import { type Config, DEFAULT_CONFIG, loadConfig } from '../../app/config.ts'
-import { withPluginPath } from '../../app/systems-config.ts'
+import { type Config, DEFAULT_CONFIG, loadConfig } from '../../app/config/config.ts'
+import { withPluginPath } from '../../app/config/systems-config.ts'
 import { suggest } from '../../core/suggest.ts'
 import { LOG_LEVELS, type LogLevel } from '../../telemetry/logger.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'

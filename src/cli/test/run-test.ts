@@ -1,12 +1,12 @@
 /** Runs a test in memory: stores the given objects, and reviews the request as the server would. */
 import { isBinding, type Placement, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
+import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
 import { diffJson } from '../../core/admission/diff.ts'
 import { describeErrors } from '../../core/field-errors.ts'
 import { jsonEqual } from '../../core/json.ts'
 import { scopesOf } from '../../core/scope.ts'
-import { placeObject } from '../check/place-manifests.ts'
+import { placeObject } from '../check/input/place-manifests.ts'
 import {
   isTemplate,
   type ObjectReview,
@@ -15,7 +15,7 @@ import {
   put,
   reviewDerived,
   reviewObject,
-} from '../check/review-object.ts'
+} from '../check/review/review-object.ts'
 import { openFolder } from '../open-folder.ts'
 import type { TestCase } from './complete-test.ts'
 import type { ActualAnswer, Answer, Expected } from './test-schema.ts'

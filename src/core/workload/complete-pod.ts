@@ -2,7 +2,7 @@
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { Pod } from '../../api/pod.ts'
 import type { Outcome } from '../outcome.ts'
-import { mistypedAnnotations } from './annotation-keys.ts'
+import { mistypedAnnotations } from './requests/annotation-keys.ts'
 
 /** Returns the pod with the label; if it requests no volumes, the outcome with warnings about mistyped annotations. */
 export function completePod(pod: Pod): { pod: Pod } | { outcome: Outcome } {

@@ -5,8 +5,8 @@ import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { NodeAffinity } from '../../api/node.ts'
 import type { PodSpec } from '../../api/pod.ts'
 import { isDaemonSet, narrowDaemonSet, planDaemonSet } from './daemon-set.ts'
-import type { WantedVolume } from './resolve.ts'
-import { podPlacesOf } from './templates.ts'
+import type { WantedVolume } from './requests/resolve.ts'
+import { podPlacesOf } from './requests/templates.ts'
 
 interface DaemonSet extends K8sObject {
   spec: { template: { spec: PodSpec } }

@@ -6,10 +6,10 @@ import { isObject } from '../json.ts'
 import { mergePatch } from '../merge-patch.ts'
 import type { Outcome } from '../outcome.ts'
 import { NOTHING, type Plan } from '../plan.ts'
-import { requirementKey, termKey } from './requirement-key.ts'
-import type { WantedVolume } from './resolve.ts'
-import { type PlacedPodSpec, withValueAt } from './templates.ts'
-import { narrowToVolumes } from './volume-affinity.ts'
+import { requirementKey, termKey } from './node-affinity/requirement-key.ts'
+import { narrowToVolumes } from './node-affinity/volume-affinity.ts'
+import type { WantedVolume } from './requests/resolve.ts'
+import { type PlacedPodSpec, withValueAt } from './requests/templates.ts'
 
 /** Whether the controller of a kind creates one pod for each node that its pod template allows: apps/v1, and Kruise's own kind. */
 export function isDaemonSet({ kind }: Pick<K8sObject, 'kind'>): boolean {

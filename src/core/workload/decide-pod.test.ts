@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ANY_NODE, makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import type { Container, Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod, type PodInput } from './decide-pod.ts'
-import type { MountableVolumes, UsableVolume } from './mountable-volumes.ts'
+import type { MountableVolumes, UsableVolume } from './injection/mountable-volumes.ts'
 
 const ROOT = 'metadata.annotations[lodestone.dev/volumes]'
 const mnist = (overrides: Partial<UsableVolume> = {}): MountableVolumes => ({

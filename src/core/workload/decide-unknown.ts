@@ -3,8 +3,8 @@ import { DEPENDS_ON_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.t
 import { groupOf, type K8sObject } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
-import { mistypedAnnotations, ourAnnotations } from './annotation-keys.ts'
-import { parseVolumeRequests } from './volume-requests.ts'
+import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
+import { parseVolumeRequests } from './requests/volume-requests.ts'
 
 export interface UnknownInput {
   object: K8sObject

@@ -6,16 +6,16 @@ import type { FieldError } from '../field-errors.ts'
 import { isObject, jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import type { WorkloadKind } from '../workload-kinds/kinds.ts'
-import { mistypedAnnotations, ourAnnotations } from './annotation-keys.ts'
 import { isDaemonSet, narrowDaemonSet } from './daemon-set.ts'
-import { injectVolumes } from './inject.ts'
-import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './limits.ts'
-import type { VolumeManagerLookup } from './mountable-volumes.ts'
-import { unknownContainers } from './mounts.ts'
-import { operatingSystemErrors } from './operating-system.ts'
-import { resolveRequests, type WantedVolume } from './resolve.ts'
-import { podPlacesOf } from './templates.ts'
-import { parseVolumeRequests } from './volume-requests.ts'
+import { injectVolumes } from './injection/inject.ts'
+import type { VolumeManagerLookup } from './injection/mountable-volumes.ts'
+import { unknownContainers } from './injection/mounts.ts'
+import { operatingSystemErrors } from './node-affinity/operating-system.ts'
+import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
+import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './requests/limits.ts'
+import { resolveRequests, type WantedVolume } from './requests/resolve.ts'
+import { podPlacesOf } from './requests/templates.ts'
+import { parseVolumeRequests } from './requests/volume-requests.ts'
 import {
   OWN_ANNOTATIONS,
   ownAnnotation,
@@ -24,7 +24,7 @@ import {
   parseAll,
   requestsOf,
   withRequest,
-} from './workload-requests.ts'
+} from './requests/workload-requests.ts'
 
 /** The annotation of the owner, for a workload that inherits it. `isUnknown`: the cache does not have the owner yet. */
 export type OwnerRequest = { title: string } & ({ annotation: string | undefined } | { isUnknown: true })

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { makeClaim, makePolicy, makeSource } from '../../../../test/builders.ts'
 import { makeFolder, runWords } from '../../cli.fake.ts'
-import { FINDINGS } from '../findings.ts'
+import { FINDINGS } from '../findings/findings.ts'
 
 const SCHEMAS = join('test', 'data', 'schemas')
 const metadata = { name: 'app', namespace: 'default' }

@@ -1,5 +1,5 @@
 /** Renders findings as workflow commands, which GitHub Actions shows as annotations. */
-import { FINDINGS, type Finding, type Severity } from '../findings.ts'
+import { FINDINGS, type Finding, type Severity } from '../findings/findings.ts'
 import type { Report } from '../report.ts'
 import { fileName } from './file-name.ts'
 

@@ -1,9 +1,9 @@
 /** Renders a report as JSON, and the stored objects as YAML. */
 import { diffJson } from '../../../core/admission/diff.ts'
 import { OUTPUT_API_VERSION, renderData, renderYaml } from '../../output.ts'
-import { documentationOf } from '../findings.ts'
+import { documentationOf } from '../findings/findings.ts'
 import type { Report } from '../report.ts'
-import type { Reviewed } from '../review.ts'
+import type { Reviewed } from '../review/review-objects.ts'
 
 /** Renders the findings and the reviews of all objects. docs/check.md describes the fields. */
 export function renderJson({ reviews, findings, hub }: Report): string {

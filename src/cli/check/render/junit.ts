@@ -1,6 +1,6 @@
 /** Renders a report as JUnit: a test case per object, which fails with its findings. */
 import { type JunitCase, renderJunit } from '../../junit.ts'
-import { type Finding, fails } from '../findings.ts'
+import { type Finding, fails } from '../findings/findings.ts'
 import { findingsByReview, type Report } from '../report.ts'
 import { describePlace } from './text.ts'
 

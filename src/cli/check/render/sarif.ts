@@ -2,7 +2,7 @@
 import { readBuildInfo } from '../../../telemetry/build-info.ts'
 import { renderData } from '../../output.ts'
 
-import { documentationOf, FINDINGS, type Finding, type FindingId, type Severity } from '../findings.ts'
+import { documentationOf, FINDINGS, type Finding, type FindingId, type Severity } from '../findings/findings.ts'
 import type { Report } from '../report.ts'
 import { fileUri } from './file-name.ts'
 

@@ -3,9 +3,9 @@ import { diffLines } from 'diff'
 import { decisionInWords } from '../../../core/outcome.ts'
 import type { painter } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
-import type { Finding, FindingId, Place } from '../findings.ts'
+import type { Finding, FindingId, Place } from '../findings/findings.ts'
 import { findingsByReview, type HubSummary, type Report } from '../report.ts'
-import type { Reviewed } from '../review.ts'
+import type { Reviewed } from '../review/review-objects.ts'
 
 export type Paint = ReturnType<typeof painter>
 

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { TestClock } from '../../time/clock.fake.ts'
+import { DEFAULT_CONFIG, loadConfig } from './config.ts'
+import { ConfigError } from './config-file.ts'
+import { openLiveConfig } from './live-config.ts'
+
+/** Longer than the polling interval of the file. */
+const NEXT_LOOK_MS = 15_000
+
+function follow() {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-live-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'config.yaml')
+  const write = (level: string) => writeFileSync(file, `log: { level: ${level} }\n`)
+  write('info')
+  const clock = new TestClock()
+  const told: string[] = []
+  const log = pino({ base: null }, { write: (line: string) => void told.push(JSON.parse(line).msg) })
+  let reads = 0
+  const read = () => {
+    reads++
+    return loadConfig(file)
+  }
+  const live = openLiveConfig({ config: DEFAULT_CONFIG, source: { file, read }, log, clock })
+  onTestFinished(() => live.stop())
+  return { file, write, told, look: () => clock.advance(NEXT_LOOK_MS), reads: () => reads }
+}
+
+test('an unchanged file is not parsed again after other changes in its folder', () => {
+  const { look, reads, write, told } = follow()
+  for (let time = 0; time < 5; time++) look()
+  expect(reads()).toBe(1)
+
+  write('debug')
+  for (let time = 0; time < 5; time++) look()
+  expect([reads(), told]).toEqual([2, ['configuration read again', 'these changes take effect at the next start']])
+})
+
+test('a rejected file is logged as valid again after the old content is restored', () => {
+  const { look, write, told, file } = follow()
+  look()
+  write('loud')
+  expect(() => loadConfig(file)).toThrow(ConfigError)
+  look()
+  write('info')
+  look()
+  expect(told).toEqual(['invalid configuration; keeping the last valid one', 'configuration read again'])
+})

@@ -1,0 +1,111 @@
+/** The current configuration, read again when its file changes. If the new file is invalid, the last valid configuration stays in use. */
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { jsonEqual } from '../../core/json.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { type Clock, systemClock } from '../../time/clock.ts'
+import { watchFolder } from '../../time/folder-watch.ts'
+import type { Config } from './config.ts'
+import { changeable, changedKeys, takesEffect } from './config-change.ts'
+import { ConfigError } from './config-file.ts'
+
+export interface ConfigSource {
+  file: string
+  /** Reads the configuration in the same way as at the start. Throws `ConfigError`. */
+  read(): Config
+}
+
+export interface LiveConfig {
+  current(): Config
+  /** Calls the listener after a change took effect. Returns a function that unsubscribes. */
+  subscribe(listener: () => void): () => void
+  stop(): void
+}
+
+interface LiveConfigInput {
+  config: Config
+  /** Absent if there is no file and the configuration cannot change. */
+  source: ConfigSource | undefined
+  log: Logger
+  clock?: Clock
+}
+
+// In ms: the kubelet replaces one symbolic link, but users write several files. A short wait avoids errors about an incomplete change.
+const SETTLE_MS = 200
+const POLL_MS = 10_000
+
+/** Watches the file, also in a mounted ConfigMap. A change that needs a restart is logged once. */
+export function openLiveConfig({ config, source, log, clock = systemClock }: LiveConfigInput): LiveConfig {
+  const listeners = new Set<() => void>()
+  let used = config
+  let read = config
+  let refused: string | undefined
+  /** The last text of the file; undefined if it was rejected. */
+  let seen: string | undefined
+  const stop = source ? follow(source) : () => undefined
+
+  return {
+    current: () => used,
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    stop,
+  }
+
+  function follow({ file, read: readNow }: ConfigSource): () => void {
+    return watchFolder({
+      directory: dirname(file),
+      recursive: false,
+      clock,
+      debounceMs: SETTLE_MS,
+      pollMs: POLL_MS,
+      changed: () => reload(file, readNow),
+      failed: (error) =>
+        log.warn({ file, reason: error.message }, 'cannot watch the configuration; polling every 10 s'),
+    })
+  }
+
+  function reload(file: string, readNow: () => Config): void {
+    // Any change in the folder triggers this function, for instance of log files in the same folder. So the text is compared first.
+    const text = textOf(file)
+    if (text !== undefined && text === seen) return
+    let next: Config
+    try {
+      next = readNow()
+      seen = text
+    } catch (error) {
+      seen = undefined
+      if (!(error instanceof ConfigError)) throw error
+      if (error.message !== refused) {
+        log.error({ file, reason: error.message }, 'invalid configuration; keeping the last valid one')
+      }
+      refused = error.message
+      return
+    }
+    const wasRejected = refused !== undefined
+    refused = undefined
+    if (jsonEqual(next, read) && !wasRejected) return
+    read = next
+    take(file, next)
+  }
+
+  function take(file: string, next: Config): void {
+    const changed = changedKeys(used, next)
+    const keys = changed.filter(takesEffect)
+    const later = changed.filter((key) => !takesEffect(key))
+    used = changeable(used, next)
+    log.info({ file, keys }, keys.length > 0 ? 'configuration changed' : 'configuration read again')
+    if (later.length > 0) log.warn({ file, keys: later }, 'these changes take effect at the next start')
+    if (keys.length > 0) for (const listener of listeners) listener()
+  }
+}
+
+/** Returns undefined if the file is not readable: the reader of the configuration reports the error. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,54 @@
+/** The workload kinds and related kinds of the configuration, added to the shipped tables. */
+import { persistentVolumes } from '../../api/persistent-volume.ts'
+import { pods } from '../../api/pod.ts'
+import type { FieldError } from '../../core/field-errors.ts'
+import type { WorkloadKindEntry } from '../../core/workload-kinds/entry.ts'
+import { buildWorkloadKinds, SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import { buildRelatedKinds, type RelatedConfig, validateRelatedKinds } from '../../core/workload-kinds/related-kinds.ts'
+import { validateWorkloadKinds } from '../../core/workload-kinds/validate.ts'
+import { kindKey } from '../../store/kinds/any-kind.ts'
+import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
+
+interface KindsConfig {
+  workloadKinds: readonly WorkloadKindEntry[]
+  dependencies: RelatedConfig
+}
+
+/** Built once for each configuration: a table is compared by identity in caches. */
+const built = new WeakMap<KindsConfig['workloadKinds'], { related: RelatedConfig; kinds: WorkloadKinds }>()
+
+/** Returns the table of workload kinds for a valid configuration. */
+export function workloadKindsOf({ workloadKinds, dependencies }: KindsConfig): WorkloadKinds {
+  const known = built.get(workloadKinds)
+  if (known?.related === dependencies) return known.kinds
+  const kinds = buildWorkloadKinds(workloadKinds, buildRelatedKinds(dependencies))
+  built.set(workloadKinds, { related: dependencies, kinds })
+  return kinds
+}
+
+/** Kinds that Lodestone reads for other purposes, with other fields. */
+const OWN_USE: ReadonlySet<string> = new Set([
+  ...[pods, persistentVolumes].map(kindKey),
+  ...cachedKinds
+    .map(({ type }) => kindKey(type))
+    .filter((key) => !SHIPPED_KINDS.all.some(({ type }) => kindKey(type) === key)),
+])
+
+/** Returns the errors that the schema does not find. */
+export function workloadKindErrors({ workloadKinds, dependencies }: KindsConfig): FieldError[] {
+  const workloads = new Set([...SHIPPED_KINDS.all.map(({ type }) => type), ...workloadKinds].map(kindKey))
+  const forbidden =
+    (at: string, isUsed: (key: string) => boolean) => (entry: { group: string; kind: string }, i: number) => {
+      if (!isUsed(kindKey(entry))) return []
+      const message = `Invalid value: "${entry.kind}": must not be a kind that Lodestone reads for another purpose; remove the entry`
+      return [{ path: `${at}[${i}].kind`, code: 'Forbidden' as const, message }]
+    }
+  return [
+    ...workloadKinds.flatMap(forbidden('workloadKinds', (key) => OWN_USE.has(key))),
+    ...dependencies.relatedKinds.flatMap(
+      forbidden('dependencies.relatedKinds', (key) => OWN_USE.has(key) || workloads.has(key)),
+    ),
+    ...validateWorkloadKinds(workloadKinds, 'workloadKinds'),
+    ...validateRelatedKinds(dependencies, 'dependencies'),
+  ]
+}

@@ -1,0 +1,94 @@
+/** Converts the observations of the store, certificates, data systems and movers into log lines and metrics. */
+import type { SystemsObserver } from '../../locality/observer.ts'
+import type { EventObserver } from '../../reconcile/event-recorder.ts'
+import type { MoverLogObserver } from '../../reconcile/volumes/mover-logs.ts'
+import type { StoreObserver } from '../../store/observer.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { CertificateObserver } from '../../tls/source.ts'
+import type { FailureLog } from './failure-log.ts'
+
+export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserver> {
+  return {
+    listed({ kind, items, durationMs }) {
+      metrics.lists.labels(kind).inc()
+      log.info({ kind, items, ms: Math.round(durationMs) }, 'listed')
+    },
+    relisted: ({ kind, reason }) => metrics.relists.labels(kind, reason).inc(),
+    watchEnded({ kind, result, livedMs }) {
+      metrics.watches.labels(kind, result).inc()
+      log.debug({ kind, result, livedMs: Math.round(livedMs) }, 'watch ended')
+    },
+    served: ({ kind, served }) =>
+      log.info(
+        { kind, served },
+        served ? 'the API server serves this kind' : 'the API server does not serve this kind',
+      ),
+    error({ kind, message, retryInMs }) {
+      metrics.storeErrors.labels(kind).inc()
+      log.warn(
+        { kind, reason: message, ...(retryInMs !== undefined && { retryInMs: Math.round(retryInMs) }) },
+        'store error',
+      )
+    },
+    fileError({ file, line, message }) {
+      metrics.storeErrors.labels('file').inc()
+      log.error(
+        { file, line, reason: message },
+        `manifest refused: ${file}${line === undefined ? '' : `:${line}`}: ${message}`,
+      )
+    },
+  }
+}
+
+export function observeCertificates(log: Logger, metrics: Metrics): CertificateObserver {
+  return {
+    renewed: (what, reason) => log.info({ what, reason }, 'certificate renewed'),
+    changed({ notAfter }) {
+      metrics.certificateExpiry.set(notAfter / 1000)
+      log.info({ notAfter: new Date(notAfter).toISOString() }, 'certificate in use')
+    },
+    failed: (error) => log.error({ err: error }, 'certificate check failed; keeping the last valid certificate'),
+  }
+}
+
+export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsObserver> {
+  return {
+    loaded: ({ system, file }) => log.info({ system, file }, 'data system configured'),
+    removed({ system }) {
+      metrics.systemHealthy.remove(system)
+      log.info({ system }, 'data system removed')
+    },
+    configError: ({ file, message }) =>
+      log.error({ file, reason: message }, 'invalid data system configuration; keeping the last valid one'),
+    health({ system, healthy, message }) {
+      metrics.systemHealthy.labels(system).set(healthy ? 1 : 0)
+      if (!healthy) log.warn({ system, reason: message }, 'data system health check failed')
+    },
+  }
+}
+
+export function observeEvents(logFailure: FailureLog, metrics: Metrics): EventObserver {
+  return {
+    recorded(result, error) {
+      metrics.events.labels(result).inc()
+      if (error) logFailure(error, 'event not written')
+    },
+  }
+}
+
+/** Logs the log of a mover between two lines with its name, so that it can be found among other log lines. */
+export function observeMoverLogs(log: Logger): MoverLogObserver {
+  return {
+    collected(head, lines) {
+      const { pod } = head
+      log.info({ ...head, lines: lines.length }, 'mover log begins')
+      for (const line of lines) log.info({ pod, line }, 'mover log')
+      log.info({ pod }, 'mover log ends')
+    },
+    failed(head, error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      log[head.phase === 'Failed' ? 'warn' : 'debug']({ ...head, reason }, 'mover log not collected')
+    },
+  }
+}

@@ -1,0 +1,37 @@
+/** Lists the reasons why the application is not ready, as texts. */
+import type { ObjectStore } from '../../store/store.ts'
+import type { ServingCertificates } from '../../tls/source.ts'
+
+/** An idle watch receives a bookmark about every minute. After this silence, the cache may be out of date. */
+const STALE_AFTER_MS = 5 * 60_000
+
+export interface ReadinessInput {
+  store: ObjectStore
+  draining: boolean
+  /** The certificate in use; undefined if there is none yet. */
+  certificate: ServingCertificates | undefined
+  registered: boolean
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** Returns the reasons; empty if the application is ready. */
+export function reasonsNotReady({ store, draining, certificate, registered, now }: ReadinessInput): string[] {
+  return [
+    ...(draining ? ['shutting down'] : []),
+    ...certificateReasons(certificate, now),
+    ...store.unsynced().map(({ kind }) => `${kind} cache not synced`),
+    ...(registered ? [] : ['webhooks not registered yet']),
+    ...staleKinds(store).map((kind) => `no watch event of ${kind} for ${STALE_AFTER_MS / 60_000} minutes`),
+  ]
+}
+
+function certificateReasons(certificate: ServingCertificates | undefined, now: number): string[] {
+  if (!certificate) return ['no certificate yet']
+  if (certificate.notAfter > now) return []
+  return [`the serving certificate expired at ${new Date(certificate.notAfter).toISOString()}`]
+}
+
+function staleKinds(store: ObjectStore): string[] {
+  return (store.contactAges?.() ?? []).flatMap(({ kind, ageMs = 0 }) => (ageMs > STALE_AFTER_MS ? [kind] : []))
+}

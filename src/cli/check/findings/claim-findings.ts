@@ -1,0 +1,71 @@
+/** Finds claims without an effect: their workload does not exist, or they are not permitted to apply to it. */
+import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
+import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
+import { suggest } from '../../../core/suggest.ts'
+import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
+import { refusalFor } from '../../../queries/permission.ts'
+import { bindingsOfWorkload } from '../../../queries/workload.ts'
+import type { Manifest } from '../../../store/folder/manifests.ts'
+import { placeOf, titleOf } from '../input/place-manifests.ts'
+import { isOf } from '../input/validate-manifest.ts'
+import type { ReviewContext } from '../review/review-object.ts'
+import { type Finding, finding } from './findings.ts'
+
+/** Returns the findings about all claims of the store; those of the folder only if they concern a given manifest. */
+export function claimFindings(manifests: readonly Manifest[], context: ReviewContext): Finding[] {
+  const { store, workloads: kinds } = context
+  const stored = store.objects()
+  const known = stored.map(({ object }) => object)
+  const byKey = new Map(known.map((object) => [workloadKey(referenceWithName(object)), object]))
+  const given = new Map(manifests.map((manifest) => [workloadKey(referenceWithName(manifest.object)), manifest]))
+  return stored.flatMap(({ object, file, line, column }) => {
+    if (!isOf(dataSourceClaims, object)) return []
+    const claim = object as DataSourceClaim
+    const own = given.get(workloadKey(referenceWithName(object)))
+    const place = own
+      ? placeOf(own, 'spec.workload')
+      : { ...(file && { file }), ...(line && { line }), ...(column && { column }) }
+    const workloads = workloadsOfClaim(claim)
+    const found = workloads.find((workload) => byKey.has(workloadKey(workload)))
+    if (found) {
+      const refusal = refusalFor(claim, found, store, context.clusterScopedClaims)
+      const concerned = own ?? given.get(workloadKey(found))
+      return refusal && concerned ? [finding('ignored-claim', `is ignored: ${refusal}`, place, titleOf(claim))] : []
+    }
+    if (workloads.some((workload) => bindingsOfWorkload(workload, store).length > 0)) return []
+    const [meant] = workloads
+    if (!meant) return []
+    // A hub has claims for workloads that are in none of the given files.
+    const hint = hintFor(meant, own ? known : manifests.map((manifest) => manifest.object), kinds)
+    if (!own && hint === '') return []
+    const title = `${meant.kind} ${objectKey(meant.namespace, meant.name)}`
+    return [
+      finding('dangling-claim', `${title} is not in the input${hint}; correct spec.workload`, place, titleOf(claim)),
+    ]
+  })
+}
+
+function referenceWithName(object: K8sObject): WorkloadReference {
+  const { name = '' } = object.metadata
+  return { ...referenceOf(object), name }
+}
+
+/** Suggests the workload that a claim is likely to mean; empty without one. */
+function hintFor(meant: WorkloadReference, objects: readonly K8sObject[], kinds: WorkloadKinds): string {
+  const sameKind = objects.filter(
+    ({ apiVersion, kind, metadata }) =>
+      kind === meant.kind &&
+      groupOf(apiVersion) === groupOf(meant.apiVersion) &&
+      (metadata.namespace ?? '') === (meant.namespace ?? ''),
+  )
+  const similar = suggest(
+    meant.name,
+    sameKind.map(({ metadata }) => metadata.name ?? ''),
+  )
+  if (similar !== '') return similar
+  const namesake = objects.find(
+    ({ apiVersion, kind, metadata }) => metadata.name === meant.name && kinds.find(apiVersion, kind) !== undefined,
+  )
+  return namesake ? ` (did you mean ${titleOf(namesake)} of ${namesake.apiVersion}?)` : ''
+}

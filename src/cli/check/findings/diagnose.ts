@@ -1,0 +1,124 @@
+/** Turns reviews into findings. */
+import { dataSourceClaims } from '../../../api/data-source-claim.ts'
+import { isBinding, type ResourceBinding } from '../../../api/karmada.ts'
+import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
+import { type K8sObject, referenceOf } from '../../../api/meta.ts'
+import { volumeManagers } from '../../../api/volume-manager.ts'
+import { workloadKey } from '../../../core/data-source-claim/keys.ts'
+import { workloadOf } from '../../../core/dependencies/workload.ts'
+import { cut } from '../../../core/outcome.ts'
+import { missingVolumeManager } from '../../../core/workload/requests/resolve.ts'
+import { hasPods } from '../../../core/workload-kinds/kinds.ts'
+import { placeOf, titleOf } from '../input/place-manifests.ts'
+import type { ReviewContext } from '../review/review-object.ts'
+import type { Reviewed } from '../review/review-objects.ts'
+import { claimFindings } from './claim-findings.ts'
+import { type Finding, finding } from './findings.ts'
+import { canEnd, type KnownSystems } from './holds.ts'
+
+/** Returns the findings of all reviews, and those about claims. */
+export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, systems: KnownSystems): Finding[] {
+  const manifests = [...new Set(reviews.map(({ manifest }) => manifest))]
+  // Another manifest, which is invalid, may have the missing object.
+  const isComplete = reviews.every(({ outcome }) => outcome !== 'unknown')
+  const bound = new Set(reviews.flatMap((review) => (isBinding(review.before.kind) ? [review.manifest] : [])))
+  return [
+    ...reviews.flatMap((review) => findingsOf(review, context, systems)),
+    ...(isComplete
+      ? [
+          ...reviews.flatMap((review) => (bound.has(review.manifest) ? [] : unselected(review, context))),
+          ...claimFindings(manifests, context),
+        ]
+      : []),
+  ]
+}
+
+function findingsOf(review: Reviewed, context: ReviewContext, systems: KnownSystems): Finding[] {
+  const { object, outcome, reason = '', errors, manifest } = review
+  const at = (id: Finding['id'], message: string, path = '') => finding(id, message, placeOf(manifest, path), object)
+  if (outcome === 'unknown') return [at('undecided-object', reason)]
+  if (outcome === 'denied') return errors.map(({ path, message }) => at('denied-object', `${path}: ${message}`, path))
+  const missing = missingVolumeManagers(review.after, context)
+  // The finding about a missing VolumeManager replaces the warning.
+  const replaced = new Set(missing.map((name) => cut(`lodestone: ${missingVolumeManager(name)}`)))
+  return [
+    ...(isBinding(review.before.kind) ? decisionFindings(review, context, systems) : []),
+    ...(isBinding(review.before.kind)
+      ? []
+      : missing.map((name) => at('missing-volume-manager', missingVolumeManager(name), requestPath(manifest.object)))),
+    ...review.warnings
+      .filter((warning) => !reason || !warning.includes(reason))
+      .filter((warning) => !replaced.has(warning))
+      .map((warning) =>
+        at(
+          review.isUnknownKind ? 'unknown-kind' : 'admission-warning',
+          warning.replace(/^lodestone: /, ''),
+          'metadata.annotations',
+        ),
+      ),
+  ]
+}
+
+/** The path of the annotation, if it is on the object itself and not on its pod templates. */
+function requestPath({ metadata }: K8sObject): string {
+  return metadata.annotations?.[VOLUMES_ANNOTATION] === undefined ? '' : `metadata.annotations[${VOLUMES_ANNOTATION}]`
+}
+
+/** The names of VolumeManagers that the pods of a workload request and that do not exist. */
+function missingVolumeManagers(object: K8sObject, { store, workloads }: ReviewContext): string[] {
+  const { volumeManagers: names } = workloadOf(object, workloads).dependencies
+  return names.filter((name) => store.get(volumeManagers, object.metadata.namespace, name) === undefined)
+}
+
+/** The findings about the decision on a binding. */
+function decisionFindings(review: Reviewed, context: ReviewContext, systems: KnownSystems): Finding[] {
+  const { object, decision, reason = '', manifest, after } = review
+  const at = (id: Finding['id'], message: string) => [finding(id, message, placeOf(manifest, ''), object)]
+  switch (decision) {
+    case 'OnHold':
+      return canEnd(after as ResourceBinding, context, systems)
+        ? at('hold', `waits for its data: ${reason}`)
+        : at('endless-hold', `nothing in the input ends the hold: ${reason}`)
+    case 'Ignored':
+    case 'Relaxed':
+    case 'Released':
+      return at('ignored-claim', `is placed without its data: ${reason}`)
+    case 'Kept':
+      return at('kept-narrowing', `keeps its last clusters: ${reason}`)
+    case undefined:
+      return isWorkload(manifest.object, context)
+        ? at('no-claim', 'no claim applies to it; its policy alone places it')
+        : []
+    default:
+      return []
+  }
+}
+
+/** The finding about a workload without a policy, for which Karmada creates no binding. */
+function unselected({ decision, outcome, manifest }: Reviewed, context: ReviewContext): Finding[] {
+  const { object } = manifest
+  if (!isWorkload(object, context) || outcome === 'denied') return []
+  const claimed = context.store.byIndex(dataSourceClaims, 'workload', workloadKey(nameOf(object))).length > 0
+  // In a member cluster, the volumes of a workload are the decision.
+  if (decision !== undefined && !claimed) return []
+  const message = claimed
+    ? 'no known policy selects it, so its claim has no effect; add the policy to the input'
+    : 'no known policy or claim selects it, so nothing was decided; add them to the input'
+  return [finding('no-policy', message, placeOf(manifest, ''), titleOf(object))]
+}
+
+function nameOf(object: K8sObject) {
+  return { ...referenceOf(object), name: object.metadata.name ?? '' }
+}
+
+/** Hooks of Helm and Argo CD run before or after a release: no policy selects them. */
+const HOOK_ANNOTATIONS = ['helm.sh/hook', 'argocd.argoproj.io/hook']
+
+/** Whether the object is a workload with pods that no other object owns. */
+function isWorkload(object: K8sObject, { workloads }: ReviewContext): boolean {
+  const kind = workloads.find(object.apiVersion, object.kind)
+  const { annotations, ownerReferences } = object.metadata
+  const isOwned = ownerReferences?.some(({ controller }) => controller) ?? false
+  const isHook = HOOK_ANNOTATIONS.some((key) => annotations?.[key] !== undefined)
+  return kind !== undefined && hasPods(kind) && !isOwned && !isHook
+}

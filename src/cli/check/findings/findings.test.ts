@@ -1,0 +1,369 @@
+/** Runs `lodestone check` for each finding, and for each value of `--fail-on`. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { makeBinding, makeClaim, makePolicy, makeSource } from '../../../../test/builders.ts'
+import { makeFolder, runWords } from '../../cli.fake.ts'
+import { FINDINGS, type Finding } from './findings.ts'
+
+const metadata = { name: 'app', namespace: 'default' }
+const workload = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 1 } }
+const trainr = makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'trainr' } })
+const trainer = { ...workload, metadata: { ...metadata, name: 'trainer' } }
+const volumes = (name: string) => ({ annotations: { 'lodestone.dev/volumes': `{"name":"${name}"}` } })
+const withVolumes = {
+  ...workload,
+  metadata: { ...metadata, ...volumes('sales') },
+  spec: { template: { spec: { containers: [{ name: 'main' }] } } },
+}
+const requiring = {
+  ...makePolicy(),
+  metadata: { ...makePolicy().metadata, annotations: { 'lodestone.dev/requires-claim': 'true' } },
+}
+const elsewhere = makeSource({ locality: { clusterNames: ['member9'] } })
+const amoro = { 'systems/amoro.yaml': { system: 'amoro', endpoint: { url: 'http://127.0.0.1:9' } } }
+
+/** Writes one file and checks it. Returns the findings without their file, which is the same for all. */
+async function check(content: unknown, ...words: string[]) {
+  const folder = makeFolder({ 'given.yaml': content })
+  const { status, stdout, stderr } = await runWords(['check', '-f', join(folder, 'given.yaml'), '-o', 'json', ...words])
+  const { findings }: { findings: Finding[] } = JSON.parse(stdout)
+  return { status, stderr, findings }
+}
+
+const summaryOf = ({ id, object, line, column }: Finding) => ({ id, object, line, column })
+
+test.each([
+  { id: 'no-policy', object: 'Deployment default/app', given: [workload], line: 1, status: 0 },
+  {
+    id: 'no-claim',
+    object: 'ResourceBinding default/app-deployment',
+    given: [workload, makePolicy()],
+    line: 1,
+    status: 0,
+  },
+  { id: 'dangling-claim', object: 'DataSourceClaim default/sales', given: [trainr], line: 10, column: 3, status: 0 },
+  {
+    id: 'endless-hold',
+    object: 'ResourceBinding default/app-deployment',
+    given: [workload, makePolicy(), makeClaim()],
+    line: 1,
+    status: 1,
+  },
+  {
+    id: 'endless-hold',
+    object: 'ResourceBinding default/app-deployment',
+    given: [workload, makePolicy(), makeClaim(), elsewhere],
+    line: 1,
+    status: 1,
+  },
+  {
+    id: 'endless-hold',
+    object: 'ResourceBinding default/app-deployment',
+    given: [workload, requiring],
+    line: 1,
+    status: 1,
+  },
+  {
+    id: 'hold',
+    object: 'ResourceBinding default/app-deployment',
+    given: [workload, makePolicy(), makeClaim({ policy: { holdTimeoutSeconds: 60 } })],
+    line: 1,
+    status: 0,
+  },
+  {
+    id: 'ignored-claim',
+    object: 'ResourceBinding default/app-deployment',
+    given: [workload, makePolicy(), makeClaim({ policy: { onUnresolved: 'Ignore' } })],
+    line: 1,
+    status: 0,
+  },
+  {
+    id: 'missing-volume-manager',
+    object: 'Deployment default/app',
+    given: [withVolumes],
+    line: 7,
+    column: 5,
+    status: 0,
+  },
+  {
+    id: 'unknown-kind',
+    object: 'Train default/app',
+    given: [{ apiVersion: 'example.org/v1', kind: 'Train', metadata: { ...metadata, ...volumes('sales') } }],
+    line: 6,
+    column: 3,
+    status: 0,
+  },
+  {
+    id: 'no-namespace',
+    object: 'ConfigMap default/a',
+    given: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }],
+    line: 3,
+    status: 0,
+  },
+  {
+    id: 'denied-object',
+    object: 'DataSourceClaim default/sales',
+    given: [makeClaim({ system: '' })],
+    line: 7,
+    column: 3,
+    status: 1,
+  },
+  { id: 'no-manifest', object: undefined, given: '# nothing\n', line: undefined, status: 1 },
+  {
+    id: 'invalid-manifest',
+    object: undefined,
+    given: [{ ...workload, metadata: { ...metadata, ownerReferences: [null] } }],
+    line: 1,
+    status: 1,
+  },
+  {
+    id: 'invalid-manifest',
+    object: undefined,
+    given: [{ ...workload, metadata: { ...metadata, ownerReferences: 4 } }],
+    line: 1,
+    status: 1,
+  },
+  { id: 'invalid-manifest', object: undefined, given: 'a: [', line: 1, column: 5, status: 1 },
+])('$id, status $status', async ({ id, object, given, line, column = line && 1, status }) => {
+  const answer = await check(given)
+
+  expect(answer.stderr).toBe('')
+  expect(answer.findings.map(summaryOf)).toContainEqual({ id, object, line, column })
+  expect(answer.status).toBe(status)
+})
+
+describe('a claim whose workload is not in the input', () => {
+  test.each([
+    { name: 'a similar name', given: [trainr, trainer], hint: '(did you mean trainer?)' },
+    {
+      name: 'another kind',
+      given: [makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'app' } }), workload],
+      hint: '(did you mean Deployment default/app of apps/v1?)',
+    },
+    {
+      name: 'another namespace',
+      given: [makeClaim(), { ...workload, metadata: { ...metadata, namespace: 'other' } }],
+      hint: '(did you mean Deployment other/app of apps/v1?)',
+    },
+  ])('has a suggestion: $name', async ({ given, hint }) => {
+    const { findings } = await check(given)
+
+    expect(findings.find(({ id }) => id === 'dangling-claim')?.message).toContain(`is not in the input ${hint}; `)
+  })
+
+  test('in the folder has a place there, and is reported only if it is likely to mean a given workload', async () => {
+    const hub = makeFolder({ 'a.yaml': [trainr, { ...trainr, metadata: { name: 'other', namespace: 'far' } }] })
+
+    const { findings } = await check([trainer, makePolicy()], '--folder', hub)
+
+    const dangling = findings.filter(({ id }) => id === 'dangling-claim')
+    expect(dangling.map(({ file, line, column }) => ({ file, line, column }))).toEqual([
+      { file: join(hub, 'a.yaml'), line: 1, column: 1 },
+    ])
+  })
+
+  test.each([
+    { name: 'the workload', stored: workload },
+    { name: 'its binding', stored: makeBinding() },
+  ])('is not reported if the folder has $name', async ({ stored }) => {
+    const hub = makeFolder({ 'a.yaml': stored })
+
+    expect((await check([makeClaim()], '--folder', hub)).findings).toEqual([])
+  })
+})
+
+test('a hold for an unknown location can end if the configuration names the data system', async () => {
+  const config = makeFolder(amoro)
+  const file = join(makeFolder({ 'c.yaml': { systems: { directory: join(config, 'systems') } } }), 'c.yaml')
+
+  const { status, findings } = await check([workload, makePolicy(), makeClaim()], '--config', file)
+
+  expect({ status, ids: findings.map(({ id }) => id) }).toEqual({ status: 0, ids: ['hold'] })
+})
+
+test.each([
+  { name: 'Helm', annotations: { 'helm.sh/hook': 'test' } },
+  { name: 'Argo CD', annotations: { 'argocd.argoproj.io/hook': 'PreSync' } },
+])('a hook of $name needs no policy', async ({ annotations }) => {
+  const hook = { ...workload, metadata: { ...metadata, annotations } }
+
+  expect((await check([hook])).findings).toEqual([])
+})
+
+describe('--fail-on', () => {
+  const rejected = [makeClaim({ system: '' })]
+  const endless = [workload, makePolicy(), makeClaim()]
+  const held = [workload, makePolicy(), makeClaim({ policy: { holdTimeoutSeconds: 60 } })]
+  const info = [workload, makePolicy()]
+
+  test.each([
+    { words: [], want: { rejected: 1, endless: 1, held: 0, warning: 0, info: 0 } },
+    { words: ['--fail-on', 'rejected'], want: { rejected: 1, endless: 0, held: 0, warning: 0, info: 0 } },
+    { words: ['--fail-on', 'held'], want: { rejected: 1, endless: 1, held: 1, warning: 0, info: 0 } },
+    { words: ['--fail-on', 'warning'], want: { rejected: 1, endless: 1, held: 1, warning: 1, info: 0 } },
+  ])('$words', async ({ words, want }) => {
+    const cases = { rejected, endless, held, warning: [workload], info }
+    const statuses = Object.fromEntries(
+      await Promise.all(
+        Object.entries(cases).map(async ([name, given]) => [name, (await check(given, ...words)).status]),
+      ),
+    )
+
+    expect(statuses).toEqual(want)
+  })
+
+  test.each([
+    { words: ['--fail-on', 'warnings'], message: '--fail-on takes one of rejected, held, warning, not warnings (did' },
+    { words: ['--fail-on', ''], message: '--fail-on takes one of rejected, held, warning, not ' },
+    { words: ['-n', 'A_b'], message: '-n A_b: must be lower-case letters' },
+    { words: ['-o', 'jsn'], message: 'not jsn (did you mean json?)' },
+  ])('invalid arguments: $words', async ({ words, message }) => {
+    const { status, stdout, stderr } = await runWords(['check', '-f', 'any.yaml', ...words])
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toContain(message)
+  })
+})
+
+describe('-n', () => {
+  const claim = makeClaim()
+  const { namespace: _claim, ...claimMetadata } = claim.metadata
+  const { namespace: _policy, ...policyMetadata } = makePolicy().metadata
+  const unplaced = [
+    { ...workload, metadata: { name: 'app' } },
+    { ...claim, metadata: claimMetadata },
+    { ...makePolicy(), metadata: policyMetadata },
+    makeSource(),
+  ]
+
+  test('sets the namespace of manifests without one', async () => {
+    const folder = makeFolder({ 'given.yaml': unplaced })
+
+    const { status, stdout } = await runWords(['check', '-f', folder, '-n', 'demo'])
+
+    expect(status).toBe(0)
+    expect(stdout).toContain('✔ Deployment demo/app → ResourceBinding demo/app-deployment: narrowed\n')
+    expect(stdout).not.toContain('no-namespace')
+  })
+
+  test('does not change the namespace of the others', async () => {
+    const folder = makeFolder({ 'given.yaml': claim })
+
+    expect((await runWords(['check', '-f', folder, '-n', 'demo'])).stdout).toContain('DataSourceClaim default/sales')
+  })
+})
+
+describe('the scope of a kind', () => {
+  const cluster = { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: { name: 'member1' } }
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'trains.example.org' },
+    spec: { group: 'example.org', scope: 'Cluster', names: { kind: 'Train' } },
+  }
+
+  test.each([
+    { name: 'Cluster', given: [cluster], want: '✔ Cluster member1: allowed\n' },
+    {
+      name: 'a kind of the list',
+      given: [{ apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'disk' } }],
+      want: '✔ CSIDriver disk: allowed\n',
+    },
+    {
+      name: 'a kind with its CustomResourceDefinition',
+      given: [{ apiVersion: 'example.org/v1', kind: 'Train', metadata: { name: 'a' } }, crd],
+      want: '✔ Train a: allowed\n✔ CustomResourceDefinition trains.example.org: allowed\n',
+    },
+  ])('$name has no namespace', async ({ given, want }) => {
+    const folder = makeFolder({ 'given.yaml': given })
+
+    expect(await runWords(['check', '-f', folder])).toEqual({ status: 0, stdout: want, stderr: '' })
+  })
+
+  test('is the same in the input and in the folder: Clusters affect decisions', async () => {
+    const given = [workload, makePolicy(), makeClaim(), makeSource()]
+    const clusters = ['member1', 'member2', 'member3'].map((name) => ({ ...cluster, metadata: { name } }))
+    const hub = makeFolder({ 'clusters.yaml': clusters })
+
+    const answers = await Promise.all([
+      runWords(['check', '-f', makeFolder({ 'a.yaml': [...given, ...clusters] }), '-o', 'yaml']),
+      runWords(['check', '-f', makeFolder({ 'a.yaml': given }), '--folder', hub, '-o', 'yaml']),
+    ])
+
+    const [input, folder] = answers.map(({ stdout }) => parseAllDocuments(stdout).map((document) => document.toJS()))
+    expect(input?.slice(0, folder?.length)).toEqual(folder)
+    expect(folder?.[0].spec.placement.clusterAffinity).toEqual({ clusterNames: ['member2'] })
+  })
+})
+
+describe('generateName', () => {
+  const generated = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { generateName: 'train-', namespace: 'default' },
+    spec: { template: {} },
+  }
+
+  test('is accepted, and each manifest is an object', async () => {
+    const folder = makeFolder({ 'given.yaml': [generated, generated] })
+
+    const { status, stdout } = await runWords(['check', '-f', folder])
+
+    expect(status).toBe(0)
+    expect(stdout.match(/^● Job default\/train-[a-z0-9]{5}: allowed$/gm)).toHaveLength(2)
+  })
+
+  test('gives the binding a generated name', async () => {
+    const policy = makePolicy({ resourceSelectors: [{ apiVersion: 'batch/v1', kind: 'Job' }] })
+    const folder = makeFolder({ 'given.yaml': [generated, policy] })
+
+    const { stdout } = await runWords(['check', '-f', folder])
+
+    expect(stdout).toMatch(/Job default\/(train-[a-z0-9]{5}) → ResourceBinding default\/\1-job: allowed/)
+  })
+})
+
+describe('one message', () => {
+  test('for a file that is no manifest, such as README.md', async () => {
+    const { status, stdout } = await runWords(['check', '-f', 'README.md', '-o', 'json'])
+
+    expect(status).toBe(1)
+    expect(JSON.parse(stdout).findings).toMatchObject([{ id: 'invalid-manifest', file: 'README.md' }])
+  })
+
+  test('for a file that is not UTF-8, and for one that is too large', async () => {
+    const folder = makeFolder({ 'large.yaml': `# ${'x'.repeat(9 * 1024 * 1024)}` })
+
+    const { stdout } = await runWords(['check', '-f', folder, '-f', process.execPath])
+
+    expect(stdout).toContain(`${join(folder, 'large.yaml')}: error: is larger than 8 MiB, and was not read`)
+    expect(stdout).toContain(`${process.execPath}: error: is larger than 8 MiB, and was not read`)
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2)
+  })
+
+  test('for two manifests of one object, with both places', async () => {
+    const folder = makeFolder({ 'a.yaml': workload, 'b.yaml': workload })
+
+    const { status, stdout } = await runWords(['check', '-f', folder])
+
+    expect(status).toBe(1)
+    const message = `Deployment default/app: is already in ${join(folder, 'a.yaml')}:1, which is used; remove one of them`
+    expect(stdout).toContain(`${join(folder, 'b.yaml')}:1:1: error: `)
+    expect(stdout).toContain(message.replace('Deployment default/app: ', ''))
+  })
+})
+
+test('docs/check.md has a section for each finding, with its severity and a remedy', () => {
+  const [, text = ''] = readFileSync('docs/check.md', 'utf8').split('\n## Findings\n')
+  const sections = text.split('\n### ').slice(1)
+  const words = { error: 'Error', warning: 'Warning', info: 'Information' }
+
+  expect(sections.map((section) => section.split('\n')[0]).sort()).toEqual(Object.keys(FINDINGS).sort())
+  const wrong = Object.entries(FINDINGS).filter(([id, { severity }]) => {
+    const section = sections.find((each) => each.startsWith(`${id}\n`))
+    return !section?.startsWith(`${id}\n\n${words[severity]}. `) || !section.includes('\nRemedy: ')
+  })
+  expect(wrong).toEqual([])
+})

@@ -1,0 +1,80 @@
+/** The table of findings: the stable identifier of each, its severity and its meaning. */
+import type { Position } from '../../../store/folder/positions.ts'
+
+/** `info` never affects the exit status. */
+export type Severity = 'error' | 'warning' | 'info'
+
+/** The values of `--fail-on`, from the fewest findings that fail to the most. `waiting` is the default. */
+export const FAIL_ON = ['rejected', 'waiting', 'held', 'warning'] as const
+
+export type FailOn = (typeof FAIL_ON)[number]
+
+interface FindingRule {
+  severity: Severity
+  /** The first value of `--fail-on` for which the finding fails; absent if it never does. */
+  failsOn?: FailOn
+  title: string
+}
+
+/** Each identifier is API: it is never renamed or given another meaning. docs/check.md has a section for each. */
+export const FINDINGS = {
+  'invalid-manifest': { severity: 'error', failsOn: 'rejected', title: 'A file or a manifest cannot be read' },
+  'invalid-system': { severity: 'error', failsOn: 'rejected', title: 'A file of a data system is invalid' },
+  'no-manifest': { severity: 'error', failsOn: 'rejected', title: 'The input has no manifest' },
+  'denied-object': { severity: 'error', failsOn: 'rejected', title: 'Admission rejects the object' },
+  'undecided-object': { severity: 'error', failsOn: 'rejected', title: 'The decision is not known' },
+  'endless-hold': { severity: 'error', failsOn: 'waiting', title: 'The workload would wait forever' },
+  hold: { severity: 'warning', failsOn: 'held', title: 'The workload would wait for its data' },
+  'no-policy': { severity: 'warning', failsOn: 'warning', title: 'No known policy selects the workload' },
+  'dangling-claim': { severity: 'warning', failsOn: 'warning', title: 'The workload of a claim does not exist' },
+  'ignored-claim': { severity: 'warning', failsOn: 'warning', title: 'A claim has no effect' },
+  'missing-volume-manager': { severity: 'warning', failsOn: 'warning', title: 'A VolumeManager does not exist' },
+  'no-namespace': { severity: 'warning', failsOn: 'warning', title: 'A manifest has no namespace' },
+  'unknown-kind': { severity: 'warning', failsOn: 'warning', title: 'An annotation has no effect on this kind' },
+  'admission-warning': { severity: 'warning', failsOn: 'warning', title: 'Admission warns about the object' },
+  'unanswered-query': { severity: 'warning', failsOn: 'warning', title: 'A data system does not answer' },
+  'valid-system': { severity: 'info', title: 'A file of a data system is valid' },
+  'no-claim': { severity: 'info', title: 'No claim names the workload' },
+  'kept-narrowing': { severity: 'info', title: 'The last narrowing stays' },
+} as const satisfies Record<string, FindingRule>
+
+export type FindingId = keyof typeof FINDINGS
+
+/** The place of a finding. `file` is absent if it is in no file. */
+export interface Place extends Partial<Position> {
+  file?: string
+}
+
+export interface Finding extends Place {
+  id: FindingId
+  severity: Severity
+  /** The problem, then the remedy. */
+  message: string
+  /** `Kind namespace/name`; absent for a finding about a file. */
+  object?: string
+}
+
+/** Builds a finding with the severity of its identifier. */
+export function finding(id: FindingId, message: string, place: Place, object?: string): Finding {
+  const { file, line, column } = place
+  return {
+    id,
+    severity: FINDINGS[id].severity,
+    message,
+    ...(object !== undefined && { object }),
+    ...(file !== undefined && { file }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  }
+}
+
+/** Whether a finding makes the command fail. */
+export function fails({ id }: Finding, failOn: FailOn): boolean {
+  const { failsOn }: FindingRule = FINDINGS[id]
+  return failsOn !== undefined && FAIL_ON.indexOf(failsOn) <= FAIL_ON.indexOf(failOn)
+}
+
+/** The section of a finding in the documentation. */
+export function documentationOf(id: FindingId): string {
+  return `docs/check.md#${id}`
+}

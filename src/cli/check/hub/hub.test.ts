@@ -1,0 +1,369 @@
+/** Runs `lodestone check --kubeconfig` against an API server: what would happen to the workloads of a hub. */
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  makeBinding,
+  makeClaim,
+  makeCluster,
+  makeDeployment,
+  makeForeignClaim,
+  makeNamespace,
+  makePolicy,
+  makeSource,
+  makeVolumeManager,
+} from '../../../../test/builders.ts'
+import { dataSources } from '../../../api/data-source.ts'
+import { dataSourceClaims } from '../../../api/data-source-claim.ts'
+import {
+  type BindingSpec,
+  clusterPropagationPolicies,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../../../api/karmada.ts'
+import { BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION } from '../../../api/lodestone.ts'
+import type { K8sObject, ResourceType } from '../../../api/meta.ts'
+import { namespaces } from '../../../api/namespace.ts'
+import { volumeManagers } from '../../../api/volume-manager.ts'
+import { affinityOf } from '../../../core/placement/affinity.ts'
+import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
+import { FakeApiServer } from '../../../store/cluster/api-server.fake.ts'
+import { cachedKinds } from '../../../store/kinds/cached-kinds.ts'
+import { makeFolder, makeKubeconfig, runWords } from '../../cli.fake.ts'
+import type { Finding } from '../findings/findings.ts'
+
+const deployments = SHIPPED_KINDS.find('apps/v1', 'Deployment')?.type as ResourceType
+
+type Stored = [ResourceType, K8sObject]
+
+async function startHub(stored: readonly Stored[]) {
+  const server = await new FakeApiServer(cachedKinds.map(({ type }) => type)).listen()
+  onTestFinished(() => server.close())
+  for (const name of ['member1', 'member2', 'member3']) server.put(clusters, makeCluster(name))
+  for (const [type, object] of stored) server.put(type, object)
+  return server
+}
+
+async function check(server: FakeApiServer, given: readonly K8sObject[], ...words: string[]) {
+  const file = join(makeFolder({ 'given.yaml': given }), 'given.yaml')
+  const answer = await runWords(['check', '-f', file, '--kubeconfig', makeKubeconfig(server.url), ...words])
+  const lines = answer.stdout.trimEnd().split('\n')
+  return { ...answer, summary: lines.at(-1), methods: [...new Set(server.requests.map(({ method }) => method))] }
+}
+
+/** Deployment default/app with its policy; its binding is scheduled to these clusters. */
+function makeApp(scheduled: string[], spec: Partial<BindingSpec> = {}): Stored[] {
+  const clusterList = scheduled.map((name) => ({ name }))
+  return [
+    [deployments, makeDeployment()],
+    [propagationPolicies, makePolicy()],
+    [resourceBindings, makeBinding({ ...(scheduled.length > 0 && { clusters: clusterList }), ...spec })],
+  ]
+}
+
+const inMember2: Stored = [dataSources, makeSource()]
+const other = { dataSourceName: 'lake.shop.other' }
+const inMember3: Stored = [
+  dataSources,
+  makeSource({ name: 'lake.shop.other', locality: { clusterNames: ['member3'] } }, { name: 'other' }),
+]
+const lonely = makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'gone' } })
+/** The same, as Lodestone has narrowed it to member2. */
+const narrowed: Stored[] = [
+  ...makeApp([]).slice(0, 2),
+  [
+    resourceBindings,
+    makeBinding(
+      { placement: { clusterAffinity: { clusterNames: ['member2'] } }, clusters: [{ name: 'member2' }] },
+      {
+        annotations: {
+          [BASE_AFFINITY_ANNOTATION]: JSON.stringify(affinityOf(makePolicy().spec.placement)),
+          [LOCALITY_ANNOTATION]: JSON.stringify({
+            state: 'Narrowed',
+            message: 'default/sales is in member2',
+            claims: ['default/sales'],
+            required: ['member2'],
+          }),
+        },
+      },
+    ),
+  ],
+]
+const narrowPolicy = makePolicy({ placement: { clusterAffinity: { clusterNames: ['member2'] } } })
+
+describe('the summary counts the workloads of the hub', () => {
+  test.each<{ name: string; stored: Stored[]; given: K8sObject[]; summary: string; status?: number }>([
+    {
+      name: 'a given claim moves a running workload',
+      stored: [...makeApp(['member1']), inMember2],
+      given: [makeClaim()],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a given claim puts a workload that is not scheduled on hold',
+      stored: makeApp([]),
+      given: [makeClaim()],
+      summary: '0 workloads would move, 1 would wait, 0 unchanged',
+    },
+    {
+      name: 'a narrowed workload does not follow its data if its claim never moves it',
+      stored: [...narrowed, inMember2, [dataSourceClaims, makeClaim({ policy: { rebalance: 'Never' } })]],
+      given: [makeSource({ locality: { clusterNames: ['member3'] } })],
+      summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'a workload that runs where its data is stays',
+      stored: [...makeApp(['member2']), inMember2],
+      given: [makeClaim()],
+      summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'a given claim hides the stored one',
+      stored: [...makeApp(['member2']), inMember2, inMember3, [dataSourceClaims, makeClaim()]],
+      given: [makeClaim(other)],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a claim that is given without a change changes nothing',
+      stored: [...makeApp(['member2']), inMember2, [dataSourceClaims, makeClaim()]],
+      given: [makeClaim()],
+      summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'a claim that names another workload than before releases the first one',
+      stored: [...makeApp([]), [dataSourceClaims, makeClaim()]],
+      given: [lonely],
+      summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'a given source moves the workload of a stored claim',
+      stored: [...makeApp(['member2']), inMember2, [dataSourceClaims, makeClaim()]],
+      given: [makeSource({ locality: { clusterNames: ['member3'] } })],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a given claim without a status keeps the stored one, which names its source',
+      stored: [
+        ...makeApp(['member2']),
+        inMember3,
+        [dataSourceClaims, { ...makeClaim(), status: { boundDataSource: 'other' } } as K8sObject],
+      ],
+      given: [makeClaim()],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a given policy moves a workload that it names',
+      stored: makeApp(['member1']),
+      given: [narrowPolicy],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a given lazy policy moves no workload',
+      stored: makeApp(['member1']),
+      given: [makePolicy({ ...narrowPolicy.spec, activationPreference: 'Lazy' })],
+      summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'another policy that does not preempt the present one changes nothing',
+      stored: makeApp(['member1']),
+      given: [{ ...narrowPolicy, metadata: { ...narrowPolicy.metadata, name: 'a-new' } }],
+      summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'another policy that preempts the present one moves the workload',
+      stored: makeApp(['member1']),
+      given: [
+        makePolicy({ ...narrowPolicy.spec, priority: 5, preemption: 'Always' }, { name: 'new', namespace: 'default' }),
+      ],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a claim of another namespace counts if the namespace of the workload allows it',
+      stored: [
+        ...makeApp(['member2']),
+        inMember2,
+        [dataSourceClaims, makeForeignClaim()],
+        [namespaces, makeNamespace('default', 'other')],
+      ],
+      given: [makeSource({ locality: { clusterNames: ['member3'] } })],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a given workload that runs already is counted once',
+      stored: [...makeApp(['member1']), inMember2],
+      given: [makeDeployment(), makeClaim()],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
+    },
+    {
+      name: 'a given workload without a binding would be placed',
+      stored: [[propagationPolicies, makePolicy()], inMember2, [dataSourceClaims, makeClaim()]],
+      given: [makeDeployment()],
+      summary: '0 workloads would move, 0 would wait, 1 would be placed, 0 unchanged',
+    },
+    {
+      name: 'a rejected claim has no effect',
+      stored: [...makeApp(['member1']), inMember2],
+      given: [makeClaim({ system: '' })],
+      summary: '0 workloads would move, 0 would wait, 0 unchanged',
+      status: 1,
+    },
+  ])('$name', async ({ stored, given, summary, status = 0 }) => {
+    const answer = await check(await startHub(stored), given)
+
+    expect({ status: answer.status, summary: answer.summary, stderr: answer.stderr }).toEqual({
+      status,
+      summary,
+      stderr: '',
+    })
+    expect(answer.methods).toEqual(['GET'])
+  })
+
+  test('in JSON, with the effect on each workload', async () => {
+    const server = await startHub([...makeApp(['member1']), inMember2])
+
+    const { stdout } = await check(server, [makeClaim()], '-o', 'json')
+
+    const { hub, objects } = JSON.parse(stdout)
+    expect(hub).toEqual({ moves: 1, waits: 0, placed: 0, unchanged: 0, notReviewed: 0 })
+    expect(objects).toContainEqual(
+      expect.objectContaining({
+        object: 'ResourceBinding default/app-deployment',
+        derivedFrom: 'Deployment default/app',
+        decision: 'Narrowed',
+        effect: 'moves',
+      }),
+    )
+  })
+})
+
+test('the text shows the workload that would move, and its change', async () => {
+  const { stdout } = await check(await startHub([...makeApp(['member1']), inMember2]), [makeClaim()])
+
+  expect(stdout).toContain(
+    '● Deployment default/app → ResourceBinding default/app-deployment: narrowed, and would move\n',
+  )
+  expect(stdout).toContain('    -         - member1\n')
+})
+
+test('bindings and workloads are read one by one, and never listed', async () => {
+  const server = await startHub([...makeApp(['member1']), inMember2])
+
+  await check(server, [makeClaim()])
+
+  const listed = server.requests.filter(({ query }) => query.has('limit')).map(({ path }) => path.split('/').at(-1))
+  expect([...new Set(listed)].sort()).toEqual([
+    'clusterpropagationpolicies',
+    'clusters',
+    'datasourceclaims',
+    'datasources',
+    'namespaces',
+    'propagationpolicies',
+  ])
+})
+
+test('fields of policies that no other decision reads reach the binding of a new workload', async () => {
+  const policy = makePolicy({ schedulerName: 'batch' })
+  const server = await startHub([[propagationPolicies, policy]])
+
+  const { stdout } = await check(server, [makeDeployment()], '-o', 'yaml')
+
+  expect(stdout).toContain('schedulerName: batch')
+})
+
+test('the VolumeManagers that a given workload requests are read', async () => {
+  const server = await startHub([[volumeManagers, makeVolumeManager()]])
+
+  const { stdout } = await check(server, [makeDeployment({}, ['sales', 'absent'])], '-o', 'json')
+
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] }
+  const missing = findings.filter(({ id }) => id === 'missing-volume-manager').map(({ message }) => message)
+  expect(missing).toEqual([expect.stringContaining('absent')])
+})
+
+test('of two policies of a hub, the one with the higher priority places a new workload', async () => {
+  const cluster = {
+    ...narrowPolicy,
+    kind: 'ClusterPropagationPolicy',
+    metadata: { name: 'b' },
+    spec: { ...narrowPolicy.spec, priority: 9 },
+  }
+  const low = { ...cluster, metadata: { name: 'a' }, spec: makePolicy().spec }
+  const server = await startHub([
+    [clusterPropagationPolicies, cluster],
+    [clusterPropagationPolicies, low],
+  ])
+
+  const { stdout } = await check(server, [makeDeployment()], '-o', 'yaml')
+
+  expect(stdout).toContain('clusterpropagationpolicy.karmada.io/name: b')
+})
+
+test('workloads beyond the limit are counted', async () => {
+  const claims = Array.from({ length: 1002 }, (_, i): Stored => {
+    const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: `app-${i}` }
+    return [dataSourceClaims, makeClaim({ workload }, { name: `claim-${i}` })]
+  })
+
+  const { summary } = await check(await startHub(claims), [makeSource()])
+
+  expect(summary).toBe('0 workloads would move, 0 would wait, 0 unchanged, 2 more not checked')
+})
+
+describe('a hub that cannot be read', () => {
+  test('does not respond: one line, and exit status 1', async () => {
+    const server = await startHub([])
+    await server.close()
+    const { status, stdout, stderr } = await check(server, [makeClaim()])
+
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(/^lodestone check: API server http:[^\n]+\n$/)
+  })
+
+  test('rejects a read: one line with the remedy, and exit status 1', async () => {
+    const server = await startHub(makeApp(['member1']))
+    const path = '/apis/apps/v1/namespaces/default/deployments/app'
+    server.misbehave(
+      (request) => request.path === path,
+      (response) => void response.writeHead(403).end('no access'),
+    )
+
+    const { status, stdout, stderr } = await check(server, [makeClaim()])
+
+    expect({ status, stdout, stderr }).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `lodestone check: GET ${path}: HTTP 403: no access; grant the user the verb get\n`,
+    })
+  })
+})
+
+describe('the choice of a hub', () => {
+  const file = () => join(makeFolder({ 'given.yaml': makeClaim() }), 'given.yaml')
+
+  test.each(['--kubeconfig', '--context'])('--folder and %s exclude each other', async (option) => {
+    const { status, stderr } = await runWords(['check', '-f', file(), '--folder', makeFolder(), option, 'x'])
+
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: `lodestone check: --folder and ${option} exclude each other: a folder is used without a cluster\n`,
+    })
+  })
+
+  test('$KUBECONFIG alone contacts no cluster', async () => {
+    const server = await startHub(makeApp(['member1']))
+
+    const { stdout } = await runWords(['check', '-f', file()], { env: { KUBECONFIG: makeKubeconfig(server.url) } })
+
+    expect(server.requests).toEqual([])
+    expect(stdout).not.toContain('would move')
+  })
+
+  test('--context selects a cluster of $KUBECONFIG', async () => {
+    const server = await startHub([...makeApp(['member1']), inMember2])
+    const env = { KUBECONFIG: makeKubeconfig(server.url) }
+
+    const { stdout } = await runWords(['check', '-f', file(), '--context', 'hub'], { env })
+
+    expect(stdout).toContain('1 workload would move')
+  })
+})

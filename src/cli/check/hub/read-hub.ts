@@ -1,0 +1,224 @@
+/** Reads what a check needs from a hub into memory. It only reads: reviews change the copy. */
+import pLimit from 'p-limit'
+import { type DataSource, dataSources } from '../../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
+import { configMaps } from '../../../api/dependencies.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../../../api/karmada.ts'
+import { type K8sObject, type ResourceType, referenceOf } from '../../../api/meta.ts'
+import { namespaces } from '../../../api/namespace.ts'
+import { volumeManagers } from '../../../api/volume-manager.ts'
+import type { SystemsConfig } from '../../../app/config/systems-config.ts'
+import { workloadKey } from '../../../core/data-source-claim/keys.ts'
+import { workloadOf } from '../../../core/dependencies/workload.ts'
+import { bindingName } from '../../../core/resource-binding/derive.ts'
+import { UserError } from '../../../core/user-error.ts'
+import { ApiError } from '../../../store/cluster/api-error.ts'
+import type { Manifest } from '../../../store/folder/manifests.ts'
+import { queryKeyOfClaim } from '../../../store/kinds/query-key.ts'
+import type { ObjectStore } from '../../../store/store.ts'
+import { targetOf } from '../../explain/target.ts'
+import { kindsOfPlacement } from '../../explain/workload.ts'
+import { validateManifest } from '../input/validate-manifest.ts'
+import { isTemplate, type ReviewSession, typeOf, webhookFor } from '../review/review-object.ts'
+import { workloadsConcerned } from './concerned.ts'
+
+/** A stored workload, and the first manifest that concerns it. */
+export interface Concerned {
+  template: K8sObject
+  manifest: Manifest
+}
+
+export interface HubContent {
+  concerned: Concerned[]
+  /** The number of workloads that were not read, because there are too many. */
+  notReviewed: number
+}
+
+/** An object of the hub cannot be read. */
+class HubReadError extends UserError {
+  override name = 'HubReadError'
+  override readonly exitStatus = 1
+}
+
+/** Workloads that are read one by one. A policy may select every workload of a hub. */
+const MAX_WORKLOADS = 1000
+const MAX_CONCURRENT = 8
+
+/** The kinds to cache from a hub. Policies are cached whole: a binding inherits fields that no other decision reads. */
+export const hubKinds = kindsOfPlacement.map((kind) =>
+  kind.type === propagationPolicies || kind.type === clusterPropagationPolicies
+    ? { ...kind, keep: (raw: never) => raw }
+    : kind,
+)
+
+interface HubInput {
+  hub: ObjectStore
+  session: ReviewSession
+  systems: SystemsConfig
+  signal: AbortSignal
+}
+
+/** Copies the objects on which the decisions on the manifests depend into the store of the session. */
+export async function readHub(manifests: readonly Manifest[], input: HubInput): Promise<HubContent> {
+  const reader = new HubReader(input)
+  await reader.each(manifests, ({ object }) => reader.copyStored(object))
+  const { within, beyond } = limited(concernedBy(manifests, input))
+  const templates = await reader.each(within, async ([, { workload, manifest }]) => {
+    const template = await reader.readTemplate(workload)
+    return template ? [{ template, manifest }] : []
+  })
+  const concerned = templates.flat()
+  const given = manifests.map(({ object }) => object).filter((object) => isTemplate(object, input.session))
+  await reader.each([...given, ...concerned.map(({ template }) => template)], (template) => reader.copyAround(template))
+  await reader.copyCommon(manifests.map(({ object }) => object))
+  return { concerned, notReviewed: beyond }
+}
+
+type Wanted = [key: string, { workload: WorkloadReference; manifest: Manifest }]
+
+/** The workloads that the manifests concern in their new and in their stored form, without those that are given themselves. */
+function concernedBy(manifests: readonly Manifest[], { hub, session }: HubInput): Wanted[] {
+  const given = new Set(manifests.map(({ object }) => keyOf(object)))
+  const found = new Map<string, Wanted[1]>()
+  for (const manifest of manifests) {
+    const { object } = manifest
+    const { namespace, name = '' } = object.metadata
+    const type = kindOf(object, session)
+    const stored = type && session.store.get(type, namespace, name)
+    for (const version of [object, ...(stored ? [stored] : [])]) {
+      for (const [key, workload] of workloadsConcerned(version, hub)) {
+        if (!given.has(key) && !found.has(key)) found.set(key, { workload, manifest })
+      }
+    }
+  }
+  return [...found].filter(([, { workload }]) => hasScopeOfKind(workload, session))
+}
+
+function kindOf(object: K8sObject, session: ReviewSession): ResourceType | undefined {
+  const type = typeOf(object, session)
+  return [dataSourceClaims, dataSources, propagationPolicies, clusterPropagationPolicies].find(
+    ({ kind, group }) => kind === type.kind && group === type.group,
+  )
+}
+
+/** A claim without `workload.namespace` may name a namespaced and a cluster-scoped workload. The kind tells which, if it is known. */
+function hasScopeOfKind({ apiVersion, kind, namespace }: WorkloadReference, { workloads }: ReviewSession): boolean {
+  const known = workloads.find(apiVersion, kind)
+  return !known || known.type.namespaced === (namespace !== undefined)
+}
+
+function limited<T>(all: readonly T[]): { within: readonly T[]; beyond: number } {
+  return { within: all.slice(0, MAX_WORKLOADS), beyond: Math.max(0, all.length - MAX_WORKLOADS) }
+}
+
+function keyOf(object: K8sObject): string {
+  return workloadKey({ ...referenceOf(object), name: object.metadata.name ?? '' })
+}
+
+/** Copies objects of a hub into the store of a session. An object is copied once. */
+class HubReader {
+  readonly #input: HubInput
+  readonly #copied = new Set<string>()
+  readonly #limit = pLimit(MAX_CONCURRENT)
+  readonly #namespaces = new Set<string>()
+
+  constructor(input: HubInput) {
+    this.#input = input
+  }
+
+  each<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
+    return Promise.all(
+      all.map((one) =>
+        this.#limit(() => {
+          this.#input.signal.throwIfAborted()
+          return run(one)
+        }),
+      ),
+    )
+  }
+
+  /** Copies the stored version of a given object, if admission reviews its kind. */
+  async copyStored(object: K8sObject): Promise<void> {
+    const { session } = this.#input
+    if (webhookFor(object, session)) await this.#read(typeOf(object, session), object.metadata)
+  }
+
+  /** Copies a stored workload, in the version of the reference or else in another one. */
+  async readTemplate(reference: WorkloadReference): Promise<K8sObject | undefined> {
+    const { type, namespace, name } = targetOf(reference, this.#input.session.workloads)
+    return this.#read(type, { namespace, name })
+  }
+
+  /** Copies the claims of a workload with their sources, its binding and its VolumeManagers. */
+  async copyAround(template: K8sObject): Promise<void> {
+    const { hub, session } = this.#input
+    const { namespace, name = '' } = template.metadata
+    this.#namespaces.add(namespace ?? '')
+    await this.#readBinding(template.kind, namespace, name)
+    for (const claim of hub.byIndex(dataSourceClaims, 'workload', keyOf(template))) await this.#copyClaim(claim)
+    for (const manager of workloadOf(template, session.workloads).dependencies.volumeManagers) {
+      await this.#read(volumeManagers, { namespace, name: manager })
+      await this.#readBinding(volumeManagers.kind, namespace, manager)
+    }
+  }
+
+  /** Copies what every decision may need: clusters, the policies and the namespaces of the workloads, and the sources of given claims. */
+  async copyCommon(given: readonly K8sObject[]): Promise<void> {
+    const { hub, systems } = this.#input
+    for (const claim of given) {
+      const isClaim = claim.kind === dataSourceClaims.kind && validateManifest(claim).length === 0
+      if (isClaim) await this.#copySources(claim as DataSourceClaim)
+    }
+    for (const cluster of hub.list(clusters)) await this.#copy(clusters, cluster)
+    for (const policy of hub.list(clusterPropagationPolicies)) await this.#copy(clusterPropagationPolicies, policy)
+    for (const policy of hub.list(propagationPolicies)) {
+      if (this.#namespaces.has(policy.metadata.namespace ?? '')) await this.#copy(propagationPolicies, policy)
+    }
+    await this.each([...this.#namespaces].filter(Boolean), (name) => this.#read(namespaces, { name }))
+    if (systems.configMap) await this.#read(configMaps, systems.configMap)
+  }
+
+  async #copyClaim(claim: DataSourceClaim): Promise<void> {
+    await this.#copy(dataSourceClaims, claim)
+    await this.#copySources(claim)
+  }
+
+  async #copySources(claim: DataSourceClaim): Promise<void> {
+    const { hub } = this.#input
+    const bound = hub.get(dataSources, undefined, claim.status?.boundDataSource ?? '')
+    const found: DataSource[] = [...hub.byIndex(dataSources, 'key', queryKeyOfClaim(claim)), ...(bound ? [bound] : [])]
+    for (const source of found) await this.#copy(dataSources, source)
+  }
+
+  async #readBinding(kind: string, namespace: string | undefined, name: string): Promise<void> {
+    const type = namespace ? resourceBindings : clusterResourceBindings
+    await this.#read(type, { namespace, name: bindingName(kind, name) })
+  }
+
+  async #read(
+    type: ResourceType,
+    { namespace, name = '' }: { namespace?: string | undefined; name?: string },
+  ): Promise<K8sObject | undefined> {
+    const object = await this.#input.hub.read<K8sObject>(type, namespace, name).catch((error: Error) => {
+      const isForbidden = error instanceof ApiError && error.status === 403
+      throw new HubReadError(`${error.message}; ${isForbidden ? 'grant the user the verb get' : 'try again'}`)
+    })
+    if (object) await this.#copy(type, object)
+    return object
+  }
+
+  async #copy(type: ResourceType, object: K8sObject): Promise<void> {
+    const key = `${type.kind}.${keyOf(object)}`
+    if (this.#copied.has(key)) return
+    this.#copied.add(key)
+    // A store gives its own versions.
+    const { resourceVersion: _, ...metadata } = object.metadata
+    await this.#input.session.store.create(type, { ...object, metadata })
+  }
+}

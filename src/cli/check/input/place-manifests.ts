@@ -1,0 +1,71 @@
+/** Completes the names and namespaces of manifests, as an API server and kubectl do, and finds manifests of the same object. */
+import { groupOf, type K8sObject, keyOfObject } from '../../../api/meta.ts'
+import type { Scope } from '../../../core/scope.ts'
+import { generatedName } from '../../../store/folder/identity.ts'
+import type { Manifest } from '../../../store/folder/manifests.ts'
+import { type Finding, finding } from '../findings/findings.ts'
+
+/** The namespace of kubectl without `-n` and without one in its context. */
+const DEFAULT_NAMESPACE = 'default'
+
+/**
+ * Returns the manifests with their namespaces, and what is wrong with these. A kind whose scope is not known is namespaced.
+ *
+ * @param namespace the namespace of manifests without one; `default` if absent, with a finding for each
+ */
+export function placeManifests(
+  manifests: readonly Manifest[],
+  scopeOf: (object: K8sObject) => Scope | undefined,
+  namespace: string | undefined,
+): { placed: Manifest[]; findings: Finding[] } {
+  const findings: Finding[] = []
+  const first = new Map<string, Manifest>()
+  const placed: Manifest[] = []
+  for (const manifest of manifests) {
+    const scope = scopeOf(manifest.object)
+    const object = withName(placeObject(manifest.object, scope, namespace), placed.length)
+    const here = { ...manifest, object }
+    if (scope === 'Namespaced' && !manifest.object.metadata.namespace && namespace === undefined) {
+      const message = `metadata.namespace is missing, and ${DEFAULT_NAMESPACE} is assumed; set it, or use -n`
+      findings.push(finding('no-namespace', message, placeOf(here, 'metadata'), titleOf(object)))
+    }
+    const key = `${groupOf(object.apiVersion)}/${object.kind}/${keyOfObject(object)}`
+    const other = first.get(key)
+    if (other) {
+      const message = `is already in ${other.file}:${other.line}, which is used; remove one of them`
+      findings.push(finding('invalid-manifest', message, manifest, titleOf(object)))
+      continue
+    }
+    first.set(key, here)
+    placed.push(here)
+  }
+  return { placed, findings }
+}
+
+/** Returns the object in its namespace, or without one if its kind is cluster-scoped. */
+export function placeObject(
+  object: K8sObject,
+  scope: Scope | undefined,
+  namespace: string = DEFAULT_NAMESPACE,
+): K8sObject {
+  const { namespace: given, ...metadata } = object.metadata
+  if (scope === 'Cluster') return given === undefined ? object : { ...object, metadata }
+  return given ? object : { ...object, metadata: { ...metadata, namespace } }
+}
+
+/** Returns the object with a name that an API server could generate from its `generateName`. It is the same in every run. */
+function withName(object: K8sObject, attempt: number): K8sObject {
+  const { name, generateName } = object.metadata
+  if (name || !generateName) return object
+  return { ...object, metadata: { ...object.metadata, name: generatedName(generateName, attempt) } }
+}
+
+/** The place of a field of a manifest, or of its nearest ancestor in the file. */
+export function placeOf(manifest: Manifest, path: string) {
+  return { file: manifest.file, ...(manifest.positionOf?.(path) ?? manifest) }
+}
+
+/** `Kind namespace/name`. */
+export function titleOf(object: K8sObject): string {
+  return `${object.kind} ${keyOfObject(object)}`
+}

@@ -1,0 +1,70 @@
+/** Validates a manifest with the rules of admission. */
+import type { DataSource } from '../../../api/data-source.ts'
+import { dataSources } from '../../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../../../api/karmada.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
+import { bindingSchema, clusterSchema, policySchema } from '../../../api/schemas/karmada.ts'
+import type { VolumeManager } from '../../../api/volume-manager.ts'
+import { validateDataSource } from '../../../core/data-source/validate.ts'
+import { validateDataSourceClaim } from '../../../core/data-source-claim/validate.ts'
+import type { FieldError } from '../../../core/field-errors.ts'
+import { compileSchema } from '../../../core/schema/schema-errors.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../../../core/volume-manager/spec/settings.ts'
+import { isVolumeManager, validateVolumeManager } from '../../../core/volume-manager/spec/validate.ts'
+
+const validateBinding = compileSchema(bindingSchema)
+const validatePolicy = compileSchema(policySchema)
+
+interface Validator {
+  type: ResourceType
+  validate: (object: K8sObject) => FieldError[]
+}
+
+/** The kinds whose webhooks reject invalid objects. */
+const reviewed: readonly Validator[] = [
+  { type: dataSourceClaims, validate: (object) => validateDataSourceClaim(object as DataSourceClaim) },
+  { type: dataSources, validate: (object) => validateDataSource(object as DataSource) },
+]
+
+/** The kinds that no webhook of Lodestone rejects: the API server itself validates them. */
+const unreviewed: readonly Validator[] = [
+  { type: resourceBindings, validate: validateBinding },
+  { type: clusterResourceBindings, validate: validateBinding },
+  { type: propagationPolicies, validate: validatePolicy },
+  { type: clusterPropagationPolicies, validate: validatePolicy },
+  { type: clusters, validate: compileSchema(clusterSchema) },
+]
+
+/**
+ * Returns all errors of a manifest: for the kinds of Lodestone, and for those of Karmada in the fields that decisions read. Other kinds
+ * have none.
+ */
+export function validateManifest(object: K8sObject): FieldError[] {
+  // Any version is validated, because the error for an old one contains the new form.
+  if (isVolumeManager(object)) return validateManager(object)
+  return [...reviewed, ...unreviewed].find(({ type }) => isOf(type, object))?.validate(object) ?? []
+}
+
+/** The kinds whose manifests are validated, in the version that is served. VolumeManagers have errors of their own for other versions. */
+export const validatedTypes: readonly ResourceType[] = [...reviewed, ...unreviewed].map(({ type }) => type)
+
+/** As `validateManifest`, without the kinds whose webhooks reject invalid objects. */
+export function validateUnreviewed(object: K8sObject): FieldError[] {
+  return unreviewed.find(({ type }) => isOf(type, object))?.validate(object) ?? []
+}
+
+function validateManager(object: K8sObject): FieldError[] {
+  return validateVolumeManager(object as VolumeManager, DEFAULT_VOLUME_LIMITS)
+}
+
+/** Whether the object is of this kind and version. */
+export function isOf(type: ResourceType, { apiVersion, kind }: K8sObject): boolean {
+  return kind === type.kind && apiVersion === apiVersionOf(type)
+}

@@ -1,0 +1,53 @@
+/** Finds out what happens to a workload of a hub: the decision of admission, and then that of the loop, which moves running workloads. */
+import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../../../api/karmada.ts'
+import { jsonEqual } from '../../../core/json.ts'
+import { affinityOf } from '../../../core/placement/affinity.ts'
+import { placementFilter } from '../../../core/placement/placement-filter.ts'
+import { decideBinding } from '../../../core/resource-binding/decide.ts'
+import { gatherBindingInput } from '../../../queries/binding.ts'
+import type { GatherContext } from '../../../webhooks/define.ts'
+import type { Effect, ObjectReview } from './review-object.ts'
+
+/** The number of workloads with each effect. */
+export type EffectCounts = Readonly<Record<Effect, number>>
+
+/** Returns the review of a binding with its effect, and the binding as the loop leaves it. A rejected binding has no effect. */
+export async function withEffect(review: ObjectReview, context: GatherContext): Promise<ObjectReview> {
+  if (review.outcome === 'denied') return review
+  const admitted = review.after as ResourceBinding
+  const { namespace, name = '' } = admitted.metadata
+  const stored = await context.store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+  if (!stored) return { ...review, effect: review.decision === 'OnHold' ? 'waits' : 'placed' }
+  const { store, now, clusterScopedClaims } = context
+  const scope = clusterScopedClaims ? { clusterScopedClaims } : {}
+  const { state, binding, message } = decideBinding(gatherBindingInput(admitted, admitted, store, now, scope))
+  const isSame = jsonEqual(stored, binding)
+  const { decision: _decision, reason: _reason, ...rest } = review
+  return {
+    ...rest,
+    outcome: isSame ? 'allowed' : 'patched',
+    ...(state !== 'Untouched' && { decision: state, reason: message }),
+    warnings: [],
+    before: stored,
+    after: isSame ? stored : binding,
+    effect: effectOn(stored, binding, state, context),
+  }
+}
+
+function effectOn(before: ResourceBinding, after: ResourceBinding, state: string, { store }: GatherContext): Effect {
+  if (state === 'OnHold') return 'waits'
+  const affinity = affinityOf(after.spec.placement)
+  if (jsonEqual(affinity, affinityOf(before.spec.placement))) return 'unchanged'
+  const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
+  // Karmada ignores overflow tiers for objects without replicas.
+  const filter = placementFilter(affinity, lookup, (after.spec.replicas ?? 0) > 0)
+  const isMoved = (before.spec.clusters ?? []).some(({ name }) => !filter.allows(name))
+  return isMoved ? 'moves' : 'unchanged'
+}
+
+/** Counts the effects of reviews. */
+export function countEffects(reviews: readonly Pick<ObjectReview, 'effect'>[]): EffectCounts {
+  const counts = { moves: 0, waits: 0, placed: 0, unchanged: 0 }
+  for (const { effect } of reviews) if (effect) counts[effect] += 1
+  return counts
+}

@@ -1,0 +1,241 @@
+/** Reviews one object in memory, as an API server would. */
+import fastJsonPatch from 'fast-json-patch'
+import type { AdmissionRequest } from '../../../api/admission.ts'
+import {
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../../api/karmada.ts'
+import { apiVersionOf, groupOf, type K8sObject, type ObjectMeta, type ResourceType } from '../../../api/meta.ts'
+import { volumeManagers } from '../../../api/volume-manager.ts'
+import { encodeResponse } from '../../../core/admission/review.ts'
+import type { FieldError } from '../../../core/field-errors.ts'
+import { jsonEqual } from '../../../core/json.ts'
+import { bindingName, deriveBinding, selectPolicy } from '../../../core/resource-binding/derive.ts'
+import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
+import { matchesLabels } from '../../../core/selectors.ts'
+import { isVolumeManager } from '../../../core/volume-manager/spec/validate.ts'
+import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
+import type { FolderStore } from '../../../store/folder/folder.ts'
+import { allKinds } from '../../../store/kinds/cached-kinds.ts'
+import type { GatherContext, Webhook } from '../../../webhooks/define.ts'
+import { webhooksOf } from '../../../webhooks/index.ts'
+import { unknownWorkloadWebhook } from '../../../webhooks/unknown-workload.ts'
+import { typeOfReference } from '../../kinds.ts'
+import { titleOf } from '../input/place-manifests.ts'
+import { isOf } from '../input/validate-manifest.ts'
+
+/** What happens to a workload. `placed`: Karmada would create the binding and schedule the workload. */
+export type Effect = 'moves' | 'waits' | 'placed' | 'unchanged'
+
+/** The review of one object. */
+export interface ObjectReview {
+  /** `Kind namespace/name`. */
+  object: string
+  /** The template from which the binding was derived, as `Kind namespace/name`. */
+  derivedFrom?: string
+  operation: 'CREATE' | 'UPDATE'
+  /** `unknown` if another given manifest is invalid: with it, the decision may differ. */
+  outcome: 'allowed' | 'patched' | 'denied' | 'unknown'
+  /** The decision, e.g. Narrowed or OnHold; absent for kinds without one. */
+  decision?: string
+  reason?: string
+  warnings: string[]
+  errors: FieldError[]
+  before: K8sObject
+  after: K8sObject
+  /** What happens to the workload of a binding; absent in a check without a hub. */
+  effect?: Effect
+  /** Whether no webhook reviews the kind. */
+  isUnknownKind: boolean
+}
+
+/** The inputs of reviews: the store, and the settings of decisions. */
+export interface ReviewContext extends GatherContext {
+  store: FolderStore
+  workloads: WorkloadKinds
+  /** Whether the store has the bindings of a hub, so that reviews of bindings have an effect. */
+  hasHub?: boolean
+}
+
+/** The inputs with the table of webhooks, which is built once. */
+export interface ReviewSession extends ReviewContext {
+  webhooks: readonly Webhook[]
+  unknownWorkload: Webhook
+  types: readonly ResourceType[]
+}
+
+/** Prepares reviews with these inputs. */
+export function openSession(context: ReviewContext): ReviewSession {
+  const { workloads } = context
+  return {
+    ...context,
+    webhooks: webhooksOf(workloads),
+    unknownWorkload: unknownWorkloadWebhook(workloads),
+    types: allKinds(workloads).map(({ type }) => type),
+  }
+}
+
+/** Whether policies may select the object: workloads, and kinds that neither Lodestone nor Karmada owns. */
+export function isTemplate(object: K8sObject, session: ReviewSession): boolean {
+  return !webhookFor(object, session) || session.workloads.find(object.apiVersion, object.kind) !== undefined
+}
+
+export interface Policies {
+  namespaced: PropagationPolicy[]
+  clusterScoped: PropagationPolicy[]
+}
+
+/** Whole policies, not the cached fields: a binding inherits fields that no decision reads. */
+export function policiesOf(store: FolderStore): Policies {
+  const all = store.objects().map(({ object }) => object)
+  const of = (type: ResourceType<PropagationPolicy>) =>
+    all.filter((object) => isOf(type, object)) as PropagationPolicy[]
+  return { namespaced: of(propagationPolicies), clusterScoped: of(clusterPropagationPolicies) }
+}
+
+/**
+ * Reviews the binding of a template, as the detector would create or update it. Undefined for a template without a policy.
+ *
+ * @param isChanged whether the template is written. A lazy policy reaches the binding only then.
+ */
+export async function reviewDerived(
+  template: K8sObject,
+  { namespaced, clusterScoped }: Policies,
+  session: ReviewSession,
+  isChanged = true,
+): Promise<ObjectReview | undefined> {
+  const { namespace, name = '' } = template.metadata
+  const stored = await session.store.read(
+    namespace ? resourceBindings : clusterResourceBindings,
+    namespace,
+    bindingName(template.kind, name),
+  )
+  const policy = policyFor(template, stored, [namespaced, clusterScoped])
+  if (!policy) return undefined
+  const isLazy = !isChanged && policy.spec.activationPreference === 'Lazy'
+  const updated = stored && (isLazy ? stored : withPolicy(stored, template, policy))
+  const written = updated ?? deriveBinding(template, policy)
+  return { ...(await reviewObject(written, session)), derivedFrom: titleOf(template) }
+}
+
+/** The policy that Karmada applies: that of the binding while it selects the template, unless another one preempts it. */
+function policyFor(
+  template: K8sObject,
+  stored: ResourceBinding | undefined,
+  [namespaced, clusterScoped]: [PropagationPolicy[], PropagationPolicy[]],
+): PropagationPolicy | undefined {
+  const best = selectPolicy(template, namespaced, clusterScoped)
+  const current = stored && policyReferenceOf(stored.metadata)
+  if (!best || !current || best.spec.preemption === 'Always') return best
+  const own = (current.namespace ? namespaced : clusterScoped).filter(
+    ({ metadata }) => metadata.name === current.name && metadata.namespace === current.namespace,
+  )
+  return selectPolicy(template, current.namespace ? own : [], current.namespace ? [] : own) ?? best
+}
+
+const POLICY_ANNOTATIONS: ReadonlySet<string> = new Set([
+  POLICY_NAMESPACE_ANNOTATION,
+  POLICY_NAME_ANNOTATION,
+  CLUSTER_POLICY_NAME_ANNOTATION,
+])
+
+/** The binding as the detector writes it for a policy. */
+function withPolicy(stored: ResourceBinding, template: K8sObject, policy: PropagationPolicy): ResourceBinding {
+  const { spec, metadata } = deriveBinding(template, policy)
+  return {
+    ...stored,
+    metadata: { ...stored.metadata, annotations: annotationsFor(stored.metadata, metadata) },
+    spec: { ...stored.spec, placement: spec.placement ?? {} },
+  }
+}
+
+/** The stored annotations, with the policy of the derived ones. */
+function annotationsFor(stored: ObjectMeta, derived: ObjectMeta): Record<string, string> {
+  const { annotations = {} } = stored
+  if (jsonEqual(policyReferenceOf(stored), policyReferenceOf(derived))) return annotations
+  const others = Object.entries(annotations).filter(([key]) => !POLICY_ANNOTATIONS.has(key))
+  return { ...Object.fromEntries(others), ...derived.annotations }
+}
+
+/** Reviews one object. `given` is the object before the change; without it, the stored one is used. */
+export async function reviewObject(
+  object: K8sObject,
+  session: ReviewSession,
+  given?: K8sObject,
+): Promise<ObjectReview> {
+  const webhook = webhookFor(object, session)
+  const type = typeOf(object, session)
+  const { namespace, name = '' } = object.metadata
+  const stored = given ?? (await session.store.read(type, namespace, name))
+  const operation = stored ? ('UPDATE' as const) : ('CREATE' as const)
+  const { group, version, kind, plural } = type
+  const request: AdmissionRequest = {
+    uid: 'check',
+    kind: { group, version, kind },
+    resource: { group, version, resource: plural },
+    ...(object.metadata.namespace && { namespace: object.metadata.namespace }),
+    ...(object.metadata.name && { name: object.metadata.name }),
+    operation,
+    object,
+    oldObject: stored ?? null,
+    dryRun: true,
+  }
+  const outcome = (webhook ?? session.unknownWorkload).review(request, session)
+  // The encoded answer, and its patch as the API server applies it.
+  const { allowed, patch, warnings = [], auditAnnotations } = encodeResponse(request, outcome, (text) => text)
+  const { decision, reason } = auditAnnotations ?? {}
+  return {
+    object: titleOf(object),
+    operation,
+    outcome: allowed ? (patch ? 'patched' : 'allowed') : 'denied',
+    ...(decision && { decision }),
+    ...(reason && { reason }),
+    warnings,
+    errors: outcome.kind === 'deny' ? outcome.errors : [],
+    before: object,
+    after: patch ? fastJsonPatch.applyPatch(object, JSON.parse(patch), true, false).newDocument : object,
+    isUnknownKind: webhook === undefined,
+  }
+}
+
+/** The webhook of a kind; for a binding, the mutating one. */
+export function webhookFor(object: K8sObject, { webhooks }: ReviewSession): Webhook | undefined {
+  // A version that is no longer served gets an error with the new form.
+  const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object
+  return webhooks.find(
+    ({ resources, objectSelector }) =>
+      resources.some((type) => isOf(type, current)) && matchesLabels(objectSelector, object.metadata.labels),
+  )
+}
+
+export async function put(session: ReviewSession, object: K8sObject): Promise<void> {
+  const { store } = session
+  const type = typeOf(object, session)
+  const { name = '', namespace } = object.metadata
+  const stored = await store.read(type, namespace, name)
+  if (!stored) return void (await store.create(type, object))
+  const { resourceVersion } = stored.metadata
+  const { status } = stored as K8sObject & { status?: unknown }
+  await store.update(type, {
+    // Users do not write the status.
+    ...(status !== undefined && { status }),
+    ...object,
+    metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) },
+  })
+}
+
+/** The type of an object: that of a webhook or of a cached kind, or else one that is derived from the kind. */
+export function typeOf(object: K8sObject, { webhooks, types }: ReviewSession): ResourceType {
+  const group = groupOf(object.apiVersion)
+  const known =
+    webhooks.flatMap(({ resources }) => resources).find((type) => isOf(type, object)) ??
+    types.find((type) => type.kind === object.kind && type.group === group)
+  return known ?? { ...typeOfReference(object), namespaced: object.metadata.namespace !== undefined }
+}

@@ -1,0 +1,142 @@
+/** Locates the data of claims once: queries the configured data systems, and stores the answers in memory. */
+import pLimit from 'p-limit'
+import { type DataSource, dataSources } from '../../../api/data-source.ts'
+import type { DataSourceClaim } from '../../../api/data-source-claim.ts'
+import { clusters } from '../../../api/karmada.ts'
+import { apiVersionOf } from '../../../api/meta.ts'
+import { condition, withConditions } from '../../../core/conditions.ts'
+import { phaseOf } from '../../../core/data-source/phase.ts'
+import { queryOfClaim } from '../../../core/data-source-claim/keys.ts'
+import { parseSystemConfig, SystemConfigError } from '../../../locality/config/config.ts'
+import { type ConfigFile, type ConfigSource, ConfigSourceError } from '../../../locality/config/source.ts'
+import { plugins } from '../../../locality/plugins/index.ts'
+import { type LocalityAnswer, LocalityError, type System } from '../../../locality/plugins/plugin.ts'
+import { openSystems } from '../../../locality/systems.ts'
+import { nameOfSource, sourceOf } from '../../../queries/source.ts'
+import type { FolderStore } from '../../../store/folder/folder.ts'
+import { type Finding, finding } from '../findings/findings.ts'
+
+export interface LocateInput {
+  store: FolderStore
+  /** The configurations of data systems; undefined if none is configured. */
+  source: ConfigSource | undefined
+  claims: readonly DataSourceClaim[]
+  /** Whether data systems are queried over the network, too. */
+  queriesNetwork: boolean
+  signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+const MAX_CONCURRENT = 8
+const TIMEOUT_MS = 30_000
+
+/** Stores a DataSource for each claim whose data a system locates. A stored answer stays. */
+export async function locateData(input: LocateInput): Promise<Finding[]> {
+  const { store, source, claims } = input
+  const open = new Map(claims.filter((claim) => needsAnswer(claim, store)).map((claim) => [nameOf(claim), claim]))
+  if (!source || open.size === 0) return []
+  const names = new Set([...open.values()].map(({ spec }) => spec.system))
+  const files = await readFiles(source)
+  if (!Array.isArray(files)) return [files]
+  const wanted = files.filter((file) => isWanted(file, names, input.queriesNetwork))
+  const systems = await openSystems({
+    source: { name: source.name, read: async () => wanted },
+    clusters: () => [...store.list(clusters)],
+    pollMs: 2 * TIMEOUT_MS,
+  })
+  try {
+    const signal = AbortSignal.any([input.signal, AbortSignal.timeout(TIMEOUT_MS)])
+    const limit = pLimit(MAX_CONCURRENT)
+    const ends = [...open.values()].map((claim) => {
+      const system = systems.get(claim.spec.system)
+      return system ? limit(() => locate(claim, system, { ...input, signal })) : undefined
+    })
+    const failed = (await Promise.all(ends)).filter((end) => end !== undefined)
+    const invalid = systems
+      .problems()
+      .map(({ file, message }) => finding('invalid-system', message.replace(`${file}: `, ''), { file }))
+    return [...invalid, ...failed]
+  } finally {
+    await systems.stop()
+  }
+}
+
+function nameOf(claim: DataSourceClaim): string {
+  return nameOfSource(queryOfClaim(claim))
+}
+
+function needsAnswer(claim: DataSourceClaim, store: FolderStore): boolean {
+  const source = sourceOf(claim, store)
+  return source === undefined || (source.spec.locality === undefined && phaseOf(source) === undefined)
+}
+
+async function readFiles(source: ConfigSource): Promise<ConfigFile[] | Finding> {
+  try {
+    return await source.read()
+  } catch (error) {
+    if (!(error instanceof ConfigSourceError)) throw error
+    return finding('invalid-system', error.message, { file: source.name })
+  }
+}
+
+/** Whether a system is opened: one of a claim, without a network unless that is allowed. An invalid file is opened for its error. */
+function isWanted(given: ConfigFile, names: ReadonlySet<string>, queriesNetwork: boolean): boolean {
+  if ('problem' in given) return true
+  try {
+    const { system, plugin } = parseSystemConfig(given.file, given.text, plugins)
+    return names.has(system) && (queriesNetwork || plugins[plugin as keyof typeof plugins]?.endpoint === 'none')
+  } catch (error) {
+    if (!(error instanceof SystemConfigError)) throw error
+    return true
+  }
+}
+
+async function locate(
+  claim: DataSourceClaim,
+  system: System,
+  { store, signal, now }: LocateInput,
+): Promise<Finding | undefined> {
+  const { system: name, type, attributes = {}, ...query } = queryOfClaim(claim)
+  try {
+    const answer = await system.plugin.locate({ type, attributes, name: query.name }, signal)
+    await putSource(claim, answer, system, { store, now })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof LocalityError) && !signal.aborted) throw error
+    const reason = signal.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : (error as Error).message
+    return finding('unanswered-query', `data system ${name}: ${type} ${query.name}: ${reason}`, {})
+  }
+}
+
+async function putSource(
+  claim: DataSourceClaim,
+  answer: LocalityAnswer,
+  system: System,
+  { store, now }: { store: FolderStore; now: number },
+): Promise<void> {
+  const stored = sourceOf(claim, store)
+  const base: DataSource = stored ?? {
+    apiVersion: apiVersionOf(dataSources),
+    kind: dataSources.kind,
+    metadata: { name: nameOf(claim) },
+    spec: queryOfClaim(claim),
+  }
+  const source = withAnswer(base, answer, system, now)
+  await (stored ? store.update(dataSources, source) : store.create(dataSources, source))
+}
+
+/** The source as the controller writes it for an answer. */
+function withAnswer(source: DataSource, answer: LocalityAnswer, system: System, now: number): DataSource {
+  if (answer.kind === 'located') {
+    const { bytes } = answer
+    const locality = { clusterNames: system.clustersOf(answer), ...(bytes !== undefined && { bytes }) }
+    return { ...source, spec: { ...source.spec, locality } }
+  }
+  if (answer.kind === 'unchanged') return source
+  const ready = condition('Ready', false, 'Unavailable', answer.reason)
+  return {
+    ...source,
+    status: { ...source.status, conditions: withConditions(source.status?.conditions, [ready], undefined, now) },
+  }
+}

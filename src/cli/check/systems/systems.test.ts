@@ -1,0 +1,156 @@
+// Data systems in check: their files, and the location of data that they give.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeClaim, makePolicy, makeSource } from '../../../../test/builders.ts'
+import { makeFolder, runWords } from '../../cli.fake.ts'
+
+const workload = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'app', namespace: 'default' },
+  spec: { replicas: 2 },
+}
+const { system, dataSourceType, dataSourceName } = makeClaim().spec
+const listed = { type: dataSourceType, name: dataSourceName, location: 's3://bucket/sales', clusters: ['member2'] }
+
+/** Checks the workload on a hub without DataSources. */
+async function checkWith(
+  systems: Record<string, unknown>,
+  words: string[] = [],
+  hub: unknown[] = [makeClaim(), makePolicy()],
+) {
+  const files = Object.entries(systems).map(([name, content]) => [`systems/${name}`, content])
+  const folder = makeFolder({
+    'app.yaml': workload,
+    'hub/hub.yaml': hub,
+    'systems/.keep': '',
+    ...Object.fromEntries(files),
+  })
+  const config = join(makeFolder({ 'c.yaml': { systems: { directory: join(folder, 'systems') } } }), 'c.yaml')
+  const given = ['check', '-f', join(folder, 'app.yaml'), '--folder', join(folder, 'hub'), '-c', config, '-o', 'json']
+  const { status, stdout, stderr } = await runWords([...given, ...words])
+  return { status, stderr, report: JSON.parse(stdout) }
+}
+
+describe('a data system of the configuration', () => {
+  test('that needs no network narrows the workload as on the server', async () => {
+    const { status, report } = await checkWith({ lake: { system, plugin: 'static', extra: { sources: [listed] } } })
+
+    expect(status).toBe(0)
+    expect(report.objects).toMatchObject([{ decision: 'Narrowed', reason: 'default/sales is in member2' }])
+  })
+
+  test('that does not list the data holds the workload', async () => {
+    const { report } = await checkWith({ lake: { system, plugin: 'static', extra: { sources: [] } } })
+    expect(report.objects).toMatchObject([{ decision: 'OnHold', reason: expect.stringContaining('is Unavailable') }])
+  })
+
+  test('does not replace an answer that the hub has', async () => {
+    const other = { ...listed, clusters: ['member3'] }
+    const hub = [makeClaim(), makePolicy(), makeSource()]
+    const { report } = await checkWith({ lake: { system, plugin: 'static', extra: { sources: [other] } } }, [], hub)
+    expect(report.objects).toMatchObject([{ reason: 'default/sales is in member2' }])
+  })
+
+  test('locates the data of a given claim too', async () => {
+    const folder = makeFolder({ 'claim.yaml': makeClaim() })
+    const systems = { lake: { system, plugin: 'static', extra: { sources: [listed] } } }
+    const { report } = await checkWith(systems, ['-f', join(folder, 'claim.yaml')], [makePolicy()])
+    expect(JSON.stringify(report.objects)).toContain('default/sales is in member2')
+  })
+
+  test('that is invalid is a finding with its file', async () => {
+    const { status, report } = await checkWith({ lake: { system, plugin: 'statik' } })
+    expect(status).toBe(1)
+    expect(report.findings).toContainEqual(
+      expect.objectContaining({
+        id: 'invalid-system',
+        file: expect.stringMatching(/systems\/lake$/),
+        message: expect.stringMatching(/^plugin: must be one of .*\(did you mean static\?\)$/),
+      }),
+    )
+  })
+})
+
+describe('--query-systems', () => {
+  async function startServer(answer: (path: string) => { status: number; body: unknown }) {
+    const requests: string[] = []
+    const server = createServer((request, response) => {
+      requests.push(request.url ?? '')
+      const { status, body } = answer(request.url ?? '')
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+  }
+  const rest = (url: string) => ({
+    system,
+    plugin: 'iceberg-rest',
+    endpoint: { url },
+    locationMapping: { 's3://bucket/': ['member2'] },
+    retryConfig: { maxRetries: 0, timeout: '5s' },
+  })
+  const table = makeClaim({ dataSourceType: 'table', dataSourceName: 'db.sales' })
+
+  test('queries the other systems; without it, none is contacted', async () => {
+    const server = await startServer((path) =>
+      path.includes('/config')
+        ? { status: 200, body: { defaults: {}, overrides: {} } }
+        : { status: 200, body: { metadata: { location: 's3://bucket/db/sales' } } },
+    )
+    const hub = [table, makePolicy()]
+    const without = await checkWith({ lake: rest(server.url) }, [], hub)
+    expect(server.requests).toEqual([])
+    expect(without.report.objects).toMatchObject([{ decision: 'OnHold' }])
+
+    const { report } = await checkWith({ lake: rest(server.url) }, ['--query-systems'], hub)
+    expect(server.requests.length).toBeGreaterThan(0)
+    expect(report.objects).toMatchObject([{ decision: 'Narrowed', reason: 'default/sales is in member2' }])
+  })
+
+  test('reports a system that does not answer, and holds the workload', async () => {
+    const server = await startServer(() => ({ status: 403, body: {} }))
+    const { report } = await checkWith({ lake: rest(server.url) }, ['--query-systems'], [table, makePolicy()])
+    expect(report.findings).toContainEqual(
+      expect.objectContaining({ id: 'unanswered-query', message: expect.stringContaining('table db.sales: ') }),
+    )
+    expect(report.objects).toMatchObject([{ decision: 'OnHold' }])
+  })
+})
+
+describe('a file of a data system', () => {
+  const check = async (content: string) => {
+    const folder = makeFolder({ lake: content })
+    const { status, stdout, stderr } = await runWords(['check', '-f', join(folder, 'lake')])
+    return { status, stderr, stdout: stdout.replaceAll(`${folder}/`, '') }
+  }
+
+  test('has all its errors with lines and suggestions', async () => {
+    const { status, stdout } = await check(
+      'system: lake\nplugin: iceburg\nrefreshIntervall: 5m\nendpoint:\n  urll: x\n',
+    )
+
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/lake:2.*\n?.*plugin: must be one of .* \(did you mean iceberg-rest\?\)/)
+    expect(stdout).toMatch(/lake:3.*\n?.*refreshIntervall: unknown field \(did you mean refreshInterval\?\)/)
+    expect(stdout).toMatch(/lake:5.*\n?.*endpoint.urll: unknown field \(did you mean url\?\)/)
+  })
+
+  test.each([
+    { name: 'YAML', content: 'system: static\n' },
+    { name: 'JSON with tabs', content: '{\n\t"system": "static"\n}' },
+  ])('that is valid $name is reported as such', async ({ content }) => {
+    const { status, stdout, stderr } = await check(content)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain('data system static, plugin static')
+  })
+
+  test('does not show a credential', async () => {
+    const { status, stdout } = await check('system: amoro\nendpoint: {url: x, auth: {type: bearer, token: hunter2}}\n')
+    expect(status).toBe(1)
+    expect(stdout).not.toContain('hunter2')
+  })
+})

@@ -1,0 +1,47 @@
+/** Finds mistyped keys of Lodestone's annotations. */
+import {
+  DEPENDS_ON_ANNOTATION,
+  INJECT_LABEL,
+  NODE_REQUIREMENTS_ANNOTATION,
+  VOLUMES_ANNOTATION,
+} from '../../../api/lodestone.ts'
+import type { K8sObject } from '../../../api/meta.ts'
+import { cut } from '../../outcome.ts'
+import { suggest } from '../../suggest.ts'
+
+/** The annotations that users write on workloads and pods. */
+const KNOWN = [VOLUMES_ANNOTATION, DEPENDS_ON_ANNOTATION]
+const DOMAIN = 'lodestone.dev/'
+/** A mistyped key is likely to have this part too. */
+export const IN_OUR_KEYS = 'lodestone'
+/** A response has no room for the warnings about more keys. */
+const MAX_WARNINGS = 5
+
+/**
+ * Returns a warning for each unknown key of ours, with the key that was probably meant. Such a key is not an error, since an
+ * annotation that only resembles ours may belong to another tool.
+ */
+export function mistypedAnnotations(annotations: object | undefined): string[] {
+  return Object.keys(annotations ?? {})
+    .flatMap((key) => problemOf(key) ?? [])
+    .slice(0, MAX_WARNINGS)
+    .map((problem) => cut(`lodestone: ${problem}`))
+}
+
+/** Returns the annotations with a key of Lodestone, or one that resembles it. */
+export function ourAnnotations({ metadata }: K8sObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => key.includes(IN_OUR_KEYS)))
+}
+
+function problemOf(key: string): string | undefined {
+  if (!key.includes(IN_OUR_KEYS) || KNOWN.includes(key) || key === NODE_REQUIREMENTS_ANNOTATION) return undefined
+  if (key === INJECT_LABEL) return `${key} is a label, not an annotation`
+  const ours = key.startsWith(DOMAIN)
+  // Only the part after our domain is compared: the domain alone would make any two keys similar.
+  const meant = suggest(
+    ours ? key.slice(DOMAIN.length) : key,
+    ours ? KNOWN.map((one) => one.slice(DOMAIN.length)) : KNOWN,
+  )
+  if (!ours) return meant === '' ? undefined : `unknown annotation ${key}${meant}`
+  return `unknown annotation ${key}${meant.replace('mean ', `mean ${DOMAIN}`)}`
+}

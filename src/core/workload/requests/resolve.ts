@@ -1,0 +1,84 @@
+/** Resolves the volume requests of a pod to volumes of VolumeManagers. */
+import type { VolumeSource } from '../../../api/pod.ts'
+import type { FieldError } from '../../field-errors.ts'
+import { cut } from '../../outcome.ts'
+import { isDeployed } from '../../volume-manager/status/codes.ts'
+import type { UsableVolume, VolumeManagerLookup } from '../injection/mountable-volumes.ts'
+import type { PlacedRequest } from './volume-requests.ts'
+
+/** A request and its volume. For a shard, the volume has the nodes of the shard. */
+export interface WantedVolume extends PlacedRequest {
+  volume: UsableVolume
+  source: VolumeSource
+}
+
+export interface Resolved {
+  wanted: WantedVolume[]
+  /** Errors in the annotation. Only a change of the annotation fixes them. */
+  errors: FieldError[]
+  /** Errors of the VolumeManagers. They may disappear without a change of the pod. */
+  unusable: FieldError[]
+}
+
+/** In characters: long enough for the reason of a failure, short enough for an Event. */
+const MAX_REASON_LENGTH = 300
+
+/** Finds the volumes of all requests and collects all errors. */
+export function resolveRequests(requests: readonly PlacedRequest[], managers: VolumeManagerLookup): Resolved {
+  const resolved: Resolved = { wanted: [], errors: [], unusable: [] }
+  for (const placed of requests) {
+    const found = resolveOne(placed, managers)
+    if ('wanted' in found) resolved.wanted.push(found.wanted)
+    else resolved[found.list].push(found.error)
+  }
+  return resolved
+}
+
+/** The message for a VolumeManager that does not exist. */
+export function missingVolumeManager(name: string): string {
+  return `there is no VolumeManager ${name} in this namespace; create it first`
+}
+
+type Found = { wanted: WantedVolume } | { list: 'errors' | 'unusable'; error: FieldError }
+
+function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found {
+  const { path, request } = placed
+  const manager = managers(request.name)
+  if (!manager) return unusable(`${path}.name`, missingVolumeManager(request.name))
+  const title = `VolumeManager ${manager.name}`
+  const ids = manager.volumes.map(({ id }) => id)
+  const volume = request.id === undefined ? manager.volumes[0] : manager.volumes.find(({ id }) => id === request.id)
+  if (!volume) return wrong(`${path}.id`, `${title} has ${choice('volume', ids)}`)
+  if (manager.refusal !== undefined) {
+    const because = volume.message === '' || isDeployed(volume) ? '' : ` (${volume.message})`
+    const reason = cut(`${manager.refusal}${because}`, MAX_REASON_LENGTH)
+    return unusable(path, `${title} cannot be used: ${reason}; see kubectl describe volumemanager ${manager.name}`)
+  }
+  const { source } = volume
+  if (!source)
+    return unusable(
+      path,
+      `volume ${volume.id} of ${title} cannot be mounted: its sourceType or options are wrong; correct them first`,
+    )
+  if (request.shard === undefined) return { wanted: { ...placed, volume, source } }
+  const shard = volume.shards().find(({ name }) => name === request.shard)
+  if (!shard) {
+    const names = volume.shards().map(({ name }) => name)
+    return wrong(`${path}.shard`, `volume ${volume.id} of ${title} has ${choice('shard', names)}`)
+  }
+  const { nodeAffinity, nodes } = shard
+  const claims = volume.claims?.filter((claim) => claim.shard === request.shard)
+  return { wanted: { ...placed, volume: { ...volume, nodeAffinity, nodes, ...(claims && { claims }) }, source } }
+}
+
+function choice(what: string, names: readonly string[]): string {
+  return names.length === 0 ? `no ${what}` : `no such ${what}; it has ${names.join(', ')}`
+}
+
+function wrong(path: string, message: string): Found {
+  return { list: 'errors', error: { path, code: 'NotSupported', message } }
+}
+
+function unusable(path: string, message: string): Found {
+  return { list: 'unusable', error: { path, code: 'Invalid', message } }
+}

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
+import type { K8sObject } from '../../../api/meta.ts'
+import { SHIPPED_KINDS } from '../../workload-kinds/kinds.ts'
+import { ownAnnotation, parseAll, requestsOf, withRequest } from './workload-requests.ts'
+
+const MNIST = '{"name":"mnist"}'
+const template = { spec: { containers: [{ name: 'main' }] } }
+const make = (kind: string, spec: object, annotation?: string): K8sObject => ({
+  apiVersion: kind === 'Workflow' ? 'argoproj.io/v1alpha1' : 'apps/v1',
+  kind,
+  metadata: { name: 'w', ...(annotation && { annotations: { [VOLUMES_ANNOTATION]: annotation } }) },
+  ...{ spec },
+})
+const requests = (object: K8sObject, stored?: K8sObject, inherited?: string) => {
+  const kind = SHIPPED_KINDS.find(object.apiVersion, object.kind)
+  return kind ? requestsOf(object, kind, stored, inherited) : []
+}
+
+describe('a request', () => {
+  test('of the workload comes before that of its owner', () => {
+    expect(ownAnnotation(make('Deployment', {}, MNIST), 'other')).toBe(MNIST)
+    expect(ownAnnotation(make('Deployment', {}), 'other')).toBe('other')
+  })
+
+  test('of the workload is for each template, and of a template for its pods', () => {
+    const inTemplate = { ...template, metadata: { annotations: { [VOLUMES_ANNOTATION]: 'x' } } }
+    const found = [
+      requests(make('Deployment', { template }, MNIST)),
+      requests(make('Deployment', { template: inTemplate }, MNIST)),
+    ]
+    expect(found.flat().map(({ annotation, writtenAt }) => [annotation, writtenAt])).toEqual([
+      [MNIST, 'metadata.annotations'],
+      ['x', 'spec.template.metadata.annotations'],
+    ])
+  })
+
+  test('is written once, where a kind has a place for all pods', () => {
+    const found = requests(make('Workflow', { templates: [{ metadata: {} }] }, MNIST))
+    expect(found.map(({ place, isWritten }) => [place.path, isWritten])).toEqual([
+      ['spec.templates[0].metadata', false],
+      ['spec.podMetadata', true],
+    ])
+  })
+
+  test('is parsed once for all templates', () => {
+    const [first, second] = parseAll(requests(make('Workflow', { templates: [{ metadata: {} }] }, MNIST)))
+    expect(first?.parsed).toBe(second?.parsed)
+  })
+
+  test('that is written already changes nothing', () => {
+    const [request] = requests(make('Deployment', { template }, MNIST))
+    const object = make('Deployment', { template }, MNIST)
+    const changed = request && withRequest(object, request)
+    const metadata = { labels: { [INJECT_LABEL]: 'true' }, annotations: { [VOLUMES_ANNOTATION]: MNIST } }
+    expect(changed).toEqual(make('Deployment', { template: { ...template, metadata } }, MNIST))
+    const [again] = changed ? requests(changed, object) : []
+    expect(changed && again && withRequest(changed, again)).toBe(changed)
+  })
+})

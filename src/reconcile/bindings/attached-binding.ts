@@ -1,0 +1,154 @@
+/** The loop of attached bindings: updates each one after a change of its dependency or of a workload that needs it. */
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { ingresses, serviceAccounts, services } from '../../api/dependencies.ts'
+import {
+  clusterResourceBindings,
+  DEPENDENCIES_ANNOTATION,
+  isBinding,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
+import { type K8sObject, referenceOf } from '../../api/meta.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
+import { isContentUnchanged } from '../../core/dependencies/dependent.ts'
+import { dependencyKey, objectOfKey } from '../../core/dependencies/keys.ts'
+import { type Distribution, divideNeeds, propagates } from '../../core/dependencies/needs.ts'
+import { type AttachedInput, planAttachedBinding } from '../../core/dependencies/plan-attached.ts'
+import type { Workload } from '../../core/dependencies/workload.ts'
+import { jsonEqual } from '../../core/json.ts'
+import {
+  attachedTo,
+  bindingsNeeding,
+  dependentsOf,
+  dependentType,
+  labeledClusterBindings,
+  workloadOfBinding,
+  workloadsAround,
+} from '../../queries/dependents.ts'
+import { bindingNamed, bindingOf, bindingsOfWorkload } from '../../queries/workload.ts'
+import type { ObjectStore, StoreChange } from '../../store/store.ts'
+import { applyPlan } from '../apply.ts'
+import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+
+/** Kinds that add dependencies to a workload: a change of such an object changes the dependencies of the workload. */
+const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
+
+/** With `none`, the loop releases everything that was attached before, and reads only bindings. */
+export function openAttachedBindingLoop(distribution: Distribution | 'none'): ReconcileLoop {
+  const attaches = distribution !== 'none'
+  /** Since when each key has waited for Karmada's distributor. */
+  const waitingSince = new Map<string, number>()
+  return {
+    name: 'attached-binding',
+    concurrency: 16,
+    keysOf: (change, store) => new Set(attaches ? keysOf(change, store) : annotatedKeys(change)),
+    *allKeys(store) {
+      for (const type of [resourceBindings, clusterResourceBindings]) {
+        for (const binding of store.list(type)) {
+          yield* ownKeys(binding)
+          if (attaches && propagates(binding)) yield* keysOfBinding(binding, store)
+          else yield undefined
+        }
+      }
+    },
+    async reconcile(key, context) {
+      const { store } = context
+      const named = objectOfKey(key)
+      const stored = bindingOf(named, store)
+      const now = context.now()
+      // A clock that was set back must not extend the wait.
+      const since = Math.min(waitingSince.get(key) ?? now, now)
+      const plan = planAttachedBinding({
+        ...(attaches ? gather(named, distribution, context) : NOTHING_NEEDED),
+        stored,
+        labeledFor: stored ? labeledClusterBindings(stored, store) : [],
+        bindingOf: (snapshot) => bindingNamed(snapshot, store),
+        waitedMs: now - since,
+      })
+      // Before the write: if it fails, the wait goes on.
+      if (plan.requeueAfterMs === undefined) waitingSince.delete(key)
+      else waitingSince.set(key, since)
+      await applyPlan(context, plan)
+      return plan.requeueAfterMs
+    },
+  }
+}
+
+type Needs = Pick<AttachedInput, 'dependent' | 'needs' | 'isUnknown'>
+
+const NOTHING_NEEDED: Needs = { dependent: undefined, needs: [], isUnknown: () => false }
+
+/** Returns the current object and the bindings that need it. */
+function gather(named: K8sObject, distribution: Distribution, { store, clusterScopedClaims }: ReconcileContext): Needs {
+  const type = dependentType(named, store)
+  const dependent = type && store.get(type, named.metadata.namespace, named.metadata.name ?? '')
+  const object = dependent ?? named
+  return {
+    dependent,
+    needs: type ? divideNeeds(object, bindingsNeeding(object, store, clusterScopedClaims), distribution) : [],
+    isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
+  }
+}
+
+function* annotatedKeys({ type, before, after }: StoreChange): Iterable<string> {
+  if (!isBinding(type.kind)) return
+  for (const binding of [before, after] as (ResourceBinding | undefined)[]) if (binding) yield* ownKeys(binding)
+}
+
+function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iterable<string> {
+  if (isBinding(type.kind)) {
+    const [old, now] = [before, after] as (ResourceBinding | undefined)[]
+    for (const binding of [old, now]) if (binding) yield* ownKeys(binding)
+    const binding = now ?? old
+    if (binding && isReferrerChanged(old, now)) yield* keysOfBinding(binding, store)
+    return
+  }
+  if (isContentUnchanged(before, after)) return
+  for (const object of [before, after]) {
+    if (!object) continue
+    if (dependentType(object, store)) yield dependencyKey(object)
+    if ('dependencies' in object) yield* keysOfWorkload(object as Workload, store)
+    if (CARRIERS.includes(object.kind) || object.kind === dataSourceClaims.kind) {
+      for (const workload of workloadsAround(object, store)) yield* keysOfWorkload(workload, store)
+    }
+  }
+}
+
+/** Returns the key of a binding's object, if the binding is attached or has no policy. */
+function* ownKeys({ metadata, spec }: ResourceBinding): Iterable<string> {
+  const isLabeled = Object.keys(metadata.labels ?? {}).some((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX))
+  if (isLabeled || !spec.placement) yield dependencyKey(resourceObject(spec.resource))
+}
+
+/** Returns the keys of the objects that the workload needs, and of those that are attached to it. */
+function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<string> {
+  for (const binding of bindingsOfWorkload(referenceOf(workload), store)) yield* keysOfBinding(binding, store)
+}
+
+function* keysOfBinding(binding: ResourceBinding, store: ObjectStore): Iterable<string> {
+  for (const { spec } of attachedTo(binding, store)) yield dependencyKey(resourceObject(spec.resource))
+  const workload = propagates(binding) ? workloadOfBinding(binding, store) : undefined
+  // Claims without permission are included: an unnecessary key costs only one run.
+  if (workload) for (const dependent of dependentsOf(workload, store, 'allowed')) yield dependencyKey(dependent)
+}
+
+/** Whether a change of a binding concerns its attached bindings. Changes of its status are frequent and do not. */
+function isReferrerChanged(before?: ResourceBinding, after?: ResourceBinding): boolean {
+  if (!before || !after) return true
+  if (!before.spec.propagateDeps && !after.spec.propagateDeps) return false
+  const seen = ({ metadata, spec }: ResourceBinding) => [
+    spec.propagateDeps,
+    spec.clusters,
+    spec.conflictResolution,
+    spec.preserveResourcesOnDeletion,
+    metadata.deletionTimestamp,
+    metadata.labels,
+    metadata.annotations?.[DEPENDENCIES_ANNOTATION],
+  ]
+  return !jsonEqual(seen(before), seen(after))
+}
+
+function resourceObject({ apiVersion, kind, namespace, name }: ResourceBinding['spec']['resource']): K8sObject {
+  return { apiVersion, kind, metadata: { ...(namespace && { namespace }), name } }
+}

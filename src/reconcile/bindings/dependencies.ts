@@ -1,0 +1,74 @@
+/** The loop of dependency finalizers: delays the deletion of a workload's binding until the bindings attached to it are released. */
+import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
+import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
+import { attachesAny, type Distribution, propagates } from '../../core/dependencies/needs.ts'
+import { planDependenciesFinalizer } from '../../core/dependencies/plan-finalizer.ts'
+import {
+  attachedTo,
+  dependentsOf,
+  isWithinReach,
+  labeledClusterBindings,
+  workloadOfBinding,
+} from '../../queries/dependents.ts'
+import { bindingNamed, bindingsOfWorkload } from '../../queries/workload.ts'
+import { applyPlan } from '../apply.ts'
+import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+
+export function openDependenciesLoop(distribution: Distribution | 'none'): ReconcileLoop {
+  return {
+    name: 'dependencies',
+    concurrency: 16,
+    *keysOf({ type, before, after }, store) {
+      if (!isBinding(type.kind)) {
+        for (const object of [before, after]) {
+          if (object && 'dependencies' in object) yield* bindingsOfWorkload(referenceOf(object), store).map(keyOfObject)
+        }
+        return
+      }
+      for (const binding of [before, after] as (ResourceBinding | undefined)[]) {
+        if (!binding) continue
+        if (concernsUs(binding)) yield keyOfObject(binding)
+        // The finalizer of a binding changes when another binding is attached to it or released.
+        for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
+        yield* labeledClusterBindings(binding, store).map(keyOfObject)
+      }
+    },
+    *allKeys(store) {
+      for (const type of [resourceBindings, clusterResourceBindings]) {
+        for (const binding of store.list(type)) yield concernsUs(binding) ? keyOfObject(binding) : undefined
+      }
+    },
+    async reconcile(key, context) {
+      const { store } = context
+      const binding = bindingNamed(splitObjectKey(key), store)
+      if (!binding || !concernsUs(binding)) return undefined
+      const plan = planDependenciesFinalizer({
+        binding,
+        attaches: attaches(binding, distribution, context),
+        hasAttached: attachedTo(binding, store).length > 0,
+      })
+      await applyPlan(context, plan)
+      return plan.requeueAfterMs
+    },
+  }
+}
+
+/** Whether Lodestone attaches dependencies to the binding; undefined if its workload is not cached. */
+function attaches(
+  binding: ResourceBinding,
+  distribution: Distribution | 'none',
+  { store, clusterScopedClaims }: ReconcileContext,
+): boolean | undefined {
+  if (distribution === 'none' || !propagates(binding)) return false
+  const workload = workloadOfBinding(binding, store)
+  if (!workload) return undefined
+  const dependents = dependentsOf(workload, store, clusterScopedClaims).filter((object) =>
+    isWithinReach(binding, object),
+  )
+  return attachesAny(binding, dependents, distribution)
+}
+
+function concernsUs(binding: ResourceBinding): boolean {
+  return propagates(binding) || (binding.metadata.finalizers ?? []).includes(DEPENDENCIES_FINALIZER)
+}

@@ -1,0 +1,86 @@
+/** The loop of bindings: repeats the decision of admission after a change of its inputs, and repairs bindings that admission missed. */
+import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import {
+  clusterResourceBindings,
+  isBinding,
+  isPolicy,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
+import { planBinding } from '../../core/resource-binding/plan.ts'
+import { gatherBindingInput } from '../../queries/binding.ts'
+import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
+import { claimsOfSource } from '../../queries/source.ts'
+import { bindingsByVolume, locateVolumes } from '../../queries/usage.ts'
+import { bindingNamed, bindingsOfClaim } from '../../queries/workload.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { applyPlan } from '../apply.ts'
+import type { ReconcileLoop } from '../define.ts'
+
+export const resourceBindingLoop: ReconcileLoop = {
+  name: 'resource-binding',
+  concurrency: 32,
+  keysOf: (change, store) => {
+    const { type, before, after } = change
+    const objects = [before, after].filter((object) => object !== undefined)
+    const byVolume = bindingsByVolume(change, store).map(keyOfObject)
+    const regranted = claimsRegranted(change, store)
+    if (regranted.length > 0) return regranted.flatMap((claim) => bindingsOfClaim(claim, store)).map(keyOfObject)
+    if (isBinding(type.kind)) {
+      return after && concernsUs(after as ResourceBinding, store) ? [keyOfObject(after), ...byVolume] : byVolume
+    }
+    if (type.kind === dataSourceClaims.kind)
+      return objects.flatMap((claim) => bindingsOfClaim(claim as DataSourceClaim, store)).map(keyOfObject)
+    if (type.kind === dataSources.kind) {
+      return objects
+        .flatMap((source) => claimsOfSource(source as DataSource, store))
+        .flatMap((claim) => bindingsOfClaim(claim, store))
+        .map(keyOfObject)
+    }
+    // A policy that no longer requires a claim releases the bindings that are on hold for ClaimMissing.
+    if (isPolicy(type.kind)) {
+      return objects.flatMap((policy) =>
+        [resourceBindings, clusterResourceBindings].flatMap((bindings) =>
+          store.byIndex(bindings, 'onHoldByPolicy', keyOfObject(policy)).map(keyOfObject),
+        ),
+      )
+    }
+    return byVolume
+  },
+  *allKeys(store) {
+    for (const type of [resourceBindings, clusterResourceBindings]) {
+      for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
+    }
+  },
+  async reconcile(key, { store, events, clusterScopedClaims, now, moveAllowance, observer }) {
+    const binding = bindingNamed(splitObjectKey(key), store)
+    if (!binding) return undefined
+    const plan = planBinding(gatherBindingInput(binding, binding, store, now(), { clusterScopedClaims }))
+    const waitMs = plan.moves ? moveAllowance() : 0
+    if (waitMs > 0) return waitMs
+    await applyPlan({ store, events }, plan)
+    if (plan.moves) observer.moved()
+    if (plan.notHonored) {
+      // After the write, which fails if another client was faster: it is reported once.
+      for (const about of [binding, ...claimsFor(binding.spec.resource, store, clusterScopedClaims)]) {
+        const { message } = plan.notHonored
+        events.record({ kind: 'event', about, type: 'Warning', reason: 'LocalityHoldNotHonored', message })
+      }
+      observer.holdNotHonored?.(keyOfObject(binding), plan.notHonored)
+    }
+    return plan.requeueAfterMs
+  },
+}
+
+/** Whether a binding has a claim, a volume or an annotation of Lodestone; most have none. */
+function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
+  return (
+    hasOurAnnotations(binding.metadata.annotations) ||
+    store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0 ||
+    locateVolumes(binding, store).length > 0
+  )
+}

@@ -1,0 +1,69 @@
+/** The loop of DataSourceClaims: writes their status, and removes the finalizer of deleted claims. */
+import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
+import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { queryOfClaim, workloadKey } from '../../core/data-source-claim/keys.ts'
+import { planClaim } from '../../core/data-source-claim/plan.ts'
+import { claimsRegranted, refusalOfClaim } from '../../queries/permission.ts'
+import { claimsOfSource, nameOfSource, sourceOf } from '../../queries/source.ts'
+import { bindingsOfClaim } from '../../queries/workload.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { applyPlan } from '../apply.ts'
+import type { ReconcileLoop } from '../define.ts'
+
+export const dataSourceClaimLoop: ReconcileLoop = {
+  name: 'data-source-claim',
+  // Low, because the loops share the write limit in proportion to their runs, and bindings are more urgent than the status of claims.
+  concurrency: 4,
+  keysOf: (change, store) => {
+    const { type, before, after } = change
+    const objects = [before, after].filter((object) => object !== undefined)
+    if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
+    if (type.kind === dataSources.kind)
+      return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOfObject)
+    if (isBinding(type.kind)) {
+      const isNewOrGone = objects.length === 1
+      return objects.flatMap((binding) => waitingFor(binding as ResourceBinding, isNewOrGone, store)).map(keyOfObject)
+    }
+    return claimsRegranted(change, store).map(keyOfObject)
+  },
+  *keysOfSystems(systems, store) {
+    for (const claim of store.list(dataSourceClaims)) if (systems.has(claim.spec.system)) yield keyOfObject(claim)
+  },
+  allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOfObject),
+  async reconcile(key, { store, events, systems, clusterScopedClaims, now }) {
+    const { namespace, name } = splitObjectKey(key)
+    const claim = store.get(dataSourceClaims, namespace, name)
+    if (!claim) return undefined
+    const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
+    const source = sourceOf(claim, store)
+    const plan = planClaim({
+      claim,
+      refusal,
+      source,
+      systemKnown: systems.get(claim.spec.system) !== undefined,
+      nameHolder: source ? undefined : nameHolder(claim, store),
+      bindings: bindingsOfClaim(claim, store),
+      now: now(),
+    })
+    await applyPlan({ store, events }, plan)
+    return plan.requeueAfterMs
+  },
+}
+
+/**
+ * Returns the claims whose status depends on a binding: claims that are being deleted wait until the last binding is restored. A new or
+ * deleted cluster-scoped binding also decides whether a claim names a cluster-scoped workload.
+ */
+function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, store: ObjectStore): DataSourceClaim[] {
+  const isDiscovered = isNewOrGone && !metadata.namespace
+  return store
+    .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
+    .filter((claim) => isDiscovered || claim.metadata.deletionTimestamp)
+}
+
+/** Returns the DataSource that has the name for this claim's query but describes different data, if one exists. */
+function nameHolder(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
+  return store.get(dataSources, undefined, nameOfSource(queryOfClaim(claim)))
+}

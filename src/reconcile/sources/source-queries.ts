@@ -1,0 +1,82 @@
+/** The state of each DataSource between two reconciles, and the sending of its query. */
+import type { DataSource } from '../../api/data-source.ts'
+import { spreadOf } from '../../core/data-source/due.ts'
+import type { Attempt } from '../../core/data-source/plan.ts'
+import {
+  afterNewConfiguration,
+  afterResult,
+  NO_HISTORY,
+  nextQuery,
+  type QueryHistory,
+} from '../../core/data-source/query-history.ts'
+import { sourceKeyOfSource } from '../../core/data-source-claim/keys.ts'
+import type { System } from '../../locality/plugins/plugin.ts'
+import type { QueryEnd, SystemQueries } from './system-queries.ts'
+
+/** In memory only: after a restart, each source is queried once more. */
+export interface SourceState {
+  /** The key of the query. If the query of a source changes, its state is reset. */
+  readonly key: string
+  /** The system of the last reconcile. */
+  system?: System
+  history: QueryHistory
+  /** Cancels the query that is waiting or in progress. */
+  cancel?: (() => void) | undefined
+  /** The result of the last query, if the status does not have it yet. */
+  attempt?: Attempt | undefined
+  /** An error of a plugin that is not a `LocalityError`. */
+  fault?: { error: unknown } | undefined
+  /** Until then, no source with this name is created; in ms since the epoch. */
+  absentUntil?: number
+}
+
+export function newState(source: DataSource): SourceState {
+  return { key: sourceKeyOfSource(source), history: NO_HISTORY }
+}
+
+export function cancelQuery(state: SourceState): void {
+  state.cancel?.()
+  state.cancel = undefined
+}
+
+/** Stores the system of this reconcile in the state. A new configuration cancels the query of the old one. */
+export function setSystem(state: SourceState, system: System | undefined, now: number): void {
+  if (system === undefined || state.system === system) return
+  if (state.system !== undefined) {
+    cancelQuery(state)
+    state.history = afterNewConfiguration(state.history, now)
+  }
+  state.system = system
+}
+
+export interface SendInput {
+  source: DataSource
+  state: SourceState
+  system: System
+  queries: SystemQueries
+  /** Milliseconds since the epoch. */
+  now: () => number
+  /** Called after the result has been added to the state. */
+  done(): void
+}
+
+/** Sends the query of a source. */
+export function sendQuery({ source, state, system, queries, now, done }: SendInput): void {
+  const query = () => nextQuery(source, state.history)
+  state.cancel = queries.send({ system, key: state.key, query, done: addResult })
+
+  function addResult(end: QueryEnd): void {
+    state.cancel = undefined
+    if (end.kind === 'fault') {
+      state.fault = { error: end.error }
+    } else {
+      const { refreshIntervalMs, retry } = system
+      const isLocated = source.spec.locality !== undefined
+      const spread = spreadOf(source.metadata.name ?? '')
+      const after = afterResult(state.history, end, { now: now(), isLocated, refreshIntervalMs, retry, spread })
+      state.history = after.history
+      state.attempt = after.attempt ?? state.attempt
+    }
+    done()
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Sends queries to data systems in the background. Each system has its own queue and slots, so a failing system delays only its own
+ * sources.
+ */
+import type { QueryResult } from '../../core/data-source/query-history.ts'
+import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../../core/data-source/query-slots.ts'
+import { signOf } from '../../core/locality/error-code.ts'
+import { LocalityError, type LocalityQuery, type System } from '../../locality/plugins/plugin.ts'
+
+/** The end of a query: its result, or an error of the plugin that is not a `LocalityError`. */
+export type QueryEnd = QueryResult | { kind: 'fault'; error: unknown }
+
+export interface QueryRequest {
+  system: System
+  /** Identifies the query. Its retries have the same key. */
+  key: string
+  /** Built when the query gets its slot. */
+  query: () => LocalityQuery
+  /** Receives the end of the query. Not called if the query was canceled. */
+  done(end: QueryEnd): void
+}
+
+export interface SystemQueries {
+  /**
+   * Adds a query to the queue of its system. Returns a function that cancels it: a waiting query is removed, and the result of a running
+   * one is ignored.
+   */
+  send(request: QueryRequest): () => void
+  /** Starts the queries that may start now, for example after a health check. */
+  resume(system: System): void
+  /** Whether a system is failing and therefore gets one query at a time. */
+  isFailing(system: System): boolean
+}
+
+export interface SystemQueriesInput {
+  /** Milliseconds since the epoch. */
+  now: () => number
+  /** Cancels every query and every timer. */
+  signal: AbortSignal
+  /** Reports the end of a query; `result` is the kind of its answer or the code of its error. */
+  observe(system: string, seconds: number, result: string): void
+}
+
+/** Opens the queues, empty. */
+export function openSystemQueries(input: SystemQueriesInput): SystemQueries {
+  const queues = new WeakMap<System, SystemQueue>()
+  const queueOf = (system: System) => {
+    const queue = queues.get(system) ?? openQueue(system, input)
+    queues.set(system, queue)
+    return queue
+  }
+  return {
+    send: (request) => queueOf(request.system).add(request),
+    resume: (system) => queueOf(system).resume(),
+    isFailing: (system) => queueOf(system).isFailing(),
+  }
+}
+
+interface SystemQueue {
+  add(request: QueryRequest): () => void
+  resume(): void
+  isFailing(): boolean
+}
+
+function openQueue(system: System, { now, signal, observe }: SystemQueriesInput): SystemQueue {
+  const waiting = new Set<QueryRequest>()
+  const canceled = new WeakSet<QueryRequest>()
+  let record = NEW_RECORD
+  let running = 0
+  let timer: NodeJS.Timeout | undefined
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+
+  function resume(): void {
+    clearTimeout(timer)
+    if (signal.aborted || waiting.size === 0) return
+    const { health, maxConcurrent } = system
+    const { free, waitMs } = freeSlots({ record, health, maxConcurrent, running, now: now() })
+    if (waitMs !== undefined) timer = setTimeout(resume, waitMs)
+    let left = free
+    for (const request of waiting) {
+      if (left-- <= 0) return
+      waiting.delete(request)
+      void run(request)
+    }
+  }
+
+  async function run(request: QueryRequest): Promise<void> {
+    running++
+    const started = performance.now()
+    const end = await locate(system, request.query(), signal)
+    running--
+    if (signal.aborted) return
+    const code = end.kind === 'failed' ? end.code : undefined
+    if (end.kind !== 'fault') {
+      observe(system.plugin.system, (performance.now() - started) / 1000, code ?? end.kind)
+      const retryAfterMs = end.kind === 'failed' ? end.retryAfterMs : undefined
+      record = afterQuery(record, signOf(code), { key: request.key, now: now(), health: system.health, retryAfterMs })
+    }
+    if (!canceled.has(request)) request.done(end)
+    resume()
+  }
+
+  return {
+    add(request) {
+      waiting.add(request)
+      resume()
+      return () => {
+        canceled.add(request)
+        waiting.delete(request)
+      }
+    },
+    resume,
+    isFailing: () => isFailing(record, system.health),
+  }
+}
+
+async function locate(system: System, query: LocalityQuery, signal: AbortSignal): Promise<QueryEnd> {
+  try {
+    const answer = await system.plugin.locate(query, signal)
+    return answer.kind === 'located' ? { ...answer, clusters: system.clustersOf(answer) } : answer
+  } catch (error) {
+    if (!(error instanceof LocalityError)) return { kind: 'fault', error }
+    const { code, message, retryAfterMs } = error
+    const reason = `${system.plugin.system}: ${message}`
+    return { kind: 'failed', code, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  }
+}

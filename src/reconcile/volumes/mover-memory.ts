@@ -1,0 +1,114 @@
+/** The state of movers that is not in the store. After a restart, it costs a few reads and earlier retries, and nothing else (ADR 18). */
+import { events } from '../../api/event.ts'
+import { keyOfObject, objectKey, splitObjectKey } from '../../api/meta.ts'
+import { type Pod, pods } from '../../api/pod.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
+import { progressEventName, readProgress } from '../../core/volume-manager/mover/progress.ts'
+import { expectedMovers, unsettledMovers } from '../../core/volume-manager/mover/task.ts'
+import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
+import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+import { managersToRetry, moversOf } from '../../queries/movers.ts'
+import type { ObjectStore, StoreChange } from '../../store/store.ts'
+
+/** The inputs of the next attempts of one VolumeManager, by the names of its movers' Pods. */
+export interface RetryMemory {
+  /** Why the API server rejected the Pods. */
+  refusals: Map<string, string>
+  /** The retry triggers that occurred since the Pods were created. */
+  retryTriggers: Map<string, Set<RetryTrigger>>
+}
+
+export interface MoverMemory {
+  /** Movers that were created or are being created and are not cached yet, by `namespace/name`. They occupy slots. */
+  created: Map<string, Pod>
+  /** The last progress of each running mover, and when it was read. */
+  progress: Map<string, { at: number; progress: MoverProgress | undefined }>
+  /** By `namespace/name` of the VolumeManager. */
+  retries: Map<string, RetryMemory>
+}
+
+export function emptyMemory(): MoverMemory {
+  return { created: new Map(), progress: new Map(), retries: new Map() }
+}
+
+/** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
+export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
+  const key = keyOfObject(manager)
+  const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map() }
+  const unsettled = new Set(unsettledMovers(manager))
+  for (const map of [known.refusals, known.retryTriggers]) {
+    for (const name of map.keys()) if (!unsettled.has(name)) map.delete(name)
+  }
+  retries.set(key, known)
+  return known
+}
+
+/** Remembers the retry triggers of a change, and returns the keys of their VolumeManagers. */
+export function rememberTriggers(change: StoreChange, store: ObjectStore, memory: MoverMemory): string[] {
+  const [trigger, keys = []] = managersToRetry(change, store) ?? []
+  if (trigger === undefined) return []
+  for (const key of keys) {
+    const { namespace, name } = splitObjectKey(key)
+    const manager = store.get(volumeManagers, namespace, name)
+    if (!manager) continue
+    const { retryTriggers } = retryMemoryOf(manager, memory)
+    for (const mover of unsettledMovers(manager)) {
+      retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
+    }
+  }
+  return keys
+}
+
+/** Forgets a mover that the store has now. Forgets the progress of a mover that has ended or is gone. */
+export function forgetMover({ created, progress }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
+  const key = keyOfObject({ metadata })
+  created.delete(key)
+  if (isGone || isEnded(status)) progress.delete(key)
+}
+
+/** Reads the expected movers that are not in the cache from the API server: the cache may be behind, and a mover may be deleted. */
+export async function readUncached(
+  manager: VolumeManager,
+  store: ObjectStore,
+  settings: VolumeSettings['movers'],
+  { created }: MoverMemory,
+): Promise<Pod[]> {
+  const namespace = moverNamespace(manager, settings)
+  const missing = expectedMovers(manager).filter((name) => !store.get(pods, namespace, name))
+  const read = await Promise.all(
+    missing.map(async (name) => {
+      const pod = await store.read(pods, namespace, name)
+      if (!pod) created.delete(objectKey(namespace, name))
+      return pod
+    }),
+  )
+  return read.filter((pod) => pod !== undefined)
+}
+
+/** A mover writes its progress at most every ten seconds, and it is only shown to users. */
+const PROGRESS_MS = 25_000
+/** The first progress is read earlier: the pods of a stream wait for its first bytes. */
+const FIRST_PROGRESS_MS = 4_000
+
+/** Reads the progress of the running movers of a VolumeManager, by the names of their Pods. Between two reads, it returns the last one. */
+export async function readProgresses(
+  key: string,
+  store: ObjectStore,
+  { progress: remembered }: MoverMemory,
+  now: number,
+): Promise<Map<string, MoverProgress>> {
+  const running = moversOf(store, key).filter(({ status }) => status?.phase === 'Running')
+  const read = await Promise.all(
+    running.map(async ({ metadata: { namespace, name = '' } }) => {
+      const pod = objectKey(namespace, name)
+      const known = remembered.get(pod)
+      if (known && now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
+        return [name, known.progress] as const
+      const progress = readProgress(await store.read(events, namespace, progressEventName(name)))
+      remembered.set(pod, { at: now, progress })
+      return [name, progress] as const
+    }),
+  )
+  return new Map(read.flatMap(([name, progress]) => (progress ? [[name, progress]] : [])))
+}
