@@ -23,7 +23,7 @@ test('the first run creates and shows a CA and a certificate', async () => {
         'Hosts {8}lodestone.lodestone-system.svc, localhost, 127.0.0.1, 0:0:0:0:0:0:0:1',
         'Trusted CA   .*CN=lodestone-ca-.*, until Nov 20 .* 2027 GMT',
         'Created {6}the signing CA \\(missing\\)',
-        'Created {6}the certificate \\(missing\\)',
+        'Created {6}the serving certificate \\(missing\\)',
         '$',
       ].join('\n'),
     ),
@@ -66,7 +66,7 @@ test('--host adds a name to the certificate, which is created again', async () =
   const { stdout } = await certs(directory, '--host', 'hub.example.org', '--host', '10.0.0.7')
 
   expect(stdout).toMatch(/^Hosts .*, hub\.example\.org, 10\.0\.0\.7$/m)
-  expect(stdout).toContain('Created      the certificate (hosts-not-covered)\n')
+  expect(stdout).toContain('Created      the serving certificate (hosts-not-covered)\n')
   expect(stdout).not.toContain('the signing CA')
 })
 

@@ -48,16 +48,18 @@ export const certs: Command = {
 }
 
 const MADE = {
-  'authority-published': 'a CA, trusted now, signing later',
-  'authority-signs': 'the signing CA',
-  leaf: 'the certificate',
+  'next CA': 'a CA, trusted now, signing later',
+  'signing CA': 'the signing CA',
+  'serving certificate': 'the serving certificate',
 } as const
 
 async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
   const config = configOf(args)
   const { source, directory } = config.certificates
   const made: string[] = []
-  const observer: CertificateObserver = { renewed: (what, reason) => made.push(`${MADE[what]} (${reason})`) }
+  const observer: CertificateObserver = {
+    renewed: (certificate, reason) => made.push(`${MADE[certificate]} (${reason})`),
+  }
   const renewAuthority = args.flag('renew')
   if (source === 'files' && renewAuthority) {
     throw new UsageError(

@@ -57,7 +57,7 @@ describe('the rotation', () => {
     storage = openMemoryStorage()
     const source = await open()
     expect(source.current().notAfter).toBe(START + LEAF_LIFE_MS)
-    expect(heard).toEqual(['authority-signs: missing', 'leaf: missing'])
+    expect(heard).toEqual(['signing CA: missing', 'serving certificate: missing'])
     expect((await open()).current()).toEqual(source.current())
     expect(heard).toHaveLength(2)
   })
@@ -106,7 +106,7 @@ describe('the rotation', () => {
     expect(stored && caBundleOf(stored)).toBe(caBundlePem)
     clock += 3 * MINUTE
     await source.check()
-    expect(heard).toEqual(['authority-published: requested', 'authority-signs: requested', 'leaf: not-signed-by-ca'])
+    expect(heard).toEqual(['next CA: requested', 'signing CA: requested', 'serving certificate: not-signed-by-ca'])
     expect(source.current().caBundlePem).toBe(caBundlePem)
   })
 
@@ -139,7 +139,7 @@ describe('the rotation', () => {
     await Promise.all([a.check(), b.check()])
     await Promise.all([a.check(), b.check()])
     expect(a.current()).toEqual(b.current())
-    expect(heard.filter((line) => line.startsWith('leaf: two-thirds'))).toHaveLength(1)
+    expect(heard.filter((line) => line.startsWith('serving certificate: two-thirds'))).toHaveLength(1)
   })
 
   test('does not serve the certificate of a replica with a wrong clock', async () => {

@@ -136,11 +136,11 @@ class Rotation {
 
   #report({ authority, leaf }: CertificatePlan): void {
     const observer = this.#observer
-    if (authority.kind === 'publish-next') observer.renewed?.('authority-published', authority.reason)
+    if (authority.kind === 'publish-next') observer.renewed?.('next CA', authority.reason)
     if (authority.kind === 'promote-next' || authority.kind === 'replace') {
-      observer.renewed?.('authority-signs', authority.reason)
+      observer.renewed?.('signing CA', authority.reason)
     }
-    if (leaf !== undefined) observer.renewed?.('leaf', leaf)
+    if (leaf !== undefined) observer.renewed?.('serving certificate', leaf)
   }
 }
 

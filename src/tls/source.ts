@@ -27,7 +27,7 @@ export interface CertificateSource {
 /** The events of certificates, for logs and metrics. */
 export interface CertificateObserver {
   /** This process created a CA or a leaf, or a new CA began to sign. */
-  renewed?(what: 'authority-published' | 'authority-signs' | 'leaf', reason: string): void
+  renewed?(certificate: 'next CA' | 'signing CA' | 'serving certificate', reason: string): void
   /** The served certificate or the bundle changed. */
   changed?(certificates: ServingCertificates): void
   /** A check failed. The last valid certificate stays in use. */
