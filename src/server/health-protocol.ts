@@ -24,4 +24,4 @@ export type ToThread =
 /** The interval at which the main thread updates the heartbeat. */
 export const HEARTBEAT_MS = 200
 /** Ten times the size of the metrics in the largest installations. */
-export const MOST_METRICS_CHARACTERS = 4 * 1024 * 1024
+export const MAX_METRICS_CHARACTERS = 4 * 1024 * 1024

@@ -8,7 +8,7 @@ import {
   HEARTBEAT_MS,
   type HealthQuery,
   type HealthThreadInput,
-  MOST_METRICS_CHARACTERS,
+  MAX_METRICS_CHARACTERS,
   type ToThread,
 } from './health-protocol.ts'
 
@@ -18,7 +18,7 @@ const QUERY_TIMEOUT_MS = 500
 const REPORTED_STALL_MS = 1000
 /** A longer stall makes the replica not ready. */
 const READINESS_STALL_MS = 5000
-const MOST_CONNECTIONS = 100
+const MAX_CONNECTIONS = 100
 
 const { host, port, heartbeat, livenessStallMs } = workerData as HealthThreadInput
 const pendingQueries = new Map<HealthQuery, PromiseWithResolvers<void>>()
@@ -84,7 +84,7 @@ async function readyz(): Promise<Answer> {
 async function metricsText(): Promise<Answer> {
   await ask('metrics')
   if (metrics.text === undefined) {
-    return { status: 503, text: `the metrics have more than ${MOST_METRICS_CHARACTERS} characters\n` }
+    return { status: 503, text: `the metrics have more than ${MAX_METRICS_CHARACTERS} characters\n` }
   }
   const own = [
     gauge('lodestone_main_thread_stall_seconds', 'For how long the main thread has been busy', stallMs()),
@@ -114,7 +114,7 @@ const server = createServer(
     connections.answered(request.socket)
   },
 )
-const connections = watchConnections(server, MOST_CONNECTIONS, () => undefined)
+const connections = watchConnections(server, MAX_CONNECTIONS, () => undefined)
 
 function send(response: ServerResponse, { status, text }: Answer): void {
   // Prometheus requires this content type; the other texts are for users.

@@ -7,7 +7,7 @@ import {
   HEARTBEAT_MS,
   type HealthQuery,
   type HealthThreadInput,
-  MOST_METRICS_CHARACTERS,
+  MAX_METRICS_CHARACTERS,
   type ToThread,
 } from './health-protocol.ts'
 
@@ -76,5 +76,5 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
 async function answer(about: HealthQuery, { notReady, metrics }: HealthOptions): Promise<ToThread> {
   if (about === 'readiness') return { kind: 'readiness', reasons: notReady() }
   const text = await metrics.registry.metrics()
-  return { kind: 'metrics', text: text.length > MOST_METRICS_CHARACTERS ? undefined : text }
+  return { kind: 'metrics', text: text.length > MAX_METRICS_CHARACTERS ? undefined : text }
 }

@@ -60,7 +60,7 @@ interface Refusal {
 }
 
 /** In characters: the maximum length of a part of a request in a message. */
-const MOST_SHOWN = 200
+const MAX_SHOWN = 200
 
 /** Builds the server. `fastify.listen` starts it, `close` stops it. */
 export function buildServer(options: ServerOptions): AdmissionServer {
@@ -113,7 +113,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     const endpoint = endpoints.find((candidate) => candidate.path === path)
     if (!endpoint) {
       const known = endpoints.map((candidate) => candidate.path).join(', ')
-      return { status: 404, message: `path ${path.slice(0, MOST_SHOWN)} not found; webhooks are at ${known}` }
+      return { status: 404, message: `path ${path.slice(0, MAX_SHOWN)} not found; webhooks are at ${known}` }
     }
     // Karmada sends no certificate to interpreters (karmada, pkg/resourceinterpreter/customized/webhook/customized.go).
     const refusal = path === INTERPRETER_PATH ? undefined : callerRefusal(request.raw.socket as TLSSocket)
@@ -124,7 +124,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   }
 
   function refuse(request: FastifyRequest, reply: FastifyReply, { status, message, headers }: Refusal): FastifyReply {
-    log.warn({ path: request.url.slice(0, MOST_SHOWN), status, reason: message }, 'request refused')
+    log.warn({ path: request.url.slice(0, MAX_SHOWN), status, reason: message }, 'request refused')
     return send(reply, { status, body: problemBody(status, message), ...(headers && { headers }) })
   }
 

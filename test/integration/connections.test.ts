@@ -107,7 +107,7 @@ test('a body in pieces of one byte counts for what it occupies, and is read whol
   await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
-test('of more complete requests than the limit at once, the surplus is told to come back', async () => {
+test('of more complete requests than the limit at once, the others get HTTP 503 with Retry-After', async () => {
   const running = await startServer({ limits: { inFlight: 4 } })
   const one = head(Buffer.byteLength(review)) + review
   const last = one.replace('Host: x', 'Host: x\r\nConnection: close')

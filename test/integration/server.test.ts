@@ -142,7 +142,7 @@ const changed = (change: (review: { [key: string]: never } & { request: Record<s
   return JSON.stringify(copy)
 }
 
-describe('bad input is a clear 4xx with a JSON body and one log line, and harms no other request', () => {
+describe('bad input gets a 4xx with a JSON body and one log line, and affects no other request', () => {
   test.each([
     { name: 'no JSON', options: { body: '{"apiVersion":' }, wantStatus: 400, wantMessage: 'not JSON' },
     { name: 'an empty body', options: { body: '' }, wantStatus: 400, wantMessage: 'empty' },
@@ -220,7 +220,7 @@ describe('bad input is a clear 4xx with a JSON body and one log line, and harms 
     await stillWorks()
   })
 
-  test('a body that trickles in is cut off', async () => {
+  test('a body that arrives too slowly is aborted', async () => {
     const text = await raw({
       port,
       ca,
