@@ -1,5 +1,6 @@
 /** Checks that a directory can be read, for data that exists already, that a Pod mounts, or that another program will write. */
-import { mkdir, opendir } from 'node:fs/promises'
+import { opendir } from 'node:fs/promises'
+import { makeFolder } from '../time/make-folder.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
 
@@ -14,7 +15,7 @@ export interface PrepareInput {
  */
 export async function prepareDirectory(input: PrepareInput): Promise<Done> {
   const { target } = await locate(input.root, input.target)
-  if (!(await exists(target))) await mkdir(target, { recursive: true })
+  if (!(await exists(target))) await makeFolder(target)
   const directory = await opendir(target)
   try {
     const first = await directory.read()

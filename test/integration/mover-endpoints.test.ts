@@ -105,7 +105,7 @@ describe('a name that leads to the node', () => {
     expect(trap.connections).toEqual([])
   })
 
-  test('is resolved once for a connection: the address that was looked at is the one that is connected to', async () => {
+  test('is resolved once for a connection, which uses the address that was checked', async () => {
     const trap = await startTrap()
     // Allowed at first and forbidden later, as who controls the name would have it: the other way round the first answer would do.
     const { names, send } = open([[local], [mapped]], ['127.0.0.0/8'])

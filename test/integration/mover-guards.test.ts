@@ -1,11 +1,11 @@
 /** What keeps a mover inside its directory and its data whole when the pods beside it, or the power, play against it. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync } from 'node:fs'
 import { mkdir, realpath, rename, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { openBelow } from '../../src/mover/upload/open-below.ts'
-import { makeRoot, readTree, runMover } from './mover-run.ts'
+import { KEYS, makeRoot, readTree, runMover } from './mover-run.ts'
 import { type S3Server, startS3Server } from './s3-server.ts'
 
 let s3: S3Server
@@ -118,4 +118,15 @@ test('a download is flushed to the disk before its target appears: a node that l
   expect(status).toBe(0)
   expect(await readTree(data)).toEqual({ a: 'content' })
   expect(readFileSync(record, 'utf8')).toBe(`-f ${join(root, '.data.mover')}\nstaged\n`)
+})
+
+test.each(['prepare', 'download'])('%s ends below a folder in which nothing can be created', (verb) => {
+  const log = join(root, 'termination')
+  const words = ['mover', verb, '--root', '/proc', '--target', '/proc/x/y', '--termination-log', log]
+  const from = verb === 'download' ? ['--source', 's3://lake/raw/', '--endpoint', s3.url] : []
+  // A recursive mkdir of Node.js would not return, and then only SIGKILL ends the process.
+  const limits = { timeout: 45_000, killSignal: 'SIGKILL', env: KEYS } as const
+  const { status } = spawnSync(process.execPath, ['src/main.ts', ...words, ...from], limits)
+  expect(status).toBe(1)
+  expect(readFileSync(log, 'utf8')).toContain('cannot create the folder /proc/x; choose another one')
 })

@@ -146,7 +146,7 @@ describe('a response that is not HTTP/1.1 is a failure that a retry may not have
     await expect(open().send(get(port), never)).rejects.toThrow(RetryableError)
   })
 
-  test('more text than a listing can have is refused', async () => {
+  test('a response larger than the limit is rejected', async () => {
     const { port } = await listen(createServer((_, response) => response.end(Buffer.alloc(17 * 1024 * 1024))))
 
     await expect(open().send(get(port), never)).rejects.toThrow('the response is larger than 16 MiB')
@@ -289,7 +289,7 @@ describe('through a proxy', () => {
     await expect(failed).rejects.toThrow('the proxy must be an http or https URL')
   })
 
-  test('a refusal of the proxy is told', async () => {
+  test('a proxy that rejects the connection is an error with its status', async () => {
     const proxy = createServer()
     proxy.on('connect', (_, socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'))
     const { port } = await listen(proxy)

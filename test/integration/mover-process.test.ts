@@ -78,7 +78,7 @@ describe('a mover that is killed with SIGKILL', () => {
     expect(Object.keys(tree)).toHaveLength(9)
   })
 
-  test('again and again comes to an end, with no part fetched again that was recorded', async () => {
+  test('repeatedly does not prevent the download, and no recorded part is fetched again', async () => {
     const large = randomBytes(12 * PART)
     s3.put('raw/large', large)
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -150,7 +150,7 @@ describe('a mover that is canceled', () => {
     expect((await runMover(root, [...words, '--cancel-file', join(root, 'cancel')])).status).toBe(0)
   })
 
-  test('while it waits for a server that is unwell does not wait any longer', async () => {
+  test('ends the wait for a server that returns errors', async () => {
     s3.put('raw/a', 'x')
     const ending = new AbortController()
     s3.misbehave((request) => {
@@ -164,7 +164,7 @@ describe('a mover that is canceled', () => {
 })
 
 describe('a download in place', () => {
-  test('shows each file when it is complete, leaves what a consumer writes, and goes on after a kill', async () => {
+  test('publishes each file when it is complete, keeps the files of a consumer, and continues after SIGKILL', async () => {
     const large = randomBytes(6 * PART)
     for (let i = 0; i < 4; i++) s3.put(`raw/0-small-${i}`, `content ${i}`)
     s3.put('raw/1-large', large)

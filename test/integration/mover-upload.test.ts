@@ -97,7 +97,7 @@ describe('an upload', () => {
     expect(Object.keys(stored())).toEqual(['results/a'])
   })
 
-  test('survives a server that is unwell', async () => {
+  test('continues when the server returns errors for a while', async () => {
     await write({ 'data/a': 'x', 'data/large': randomBytes(PART + 1) })
     let left = 2
     s3.misbehave(({ method }) => (method === 'PUT' && left-- > 0 ? { status: 503 } : undefined))
@@ -121,7 +121,7 @@ describe('an upload', () => {
     expect(said).toContain('--target s3://lake/results: must end in a slash')
   })
 
-  test('goes on with what changes until it is stopped', async () => {
+  test('uploads further changes until it is stopped', async () => {
     await write({ 'data/a': 'x' })
     const ending = new AbortController()
     s3.misbehave(({ method, key }) => {
@@ -154,7 +154,7 @@ describe('a delete', () => {
     expect(await remove()).toMatchObject({ status: 0, result: { files: 0, message: 'no data to delete' } })
   })
 
-  test('goes on with what another left half-way', async () => {
+  test('continues the upload of another mover', async () => {
     await write({ '.data.deleting/a': 'x', 'data/b': 'y' })
 
     expect((await remove()).result).toMatchObject({ outcome: 'completed', files: 2 })
@@ -220,7 +220,7 @@ describe('to prepare a directory', () => {
   })
 })
 
-describe('words that are wrong end with status 2 and the way out', () => {
+describe('invalid arguments cause exit status 2 and a message with the remedy', () => {
   test.each([
     { words: ['transfer'], says: 'expected one of download, upload, check, prepare, delete, not transfer' },
     { words: ['download'], says: '--source is missing' },

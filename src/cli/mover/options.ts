@@ -54,12 +54,14 @@ export const MOVER_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'GLOB',
+    mayBeEmpty: true,
     description: 'download: only objects that match the glob; may repeat',
   },
   exclude: {
     type: 'string',
     multiple: true,
     value: 'GLOB',
+    mayBeEmpty: true,
     description: 'download: no object that matches the glob; may repeat',
   },
   flat: {

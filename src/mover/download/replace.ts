@@ -1,7 +1,8 @@
 /** Replaces published data: the new tree is built beside it and swapped in. Running pods keep the tree that they have mounted. */
 import { renameSync } from 'node:fs'
-import { link, lstat, mkdir, opendir, rename, rm } from 'node:fs/promises'
+import { link, lstat, opendir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../time/make-folder.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import type { Progress } from '../progress.ts'
 import { type ChecksumLog, readChecksums } from './checksums.ts'
@@ -45,7 +46,7 @@ export async function reuseFiles(
     const file = join(published.target, entry.path)
     if (entry.isFolder || !known.has(id) || damaged.has(id) || (await sizeOf(file)) !== entry.size) continue
     const linked = join(folder, entry.path)
-    if (!folders.has(dirname(linked))) await mkdir(dirname(linked), { recursive: true })
+    if (!folders.has(dirname(linked))) await makeFolder(dirname(linked))
     folders.add(dirname(linked))
     // An earlier attempt may have linked or downloaded another version.
     await rm(linked, { force: true })
@@ -114,7 +115,7 @@ const folderOfOld = ({ state }: Place) => join(state, 'old')
  */
 async function swapIn(published: Place, files: string): Promise<void> {
   const folder = folderOfOld(published)
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   const name = Math.max(Date.now(), ...(await timesOfOld(published)).map((time) => time + 1))
   if (await exists(published.target)) renameSync(published.target, join(folder, String(name)))
   renameSync(files, published.target)

@@ -1,8 +1,9 @@
 /** The directories of an incomplete download, and the rename that makes it appear. All of them are beside the target, below the root. */
 import { execFile } from 'node:child_process'
-import { lstat, mkdir, open, opendir, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { lstat, open, opendir, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isCount, isObject } from '../../core/json.ts'
+import { makeFolder } from '../../time/make-folder.ts'
 import { MoverError } from '../mover-error.ts'
 
 export interface Place {
@@ -80,9 +81,9 @@ export async function isEmptyDirectory(path: string): Promise<boolean> {
 
 /** Creates the directories of a new or resumed download. Other users of the node cannot read the state directory. */
 export async function prepare({ state, files, parts }: Place): Promise<void> {
-  await mkdir(dirname(state), { recursive: true })
-  await mkdir(state, { recursive: true, mode: 0o700 })
-  await Promise.all([files, parts].map((folder) => mkdir(folder, { recursive: true })))
+  await makeFolder(dirname(state))
+  await makeFolder(state, 0o700)
+  await Promise.all([files, parts].map((folder) => makeFolder(folder)))
 }
 
 /** Reads the record of a complete download; undefined when there is none, or when the target is missing or empty. */
