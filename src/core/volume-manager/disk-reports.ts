@@ -6,9 +6,8 @@ import { directoryOfMover } from './mover/affinity.ts'
 import { resultOf } from './mover/pod-conditions.ts'
 import { readTask } from './mover/task.ts'
 import { endTimeOf, isEnded } from './replica/pod-use.ts'
-import { type DiskReport, recordDisk, rootOf } from './schedule/disk.ts'
+import { type DiskReport, isLater, recordDisk, rootOf } from './schedule/disk.ts'
 import { isOfVolume } from './spec/names.ts'
-import { fromTime } from './status/time.ts'
 
 /** Returns at most one patch for each node and root: with the report of the mover that ended last. */
 export function planDiskReports({ movers, nodes, settings }: VolumeManagerInput): Write[] {
@@ -19,7 +18,7 @@ export function planDiskReports({ movers, nodes, settings }: VolumeManagerInput)
     if (node === undefined || !report) continue
     const key = `${node}:${report.root}`
     const known = latest.get(key)?.report
-    if (!known || (fromTime(known.time) ?? 0) < (fromTime(report.time) ?? 0)) {
+    if (!known || isLater(report, known)) {
       latest.set(key, { node, report, isAwaited: readTask(pod)?.role === 'deletion' })
     }
   }

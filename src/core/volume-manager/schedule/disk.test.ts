@@ -38,7 +38,9 @@ describe('a report', () => {
     { name: 'of a disk with another size is recorded', known: { totalBytes: 1001, time: at(-1) }, isRecorded: true },
     { name: 'that hardly differs is recorded after ten minutes', known: { time: at(-600) }, isRecorded: true },
     { name: 'that is older is not recorded', known: { freeBytes: 1, time: at(1) }, isRecorded: false },
-    { name: 'of the same time is not recorded', known: { freeBytes: 1 }, isRecorded: false },
+    { name: 'of the same second and a fuller disk is recorded', known: { freeBytes: 700 }, isRecorded: true },
+    { name: 'of the same second and an emptier disk is not recorded', known: { freeBytes: 1 }, isRecorded: false },
+    { name: 'that is recorded already is not recorded again', known: {}, isAwaited: true, isRecorded: false },
   ])('$name', ({ known, isAwaited = false, isRecorded }) => {
     expect(recordDisk(nodeWithDisk({ ...REPORT, ...known }), REPORT, isAwaited) !== undefined).toBe(isRecorded)
   })

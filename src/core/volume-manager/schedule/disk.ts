@@ -50,13 +50,26 @@ const MAX_AGE_MS = 600_000
 export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): Write | undefined {
   const known = diskOf(node, report.root)
   if (known) {
-    const ageMs = (fromTime(report.time) ?? 0) - (fromTime(known.time) ?? 0)
     const isSimilar = known.totalBytes === report.totalBytes && Math.abs(usedPercent(known) - usedPercent(report)) < 1
-    if (ageMs <= 0 || (isSimilar && !isAwaited && ageMs < MAX_AGE_MS)) return undefined
+    const isOld = timeOf(report) - timeOf(known) >= MAX_AGE_MS
+    if (!isLater(report, known) || (isSimilar && !isAwaited && !isOld)) return undefined
   }
   const { name = '', uid } = node.metadata
   const annotations = { [annotationOf(report.root)]: JSON.stringify(report) }
   return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: { ...(uid && { uid }), annotations } } }
+}
+
+/**
+ * Whether a report counts instead of another one. The end of a Pod has a resolution of one second. Of two reports with the same time, that
+ * of the fuller disk counts. Otherwise a disk beyond the high watermark could stay unknown until the next mover ends.
+ */
+export function isLater(report: DiskReport, known: DiskReport): boolean {
+  const ageMs = timeOf(report) - timeOf(known)
+  return ageMs > 0 || (ageMs === 0 && usedPercent(report) > usedPercent(known))
+}
+
+function timeOf({ time }: DiskReport): number {
+  return fromTime(time) ?? 0
 }
 
 function annotationOf(root: string): string {
