@@ -114,6 +114,8 @@ export interface ReplicaStatus {
   /** Digests of the requests (annotations) that were handled. */
   handledCheck?: string
   handledRefresh?: string
+  /** When the last check that an annotation requested ended. */
+  requestedCheckTime?: string
   /** The number of replaced trees that running pods may still use, and the time of the last replacement by the clock of the node. */
   oldTrees?: number
   replacedTime?: string

@@ -87,6 +87,7 @@ const replica: Schema = {
     refreshedTime: time('Time of the last comparison with the source.'),
     handledCheck: string('Digest of the last annotation lodestone.dev/check that was handled.', 63),
     handledRefresh: string('Digest of the last annotation lodestone.dev/refresh that was handled.', 63),
+    requestedCheckTime: time('Time when the last check that the annotation requested ended.'),
     oldTrees: count('Number of replaced versions of the data that running pods may still use.'),
     replacedTime: time('Time of the last replacement of the data, by the clock of the node.'),
     maintenances: count('Number of movers that were started for checks and refreshes.'),

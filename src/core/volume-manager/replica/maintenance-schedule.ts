@@ -8,6 +8,7 @@ import { moverSourceOf } from '../mover/source.ts'
 import { ownerKey } from '../spec/names.ts'
 import { isReadOnly, isRefreshable } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
+import { MIN_REFRESH_SECONDS } from '../spec/volume-rules.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import { isRetryDue, type Observation } from './transition.ts'
 
@@ -32,6 +33,12 @@ export interface MaintenanceRequests {
 /** How often a refresh that waits for pods, and the deletion of old trees, is tried again. */
 export const RETRY_MS = 600_000
 
+/**
+ * The pause between two checks of a replica that annotations request. Each reads all data, so requests in a loop would take the slots of
+ * other VolumeManagers. Scheduled checks do not count.
+ */
+const REQUESTED_CHECK_PAUSE_MS = 600_000
+
 /** A check or a refresh, and when it is due. */
 export interface Due {
   kind: MaintenanceStatus['kind']
@@ -48,18 +55,30 @@ export function dueOf(replica: ReplicaStatus, config: VolumeConfig, observed: Ma
   if (isRefreshable(config)) {
     const { refreshIntervalSeconds: seconds } = config
     const { refresh } = requests
-    if (refresh && refresh !== replica.handledRefresh) all.push({ kind: 'Refresh', at: now, request: refresh })
+    if (refresh && refresh !== replica.handledRefresh) {
+      const at = Math.max(now, (fromTime(replica.refreshedTime) ?? 0) + MIN_REFRESH_SECONDS * 1000)
+      all.push({ kind: 'Refresh', at, request: refresh })
+    }
     if (seconds) all.push({ kind: 'Refresh', at: (fromTime(replica.refreshedTime) ?? since) + seconds * 1000 })
   }
   if (isChecked(config, replica)) {
-    const { check } = requests
-    if (check && check !== replica.handledCheck) all.push({ kind: 'FullCheck', at: now, request: check })
+    const requested = requestedCheckAt(replica, observed)
+    if (requested !== undefined) all.push({ kind: 'FullCheck', at: requested, request: requests.check })
     const at = nextCheck(checked, observed)
     // Another image may not know this verb.
     if (at !== undefined && config.mover?.image === undefined) all.push({ kind: 'Check', at })
     if (mayDeleteOldTrees(replica, observed)) all.push({ kind: 'Check', at: Math.max(now, checked + RETRY_MS) })
   }
   return all.map((due) => ({ ...due, at: Math.max(due.at, retryAt(replica, due, observed)) }))
+}
+
+/** When a check that an annotation requests begins; undefined without such a request. */
+export function requestedCheckAt(
+  { handledCheck, requestedCheckTime }: ReplicaStatus,
+  { requests: { check }, now }: Pick<MaintenanceObservation, 'requests' | 'now'>,
+): number | undefined {
+  if (!check || check === handledCheck) return undefined
+  return Math.max(now, (fromTime(requestedCheckTime) ?? 0) + REQUESTED_CHECK_PAUSE_MS)
 }
 
 /** A failed attempt of the same kind is retried at its retry time. A changed Secret retries it at once. */

@@ -75,6 +75,18 @@ describe('the maintenance of a ready replica', () => {
       want: undefined,
     },
     {
+      name: 'is a full check on request 10 minutes after the last one',
+      replica: { checkedTime: at(0), handledCheck: 'a', requestedCheckTime: at(-600) },
+      more: { requests: { check: 'b' } },
+      want: queued('FullCheck', { request: 'b' }),
+    },
+    {
+      name: 'is no full check on request before that',
+      replica: { checkedTime: at(0), handledCheck: 'a', requestedCheckTime: at(-599) },
+      more: { requests: { check: 'b' } },
+      want: undefined,
+    },
+    {
       name: 'is a refresh after its interval',
       replica: { checkedTime: at(0), refreshedTime: at(-3600) },
       more: { config: REFRESHED },
@@ -91,6 +103,12 @@ describe('the maintenance of a ready replica', () => {
       replica: { checkedTime: at(0) },
       more: { requests: { refresh: 'a' } },
       want: queued('Refresh', { request: 'a' }),
+    },
+    {
+      name: 'is no refresh on request in the first minute after another one',
+      replica: { checkedTime: at(0), refreshedTime: at(-59) },
+      more: { requests: { refresh: 'a' } },
+      want: undefined,
     },
     {
       name: 'is no refresh of data that pods may change',
@@ -191,7 +209,7 @@ describe('a check', () => {
       expect(next.maintenance).toEqual(queued('FullCheck', { attempt: 4, request: 'b' }))
       expect(next.handledCheck).toBeUndefined()
       const { next: lost } = stepMaintenance(replica, observedOf({ ...more, mover: failedWith('DataMissing') }))
-      expect(lost).toMatchObject({ state: 'Queued', reason: 'DataMissing' })
+      expect(lost).toMatchObject({ state: 'Queued', reason: 'DataMissing', requestedCheckTime: at(0) })
     },
   )
 
@@ -203,16 +221,16 @@ describe('a check', () => {
 
     expect(next).toEqual({
       ...makeReplica({ since: at(-100), maintenances: 3 }),
-      ...{ checkedTime: at(0), handledCheck: 'r', oldTrees: 1, replacedTime: at(-50) },
+      ...{ checkedTime: at(0), handledCheck: 'r', requestedCheckTime: at(0), oldTrees: 1, replacedTime: at(-50) },
     })
   })
 
   test('on request that can never run is not repeated', () => {
     const replica = makeReplica(running({ kind: 'FullCheck', request: 'r' }))
 
-    expect(stepMaintenance(replica, observedOf({ mover: failedWith('WrongOptions', false) })).next.handledCheck).toBe(
-      'r',
-    )
+    const { next } = stepMaintenance(replica, observedOf({ mover: failedWith('WrongOptions', false) }))
+
+    expect(next).toMatchObject({ handledCheck: 'r', requestedCheckTime: at(0) })
   })
 })
 

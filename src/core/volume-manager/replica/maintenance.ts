@@ -87,22 +87,24 @@ function stepRunning(
   if (kind !== 'Refresh' && mover?.kind === 'failed' && LOSSES.has(mover.code)) {
     // The check began before a pod used the data, so it compared files that the pod may have changed. It is repeated with the record.
     const isChangedByPods = mover.code === 'DataDamaged' && contentsOf(config, replica) === 'record'
-    return isChangedByPods ? stepIdle(rest, config, observed) : lose(rest, mover, now)
+    return isChangedByPods
+      ? stepIdle(rest, config, observed)
+      : lose({ ...rest, ...handledBy(maintenance, now) }, mover, now)
   }
   const step = stepWork(maintenance, observed)
   if (!step) return inQueue(finished(rest, maintenance, mover as MoverSuccess, now), now)
   const { next, dueAt } = step
   if (next.state !== 'Failed') return { next: { ...replica, maintenance: next }, dueAt }
   const isFinal = mover?.kind === 'failed' && !mover.retry
-  const handled = isFinal ? handledBy(maintenance) : {}
+  const handled = isFinal ? handledBy(maintenance, now) : {}
   // A scheduled check waits for its next time.
   const at = kind === 'Check' ? (nextCheck(now, observed) ?? now + RETRY_MS) : (fromTime(next.retryTime) ?? now)
   return { next: { ...rest, ...handled, maintenance: { ...next, retryTime: toTime(at) } }, dueAt: at }
 }
 
-function handledBy({ kind, request }: MaintenanceStatus): Partial<ReplicaStatus> {
+function handledBy({ kind, request }: MaintenanceStatus, now: number): Partial<ReplicaStatus> {
   if (request === undefined) return {}
-  return kind === 'Refresh' ? { handledRefresh: request } : { handledCheck: request }
+  return kind === 'Refresh' ? { handledRefresh: request } : { handledCheck: request, requestedCheckTime: toTime(now) }
 }
 
 function finished(
@@ -117,6 +119,6 @@ function finished(
     ...(maintenance.kind === 'Refresh' ? { refreshedTime: toTime(now) } : { checkedTime: toTime(now) }),
     ...(maintenance.kind === 'Refresh' && mover.bytes !== undefined && { bytes: mover.bytes }),
     ...treesOf(replica, mover),
-    ...handledBy(maintenance),
+    ...handledBy(maintenance, now),
   }
 }

@@ -130,7 +130,7 @@ function placeOf({ node, path }: ReplicaStatus): string[] {
 
 function nodeStateOf(nodes: VolumeManagerInput['nodes'], name: string): NodeState {
   const node = nodes.get(name)
-  if (!node) return { kind: 'gone' }
+  if (!node) return { kind: 'deleted' }
   const { isReady: ready, since } = healthOf(node)
   return { kind: 'present', uid: node.metadata.uid, isReady: ready, unreadySince: since }
 }

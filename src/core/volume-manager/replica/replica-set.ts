@@ -46,7 +46,7 @@ export function deleteAll(set: ReplicaSet, rules: DropRules, now: number): Repli
 export function arrangeReplicas(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
   const withoutIncomplete = dropExcluded(dropIncomplete(set, wanted, now), wanted, now)
   const complete = [...wanted.counts].reduce(
-    (left, [shard, count]) => arrangeShard(left, wanted, shard, count, now),
+    (left, [shard, count]) => arrangeShard(left, wanted, { shard, count }, now),
     withoutIncomplete,
   )
   return dropOutdated(complete, wanted, now)
@@ -129,13 +129,13 @@ function dropOutdated(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet 
     .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
 }
 
-function arrangeShard(
-  set: ReplicaSet,
-  wanted: Wanted,
-  shard: string | undefined,
-  count: number,
-  now: number,
-): ReplicaSet {
+/** A number of replicas of a part of the data; `shard` is undefined for data without parts. */
+interface ShardCount {
+  shard: string | undefined
+  count: number
+}
+
+function arrangeShard(set: ReplicaSet, wanted: Wanted, { shard, count }: ShardCount, now: number): ReplicaSet {
   const ofShard = set.replicas.filter(
     (one) => isCurrent(one, wanted) && one.shard === shard && one.state !== 'Unreachable',
   )
@@ -143,7 +143,7 @@ function arrangeShard(
   const isMisplaced = (one: ReplicaStatus) => isReady(one) && one.node !== undefined && !wanted.allows(one.node)
   const placed = ofShard.filter((one) => !isMisplaced(one))
   const missing = count - placed.length
-  if (missing > 0) return addReplicas(set, wanted, shard, missing, now)
+  if (missing > 0) return addReplicas(set, wanted, { shard, count: missing }, now)
   const surplus = leastValuable(placed).slice(0, -missing)
   // Ready replicas are the last to be dropped.
   const isServed = wanted.everyNode !== undefined || placed.filter(isReady).length >= count
@@ -155,12 +155,11 @@ function arrangeShard(
 function addReplicas(
   set: ReplicaSet,
   { revision, path }: Wanted,
-  shard: string | undefined,
-  missing: number,
+  { shard, count }: ShardCount,
   now: number,
 ): ReplicaSet {
   const added = Array.from(
-    { length: missing },
+    { length: count },
     (_, i): ReplicaStatus => ({
       index: set.nextIndex + i,
       state: 'Queued',
@@ -174,7 +173,7 @@ function addReplicas(
   return {
     ...set,
     replicas: [...set.replicas, ...added],
-    nextIndex: set.nextIndex + missing,
+    nextIndex: set.nextIndex + count,
     dueAt: earliest(set.dueAt, inQueue(added, now).dueAt),
   }
 }

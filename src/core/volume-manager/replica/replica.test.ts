@@ -44,7 +44,7 @@ test.each<Case>([
   {
     name: 'Queued leaves a node that is gone',
     replica: { state: 'Queued', bytes: 5, nodeUID: 'u1' },
-    observed: { node: { kind: 'gone' } },
+    observed: { node: { kind: 'deleted' } },
     want: { state: 'Queued', node: undefined, nodeUID: undefined, bytes: undefined },
     due: 60,
   },
@@ -252,7 +252,7 @@ test.each<Case>([
   {
     name: 'Downloading is Ready when its mover succeeded on a node that is gone now',
     replica: downloading,
-    observed: { mover: succeeded(), node: { kind: 'gone' } },
+    observed: { mover: succeeded(), node: { kind: 'deleted' } },
     want: { state: 'Ready', node: 'n2', nodeUID: undefined },
   },
   {
@@ -313,7 +313,7 @@ test.each<Case>([
   {
     name: 'Ready is queued when its node is gone',
     replica: { nodeUID: 'u1', inUse: true, bytes: 9, failures: 1 },
-    observed: { node: { kind: 'gone' } },
+    observed: { node: { kind: 'deleted' } },
     want: {
       ...{ state: 'Queued', reason: 'NodeGone', message: 'node n1 was deleted', attempt: 2 },
       ...{ node: undefined, nodeUID: undefined, inUse: undefined, bytes: undefined, failures: undefined },
@@ -360,7 +360,7 @@ test.each<Case>([
   {
     name: 'Unreachable is queued when its node is gone',
     replica: { state: 'Unreachable' },
-    observed: { node: { kind: 'gone' } },
+    observed: { node: { kind: 'deleted' } },
     want: { state: 'Queued', reason: 'NodeGone' },
     due: 60,
   },

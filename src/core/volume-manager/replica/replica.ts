@@ -21,7 +21,7 @@ export interface ReplicaObservation extends Observation {
 
 /** `gone`: the Node object does not exist. */
 export type NodeState =
-  | { kind: 'gone' }
+  | { kind: 'deleted' }
   | { kind: 'present'; uid: string | undefined; unreadySince: number | undefined; isReady: boolean }
 
 type Step = Transition<ReplicaStatus>
@@ -177,7 +177,7 @@ function stepPlaced(replica: ReplicaStatus, observed: ReplicaObservation): Step 
   const { node, now } = observed
   const { node: name, nodeUID, inUse: _inUse, ...rest } = replica
   if (name === undefined) return { next: replica }
-  if (node === undefined || node.kind === 'gone') return queueAgain(rest, 'NodeGone', MESSAGES.NodeGone(name), now)
+  if (node === undefined || node.kind === 'deleted') return queueAgain(rest, 'NodeGone', MESSAGES.NodeGone(name), now)
   if (node.uid !== undefined && nodeUID !== undefined && node.uid !== nodeUID) {
     // The disk of the new node may be the old one. A mover checks it, and downloads only missing data.
     const { nodeUID: _, ...onNode } = replica
@@ -234,7 +234,7 @@ function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
 
 /** Drops the node of a replica if the node does not exist any more. Otherwise the replica continues on it. */
 function unpinned(replica: ReplicaStatus, node: NodeState | undefined): ReplicaStatus {
-  if (replica.node === undefined || node?.kind !== 'gone') return replica
+  if (replica.node === undefined || node?.kind !== 'deleted') return replica
   const { node: _node, nodeUID: _uid, ...rest } = withoutProgress(replica)
   return rest
 }

@@ -146,7 +146,8 @@ const moverImage: Rule = ({ mover }, limits) => {
       )
 }
 
-const MIN_REFRESH_SECONDS = 60
+/** The least time between two refreshes. */
+export const MIN_REFRESH_SECONDS = 60
 
 /** A refresh replaces all files, so files of pods would be lost. Data without a download has no source to compare with. */
 const refreshInterval: Rule = (config) => {
