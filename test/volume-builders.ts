@@ -95,6 +95,7 @@ export function makeVolumeInput({ nodes, movers = [], ...more }: InputParts = {}
     movers: moversOf(...movers),
     ...{ refusals: new Map(), progress: new Map(), retryTriggers: new Map() },
     ...{ users: () => [], lastEnd: () => undefined, persistentVolumes: [], persistentVolumeClaims: [] },
+    exists: () => false,
     allowance: { slots: 10, active: movers },
     now: NOW,
     ...more,

@@ -61,7 +61,11 @@ describe('the input of a plan', () => {
     retryTriggers: new Map(),
   }
   const gather = async (manager: VolumeManager, objects: K8sObject[], known: Partial<KnownMovers> = {}) =>
-    gatherVolumeManager(manager, await storeOf(objects), VOLUME_SETTINGS, { ...memory, ...known }, NOW)
+    gatherVolumeManager(
+      manager,
+      { ...memory, ...known },
+      { store: await storeOf(objects), settings: VOLUME_SETTINGS, now: NOW },
+    )
 
   test('has the movers of the VolumeManager, with those that are not cached', async () => {
     const { movers } = await gather(sales, [mover, ended, foreign])
@@ -101,6 +105,19 @@ describe('the input of a plan', () => {
     ).toEqual([
       ['PersistentVolume', claimName],
       ['PersistentVolumeClaim', claimName],
+    ])
+  })
+
+  test('finds PersistentVolumes and claims by name, also those of other clients', async () => {
+    const { exists } = await gather(sales, [
+      makeObject('v1', 'PersistentVolume', 'pv'),
+      makeObject('v1', 'PersistentVolumeClaim', 'pvc'),
+    ])
+    const kinds = ['PersistentVolume', 'PersistentVolumeClaim'] as const
+
+    expect(kinds.map((kind) => ['pv', 'pvc'].map((name) => exists(kind, name)))).toEqual([
+      [true, false],
+      [false, true],
     ])
   })
 
@@ -211,7 +228,7 @@ test('a pod of a third namespace is no mover, whatever it says', async () => {
   }
   const store = await storeOf(['default', 'movers', 'other'].map(moverIn))
 
-  const { movers } = gatherVolumeManager(makeVolumeManager(), store, settings, none, NOW)
+  const { movers } = gatherVolumeManager(makeVolumeManager(), none, { store, settings, now: NOW })
 
   expect([...movers.keys()].sort()).toEqual(['m-default', 'm-movers'])
 })
@@ -228,8 +245,12 @@ describe('a change concerns', () => {
   const ready = managerWith('ready', { replicas: [makeReplica({ node: 'n9' })] })
   const onNode = managerWith('on-node', { replicas: [makeReplica({ node: 'n1' })] })
   const local = managerWith('local', {}, { sourceType: 'Local', options: { path: '/mnt/local/a' } })
-  const queued = (name: string, seconds: number) =>
-    managerWith(name, { replicas: [makeReplica({ state: 'Queued', since: at(seconds), node: undefined as never })] })
+  const queued = (name: string, seconds: number, config = {}) =>
+    managerWith(
+      name,
+      { replicas: [makeReplica({ state: 'Queued', since: at(seconds), node: undefined as never })] },
+      config,
+    )
   const queue = ['q5', 'q4', 'q3', 'q2', 'q1'].map((name, i) => queued(name, -i))
   const next = ['default/q1', 'default/q2', 'default/q3', 'default/q4']
   const running = makeMover({}, { phase: 'Running' }, 'n1')
@@ -254,7 +275,22 @@ describe('a change concerns', () => {
       name: 'the first VolumeManagers of the queue, if a mover ends',
       stored: queue,
       after: makeMover({}, { phase: 'Succeeded' }, 'n1'),
-      want: ['default/sales', ...next],
+      want: [...next, 'default/sales'],
+    },
+    {
+      name: 'the first VolumeManagers of the queue, if a running mover is deleted',
+      stored: queue,
+      before: running,
+      want: [...next, 'default/sales'],
+    },
+    {
+      name: 'the first VolumeManager that may use the node of an ended mover, also behind many that may not',
+      stored: [
+        ...['q1', 'q2', 'q3', 'q4', 'q5'].map((name, i) => queued(name, i, { nodeAffinity: nodesWith('disk') })),
+        ...[queued('waiting', 9), makeNode('n1')],
+      ],
+      after: makeMover({}, { phase: 'Succeeded' }, 'n1'),
+      want: [...next, 'default/waiting', 'default/sales'],
     },
     {
       name: 'the VolumeManager whose data a pod uses',

@@ -8,6 +8,7 @@ import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { jsonEqual } from '../core/json.ts'
 import type { NodeLookup, RetryTrigger, VolumeManagerInput } from '../core/volume-manager/input.ts'
+import { nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { evictingNodes } from '../core/volume-manager/replica/eviction.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
@@ -31,10 +32,8 @@ export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refu
 
 export function gatherVolumeManager(
   manager: VolumeManager,
-  store: ObjectStore,
-  settings: VolumeSettings,
   { uncached, created, progress, refusals, retryTriggers }: KnownMovers,
-  now: number,
+  { store, settings, now }: { store: ObjectStore; settings: VolumeSettings; now: number },
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata
   const key = objectKey(namespace, name)
@@ -59,6 +58,10 @@ export function gatherVolumeManager(
     persistentVolumeClaims: store
       .byIndex(persistentVolumeClaims, 'owner', owner)
       .filter(({ metadata }) => metadata.namespace === namespace),
+    exists: (kind, name) =>
+      kind === 'PersistentVolume'
+        ? store.get(persistentVolumes, undefined, name) !== undefined
+        : store.get(persistentVolumeClaims, namespace, name) !== undefined,
     allowance: allowanceOf({
       manager: key,
       waiting: store.byIndex(volumeManagers, 'waiting', 'all'),
@@ -102,8 +105,12 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
   switch (type.kind) {
     case volumeManagers.kind:
       return [...objects.map(keyOfObject), ...(waits(before) && !waits(after) ? nextInQueue(store) : [])]
-    case pods.kind:
-      return objects.flatMap((pod) => concernedByPod(pod as MountingPod, store))
+    case pods.kind: {
+      const ended = endedMover(before as Pod | undefined, after as Pod | undefined)
+      // The first in the queue come before the owner of the mover, which would take the slot for its next one.
+      const next = ended ? nextInQueue(store, nodeOfMover(ended)) : []
+      return [...next, ...objects.flatMap((pod) => concernedByPod(pod as MountingPod, store))]
+    }
     case nodes.kind:
       return concernedByNode(before as Node | undefined, after as Node | undefined, store)
     case persistentVolumes.kind:
@@ -121,10 +128,7 @@ export function managersToRetry(change: StoreChange, store: ObjectStore): [Retry
   const retryTriggers = nodesToRetry(change, store)
   if (retryTriggers.length === 0) return undefined
   const failed = store.byIndex(volumeManagers, 'failed', 'all')
-  return [
-    'node',
-    failed.filter((manager) => retryTriggers.some((node) => mayUse(manager, node, store))).map(keyOfObject),
-  ]
+  return ['node', [...new Set(retryTriggers.flatMap((node) => managersFor(node, failed, store)).map(keyOfObject))]]
 }
 
 /** Returns the nodes that can store more data than before the change. */
@@ -156,13 +160,14 @@ function isAsFit(before: Node | undefined, after: Node): boolean {
   return jsonEqual(placing(before), placing(after))
 }
 
-/** Whether the VolumeManager may store data on the node, or has data there that is to be deleted. */
-function mayUse(manager: VolumeManager, node: Node, store: ObjectStore): boolean {
-  const configs = manager.spec?.volumeConfigs ?? []
-  const isAllowed = configs.some(
-    ({ nodeAffinity, tolerations }) => allowsNode(nodeAffinity, node) && toleratesNode(tolerations, node),
-  )
-  return isAllowed || store.byIndex(volumeManagers, 'node', node.metadata.name ?? '').includes(manager)
+/** Returns the VolumeManagers that may store data on the node, or have data there that is to be deleted. */
+function managersFor(node: Node, managers: readonly VolumeManager[], store: ObjectStore): VolumeManager[] {
+  const stored = new Set(store.byIndex(volumeManagers, 'node', node.metadata.name ?? ''))
+  const isAllowed = (manager: VolumeManager) =>
+    (manager.spec?.volumeConfigs ?? []).some(
+      ({ nodeAffinity, tolerations }) => allowsNode(nodeAffinity, node) && toleratesNode(tolerations, node),
+    )
+  return managers.filter((manager) => stored.has(manager) || isAllowed(manager))
 }
 
 function managersBy(store: ObjectStore, index: string, key: string): string[] {
@@ -171,12 +176,15 @@ function managersBy(store: ObjectStore, index: string, key: string): string[] {
 
 type MountingPod = Pod & CachedUse
 
+/** Returns the mover of a changed pod if it occupies no slot now: it ended, or was deleted. */
+function endedMover(before: Pod | undefined, after: Pod | undefined): Pod | undefined {
+  const pod = after ?? before
+  return pod && readTask(pod) && (!after || isEnded(after.status)) ? pod : undefined
+}
+
 function concernedByPod(pod: MountingPod, store: ObjectStore): string[] {
   const task = readTask(pod)
-  if (task) {
-    const own = task.role === 'leftover' ? [] : [task.manager]
-    return [...own, ...(isEnded(pod.status) ? nextInQueue(store) : [])]
-  }
+  if (task) return task.role === 'leftover' ? [] : [task.manager]
   const { directories = [], claims = [] } = pod.use ?? {}
   // An ended pod may be observed for the first time.
   const { directories: left = [], claims: released = [] } = pod.pastUse ?? {}
@@ -211,8 +219,12 @@ function ownersNamed(owner: string | undefined, store: ObjectStore): string[] {
   return owner === undefined ? [] : store.byIndex(volumeManagers, 'owner', owner).map(keyOfObject)
 }
 
-function nextInQueue(store: ObjectStore): string[] {
-  return firstManagers(store.byIndex(volumeManagers, 'waiting', 'all'), MAX_ENQUEUED)
+/** Returns the first VolumeManagers of the queue. If a slot of a node is free now, also the first ones that may use that node. */
+function nextInQueue(store: ObjectStore, freedNode?: string): string[] {
+  const waiting = store.byIndex(volumeManagers, 'waiting', 'all')
+  const node = freedNode === undefined ? undefined : store.get(nodes, undefined, freedNode)
+  const forNode = node ? managersFor(node, waiting, store) : []
+  return [waiting, forNode].flatMap((managers) => firstManagers(managers, MAX_ENQUEUED))
 }
 
 function waits(manager: K8sObject | undefined): boolean {

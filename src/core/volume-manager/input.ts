@@ -23,6 +23,8 @@ export interface VolumeManagerInput {
   /** The PersistentVolumes that Lodestone created for NFS volumes of this VolumeManager. */
   persistentVolumes: readonly PersistentVolume[]
   persistentVolumeClaims: readonly PersistentVolumeClaim[]
+  /** Whether a PersistentVolume, or a claim in the namespace, has this name, no matter which client created it. */
+  exists: (kind: 'PersistentVolume' | 'PersistentVolumeClaim', name: string) => boolean
   allowance: MoverAllowance
   /** The retry triggers since the creation of each mover that works or failed, by Pod name. */
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>

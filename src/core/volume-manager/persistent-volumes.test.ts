@@ -207,7 +207,7 @@ test('without a namespace the volume is for a claim of the namespace default', (
 test('a volume of another source has no claim', () => {
   const plan = { ...WANTED, config: makeVolume() }
 
-  expect(planPersistentVolumes(makeVolumeInput(), [plan])).toEqual({ writes: [], waiting: [] })
+  expect(planPersistentVolumes(makeVolumeInput(), [plan])).toEqual({ writes: [], waiting: [], conflicts: new Map() })
 })
 
 describe('a volume that pods claim', () => {
@@ -283,6 +283,15 @@ describe('a volume that pods claim', () => {
     expect(planned(planWith(makeReplica()), { persistentVolumes: [on('n1', 0, 'Released')] })).toEqual([
       ['delete', 'PersistentVolume', nameAt(0)],
     ])
+  })
+
+  test('has no claim beside a foreign PersistentVolume, which does not concern its other replicas', () => {
+    const replicas = [makeReplica(), makeReplica({ index: 1, node: 'n2' })]
+    const exists: VolumeManagerInput['exists'] = (kind, name) => kind === 'PersistentVolume' && name === nameAt(0)
+    const { writes, conflicts } = planPersistentVolumes(makeVolumeInput({ manager, exists }), [planWith(...replicas)])
+
+    expect(writes.map((write) => 'object' in write && write.object.metadata.name)).toEqual([nameAt(1)])
+    expect([...conflicts]).toEqual([['vol1', expect.stringContaining(`PersistentVolume ${nameAt(0)} exists`)]])
   })
 
   test('loses its claims when it has directories instead', () => {

@@ -6,7 +6,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '../../api/persistent-volume.ts'
-import type { VolumeConfig } from '../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
@@ -23,6 +23,8 @@ export interface PersistentVolumePlan {
   writes: Write[]
   /** Objects that still exist although they are not wanted, and why. */
   waiting: Waiting[]
+  /** By volume: which wanted object another client created, and the remedy. Lodestone neither uses nor changes such an object. */
+  conflicts: ReadonlyMap<string, string>
 }
 
 /** A PersistentVolume or claim that still exists although it is not wanted. */
@@ -36,42 +38,30 @@ export interface Waiting {
  * Here the volume and the claim name each other. A claim that a pod names is never deleted.
  */
 export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly VolumePlan[]): PersistentVolumePlan {
-  const { manager, users, persistentVolumeClaims: claims, persistentVolumes: volumes } = input
-  const there = new Set(claims.map(({ metadata }) => metadata.name))
-  const volumesThere = new Map(volumes.map((volume) => [volume.metadata.name, volume]))
-  const wanted = new Map(
-    plans
-      .flatMap((plan) => wantedOf(input, plan))
-      // A replica that left its node: its PersistentVolume is replaced when no pod names the claim any more.
-      .filter((one) => isFor(one, volumesThere.get(one.name), there.has(one.name)))
-      .map((one) => [one.name, one]),
-  )
+  const { manager, persistentVolumeClaims: claims, persistentVolumes: volumes } = input
+  const own: OwnObjects = { PersistentVolume: byName(volumes), PersistentVolumeClaim: byName(claims) }
+  const wanted = wantedByName(input, plans, own)
+  const conflicts = findConflicts(input, wanted, own)
   // A volume with an invalid spec keeps its PersistentVolumes and claims.
   const kept = plans.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
   const isUnwanted = ({ metadata }: PersistentVolume | PersistentVolumeClaim) =>
     !wanted.has(metadata.name ?? '') &&
     !kept.includes(metadata.labels?.[VOLUME_LABEL] ?? '') &&
     !metadata.deletionTimestamp
+  const usersOf = usersByClaim(input, plans, wanted)
   const unwanted = claims.filter(isUnwanted)
-  const moved = new Set(plans.flatMap((plan) => claimNamesOf(input, plan)).filter((name) => !wanted.has(name)))
-  // A pod that is not scheduled yet can only run with the next claim of that name. Kubernetes does not count it either (pvc-protection).
-  const usersOf = (name = '') => users(name).filter(({ node }) => node !== undefined || !moved.has(name))
   const used = unwanted.filter(({ metadata }) => usersOf(metadata.name).length > 0)
   const usedNames = used.map(({ metadata }) => metadata.name)
   return {
+    conflicts: new Map([...conflicts].map(([{ config }, message]) => [config.id, message])),
     writes: [
-      ...[...wanted.values()].flatMap((one) => [
-        ...(volumesThere.has(one.name) ? [] : [create(persistentVolumes, volumeOf(manager, one))]),
-        ...(there.has(one.name) || !isObserved(volumesThere.get(one.name))
-          ? []
-          : [create(persistentVolumeClaims, claimOfVolume(manager, one))]),
-      ]),
+      ...[...wanted.values()].filter((one) => !conflicts.has(one)).flatMap((one) => missingObjects(manager, one, own)),
       ...unwanted
         .filter((claim) => !used.includes(claim))
         .map((claim): Write => ({ kind: 'delete', type: persistentVolumeClaims, object: claim })),
       // A PersistentVolume is deleted after its claim, because pods of the claim mount it.
       ...volumes
-        .filter((volume) => isUnwanted(volume) && !there.has(volume.metadata.name))
+        .filter((volume) => isUnwanted(volume) && !own.PersistentVolumeClaim.has(volume.metadata.name))
         .map((volume): Write => ({ kind: 'delete', type: persistentVolumes, object: volume })),
     ],
     waiting: [
@@ -91,6 +81,57 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
         ),
     ],
   }
+}
+
+type ObjectsByName<T> = ReadonlyMap<string | undefined, T>
+
+/** The objects that Lodestone created for the VolumeManager. */
+interface OwnObjects {
+  PersistentVolume: ObjectsByName<PersistentVolume>
+  PersistentVolumeClaim: ObjectsByName<PersistentVolumeClaim>
+}
+
+type WantedByName = ReadonlyMap<string, WantedPersistentVolume>
+
+function byName<T extends PersistentVolume | PersistentVolumeClaim>(objects: readonly T[]): ObjectsByName<T> {
+  return new Map(objects.map((object) => [object.metadata.name, object]))
+}
+
+function wantedByName(input: VolumeManagerInput, plans: readonly VolumePlan[], own: OwnObjects): WantedByName {
+  const wanted = plans
+    .flatMap((plan) => wantedOf(input, plan))
+    // A replica that left its node: its PersistentVolume is replaced when no pod names the claim any more.
+    .filter((one) => isFor(one, own.PersistentVolume.get(one.name), own.PersistentVolumeClaim.has(one.name)))
+  return new Map(wanted.map((one) => [one.name, one]))
+}
+
+/** Finds the wanted objects whose names objects of other clients have, and the remedy. */
+function findConflicts(
+  { exists }: VolumeManagerInput,
+  wanted: WantedByName,
+  own: OwnObjects,
+): Map<WantedPersistentVolume, string> {
+  const kinds = ['PersistentVolume', 'PersistentVolumeClaim'] as const
+  const conflicts = [...wanted.values()].flatMap((one): [WantedPersistentVolume, string][] => {
+    const kind = kinds.find((each) => !own[each].has(one.name) && exists(each, one.name))
+    return kind ? [[one, MESSAGES.NameTaken(kind, one.name)]] : []
+  })
+  return new Map(conflicts)
+}
+
+/** Creates the PersistentVolume first, and its claim when the volume was observed. */
+function missingObjects(manager: VolumeManager, wanted: WantedPersistentVolume, own: OwnObjects): Write[] {
+  const volume = own.PersistentVolume.get(wanted.name)
+  if (!volume) return [create(persistentVolumes, volumeOf(manager, wanted))]
+  if (own.PersistentVolumeClaim.has(wanted.name) || !isObserved(volume)) return []
+  return [create(persistentVolumeClaims, claimOfVolume(manager, wanted))]
+}
+
+/** Returns the pods that use a claim. */
+function usersByClaim(input: VolumeManagerInput, plans: readonly VolumePlan[], wanted: WantedByName) {
+  const moved = new Set(plans.flatMap((plan) => claimNamesOf(input, plan)).filter((name) => !wanted.has(name)))
+  // A pod that is not scheduled yet can only run with the next claim of that name. Kubernetes does not count it either (pvc-protection).
+  return (name = '') => input.users(name).filter(({ node }) => node !== undefined || !moved.has(name))
 }
 
 /** The names of the claims of all replicas, whether they are on a node or not. */
@@ -142,8 +183,8 @@ function isFor({ local }: WantedPersistentVolume, volume: PersistentVolume | und
  * Whether kube-controller-manager has observed the volume. It binds a claim that was created before that 15 seconds later
  * (`--pvclaimbinder-sync-period`).
  */
-function isObserved(volume: PersistentVolume | undefined): boolean {
-  return volume !== undefined && volume.status?.phase !== 'Pending'
+function isObserved({ status }: PersistentVolume): boolean {
+  return status?.phase !== 'Pending'
 }
 
 function create(type: typeof persistentVolumes | typeof persistentVolumeClaims, object: PersistentVolume): Write {

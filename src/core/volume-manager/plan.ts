@@ -52,7 +52,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   )
   const started = startMovers(input, plans)
   const persistent = planPersistentVolumes(input, plans)
-  const summaries = started.plans.map((plan) => summarize(input, plan))
+  const summaries = started.plans.map((plan) => summarize(input, plan, persistent.conflicts.get(plan.id)))
   const isEmpty = summaries.every(({ state }) => state === 'deleted') && persistent.waiting.length === 0
   const labels = planNodeLabels(input, started.plans)
   const disks = planDiskReports(input)

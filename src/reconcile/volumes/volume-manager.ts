@@ -68,7 +68,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { created } = memory
       const retries = retryMemoryOf(manager, memory)
       const known = { uncached, created: [...created.values()], progress, ...retries }
-      const plan = planVolumeManager({ ...gatherVolumeManager(manager, store, settings(), known, now()), crd })
+      const context = { store, settings: settings(), now: now() }
+      const plan = planVolumeManager({ ...gatherVolumeManager(manager, known, context), crd })
       const movers = plan.actions.filter(isMoverCreation)
       // Before the next await, so that another run does not use the same slots.
       for (const { object } of movers) created.set(keyOfObject(object), object as Pod)

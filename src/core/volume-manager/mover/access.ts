@@ -3,7 +3,7 @@ import { serviceAccounts } from '../../../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../../api/meta.ts'
 import { bindingOf, roleBindings } from '../../../api/rbac.ts'
 
-/** The ClusterRole of movers (app/volume-roles.ts). */
+/** The ClusterRole of movers (app/roles/volume-roles.ts). */
 export const MOVER_ROLE = 'lodestone-mover'
 
 /** The ServiceAccount of the movers in a namespace, and its RoleBinding. */

@@ -3,10 +3,11 @@ import type { Pod } from '../../../api/pod.ts'
 import { cut } from '../../outcome.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
 import { endTimeOf } from '../replica/pod-use.ts'
+import { moverName } from '../spec/names.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
 import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './pod-conditions.ts'
-import { type MoverTask, moverOf, nameOfTask } from './task.ts'
+import { type MoverTask, moverOf } from './task.ts'
 
 /**
  * Whether the node is the cause of a failure. `yes`: the next attempt is on another node. `maybe`: the next attempt is on another node unless
@@ -117,7 +118,7 @@ export function observeMover(
   task: MoverTask,
   since: string | undefined,
 ): ObservedMover {
-  const name = nameOfTask(manager, task)
+  const name = moverName(manager, task)
   const pod = moverOf(manager, task, movers)
   const refusal = refusals.get(name)
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }

@@ -7,11 +7,11 @@ import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../
 import { fnv1a } from '../../hash.ts'
 import { parseDuration } from '../../locality/duration.ts'
 import { CANCEL_ANNOTATION } from '../../mover/contract.ts'
-import { volumeKey } from '../spec/names.ts'
+import { moverName, volumeKey } from '../spec/names.ts'
 import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
 import { type MoverPlacement, moverAffinity } from './affinity.ts'
 import { withCopiedSecret } from './credentials.ts'
-import { type MoverTask, nameOfTask } from './task.ts'
+import type { MoverTask } from './task.ts'
 
 export interface MoverPodInput {
   manager: Pick<VolumeManager, 'metadata'>
@@ -56,7 +56,7 @@ export function moverPod(input: MoverPodInput): Pod {
   const namespace = moverNamespace(manager, settings)
   const isBeside = namespace === manager.metadata.namespace
   const key = volumeKey(manager, task.id)
-  const podName = nameOfTask(manager, task)
+  const podName = moverName(manager, task)
   const { env, annotations } = isBeside
     ? { env: input.env, annotations: {} }
     : withCopiedSecret(input.env, manager.metadata.namespace, podName)

@@ -5,23 +5,15 @@ import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaState } from '../../../api/volume-status.ts'
-import {
-  expectedMovers,
-  type MoverTask,
-  moverOf,
-  moversAtWork,
-  nameOfTask,
-  readTask,
-  taskOf,
-  unsettledMovers,
-} from './task.ts'
+import { moverName } from '../spec/names.ts'
+import { expectedMovers, type MoverTask, moverOf, moversAtWork, readTask, taskOf, unsettledMovers } from './task.ts'
 
 const manager = makeVolumeManager()
 const task = taskOf(manager, 'vol1', 'replica', { index: 0, attempt: 1 })
 const podWith = (annotation: string | undefined): Pod => ({
   ...makeMover(),
   metadata: {
-    name: nameOfTask(manager, task),
+    name: moverName(manager, task),
     ...(annotation !== undefined && { annotations: { [MOVER_TASK_ANNOTATION]: annotation } }),
   },
 })
@@ -56,7 +48,7 @@ test('a mover is found by its name and its task, not a pod of a user with that n
 
 describe('the movers according to a status', () => {
   const nameOf = (role: MoverTask['role'], index: number, attempt = 1) =>
-    nameOfTask(manager, taskOf(manager, 'vol1', role, { index, attempt }))
+    moverName(manager, taskOf(manager, 'vol1', role, { index, attempt }))
 
   test.each<{ state: ReplicaState; isAtWork: boolean; isUnsettled: boolean }>([
     { state: 'Queued', isAtWork: false, isUnsettled: true },

@@ -57,13 +57,9 @@ export function taskOf(
   return { manager: keyOfObject(manager), id, role, index, attempt }
 }
 
-export function nameOfTask(manager: Pick<VolumeManager, 'metadata'>, { id, role, index, attempt }: MoverTask): string {
-  return moverName(manager, id, role, index, attempt)
-}
-
 /** Finds the mover of a task. It compares the annotation too, since a user may have created a Pod with the same name. */
 export function moverOf(manager: VolumeManager, task: MoverTask, movers: ReadonlyMap<string, Pod>): Pod | undefined {
-  const pod = movers.get(nameOfTask(manager, task))
+  const pod = movers.get(moverName(manager, task))
   return pod && jsonEqual(readTask(pod), task) ? pod : undefined
 }
 
@@ -106,5 +102,5 @@ function namesOf(
   ]
   return tasks
     .filter(({ state }) => isIncluded(state))
-    .map((one) => nameOfTask(manager, taskOf(manager, id, one.role, one)))
+    .map((one) => moverName(manager, taskOf(manager, id, one.role, one)))
 }

@@ -26,7 +26,11 @@ test('every name is valid in Kubernetes, for any names of the manager and its vo
   fc.assert(
     fc.property(ANY_MANAGER, fc.string(), fc.option(fc.string(), { nil: undefined }), (manager, id, shard) => {
       const label = nodeLabelOf(manager, id, 'revision', shard).split('/')[1] ?? ''
-      for (const name of [label, volumeKey(manager, id), moverName(manager, id, 'replica', 4999, 2 ** 31)]) {
+      for (const name of [
+        label,
+        volumeKey(manager, id),
+        moverName(manager, { id, role: 'replica', index: 4999, attempt: 2 ** 31 }),
+      ]) {
         expect(name.length).toBeLessThanOrEqual(63)
         expect(name).toMatch(LABEL_NAME)
       }

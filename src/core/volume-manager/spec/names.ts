@@ -89,8 +89,16 @@ export function nodeLabelsOf(manager: Owner, id: string, revision: string, shard
   return shard === undefined ? [whole] : [whole, nodeLabelOf(manager, id, revision, shard)]
 }
 
+interface MoverAttempt {
+  /** The id of the volume. */
+  id: string
+  role: string
+  index: number
+  attempt: number
+}
+
 /** The name of the mover of one attempt. The name is deterministic, so that a second creation fails. */
-export function moverName(manager: Owner, id: string, role: string, index: number, attempt: number): string {
+export function moverName(manager: Owner, { id, role, index, attempt }: MoverAttempt): string {
   return `${PREFIX}${fnv1a(JSON.stringify([ownerOf(manager), id, role, index]))}-${attempt}`
 }
 

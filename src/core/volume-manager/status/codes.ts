@@ -6,12 +6,15 @@ export const MESSAGES = {
   // A replica that waits.
   NoNode: () => 'no node can take the replica now; check nodeAffinity, taints and the movers of the nodes',
   NoClaim: () => 'its PersistentVolumeClaim does not exist yet; it is created when the PersistentVolume is available',
+  NameTaken: (kind: string, name: string) =>
+    `${kind} ${name} exists, and Lodestone did not create it; delete it, so that Lodestone can create its own`,
   InvalidSpec: () => 'the spec of its volume is invalid; correct it',
   Demanded: () => 'a pod needs the data again',
   NodeGone: (node: string) => `node ${node} was deleted`,
   NodeReplaced: (node: string) => `node ${node} was replaced; a mover checks its data`,
   NodeTaken: (node: string) => `node ${node} has the data already`,
   BeyondLimit: (nodes: number) => `${nodes} more nodes match; divide them between VolumeManagers with nodeAffinity`,
+  CheckWaits: (time: string) => `the requested check begins at ${time}: 10 minutes after the last requested one`,
   // A replica that is placed.
   Starting: () => 'the mover was created',
   NodeNotReady: (node: string) => `node ${node} is not ready`,

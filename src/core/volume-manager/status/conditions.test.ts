@@ -18,6 +18,7 @@ function summary(
     state,
     wanted: whole.length,
     isComplete: readyReplicas === whole.length,
+    remarks: [],
     status: {
       id: 'vol1',
       message: 'success',

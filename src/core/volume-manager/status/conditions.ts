@@ -115,11 +115,11 @@ function nodesOf(summaries: readonly VolumeSummary[]): string {
 
 function replicasMessage(summaries: readonly VolumeSummary[]): string {
   return summaries
-    .map(({ status, note }) => {
+    .map(({ status, remarks }) => {
       const { id, readyReplicas = 0, replicas = [] } = status
       const missing = replicas.find(({ state }) => state !== 'Ready')
       const why = missing ? ` (${missing.reason ?? missing.state}${missing.message ? `: ${missing.message}` : ''})` : ''
-      return `${id}: ${readyReplicas} ready${why}${note ? ` (${note})` : ''}`
+      return `${id}: ${readyReplicas} ready${why}${remarks.map((remark) => ` (${remark})`).join('')}`
     })
     .join('; ')
     .slice(0, MOST)

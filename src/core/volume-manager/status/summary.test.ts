@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, nodesWith } from '../../../../test/builders.ts'
 import {
+  at,
   makeDeletion,
   makeMover,
   makeNode,
@@ -326,6 +327,18 @@ describe('a volume', () => {
       ...{ id: 'vol1', volumeSource: expect.anything(), nodeAffinity: expect.anything(), revision: 'r' },
       ...{ readyReplicas: 0, ...set },
     })
+  })
+
+  test('has a remark when a requested check does not begin yet', () => {
+    const input = (value: string) =>
+      makeVolumeInput({ manager: makeVolumeManager([], { annotations: { 'lodestone.dev/check': value } }) })
+    const remarksAfter = (seconds: number) =>
+      summarize(input('2'), planOf({ replicas: [makeReplica({ requestedCheckTime: at(-seconds) })] })).remarks
+
+    expect([remarksAfter(599), remarksAfter(600)]).toEqual([
+      [`the requested check begins at ${at(1)}: 10 minutes after the last requested one`],
+      [],
+    ])
   })
 
   test('has only its id and its message when it is deleted', () => {

@@ -4,15 +4,17 @@ import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, ShardStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { cut } from '../../outcome.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { nameOfTask, taskOf } from '../mover/task.ts'
+import { taskOf } from '../mover/task.ts'
+import { requestedCheckAt, requestsOf } from '../replica/maintenance-schedule.ts'
 import { isReady, isUsable } from '../replica/replica.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
-import { replicaClaimName } from '../spec/names.ts'
+import { moverName, replicaClaimName } from '../spec/names.ts'
 import { hasReplicaClaims, publishShards, publishVolume } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from './codes.ts'
+import { toTime } from './time.ts'
 
 export interface VolumeSummary {
   status: VolumeStatus
@@ -21,8 +23,8 @@ export interface VolumeSummary {
   wanted: number
   /** Whether the volume has as many replicas as wanted. */
   isComplete: boolean
-  /** Why the volume has fewer copies than wanted although nothing failed. */
-  note?: string
+  /** Remarks for the condition about what is no failure, such as a missing copy. */
+  remarks: string[]
   /** The code of the deletion that is not finished. */
   reason?: string
 }
@@ -31,27 +33,10 @@ export interface VolumeSummary {
 const FAILED_AFTER = 3
 const MAX_MESSAGE_LENGTH = 2048
 
-export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSummary {
+/** Summarizes a volume. `conflict`: why its PersistentVolumes or claims cannot be created. */
+export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?: string): VolumeSummary {
   const { id, config, before, set, wanted, problems } = plan
-  const lists = {
-    ...(set.replicas.length > 0 && {
-      replicas: set.replicas.map((replica) => withClaim(input.manager, plan, replica)),
-    }),
-    ...(set.deletions.length > 0 && { deletions: set.deletions }),
-    nextIndex: set.nextIndex,
-  }
-  if (!config || (!wanted && problems.length === 0)) {
-    const isDeleted = set.replicas.length + set.deletions.length + plan.stopping.length === 0
-    const { reason, message: why } = obstacleOf(plan)
-    const message = isDeleted ? 'deleted' : cut(`deleting: ${why}`, MAX_MESSAGE_LENGTH)
-    return {
-      status: { id, message, nodeAffinity: {}, ...lists },
-      state: isDeleted ? 'deleted' : 'deleting',
-      wanted: 0,
-      isComplete: false,
-      ...(reason && { reason }),
-    }
-  }
+  if (!config || (!wanted && problems.length === 0)) return summarizeDeletion(input, plan)
   const current = set.replicas.filter((one) => wanted && isCurrent(one, wanted))
   const index = Math.min(...current.map((replica) => replica.index))
   const published = wanted ? publishVolume(input.manager, config, current.length > 0 ? index : 0) : undefined
@@ -59,15 +44,22 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
   const usable = current.filter((one) => isUsable(one, config.sourceType))
   const counted = countShards(plan, usable)
   const { beyond = 0 } = wanted?.everyNode ?? {}
-  const hasAll = counted.every(({ wanted: count, there }) => there >= count)
+  const hasAll = counted.every(({ wanted: count, existing }) => existing >= count)
   // Nodes come and go. A volume with a copy on every node is usable with the first one.
   const isKept =
     (wanted?.everyNode !== undefined || (isDeployed(before) && before?.revision === wanted?.revision)) &&
-    counted.every(({ wanted: count, there }) => there >= Math.min(count, 1))
-  const failure = problems.length > 0 ? problems.join('; ') : (plan.shortage ?? failureOf(input.manager, plan))
+    counted.every(({ wanted: count, existing }) => existing >= Math.min(count, 1))
+  const failure =
+    problems.length > 0 ? problems.join('; ') : (conflict ?? plan.shortage ?? failureOf(input.manager, plan))
   // A failed replica does not make a usable volume fail. The condition ReplicasReady reports it.
   const isFine = wanted !== undefined && (hasAll || isKept)
   const message = isFine ? SUCCESS_MESSAGE : failure && cut(failure, MAX_MESSAGE_LENGTH)
+  // The message of a volume that is not usable has the conflict already.
+  const remarks = [
+    ...(isFine && conflict ? [conflict] : []),
+    ...(beyond > 0 ? [MESSAGES.BeyondLimit(beyond)] : []),
+    ...checkThatWaits(input, usable),
+  ]
   const bytes = Math.max(0, ...usable.map((one) => one.bytes ?? 0))
   return {
     status: {
@@ -79,13 +71,45 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
       ...(shards.length > 0 && { shards: shards.map((shard) => countShard(shard, usable)) }),
       ...(wanted && { revision: wanted.revision, readyReplicas: usable.length }),
       ...(bytes > 0 && { bytes }),
-      ...lists,
+      ...listsOf(input, plan),
     },
     state: isFine ? 'usable' : failure ? 'failed' : 'pending',
     wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
-    isComplete: isFine && hasAll && beyond === 0,
-    ...(beyond > 0 && { note: MESSAGES.BeyondLimit(beyond) }),
+    isComplete: isFine && hasAll && beyond === 0 && conflict === undefined,
+    remarks,
   }
+}
+
+/** Summarizes a volume whose data is to be deleted. */
+function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeSummary {
+  const { id, set, stopping } = plan
+  const isDeleted = set.replicas.length + set.deletions.length + stopping.length === 0
+  const { reason, message: why } = obstacleOf(plan)
+  const message = isDeleted ? 'deleted' : cut(`deleting: ${why}`, MAX_MESSAGE_LENGTH)
+  return {
+    status: { id, message, nodeAffinity: {}, ...listsOf(input, plan) },
+    state: isDeleted ? 'deleted' : 'deleting',
+    wanted: 0,
+    isComplete: false,
+    remarks: [],
+    ...(reason && { reason }),
+  }
+}
+
+function listsOf({ manager }: VolumeManagerInput, plan: VolumePlan) {
+  const { replicas, deletions, nextIndex } = plan.set
+  return {
+    ...(replicas.length > 0 && { replicas: replicas.map((replica) => withClaim(manager, plan, replica)) }),
+    ...(deletions.length > 0 && { deletions }),
+    nextIndex,
+  }
+}
+
+/** The remark about a requested check that does not begin yet, because the last one was too recent. */
+function checkThatWaits({ manager, now }: VolumeManagerInput, ready: readonly ReplicaStatus[]): string[] {
+  const requests = requestsOf(manager)
+  const at = Math.min(...ready.flatMap((replica) => requestedCheckAt(replica, { requests, now }) ?? []))
+  return at > now && Number.isFinite(at) ? [MESSAGES.CheckWaits(toTime(at))] : []
 }
 
 /** The replica with the name of its claim, for users that write the volumes of pods themselves. */
@@ -113,14 +137,14 @@ function countShard(
 function countShards(
   { config, wanted }: VolumePlan,
   usable: readonly ReplicaStatus[],
-): { wanted: number; there: number }[] {
+): { wanted: number; existing: number }[] {
   if (!wanted || !config) return []
   if (sourceTypeOf(config.sourceType).delivery === 'present') {
-    return [{ wanted: config.replicas ?? 1, there: usable.length }]
+    return [{ wanted: config.replicas ?? 1, existing: usable.length }]
   }
   return [...wanted.counts].map(([shard, count]) => ({
     wanted: count,
-    there: usable.filter((one) => one.shard === shard).length,
+    existing: usable.filter((one) => one.shard === shard).length,
   }))
 }
 
@@ -133,7 +157,7 @@ function failureOf(manager: VolumeManager, { id, set }: VolumePlan): string | un
   if (!first) return undefined
   const { index, attempt, failures = 0, state } = first
   const last = state === 'Failed' ? attempt : attempt - 1
-  const pod = nameOfTask(manager, taskOf(manager, id, 'replica', { index, attempt: last }))
+  const pod = moverName(manager, taskOf(manager, id, 'replica', { index, attempt: last }))
   const reason = first.reason ? `${first.reason}: ${first.message ?? ''}` : `failed ${failures} times`
   return `error during data download using pod [name: ${pod}]: ${reason}`
 }
