@@ -6,7 +6,8 @@ import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
 import { type PodStatus, pods } from '../../src/api/pod.ts'
-import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
+import { claimNameOf } from '../../src/core/volume-manager/spec/names.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
 
@@ -72,7 +73,7 @@ describe('a VolumeManager that is created', () => {
     expect(world.events.map(({ reason }) => reason)).toEqual(['Pending', 'Running'])
   })
 
-  test('says where its data will be before it is there, and keeps to that', async () => {
+  test('has the nodes of its data in the status before the download, and does not change them', async () => {
     const world = await worldWith()
     for (let i = 0; i < 3; i++) await world.reconcile()
     const early = await world.volume()
@@ -134,7 +135,7 @@ describe('a VolumeManager that is created', () => {
     expect(await world.nodesOf()).toEqual(['n8', 'n9'])
   })
 
-  test('that asks for more nodes than there are says so, fills those that there are, and goes on when there are more', async () => {
+  test('with more replicas than nodes reports it, uses all nodes, and continues when nodes join', async () => {
     const world = await worldWith([{ replicas: 3 }], ['n1', 'n2'])
     await world.settle()
     expect((await world.manager())?.status).toMatchObject({
@@ -511,6 +512,25 @@ describe('the movers of one volume', () => {
 
     expect((await world.manager('modest'))?.status?.state).toBe('Running')
   })
+
+  test('for which there are too few nodes keep no slot from one whose node joins later', async () => {
+    const world = await new VolumeWorld().start('n1')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 2 } }
+    await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 9 }], { name: 'greedy' }))
+    await world.settle()
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [NAMED_N4] } }
+    await world.store.create(volumeManagers, makeVolumeManager([{ nodeAffinity }], { name: 'late' }))
+    await world.settle()
+    expect((await world.volume('vol1', 'late'))?.replicas).toMatchObject([{ state: 'Queued', reason: 'NoNode' }])
+
+    await world.addNode('n4')
+    for (let i = 0; i < 6; i++) {
+      await world.reconcile('late')
+      await world.live()
+    }
+
+    expect((await world.manager('late'))?.status?.state).toBe('Running')
+  })
 })
 
 describe('when a node', () => {
@@ -556,7 +576,7 @@ describe('when a node', () => {
     expect(await world.nodesOf()).toEqual(wholeOn(world))
   })
 
-  test('is made anew under its name, its data is looked at before pods are sent there', async () => {
+  test('is created again under its name: its data is checked before pods are scheduled to it', async () => {
     const world = await worldWith([{}], ['n1'])
     await world.settle()
     const node = await world.store.read(nodes, undefined, 'n1')
@@ -760,7 +780,7 @@ describe('data that is to be deleted', () => {
     expect(conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('Deleting')
   })
 
-  test('by a mover that hangs is given up, the mover goes, and another one goes on', async () => {
+  test('by a mover without progress is continued by another mover', async () => {
     const world = await worldWith([{}])
     await world.settle()
     world.fate = () => 'goes on'
@@ -812,7 +832,7 @@ describe('data that is to be deleted', () => {
     expect(await world.manager()).toBeUndefined()
   })
 
-  test('by half, since the download was still on its way, leaves nothing behind', async () => {
+  test('during the download leaves no data behind', async () => {
     const world = await worldWith([{}])
     for (let i = 0; i < 3; i++) {
       await world.reconcile()
@@ -884,6 +904,37 @@ describe('NFS', () => {
     expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'PrepareTimeout' }])
   })
 
+  test.each([
+    { kind: 'PersistentVolume', type: persistentVolumes, namespace: undefined },
+    { kind: 'PersistentVolumeClaim', type: persistentVolumeClaims, namespace: 'default' },
+  ])(
+    'fails while another client has a $kind with its name, and leaves that alone',
+    async ({ kind, type, namespace }) => {
+      const world = await worldWith([NFS])
+      const manager = (await world.manager()) as VolumeManager
+      const name = claimNameOf(manager, makeVolume(NFS))
+      const foreign = await world.store.create(type, {
+        apiVersion: 'v1',
+        kind,
+        metadata: { name, ...(namespace && { namespace }) },
+      })
+      await world.settle()
+
+      const message = `${kind} ${name} exists, and Lodestone did not create it; delete it, so that Lodestone can create its own`
+      expect((await world.manager())?.status).toMatchObject({
+        state: 'Failed',
+        conditions: [{ type: 'Ready', status: 'False', message: `vol1: ${message}` }, {}],
+      })
+      expect(world.events).toContainEqual(
+        expect.objectContaining({ type: 'Warning', message: expect.stringContaining(message) }),
+      )
+      expect(await world.store.read(type, namespace, name)).toEqual(foreign)
+      await world.store.delete(type, foreign)
+      await world.settle()
+      expect((await world.manager())?.status?.state).toBe('Running')
+    },
+  )
+
   test('leaves no claim and no volume behind, but not while a pod uses it', async () => {
     const world = await worldWith([NFS])
     await world.settle()
@@ -907,6 +958,35 @@ describe('NFS', () => {
     expect([world.store.size(persistentVolumes), world.store.size(persistentVolumeClaims)]).toEqual([0, 0])
     expect(await world.manager()).toBeUndefined()
   })
+})
+
+test('a requested check waits 10 minutes after the last one, and the condition says until when', async () => {
+  const world = await worldWith([{ readOnly: true }])
+  await world.settle()
+  let checks = 0
+  world.fate = (pod) => {
+    if (pod.spec.containers[0]?.args?.includes('check')) checks++
+    return 'completes'
+  }
+  const request = async (value: string) => {
+    await world.change({ metadata: { annotations: { 'lodestone.dev/check': value } } })
+    await world.settle()
+  }
+  const ready = async () =>
+    (await world.manager())?.status?.conditions?.find(({ type }) => type === 'ReplicasReady')?.message
+  await request('1')
+  expect([checks, await ready()]).toEqual([1, 'vol1: 1 ready'])
+  const endedAt = (await world.volume())?.replicas?.[0]?.requestedCheckTime ?? ''
+
+  await request('2')
+  const next = new Date(Date.parse(endedAt) + 600_000).toISOString().replace('.000Z', 'Z')
+  expect([checks, await ready()]).toEqual([
+    1,
+    `vol1: 1 ready (the requested check begins at ${next}: 10 minutes after the last requested one)`,
+  ])
+  await world.pass(600)
+  await world.settle()
+  expect([checks, await ready()]).toEqual([2, 'vol1: 1 ready'])
 })
 
 test('the movers that download and the movers that write back receive the region of a bucket', async () => {
@@ -1368,7 +1448,7 @@ describe('the queue of movers', () => {
   })
 })
 
-test('a mover that the API server will not have is a failure with its words, and is tried again', async () => {
+test('a mover that the API server rejects is a failure with the message of the API server, and is created again', async () => {
   const world = await worldWith([{}])
   world.refuse = 'pods "vck-resource" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes'
   await world.settle()

@@ -12,6 +12,7 @@ const queued = (since: number, more: Partial<ReplicaStatus> = {}): ReplicaStatus
   ...{ index: since, state: 'Queued', revision: 'r', attempt: 1, since: toTime(NOW + since * 1000) },
   ...more,
 })
+const pinned = (since: number) => queued(since, { node: 'n1' })
 const ready = (more: Partial<ReplicaStatus> = {}) => queued(0, { state: 'Ready', ...more })
 const deletion = (since: number, state: 'Queued' | 'Waiting' = 'Queued') => ({
   ...{ index: since, node: 'n1', path: '/data', nodeLabels: [], revision: 'r', cause: 'ScaledDown', attempt: 1 },
@@ -84,14 +85,19 @@ describe('the queue of movers', () => {
     {
       name: 'has one entry for each waiting mover, and none for a deletion that may not start',
       waiting: [
-        manager('a', { replicas: [queued(1), queued(3)], deletions: [deletion(0, 'Waiting')] }),
+        manager('a', { replicas: [pinned(1), pinned(3)], deletions: [deletion(0, 'Waiting')] }),
         manager('b', { replicas: [queued(2)] }),
       ],
       want: ['a', 'b', 'a'],
     },
     {
+      name: 'has one entry for the replicas of a volume that start one after the other',
+      waiting: [manager('a', { replicas: [queued(3), queued(1)] }), manager('b', { replicas: [queued(2)] })],
+      want: ['a', 'b'],
+    },
+    {
       name: 'has the VolumeManager with the first entry first',
-      waiting: [manager('a', { replicas: [queued(9), queued(1)] }), manager('b', { replicas: [queued(5)] })],
+      waiting: [manager('a', { replicas: [pinned(9), pinned(1)] }), manager('b', { replicas: [queued(5)] })],
       want: ['a', 'b', 'a'],
     },
     {
@@ -175,7 +181,7 @@ test.each([
   { name: 'none while all slots are taken', maxInAll: 3, active: 3, want: 0 },
   { name: 'none while more movers run than are allowed now', maxInAll: 3, active: 5, want: 0 },
 ])('a VolumeManager may start $name', ({ maxInAll, active, want }) => {
-  const waiting = [manager('a', { replicas: [queued(1), queued(3)] }), manager('b', { replicas: [queued(2)] })]
+  const waiting = [manager('a', { replicas: [pinned(1), pinned(3)] }), manager('b', { replicas: [queued(2)] })]
   const movers = Array.from(
     { length: active },
     (): Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [] } }),
@@ -186,4 +192,17 @@ test.each([
     slots: want,
     active: movers,
   })
+})
+
+test.each([
+  { name: 'a download that could not start either', replica: queued(9, { reason: 'NoNode' }) },
+  { name: 'a check', replica: check(9) },
+])('VolumeManagers that match no node keep no slot free that $name could use', ({ replica }) => {
+  const matchless = [1, 2, 3].map((since) =>
+    manager(`m${since}`, { replicas: [queued(since, { reason: 'NoNode' })] }, 9),
+  )
+  const waiting = [...matchless, manager('last', { replicas: [replica] })]
+  const settings = { ...VOLUME_SETTINGS.movers, maxInAll: 1 }
+
+  expect(allowanceOf({ manager: 'default/last', waiting, active: [], settings }).slots).toBe(1)
 })

@@ -28,13 +28,16 @@ export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
   )
 }
 
+/** The order of the queue, regardless of priorities. Checks and refreshes never delay a download. */
+const RANK = { ready: 0, stuck: 1, maintenance: 2 } as const
+
 /** A mover that waits for a slot. */
 interface QueueEntry {
   manager: string
   /** The node of the data that the mover deletes, uploads or checks; undefined for a download, which is marked when it cannot start. */
   node: string | undefined
-  /** Whether it could not start when its VolumeManager was last planned. */
-  isStuck: boolean
+  /** A stuck download could not start when its VolumeManager was last planned. */
+  rank: (typeof RANK)[keyof typeof RANK]
   priority: number
   since: number
 }
@@ -43,23 +46,22 @@ interface QueueEntry {
 const knownEntries = new WeakMap<object, readonly QueueEntry[]>()
 
 /**
- * Returns the first entries of the queue, each as the `namespace/name` of its VolumeManager. A VolumeManager has one entry for each waiting
- * mover. Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Entries that could not start
- * when their VolumeManager was last planned are last. Checks and refreshes are behind them, so that they never delay a download.
+ * Returns the first entries of the queue, each as the `namespace/name` of its VolumeManager. A VolumeManager has one entry for each mover
+ * that may start now. Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Stuck downloads
+ * are behind them, and checks and refreshes are last.
  *
  * @param waiting the VolumeManagers that wait (`isInQueue`)
- * @param full the nodes without a free slot. Movers that must run there have no entry: they would delay the movers of all other nodes.
+ * @param mayUseSlot whether an entry may use a free slot. Other entries are left out.
  */
 export function firstEntries(
   waiting: Iterable<VolumeManager>,
   count: number,
-  full: ReadonlySet<string> = new Set(),
+  mayUseSlot: (entry: QueueEntry) => boolean = () => true,
 ): string[] {
   const first: QueueEntry[] = []
   for (const manager of waiting) {
     for (const entry of entriesOf(manager)) {
-      if (entry.node !== undefined && full.has(entry.node)) continue
-      if (!insert(first, entry, count)) break
+      if (mayUseSlot(entry) && !insert(first, entry, count)) break
     }
   }
   return first.map(({ manager }) => manager)
@@ -87,7 +89,7 @@ function insert(first: QueueEntry[], entry: QueueEntry, count: number): boolean 
 
 function compareEntries(a: QueueEntry, b: QueueEntry): number {
   return (
-    Number(a.isStuck) - Number(b.isStuck) ||
+    a.rank - b.rank ||
     // Two deletions, or two checks, have infinite priority, and Infinity - Infinity is NaN.
     (a.priority === b.priority ? 0 : b.priority - a.priority) ||
     a.since - b.since ||
@@ -107,24 +109,24 @@ function readEntries({ metadata, spec, status }: VolumeManager): QueueEntry[] {
   const manager = keyOfObject({ metadata })
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
-    const entry = ({ since }: { since?: string }, node: string | undefined) => ({
-      manager,
-      node,
-      isStuck: false,
-      since: fromTime(since) ?? 0,
+    const entry = ({ since }: { since?: string }, node: string | undefined, more: Partial<QueueEntry> = {}) => ({
+      ...{ manager, node, rank: RANK.ready, priority, since: fromTime(since) ?? 0 },
+      ...more,
     })
+    const download = (one: ReplicaStatus) =>
+      entry(one, undefined, { rank: STUCK.has(one.reason) ? RANK.stuck : RANK.ready })
+    const downloads = replicas.filter(isWaiting)
+    const pinned = downloads.filter(({ node }) => node !== undefined)
+    const unpinned = downloads.filter(({ node }) => node === undefined)
     return [
-      ...deletions.filter(isWaiting).map((one) => ({ ...entry(one, one.node), priority: Number.POSITIVE_INFINITY })),
-      ...replicas.flatMap(({ upload, node }) =>
-        upload && isWaiting(upload) ? [{ ...entry(upload, node), priority }] : [],
-      ),
-      ...replicas
-        .filter(isWaiting)
-        .map((one) => ({ ...entry(one, undefined), priority, isStuck: STUCK.has(one.reason) })),
-      // Behind all others, also those that could not start: more checks may wait than may run at once.
+      ...deletions.filter(isWaiting).map((one) => entry(one, one.node, { priority: Number.POSITIVE_INFINITY })),
+      ...replicas.flatMap(({ upload, node }) => (upload && isWaiting(upload) ? [entry(upload, node)] : [])),
+      ...pinned.map(download),
+      // They start one after the other, because each waits until the scheduler has placed the one before it (`searchState`).
+      ...unpinned.map(download).sort(compareEntries).slice(0, 1),
       ...replicas.flatMap(({ maintenance, node }) =>
         maintenance && isWaiting(maintenance)
-          ? [{ ...entry(maintenance, node), priority: Number.NEGATIVE_INFINITY, isStuck: true }]
+          ? [entry(maintenance, node, { rank: RANK.maintenance, priority: Number.NEGATIVE_INFINITY })]
           : [],
       ),
     ]
@@ -141,11 +143,16 @@ export interface AllowanceInput {
   settings: VolumeSettings['movers']
 }
 
-/** How many movers a VolumeManager may start now without overtaking another one. */
+/**
+ * How many movers a VolumeManager may start now without overtaking another one that could start. Movers of full nodes and stuck downloads
+ * of others keep no slot free, or a single VolumeManager that matches no node could stop all others.
+ */
 export function allowanceOf({ manager, waiting, active, settings }: AllowanceInput): MoverAllowance {
   const free = Math.max(0, settings.maxInAll - active.length)
   if (free === 0 || waiting.length === 0) return { slots: 0, active }
   const full = openNodeSlots(active, settings.maxPerNode).fullNodes()
-  const slots = firstEntries(waiting, free, full).filter((one) => one === manager).length
+  const mayUseSlot = (entry: QueueEntry) =>
+    (entry.node === undefined || !full.has(entry.node)) && (entry.rank !== RANK.stuck || entry.manager === manager)
+  const slots = firstEntries(waiting, free, mayUseSlot).filter((one) => one === manager).length
   return { slots, active }
 }

@@ -31,6 +31,10 @@ const mounted: ReplicaStatus = {
   ...{ index: 0, state: 'Queued', attempt: 1, since: at(0) },
   revision: revisionOf({ ...config, ...NFS }),
 }
+const claimNamed = (name: string): PersistentVolumeClaim => ({
+  ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' } },
+})
+const claim = claimNamed(claimNameOf(makeVolumeManager([NFS]), { ...config, ...NFS }))
 
 /** Plans the volumes of a manager with this status, and starts their movers. */
 function start(
@@ -110,6 +114,24 @@ describe('a replica that waits', () => {
     expect([sets[0]?.replicas[0]?.state, sets[0]?.replicas[0]?.reason]).toEqual(['Queued', reason])
   })
 
+  test.each<{ name: string; more?: Parameters<typeof start>[1]; reason: string; want?: string }>([
+    {
+      name: 'NoClaim when its claim exists',
+      reason: 'NoClaim',
+      more: { configs: [NFS], persistentVolumeClaims: [claim] },
+    },
+    { name: 'InvalidSpec when its spec is valid', reason: 'InvalidSpec' },
+    { name: 'not NoClaim before its claim exists', reason: 'NoClaim', more: { configs: [NFS] }, want: 'NoClaim' },
+    { name: 'not NoNode, which is known only with a slot', reason: 'NoNode', want: 'NoNode' },
+    { name: 'not Demanded', reason: 'Demanded', want: 'Demanded' },
+  ])('without a slot loses the reason $name', ({ more, reason, want }) => {
+    const replica = { ...(more ? mounted : queued), reason, message: 'why it waits' }
+    const { sets } = start([{ replicas: [replica] }], { ...more, ...slots(0) })
+
+    expect(sets[0]?.replicas[0]).toMatchObject({ state: 'Queued', since: replica.since })
+    expect([sets[0]?.replicas[0]?.reason, sets[0]?.replicas[0]?.message]).toEqual([want, want && 'why it waits'])
+  })
+
   test('without a reason stays without one when its volume is invalid', () => {
     const ready = makeReplica({ ...current, path })
     const { sets } = start([{ replicas: [ready] }], { configs: [{ labels: {} }] })
@@ -126,17 +148,10 @@ describe('a replica that waits', () => {
   })
 
   test('of NFS is started when its claim exists', () => {
-    const manager = makeVolumeManager([NFS])
-    const [nfs] = manager.spec.volumeConfigs as [VolumeConfig]
-    const claimWith = (name: string): PersistentVolumeClaim => ({
-      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' } },
-    })
-    const tasksWith = (...names: string[]) =>
-      start([{ replicas: [mounted] }], {
-        ...{ configs: [NFS], persistentVolumeClaims: names.map(claimWith) },
-      }).tasks
+    const tasksWith = (...persistentVolumeClaims: PersistentVolumeClaim[]) =>
+      start([{ replicas: [mounted] }], { configs: [NFS], persistentVolumeClaims }).tasks
 
-    expect([tasksWith('other', claimNameOf(manager, nfs)), tasksWith('other')]).toEqual([['vol1 replica 0'], []])
+    expect([tasksWith(claimNamed('other'), claim), tasksWith(claimNamed('other'))]).toEqual([['vol1 replica 0'], []])
   })
 
   test('has a mover that may reach the allowed local networks', () => {

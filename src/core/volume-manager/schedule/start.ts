@@ -104,10 +104,13 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
     // A volume with an invalid spec cannot be downloaded, so other VolumeManagers go first.
     return { ...plan, set: { ...set, replicas: set.replicas.map((replica) => stuck(replica, 'InvalidSpec')) } }
   }
+  const isClaimed = hasClaim(config, input)
   let search = searchState(plan, input)
   const steps = set.replicas.map((replica): Transition<ReplicaStatus> => {
-    if (starter.free <= 0 || !mayStart(replica, plan, input)) return { next: replica }
-    if (!hasClaim(config, input)) return { next: stuck(replica, 'NoClaim') }
+    // Before the search for its mover, which is long for many replicas.
+    if (starter.free <= 0) return { next: isClaimed ? withoutPastReason(replica) : replica }
+    if (!mayStart(replica, plan, input)) return { next: replica }
+    if (!isClaimed) return { next: stuck(replica, 'NoClaim') }
     const isPinned = replica.node !== undefined
     if (!isPinned && search === 'unschedulable') return { next: stuck(replica, 'NoNode') }
     if (!isPinned && search === 'searching') return { next: replica }
@@ -177,6 +180,14 @@ function transferOf({ manager, settings }: VolumeManagerInput) {
 /** Marks a queued replica that cannot start although a slot is free, so that other replicas go first. */
 function stuck(replica: ReplicaStatus, reason: 'NoNode' | 'NoClaim' | 'InvalidSpec'): ReplicaStatus {
   return replica.state === 'Queued' ? { ...replica, reason, message: MESSAGES[reason]() } : replica
+}
+
+/** Removes a reason that no longer holds from a queued replica without a slot. `NoNode` stays: nodes are looked for when there is a slot. */
+function withoutPastReason(replica: ReplicaStatus): ReplicaStatus {
+  const isPast = replica.state === 'Queued' && (replica.reason === 'NoClaim' || replica.reason === 'InvalidSpec')
+  if (!isPast) return replica
+  const { reason: _reason, message: _message, ...rest } = replica
+  return rest
 }
 
 /** An upload starts after the Pod of the previous upload is gone. */
