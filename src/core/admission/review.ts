@@ -5,6 +5,7 @@ import type { K8sObject } from '../../api/meta.ts'
 import { describeErrors } from '../field-errors.ts'
 import { isObject } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
+import { printable } from '../printable.ts'
 import { compileSchema } from '../schema/schema-errors.ts'
 import { diffJson } from './diff.ts'
 
@@ -49,7 +50,8 @@ export function encodeResponse(
       response.patch = toBase64(patch)
     }
   }
-  if (outcome.warnings?.length) response.warnings = outcome.warnings.map((warning) => cut(oneLine(warning)))
+  // Warnings are sent in an HTTP header.
+  if (outcome.warnings?.length) response.warnings = outcome.warnings.map((warning) => cut(printable(warning)))
   if (outcome.auditAnnotations) response.auditAnnotations = outcome.auditAnnotations
   return response
 }
@@ -89,9 +91,4 @@ function memberOf(value: unknown, name: string): unknown {
 
 function unescaped(member: string): string {
   return member.includes('~') ? member.replaceAll('~1', '/').replaceAll('~0', '~') : member
-}
-
-/** Warnings are sent in an HTTP header, which allows no line breaks and no control characters. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}]+/gu, ' ')
 }

@@ -1,5 +1,6 @@
 /** Sends requests to one API server, as JSON over HTTP. Credentials may change at any time. */
-import { ApiError, readApiError } from './api-error.ts'
+import { printable } from '../../core/printable.ts'
+import { ApiError, RequestError, readApiError } from './api-error.ts'
 import { ApiTransport, type ApiTransportOptions, readText } from './transport.ts'
 
 interface RequestInput {
@@ -26,8 +27,8 @@ export interface ApiConnection {
   /** The server's URL, for messages. */
   readonly server: string
   /**
-   * Returns the parsed response. Throws `ApiError` for a status of 300 or above, and an Error with `cause` when no response arrives in
-   * time.
+   * Returns the parsed response. Throws `ApiError` for a status of 300 or above, and `RequestError` with its cause without a complete
+   * response.
    */
   request(method: string, path: string, input?: RequestInput): Promise<unknown>
   /** Returns the bytes of a GET while they arrive. Throws as `request` does until the response begins. */
@@ -96,7 +97,8 @@ export function createConnection(source: CredentialSource): ApiConnection {
     server: source.server,
     async request(method, path, input = {}) {
       try {
-        const credentials = await source.read()
+        // A credential plugin may wait for a login. The user may press Ctrl-C instead.
+        const credentials = await untilAborted(source.read(), input.signal)
         const text = await withTimeout(input, async (signal) =>
           readText(await send(method, path, input, signal, credentials), MAX_RESPONSE_BYTES),
         )
@@ -127,24 +129,31 @@ async function withTimeout<T>(
   const forward = (): void => abort.abort(signal?.reason)
   if (signal?.aborted === true) forward()
   signal?.addEventListener('abort', forward)
-  // While undici connects, it does not look at the signal.
-  const aborted = new Promise<never>((_, reject) => {
-    if (abort.signal.aborted) reject(abort.signal.reason)
-    abort.signal.addEventListener('abort', () => reject(abort.signal.reason))
-  })
   try {
-    return await Promise.race([run(abort.signal), aborted])
+    // While undici connects, it does not look at the signal.
+    return await untilAborted(run(abort.signal), abort.signal)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', forward)
   }
 }
 
+/** Settles as `running` does, or rejects with the reason of the signal. */
+function untilAborted<T>(running: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return running
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    running.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
 /** Adds the request to an error. An error for a refused connection to several addresses has a code, but no message. */
 function explain(error: unknown, what: string): Error {
   if (error instanceof ApiError) return error
   const { message, code } = error as { message?: string; code?: string }
-  return new Error(`${what}: ${message || code || String(error)}`, { cause: error })
+  return new RequestError(printable(`${what}: ${message || code || String(error)}`), { cause: error })
 }
 
 function queryString(query: RequestInput['query'] = {}): string {

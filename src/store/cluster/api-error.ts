@@ -1,5 +1,6 @@
 /** Parses error responses of an API server into an `ApiError` with status, reason and the object of the error. */
 import { isObject } from '../../core/json.ts'
+import { printable } from '../../core/printable.ts'
 
 interface ApiErrorInput {
   /** HTTP status, or the `code` of an ERROR event. */
@@ -27,12 +28,22 @@ export class ApiError extends Error {
   readonly details: StatusDetails
 
   constructor(input: ApiErrorInput) {
-    super(input.message)
+    super(printable(input.message))
     this.status = input.status
     this.reason = input.reason
     this.retryAfterMs = input.retryAfterMs
     this.details = input.details ?? {}
   }
+}
+
+/** No complete response: the connection failed, the time ran out, or the body is not JSON. The message is one line, with the request. */
+export class RequestError extends Error {
+  override name = 'RequestError'
+}
+
+/** The credentials cannot be read: a missing file, or a credential plugin that fails. The message has no line breaks. */
+export class CredentialsError extends Error {
+  override name = 'CredentialsError'
 }
 
 /** Whether a list or watch position has expired: HTTP 410, or an ERROR event with that code or reason. */

@@ -133,6 +133,7 @@ export class FakeApiServer {
     const { method, path, query, headers } = request
     if (this.token !== undefined && headers.authorization !== `Bearer ${this.token}`) return status(401, 'Unauthorized')
     if (path === '/version') return json(200, { gitVersion: 'v1.35.4' })
+    if (this.#servesGroup(path)) return json(200, { kind: 'APIGroup' })
     const target = this.#target(path)
     if (target === undefined || this.#unserved.has(target.collection)) return pageNotFound
     if (method === 'POST') return this.#create(target, JSON.parse(text))
@@ -149,6 +150,11 @@ export class FakeApiServer {
       ...page,
       items: page.items.map(view),
     })
+  }
+
+  #servesGroup(path: string): boolean {
+    const [, group] = /^\/apis\/([^/]+)$/.exec(path) ?? []
+    return this.#types.some((type) => type.group === group && !this.#unserved.has(collectionPath(type)))
   }
 
   #target(path: string): Target | undefined {

@@ -2,7 +2,9 @@
 import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
+import { printable } from '../../core/printable.ts'
 import { type ApiConnection, type Credentials, createConnection } from './api-connection.ts'
+import { CredentialsError } from './api-error.ts'
 import {
   ConnectionConfigError,
   type KubeconfigFile,
@@ -70,6 +72,12 @@ export function openConnection(source: ConnectionSource): ApiConnection {
   })
 }
 
+/** Returns the namespace of the context, or of the service account of the pod. Throws `ConnectionConfigError`. */
+export function namespaceOf(source: ConnectionSource): string | undefined {
+  const config = loadConfig(source, readSource(source))
+  return config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined
+}
+
 function readSource(source: ConnectionSource): KubeconfigFile[] {
   return 'inCluster' in source ? [] : readKubeconfigFiles(source)
 }
@@ -86,6 +94,17 @@ function loadConfig(source: ConnectionSource, files: readonly KubeconfigFile[]):
   return config
 }
 
+function credentialsError(config: KubeConfig, error: NodeJS.ErrnoException): CredentialsError {
+  const exec = config.getCurrentUser()?.exec as { command?: string } | undefined
+  const { code, syscall = '', path, message } = error
+  const isMissing = code === 'ENOENT'
+  let problem = message.trim()
+  if (isMissing) problem = syscall.startsWith('spawn') ? 'it is not on the PATH' : `${path} does not exist`
+  if (error instanceof SyntaxError) problem = 'it did not print JSON'
+  const subject = exec && syscall !== 'open' ? `credential plugin ${exec.command}: ` : ''
+  return new CredentialsError(printable(`${subject}${problem || 'it failed'}`), { cause: error })
+}
+
 async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const cluster = config.getCurrentCluster()
   const proxyUrl = cluster?.proxyUrl
@@ -93,7 +112,11 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   // Like kubectl, sends no credentials over plain HTTP.
   if (cluster === null || cluster.server.startsWith('http:')) return { headers: {}, transport: { tls: {}, ...proxy } }
   const options: RequestOptions = { headers: {} }
-  await config.applyToHTTPSOptions(options)
+  try {
+    await config.applyToHTTPSOptions(options)
+  } catch (error) {
+    throw credentialsError(config, error as NodeJS.ErrnoException)
+  }
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     // Token files often end with a newline, which a header must not contain.

@@ -112,6 +112,9 @@ function checkConfig(config: KubeConfig, file: string): void {
       `kubeconfig ${file}: ${cluster.server} of cluster ${cluster.name} is not an http or https URL`,
     )
   }
+  if (cluster.proxyUrl && !URL.canParse(cluster.proxyUrl)) {
+    throw new ConnectionConfigError(`kubeconfig ${file}: proxy-url of cluster ${cluster.name} is not a URL`)
+  }
 }
 
 function titleOf(kubeconfig: KubeconfigSource['kubeconfig']): string {

@@ -1,8 +1,9 @@
 /** Checks that an API server responds, and explains in one line why it does not. */
 import { isObject } from '../../core/json.ts'
+import { printable } from '../../core/printable.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ApiConnection } from './api-connection.ts'
-import { ApiError } from './api-error.ts'
+import { ApiError, CredentialsError } from './api-error.ts'
 
 /** The API server does not respond, or rejects the caller. The message has the remedy. */
 class UnreachableError extends UserError {
@@ -13,10 +14,14 @@ class UnreachableError extends UserError {
 /** With the start of the process, a command ends within five seconds. */
 const TIMEOUT_MS = 4_000
 
+/** A credential plugin may open a browser, in which the user logs in. */
+const LOGIN_TIMEOUT_MS = 60_000
+
 /** Requests the version of the API server, to see that it responds. Throws `UnreachableError`. */
 export async function probeServer(connection: ApiConnection, signal: AbortSignal): Promise<void> {
   try {
-    const version = await connection.request('GET', '/version', { timeoutMs: TIMEOUT_MS, signal })
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_TIMEOUT_MS)])
+    const version = await connection.request('GET', '/version', { timeoutMs: TIMEOUT_MS, signal: limited })
     if (isObject(version) && typeof version['gitVersion'] === 'string') return
   } catch (error) {
     signal.throwIfAborted()
@@ -35,7 +40,8 @@ const CHECK_ADDRESS = 'check the address of the server in the kubeconfig'
 const CHECK_NETWORK = `${CHECK_ADDRESS}, firewalls and proxies`
 const SET_CA = 'set the CA of the cluster in the kubeconfig (certificate-authority-data)'
 const RENEW_CERTIFICATE = 'renew the certificate of the API server, and compare the clocks'
-const CREDENTIALS = 'check the user in the kubeconfig'
+const CHECK_KUBECONFIG = 'check the kubeconfig'
+const LOGIN_TIMEOUT = `the credential plugin did not end within ${LOGIN_TIMEOUT_MS / 1000} s; log in with kubectl first`
 
 /** By code of Node.js or OpenSSL: what failed, then the remedy. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -59,23 +65,21 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID:
     'its certificate has other host names; use one of them, or set tls-server-name in the kubeconfig',
   EPROTO: `the TLS handshake failed; ${CHECK_ADDRESS}, and its scheme`,
-  ENOENT: `a file or credential plugin is missing; ${CREDENTIALS}`,
 }
 
 function explainError(error: unknown): string {
   if (error instanceof ApiError) return explainStatus(error)
+  const { cause } = error as Error
+  if (cause instanceof CredentialsError) return `${cause.message}; ${CHECK_KUBECONFIG}`
+  if (cause instanceof SyntaxError) return `the response is not JSON; ${CHECK_ADDRESS}`
+  if (cause instanceof DOMException && cause.code === DOMException.TIMEOUT_ERR) return LOGIN_TIMEOUT
   const { code = '', message } = (error as { cause?: NodeJS.ErrnoException }).cause ?? (error as NodeJS.ErrnoException)
   const known = code.startsWith('ERR_SSL') ? 'EPROTO' : code
-  return (Object.hasOwn(REASONS, known) && REASONS[known]) || `${oneLine(message || code)}; ${CREDENTIALS}`
+  return (Object.hasOwn(REASONS, known) && REASONS[known]) || `${printable(message || code)}; ${CHECK_KUBECONFIG}`
 }
 
 function explainStatus({ status, message }: ApiError): string {
   if (status === 401) return 'HTTP 401: the credentials are rejected; renew the token or certificate of the user'
-  if (status < 500) return `${oneLine(message)}; ${CHECK_ADDRESS}`
-  return `${oneLine(message)}; check the API server, and try again`
-}
-
-/** Credential plugins and proxies answer with several lines. */
-function oneLine(text: string): string {
-  return text.trim().replaceAll(/\s*\n\s*/g, ' ')
+  if (status < 500) return `${printable(message)}; ${CHECK_ADDRESS}`
+  return `${printable(message)}; check the API server, and try again`
 }

@@ -1,5 +1,5 @@
 /** Reads the version of an API server, and the schemas of Karmada's bindings. */
-import { resourceBindings } from '../../api/karmada.ts'
+import { propagationPolicies, resourceBindings } from '../../api/karmada.ts'
 import { isObject } from '../../core/json.ts'
 import type { ServerInfo } from '../../core/server-features.ts'
 import type { ApiConnection } from './api-connection.ts'
@@ -16,6 +16,18 @@ export function openServerInfo(connection: ApiConnection): () => Promise<ServerI
       version: isObject(found) ? String(found['gitVersion']) : '',
       ...(bindingSchemas && { bindingSchemas }),
     }
+  }
+}
+
+/** Whether the API server is a hub: it serves the policies of Karmada. */
+export async function servesPolicies(connection: ApiConnection, signal: AbortSignal): Promise<boolean> {
+  try {
+    await connection.request('GET', `/apis/${propagationPolicies.group}`, { signal })
+    return true
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error
+    // A user without the right of discovery may be allowed to read the objects.
+    return error.status === 403
   }
 }
 

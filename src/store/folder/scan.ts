@@ -55,8 +55,11 @@ export async function scanFolder(directory: string): Promise<Scan> {
     // A broken symlink is an error only when it has the name of a manifest.
     const stats = await attempt(path, !(entry.isSymbolicLink() && isManifest), () => stat(path, { bigint: true }))
     if (stats?.isDirectory()) return scanInto(path, depth + 1)
-    if (!stats?.isFile() || !isManifest) return
-    if (scan.files.length < MAX_FILES) scan.files.push({ file: path, bytes: Number(stats.size), stamp: stampOf(stats) })
+    if (!stats || !isManifest) return
+    // Such as a named pipe: it would block.
+    if (!stats.isFile()) scan.errors.push({ file: path, message: 'is not a file, and was not read' })
+    else if (scan.files.length < MAX_FILES)
+      scan.files.push({ file: path, bytes: Number(stats.size), stamp: stampOf(stats) })
     else if (scan.files.length === MAX_FILES && scan.errors.at(-1)?.file !== directory) {
       scan.errors.push({
         file: directory,
