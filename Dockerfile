@@ -12,6 +12,8 @@ RUN npx tsc -p tsconfig.json && echo "$COMMIT" > dist/commit && npm prune --omit
 
 FROM node:24-bookworm-slim
 WORKDIR /lodestone
+ARG COMMIT=unknown
+LABEL org.opencontainers.image.title=lodestone org.opencontainers.image.licenses=Apache-2.0 org.opencontainers.image.revision=$COMMIT
 ENV NODE_ENV=production
 # A young generation of 32 MiB instead of 128: 80 MiB less memory and shorter pauses (docs/adr/0014).
 ENV NODE_OPTIONS=--max-semi-space-size=16

@@ -20,6 +20,10 @@ export const combinations: { what: string; values: object }[] = [
   // Keys whose value is commented out.
   { what: 'with keys without a value', values: { config: null, systems: null, env: null, tolerations: null } },
   {
+    what: 'with sections of the configuration without a value',
+    values: { config: { registration: { mode: null }, volumes: null, certificates: null, log: { level: null } } },
+  },
+  {
     what: 'where data is moved',
     values: {
       config: { volumes: { enabled: true, allowedRoots: ['/data'], eviction: { highWatermarkPercent: 90 } } },

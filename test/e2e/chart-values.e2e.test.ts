@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { completeConfig } from '../../src/app/config/config.ts'
+import { accessesOf, podRolesFor, rolesFor } from '../../src/app/roles/granted.ts'
 import { configMapSource } from '../../src/locality/config/config-map.ts'
 import { inspectSystems } from '../../src/locality/config/inspect.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
@@ -32,6 +33,12 @@ const objectsOf = (text: string) =>
     .map((document) => document.toJS() as Rendered | null)
     .filter((object) => object !== null)
 
+/** Without the Role for its own Secret and Lease, which only the chart has. */
+const rightsOf = (objects: K8sObject[]) => {
+  const roles = objects.filter(({ kind, metadata }) => kind !== 'Role' || metadata.name !== 'lodestone')
+  return [...new Set(accessesOf(roles).map((access) => JSON.stringify(access)))].sort()
+}
+
 const sourceOf = (data: Record<string, string>) => {
   const metadata = { namespace, name: 'lodestone-systems' }
   return configMapSource(metadata, async () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }))
@@ -51,7 +58,10 @@ describe('helm, the API server and Lodestone accept the chart', () => {
     expect(applied.stderr).toBe('')
     const dataOf = (name: string) =>
       objects.find((object) => object.kind === 'ConfigMap' && object.metadata.name === name)?.data ?? {}
-    expect(() => completeConfig(parse(dataOf('lodestone')['config.yaml'] ?? ''), 'config.yaml')).not.toThrow()
+    const config = completeConfig(parse(dataOf('lodestone')['config.yaml'] ?? ''), 'config.yaml')
+    expect(rightsOf(objects), 'the rights are those of `lodestone manifests`').toEqual(
+      'kubeconfigSecret' in values ? [] : rightsOf([...rolesFor(config), ...podRolesFor(config)]),
+    )
     const systems = await inspectSystems(sourceOf(dataOf('lodestone-systems')))
     expect(systems.filter(({ problem }) => problem)).toEqual([])
   })
@@ -75,12 +85,18 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       set: 'registration.mode=bogus',
       want: "- at '/registration/mode': value must be one of 'url', 'service', 'none'",
     },
-    { set: 'registration.url=10.0.0.7:9443', want: "- at '/registration/url': '10.0.0.7:9443' does not match pattern" },
+    {
+      set: 'registration.url=10.0.0.7:9443',
+      want: "- at '/registration/url': value must be 'an https URL without user, query and fragment",
+    },
     { set: 'replicaCount=abc', want: "- at '/replicaCount': got string, want integer" },
-    { set: 'systemSecrets={evil/../../x}', want: "- at '/systemSecrets/0': 'evil/../../x' does not match pattern" },
+    {
+      set: 'systemSecrets={evil/../../x}',
+      want: "- at '/systemSecrets/0': value must be 'a name of lowercase letters",
+    },
     { set: 'systemSecrets=lake', want: "- at '/systemSecrets': got string, want array" },
     { set: 'image.tag=20261123', want: "- at '/image/tag': got number, want string" },
-    { set: 'image.repository=lodestone:0.1.0', want: "- at '/image/repository': 'lodestone:0.1.0' does not match" },
+    { set: 'image.repository=lodestone:0.1.0', want: "- at '/image/repository': value must be 'an image without tag" },
     { set: 'image=lodestone', want: "- at '/image': got string, want object" },
     { set: 'image=null', want: "- at '': missing property 'image'" },
     {
@@ -88,7 +104,23 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: "- at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'",
     },
     { set: 'imagePullSecrets={registry}', want: "- at '/imagePullSecrets/0': got string, want object" },
-    { set: 'podDisruptionBudget.maxUnavailable=all', want: "'all' does not match pattern" },
+    {
+      set: 'podDisruptionBudget.maxUnavailable=all',
+      want: "value must be 'a number of pods, or a percentage such as 50%'",
+    },
+    { set: 'podDisruptionBudget.maxUnavailable=null', want: "- at '/podDisruptionBudget': missing property" },
+    { set: 'imagePullSecrets[0].nam=registry', want: "value must be 'an object with only these keys: name'" },
+    { set: 'env[0].name=PORT,env[0].value=80', want: "- at '/env/0/value': got number, want null or string" },
+    {
+      set: 'resources.limit.memory=1Gi',
+      want: "value must be 'an object with only these keys: claims, limits, requests'",
+    },
+    { set: 'resources.limits.memory=1GB', want: "value must be 'a quantity such as 500m or 1Gi'" },
+    {
+      set: 'config.dependencies.related={Hpa}',
+      want: "value must be one of 'HorizontalPodAutoscaler', 'PodDisruptionBudget'",
+    },
+    { set: 'config.volumes.movers.keepFree=1GB', want: "value must be 'an amount of bytes such as 1Gi'" },
     { set: 'config.volumes.enabeld=true', want: "- at '/config/volumes': additional properties 'enabeld' not allowed" },
     { set: 'config.volumes.enabled=yes', want: "- at '/config/volumes/enabled': got string, want null or boolean" },
     {
@@ -116,13 +148,57 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     expect(linted.stdout).toContain(want)
   })
 
-  test('a URL in a mode that does not use it', async () => {
-    const { code, stderr } = await helm.render({ registration: { url: 'https://10.0.0.7:9443' } })
+  test.each([
+    {
+      what: 'a URL in a mode that does not use it',
+      values: { registration: { url: 'https://10.0.0.7:9443' } },
+      want: 'registration.url: has no effect with registration.mode service; set registration.mode=url',
+    },
+    {
+      what: 'a hub that would have to call a Service',
+      values: { kubeconfigSecret: { name: 'hub' } },
+      want: 'registration.mode: service does not work with kubeconfigSecret.name, since no pods run on a Karmada hub; set registration.mode=url',
+    },
+    {
+      what: 'another mode in the configuration',
+      values: { config: { registration: { mode: 'none' } } },
+      want: 'config.registration.mode: differs from the other objects of the chart; set registration.mode',
+    },
+    {
+      what: 'another Service in the configuration',
+      values: { config: { registration: { service: { port: 8443 } } } },
+      want: 'config.registration.service: differs from the other objects of the chart; remove it',
+    },
+    {
+      what: 'a Secret for certificates without a right to it',
+      values: { config: { certificates: { secret: { name: 'mine' } } } },
+      want: 'config.certificates.secret: differs from the other objects of the chart; remove it',
+    },
+    {
+      what: 'certificates in a folder of a pod',
+      values: { config: { certificates: { source: 'directory' } } },
+      want: 'config.certificates.source: directory does not work in pods',
+    },
+    {
+      what: 'several replicas without leader election',
+      values: { config: { leaderElection: { enabled: false } } },
+      want: 'config.leaderElection.enabled: false needs replicaCount=1',
+    },
+    {
+      what: 'a Secret that is not mounted',
+      values: {
+        systemSecrets: ['lake'],
+        systems: {
+          amoro: { system: 'amoro', endpoint: { auth: { tokenFile: '/etc/lodestone-secrets/amoro/token' } } },
+        },
+      },
+      want: '/etc/lodestone-secrets/amoro: the Secret amoro is not mounted; add it to systemSecrets',
+    },
+  ])('$what', async ({ values, want }) => {
+    const { code, stderr } = await helm.render(values)
 
     expect(code).toBe(1)
-    expect(stderr).toContain(
-      'registration.url: has no effect with registration.mode service; set registration.mode=url',
-    )
+    expect(stderr).toContain(want)
   })
 })
 
@@ -136,9 +212,10 @@ describe('after an installation, the next steps are printed', () => {
       values: {},
       want: [
         'kubectl -n lodestone-system rollout status deployment/lodestone',
+        'lodestone check-install --wait 2m\n',
         'The API server must reach the Service lodestone-system/lodestone.',
         'users or pipelines write DataSources',
-        '--set config.volumes.enabled=true',
+        '--reuse-values --set config.volumes.enabled=true',
         'docs/getting-started-hub.md, step 5',
       ],
     },
@@ -146,6 +223,7 @@ describe('after an installation, the next steps are printed', () => {
       what: 'on a hub with data systems',
       values: { ...hub, systems: { amoro: { system: 'amoro' } }, systemSecrets: ['lake', 'warehouse'] },
       want: [
+        'lodestone check-install --wait 2m --kubeconfig hub.config\n',
         'create secret generic hub --from-file=kubeconfig=lodestone.config',
         'when the Secrets of the data systems exist: lake, warehouse.',
         `lodestone manifests registration interpreter --url ${url} | kubectl`,
@@ -155,16 +233,12 @@ describe('after an installation, the next steps are printed', () => {
       ],
     },
     {
-      what: 'on a hub that cannot call a Service, with a ConfigMap of data systems',
+      what: 'on a hub, with a ConfigMap of data systems',
       values: {
-        kubeconfigSecret: { name: 'hub' },
+        ...hub,
         config: { systems: { configMap: { namespace: 'platform', name: 'plugins' } } },
       },
-      want: [
-        'WARNING: no pods run on a Karmada hub, so its API server cannot call a Service.',
-        'from the ConfigMap platform/plugins',
-        'lodestone manifests rbac --config lodestone.yaml',
-      ],
+      want: ['from the ConfigMap platform/plugins', 'lodestone manifests rbac --config lodestone.yaml'],
     },
     {
       what: 'with volumes, registered by another tool',
@@ -174,6 +248,8 @@ describe('after an installation, the next steps are printed', () => {
       },
       want: [
         'Another tool registers the webhooks.',
+        "get secret lodestone-certificates -o jsonpath='{.data.ca\\.crt}' | base64 -d > ca.crt",
+        'lodestone manifests registration --config lodestone.yaml --ca ca.crt',
         'kubectl label namespace movers pod-security.kubernetes.io/enforce=privileged',
         'create a VolumeManager: docs/getting-started-volumes.md, step 2',
       ],

@@ -1,4 +1,6 @@
 // The chart with the real helm against a real API server: its rights are exactly enough, and a NetworkPolicy is complete.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
 import type { PolicyRule } from '../../src/api/rbac.ts'
@@ -7,6 +9,9 @@ import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
 import { networkPolicy, peersOfSystem } from './chart-combinations.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { lodestoneUser, startLodestone } from './lodestone.ts'
+import { runCommand } from './processes.ts'
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 let plane: ControlPlane
 let helm: Helm
@@ -43,7 +48,8 @@ describe('a ConfigMap for data systems', () => {
   })
 
   test('is for the administrator of a hub to allow there', async () => {
-    const { stdout } = await helm.render({ kubeconfigSecret: { name: 'hub' }, config: { systems: { configMap } } })
+    const hub = { kubeconfigSecret: { name: 'hub' }, registration: { mode: 'url' } }
+    const { stdout } = await helm.render({ ...hub, config: { systems: { configMap } } })
 
     expect(stdout).toContain('name: plugins')
     expect(stdout).not.toContain('name: lodestone-systems')
@@ -134,9 +140,18 @@ describe('an installation', () => {
     return [...new Set(rights)].sort()
   }
 
+  // What `lodestone check-install` finds out about the ServiceAccount.
+  async function accountFinding(config: object): Promise<{ result: string; message: string } | undefined> {
+    const file = join(plane.dir, 'check-install.yaml')
+    await writeFile(file, stringify(config))
+    const words = ['check-install', '--kubeconfig', plane.kubeconfig, '--config', file, '-o', 'json']
+    const { stdout } = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {} })
+    return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'account')
+  }
+
   afterEach(() => helm.run(['uninstall', 'lodestone', '--ignore-not-found']))
 
-  test('gives the rights that Lodestone needs, keeps its registration through an upgrade, and takes it away', async () => {
+  test('gives the rights that Lodestone needs, keeps its registration through an upgrade and a rollback, and takes it away', async () => {
     expect(await helm.run(['install', 'lodestone', chart])).toMatchObject({ code: 0 })
     expect(await entries()).toEqual([undefined, undefined])
 
@@ -149,10 +164,38 @@ describe('an installation', () => {
     const other = { config: { volumes: { enabled: true } }, replicaCount: 3 }
     expect(await helm.run(['upgrade', 'lodestone', chart], other)).toMatchObject({ code: 0 })
     expect(await entries()).toEqual(filled)
+    // As docs/upgrade.md has it.
+    await plane.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(chart, 'crds')])
+    const newer = ['upgrade', 'lodestone', chart, '--reset-then-reuse-values', '--set', 'image.tag=0.2.0']
+    expect(await helm.run(newer)).toMatchObject({ code: 0 })
+    const { stdout } = await helm.run(['get', 'values', 'lodestone', '-o', 'json'])
+    expect(JSON.parse(stdout)).toEqual({ ...other, image: { tag: '0.2.0' } })
+    expect(await helm.run(['rollback', 'lodestone', '1'])).toMatchObject({ code: 0 })
+    expect(await entries()).toEqual(filled)
 
     await lodestone.stop()
     expect(await helm.run(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
     expect(await Promise.all(kinds.map(registered))).toEqual([undefined, undefined])
+  })
+
+  test('is the only one of its cluster', async () => {
+    const install = (release: string) => helm.run(['install', release, chart])
+    expect(await install('lodestone')).toMatchObject({ code: 0 })
+
+    const second = await install('second')
+    await helm.run(['uninstall', 'lodestone'])
+    const { stdout: roles } = await runCommand(process.execPath, [main, 'manifests', 'rbac'], {
+      cwd: plane.dir,
+      env: {},
+    })
+    await plane.kubectl(['apply', '-f', '-'], { input: roles })
+    const withoutHelm = await install('lodestone')
+    await plane.kubectl(['delete', '-f', '-'], { input: roles })
+
+    expect(second.stderr).toContain(
+      'installed in this cluster already, as the release lodestone in the namespace lodestone-system; upgrade that release',
+    )
+    expect(withoutHelm.stderr).toContain('installed in this cluster without helm; uninstall it first')
   })
 
   test('allows Pods and copies of Secrets in the namespace of movers alone', async () => {
@@ -161,6 +204,7 @@ describe('an installation', () => {
     const config = { volumes: { enabled: true, movers: { namespace: movers } } }
     expect(await helm.run(['install', 'lodestone', chart], { config })).toMatchObject({ code: 0 })
 
+    expect(await accountFinding(config)).toMatchObject({ result: 'passed' })
     const elsewhere = await rightsIn('default')
 
     expect((await rightsIn(movers)).filter((right) => !elsewhere.includes(right))).toEqual([

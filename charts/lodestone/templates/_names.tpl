@@ -48,3 +48,18 @@ volumes:
 log:
   format: json
 {{- end }}
+{{- /* The configuration file: what the chart sets, then `config`. A key without a value counts as absent. */ -}}
+{{- define "lodestone.mergedConfig" -}}
+{{- mustMergeOverwrite (include "lodestone.config" . | fromYaml) (include "lodestone.withoutNulls" .Values.config | fromYaml) | toYaml }}
+{{- end }}
+{{- define "lodestone.withoutNulls" -}}
+{{- $kept := dict }}
+{{- range $key, $value := . }}
+{{- if kindIs "map" $value }}
+{{- $_ := set $kept $key (include "lodestone.withoutNulls" $value | fromYaml) }}
+{{- else if not (kindIs "invalid" $value) }}
+{{- $_ := set $kept $key $value }}
+{{- end }}
+{{- end }}
+{{- $kept | toYaml }}
+{{- end }}

@@ -20,7 +20,7 @@ test('the default configuration is a valid value', () => {
 })
 
 test('sections of the configuration may be empty', () => {
-  expect(isValid({ ...defaults, config: { server: null, volumes: { movers: null } } })).toBe(true)
+  expect(isValid({ ...defaults, config: { server: null, log: { level: null }, volumes: { movers: null } } })).toBe(true)
 })
 
 test('the patterns are valid in Go, which has no lookahead and no lookbehind', () => {

@@ -2,6 +2,8 @@
 
 import { isObject } from '../../core/json.ts'
 import { closedSchema } from '../../core/schema/closed-schema.ts'
+import { QUANTITY } from '../../core/volume-manager/spec/options.ts'
+import { RELATED_KIND_NAMES } from '../../core/workload-kinds/related-kinds.ts'
 import { systemSchema } from '../../locality/config/schema.ts'
 import { plugins } from '../../locality/plugins/index.ts'
 import { configSchema, URL_PATTERN } from './config.ts'
@@ -9,18 +11,39 @@ import { serverSchema } from './server-config.ts'
 
 const SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
 const FILE_NAME = '^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$'
+const IN_FILE_NAMES = 'letters, digits, "-", "_" and "."'
 const PORT_NAME = '^[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?$'
 
 const flag = { type: 'boolean' }
+const text = { type: 'string', minLength: 1 }
 const texts = { type: 'object', additionalProperties: { type: 'string' } }
-const name = { type: 'string', maxLength: 253, pattern: `^${SUBDOMAIN}$` }
+const name = {
+  type: 'string',
+  maxLength: 253,
+  pattern: `^${SUBDOMAIN}$`,
+  errorMessage: 'must be a name of lowercase letters, digits, "-" and "."',
+}
 const nameOrEmpty = { ...name, pattern: `^(${SUBDOMAIN})?$` }
 /** A structure of Kubernetes: the API server checks its fields. */
 const open = { type: 'object' }
-const named = { ...open, required: ['name'] }
 const listOf = (items: object) => ({ type: 'array', items })
 const peers = listOf(open)
-const ports = listOf({ type: ['integer', 'string'], minimum: 1, maximum: 65_535, pattern: PORT_NAME })
+const ports = listOf({
+  type: ['integer', 'string'],
+  minimum: 1,
+  maximum: 65_535,
+  pattern: PORT_NAME,
+  errorMessage: 'must be a port from 1 to 65535, or the name of one',
+})
+/** Kubernetes accepts numbers too. */
+const quantities = {
+  type: 'object',
+  additionalProperties: {
+    type: ['number', 'string'],
+    pattern: QUANTITY.source,
+    errorMessage: 'must be a quantity such as 500m or 1Gi',
+  },
+}
 
 /** @param required the keys without which the templates fail */
 const shape = (properties: Record<string, object>, required: readonly string[] = []) => ({
@@ -30,10 +53,18 @@ const shape = (properties: Record<string, object>, required: readonly string[] =
 })
 
 /** The ports of the Deployment and the Service are fixed, so the configuration cannot have others. */
+const { dependencies } = configSchema.properties
 const config = lenient({
   ...configSchema,
   properties: {
     ...configSchema.properties,
+    dependencies: {
+      ...dependencies,
+      properties: {
+        ...dependencies.properties,
+        related: { ...dependencies.properties.related, items: { enum: RELATED_KIND_NAMES } },
+      },
+    },
     server: {
       ...serverSchema,
       properties: { ...serverSchema.properties, port: { enum: [9443] }, healthPort: { enum: [8080] } },
@@ -54,19 +85,34 @@ const values = shape(
     image: shape(
       {
         // Without tag and digest: the tag has its own value.
-        repository: { type: 'string', pattern: '^([^/\\s]+/)*[^/:@\\s]+$' },
-        tag: { type: 'string', maxLength: 128, pattern: '^[-.\\w]*$' },
+        repository: {
+          type: 'string',
+          pattern: '^([^/\\s]+/)*[^/:@\\s]+$',
+          errorMessage: 'must be an image without tag and digest, e.g. registry.example.org/lodestone',
+        },
+        tag: {
+          type: 'string',
+          maxLength: 128,
+          pattern: '^[-.\\w]*$',
+          errorMessage: `must be a tag of ${IN_FILE_NAMES}; a digest is not supported`,
+        },
         pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
       },
       ['repository', 'pullPolicy'],
     ),
-    imagePullSecrets: listOf(named),
-    kubeconfigSecret: shape({ name: nameOrEmpty, key: { type: 'string', maxLength: 253, pattern: FILE_NAME } }),
+    imagePullSecrets: listOf(shape({ name }, ['name'])),
+    kubeconfigSecret: shape(
+      {
+        name: nameOrEmpty,
+        key: { type: 'string', maxLength: 253, pattern: FILE_NAME, errorMessage: `must be a key of ${IN_FILE_NAMES}` },
+      },
+      ['key'],
+    ),
     config,
     registration: shape(
       {
         mode: configSchema.properties.registration.properties.mode,
-        url: { type: 'string', pattern: `^$|${URL_PATTERN.source}` },
+        url: { ...configSchema.properties.registration.properties.url, pattern: `^$|${URL_PATTERN.source}` },
       },
       ['mode'],
     ),
@@ -74,20 +120,29 @@ const values = shape(
     systems: {
       type: 'object',
       additionalProperties: system,
-      ...keysThat({ pattern: FILE_NAME }, 'whose keys consist of letters, digits, "-", "_" and "."'),
+      ...keysThat({ pattern: FILE_NAME }, `whose keys consist of ${IN_FILE_NAMES}`),
     },
     systemSecrets: { ...listOf(name), uniqueItems: true },
     serviceAccount: shape({ annotations: texts }),
-    env: listOf(named),
-    resources: open,
+    // A number or boolean as the value is a common mistake.
+    env: listOf(shape({ name: text, value: { type: ['string', 'null'] }, valueFrom: open }, ['name'])),
+    resources: shape({ limits: quantities, requests: quantities, claims: listOf(open) }),
     nodeSelector: texts,
     tolerations: listOf(open),
     affinity: open,
     priorityClassName: nameOrEmpty,
-    podDisruptionBudget: shape({
-      enabled: flag,
-      maxUnavailable: { type: ['integer', 'string'], minimum: 0, pattern: '^(100|[0-9]{1,2})%$' },
-    }),
+    podDisruptionBudget: shape(
+      {
+        enabled: flag,
+        maxUnavailable: {
+          type: ['integer', 'string'],
+          minimum: 0,
+          pattern: '^(100|[0-9]{1,2})%$',
+          errorMessage: 'must be a number of pods, or a percentage such as 50%',
+        },
+      },
+      ['maxUnavailable'],
+    ),
     networkPolicy: shape(
       {
         enabled: flag,
@@ -108,7 +163,24 @@ const values = shape(
 /** Returns the schema, in the version of JSON Schema that every helm 3 reads. Its patterns are valid in Go: they have no lookahead. */
 export function chartValuesSchema(): object {
   const $schema = 'http://json-schema.org/draft-07/schema#'
-  return { $schema, title: 'Values of the chart lodestone', ...closedSchema(values, closeForHelm) }
+  return {
+    $schema,
+    title: 'Values of the chart lodestone',
+    ...(described(closedSchema(values, closeForHelm)) as object),
+  }
+}
+
+/**
+ * Returns a copy of a schema in which helm prints the description of a pattern, not the pattern. A text that does not match it also differs
+ * from an enumeration of the description.
+ */
+function described(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(described)
+  if (!isObject(schema)) return schema
+  const { pattern, errorMessage, ...rest } = schema
+  const others = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, described(value)]))
+  if (typeof errorMessage !== 'string') return pattern === undefined ? others : { ...others, pattern }
+  return { ...others, if: { pattern }, else: { enum: [errorMessage.replace(/^must be /, '')] } }
 }
 
 /**
@@ -131,11 +203,19 @@ function lenient(schema: object): object {
   return nullable({ ...closedSchema(schema, closeForHelm) })
 }
 
-/** Allows null for every field with a type, but not for the members of maps. */
+/** Allows null for every field, but not for the members of maps. */
 function nullable({ properties, items, ...schema }: Record<string, unknown>): Record<string, unknown> {
   const fields = Object.entries(isObject(properties) ? properties : {}).map(([key, field]) => {
-    const { type, ...rest } = nullable(field as Record<string, unknown>)
-    return [key, type === undefined ? rest : { type: [type, 'null'], ...rest }]
+    const { type, enum: values, ...rest } = nullable(field as Record<string, unknown>)
+    return [
+      key,
+      {
+        ...(type !== undefined && { type: [type, 'null'] }),
+        // Not as one of the values, which helm lists.
+        ...(Array.isArray(values) && { if: { type: 'null' }, else: { enum: values } }),
+        ...rest,
+      },
+    ]
   })
   return {
     ...schema,
