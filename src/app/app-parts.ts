@@ -13,7 +13,7 @@ import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { limitsOf } from './config/server-config.ts'
 import { workloadKindsOf } from './config/workload-kinds-config.ts'
-import { type FeaturesInput, reportMissingFeatures } from './features.ts'
+import { type FeaturesInput, openFeatureReport } from './features.ts'
 import { type LoopsInput, startLoops } from './loops.ts'
 import { observeCertificates } from './monitoring/observe.ts'
 import type { Part } from './parts.ts'
@@ -158,20 +158,23 @@ function loopsPart(app: AppState): Part {
   }
 }
 
-/** Reports missing features after the caches are synced, which shows that the API server answers. */
+/** An upgrade of the hub takes longer. */
+const FEATURES_INTERVAL_MS = 600_000
+
+/** Reports missing features after the caches are synced, which shows that the API server answers, and after an upgrade of the API server. */
 function featuresPart(app: AppState, readServerInfo: FeaturesInput['readServerInfo']): Part {
+  let timer: NodeJS.Timeout | undefined
   return {
     name: 'features',
     stopsAt: 'drainStart',
     start() {
       const { config, log, metrics } = app
       const usesGates = config.volumes.whenNotReady === 'gate'
-      app.synced?.then(
-        () => reportMissingFeatures({ readServerInfo, usesGates, log, metrics }),
-        () => undefined,
-      )
+      const report = openFeatureReport({ readServerInfo, usesGates, log, metrics })
+      app.synced?.then(report, () => undefined)
+      timer = setInterval(report, FEATURES_INTERVAL_MS)
     },
-    stop: () => undefined,
+    stop: () => clearInterval(timer),
   }
 }
 

@@ -2,17 +2,19 @@ import pino from 'pino'
 import { expect, test } from 'vitest'
 import type { ServerInfo } from '../core/server-features.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
-import { reportMissingFeatures } from './features.ts'
+import { openFeatureReport } from './features.ts'
 
-/** Reports for a server, and returns the log lines and the samples of the metric. */
-async function report(readServerInfo: () => Promise<ServerInfo>) {
+/** Reports for each state of a server, and returns the log lines and the samples of the metric. */
+async function report(...states: (() => Promise<ServerInfo>)[]) {
   const lines: unknown[] = []
   const log = pino(
     { base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
     { write: (line: string) => void lines.push(JSON.parse(line)) },
   )
   const metrics = openMetrics()
-  await reportMissingFeatures({ readServerInfo, usesGates: true, log, metrics })
+  let state = states[0] as () => Promise<ServerInfo>
+  const reportAll = openFeatureReport({ readServerInfo: () => state(), usesGates: true, log, metrics })
+  for (state of states) await reportAll()
   const { values } = await metrics.missingFeatures.get()
   return { lines, samples: values.map(({ labels, value }) => [labels.feature, value]) }
 }
@@ -43,4 +45,19 @@ test('an error is a warning, and nothing else', async () => {
     lines: [{ level: 'warn', reason: 'GET /version: 403 Forbidden', msg: 'features of the API server not checked' }],
     samples: [],
   })
+})
+
+test('nothing is reported twice, and an upgrade removes the samples', async () => {
+  const older = async () => ({ version: 'v1.27.3' })
+  const newer = async () => ({ version: 'v1.31.14' })
+  const failed = () => Promise.reject(new Error('GET /version: 503 Service Unavailable'))
+
+  const { lines, samples } = await report(older, older, failed, failed, older, newer, newer)
+
+  expect(lines).toMatchObject([
+    { level: 'warn', feature: 'matchConditions', version: 'v1.27.3' },
+    { level: 'warn', reason: 'GET /version: 503 Service Unavailable' },
+    { level: 'info', version: 'v1.31.14' },
+  ])
+  expect(samples).toEqual([])
 })

@@ -16,7 +16,7 @@ import { systemsSource } from './config/systems-config.ts'
 import { startLeader } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
-import { observeEvents, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
+import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
 
 export interface LoopsInput {
   config: Config
@@ -53,8 +53,8 @@ export async function startLoops({
     observer: observeSystems(log, metrics),
   })
   const logFailure = openFailureLog(log, now)
-  const figures = openDomainMetrics(store, now)
-  metrics.observeDomain(figures.read)
+  const domainMetrics = openDomainMetrics(store, now)
+  metrics.observeDomain(domainMetrics.read)
   async function run(signal: AbortSignal): Promise<void> {
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(logFailure, metrics) })
     const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
@@ -71,28 +71,7 @@ export async function startLoops({
       now,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,
-      observer: {
-        queryEnded: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
-        moved: () => metrics.moves.inc(),
-        holdNotHonored(binding, { result, message }) {
-          metrics.holdsNotHonored.labels(result).inc()
-          log.warn({ binding, result, reason: message }, 'hold not honored')
-        },
-        reducedCrd: () =>
-          log.warn(
-            'the CRD of DataSources lacks location, size and phase; apply `lodestone manifests crds` and restart to have them',
-          ),
-        evicted(eviction) {
-          metrics.evictions.inc()
-          log.info(eviction, 'replica evicted')
-        },
-        done(loop, { waitedMs, ranMs, failed }) {
-          metrics.reconciles.labels(loop, failed ? 'error' : 'success').inc()
-          metrics.reconcileSeconds.labels(loop).observe(ranMs / 1000)
-          metrics.queueSeconds.labels(loop).observe(waitedMs / 1000)
-        },
-        failed: (loop, key, error, retryInMs) => logFailure(error, 'reconcile failed', { loop, key, retryInMs }),
-      },
+      observer: observeLoops(log, metrics, logFailure),
     })
     // A new configuration may free a slot, a node or a budget for waiting keys.
     const unsubscribe = live.subscribe(() => controller.enqueueAll())
@@ -110,7 +89,7 @@ export async function startLoops({
   const stopRunning = config.leaderElection.enabled ? elect(run) : runAlone(run)
   return async () => {
     await stopRunning()
-    figures.stop()
+    domainMetrics.stop()
     await systems.stop()
   }
 

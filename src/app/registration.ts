@@ -33,15 +33,18 @@ export function wantedInterpreterRegistration(
   return interpreterRegistrationOf(types, registrationTerms(config, certificates), toBase64)
 }
 
-function registrationTerms(
-  { registration: { mode, url = '', service, timeoutSeconds, excludedNamespaces } }: Config,
-  certificates?: Pick<ServingCertificates, 'caBundlePem'>,
-): Registration {
+/** The namespaces that the registration excludes, with that of Lodestone. */
+export function excludedNamespacesOf({ registration: { service, excludedNamespaces } }: Config): string[] {
+  return [...new Set([...excludedNamespaces, service.namespace])]
+}
+
+function registrationTerms(config: Config, certificates?: Pick<ServingCertificates, 'caBundlePem'>): Registration {
+  const { mode, url = '', service, timeoutSeconds } = config.registration
   return {
     target: mode === 'url' ? { url } : { service },
     ...(certificates?.caBundlePem && { caBundlePem: certificates.caBundlePem }),
     timeoutSeconds,
-    excludedNamespaces: [...new Set([...excludedNamespaces, service.namespace])],
+    excludedNamespaces: excludedNamespacesOf(config),
   }
 }
 

@@ -1,13 +1,23 @@
-/** Converts the observations of the store, certificates, data systems and movers into log lines and metrics. */
+/** Converts the observations of the store, certificates, data systems, loops and movers into log lines and metrics. */
 import type { SystemsObserver } from '../../locality/observer.ts'
+import type { ControllerObserver } from '../../reconcile/controller.ts'
 import type { EventObserver } from '../../reconcile/event-recorder.ts'
 import type { MoverLogObserver } from '../../reconcile/volumes/mover-logs.ts'
+import { ApiError } from '../../store/cluster/api-error.ts'
 import type { StoreObserver } from '../../store/observer.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { CertificateObserver } from '../../tls/source.ts'
 import type { FailureLog } from './failure-log.ts'
 
+/** The remedy for each status of a response. A kind that may be absent causes no error. */
+const STORE_REMEDIES: Readonly<Record<number, string>> = {
+  401: 'check the credentials in the kubeconfig',
+  403: "apply the roles: 'lodestone manifests rbac' prints them",
+  404: "apply the CRDs: 'lodestone manifests crds' prints them",
+}
+
+/** Logs and counts the observations of the store. */
 export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserver> {
   return {
     listed({ kind, items, durationMs }) {
@@ -24,10 +34,16 @@ export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserv
         { kind, served },
         served ? 'the API server serves this kind' : 'the API server does not serve this kind',
       ),
-    error({ kind, message, retryInMs }) {
+    error({ kind, message, error, retryInMs }) {
       metrics.storeErrors.labels(kind).inc()
+      const remedy = error instanceof ApiError ? STORE_REMEDIES[error.status] : undefined
       log.warn(
-        { kind, reason: message, ...(retryInMs !== undefined && { retryInMs: Math.round(retryInMs) }) },
+        {
+          kind,
+          reason: message,
+          ...(remedy && { remedy }),
+          ...(retryInMs !== undefined && { retryInMs: Math.round(retryInMs) }),
+        },
         'store error',
       )
     },
@@ -43,7 +59,7 @@ export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserv
 
 export function observeCertificates(log: Logger, metrics: Metrics): CertificateObserver {
   return {
-    renewed: (what, reason) => log.info({ what, reason }, 'certificate renewed'),
+    renewed: (certificate, reason) => log.info({ certificate, reason }, 'certificate renewed'),
     changed({ notAfter }) {
       metrics.certificateExpiry.set(notAfter / 1000)
       log.info({ notAfter: new Date(notAfter).toISOString() }, 'certificate in use')
@@ -65,6 +81,31 @@ export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsOb
       metrics.systemHealthy.labels(system).set(healthy ? 1 : 0)
       if (!healthy) log.warn({ system, reason: message }, 'data system health check failed')
     },
+  }
+}
+
+export function observeLoops(log: Logger, metrics: Metrics, logFailure: FailureLog): ControllerObserver {
+  return {
+    queryEnded: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
+    moved: () => metrics.moves.inc(),
+    holdNotHonored(binding, { result, message }) {
+      metrics.holdsNotHonored.labels(result).inc()
+      log.warn({ binding, result, reason: message }, 'hold not honored')
+    },
+    reducedCrd: () =>
+      log.warn(
+        'the CRD of DataSources lacks location, size and phase; apply `lodestone manifests crds` and restart to have them',
+      ),
+    evicted(eviction) {
+      metrics.evictions.inc()
+      log.info(eviction, 'replica evicted')
+    },
+    done(loop, { waitedMs, ranMs, failed }) {
+      metrics.reconciles.labels(loop, failed ? 'error' : 'success').inc()
+      metrics.reconcileSeconds.labels(loop).observe(ranMs / 1000)
+      metrics.queueSeconds.labels(loop).observe(waitedMs / 1000)
+    },
+    failed: (loop, key, error, retryInMs) => logFailure(error, 'reconcile failed', { loop, key, retryInMs }),
   }
 }
 
