@@ -1,8 +1,9 @@
 /** docs/compatibility.md: its table has the recorded results, and README names only versions that passed. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { SUPPORTED_VERSIONS } from '../src/api/supported-versions.ts'
 import { type Results, resultOf, withTable } from './e2e/matrix/report.ts'
 import { scenarios } from './e2e/matrix/scenarios.ts'
@@ -93,9 +94,12 @@ describe('the name of a pair', () => {
 })
 
 test.each([
-  { args: ['--matrix', '1.2.3+4.5.6'], message: 'unknown pair 1.2.3+4.5.6; use oldest, ' },
+  { args: ['--matrix', '1.2.3+4.5.6'], message: 'unknown pair 1.2.3+4.5.6; use all, default, oldest, ' },
   { args: ['--pair', 'all'], message: 'unknown pair all; use oldest, ' },
   { args: ['--pair'], message: '--pair needs a value' },
+  { args: ['--matrix', '--scenario', 'claims'], message: '--matrix needs a value' },
+  { args: ['--scenario', 'claims'], message: '--scenario needs --matrix' },
+  { args: ['--pair', 'oldest', '--matrix', 'oldest'], message: '--pair and --matrix exclude each other' },
   {
     args: ['--matrix', 'oldest', '--scenario', 'mainjob'],
     message: 'unknown scenario mainjob; use main job, claims, ',
@@ -104,6 +108,33 @@ test.each([
   const { status, stderr } = spawnSync(process.execPath, ['test/e2e/run.ts', ...args], { encoding: 'utf8' })
   expect(stderr).toMatch(new RegExp(`^${message.replaceAll('+', '\\+')}.*\n$`))
   expect(status).toBe(2)
+})
+
+test('a build without network says what it could not download, and leaves nothing in the cache', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-no-network-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  // As Go does it: the error of this command is on the standard output.
+  const go = '#!/bin/sh\n[ "$1" = version ] || { echo \'{"Error":"dial tcp: connection refused"}\'; exit 1; }\n'
+  writeFileSync(join(folder, 'go'), go, { mode: 0o755 })
+  const script = `const { ensureKubernetesBinaries } = await import('./test/e2e/binaries.ts'); await ensureKubernetesBinaries()`
+  const env = {
+    ...process.env,
+    PATH: `${folder}:${process.env['PATH']}`,
+    XDG_CACHE_HOME: folder,
+    LODESTONE_E2E_PAIR: 'oldest',
+  }
+
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    env,
+  })
+
+  expect(status).toBe(1)
+  expect(stderr).toContain(
+    'go mod download -json k8s.io/kubernetes@v1.28.15 ended with 1: {"Error":"dial tcp: connection refused"}',
+  )
+  const [key = ''] = readdirSync(join(folder, 'lodestone-e2e'))
+  expect(readdirSync(join(folder, 'lodestone-e2e', key))).toEqual([])
 })
 
 test.each([

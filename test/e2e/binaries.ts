@@ -1,10 +1,10 @@
 // Finds or builds the programs of the test control plane: etcd, kube-apiserver and the parts of Karmada.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { access, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { withBuildLock } from './build-lock.ts'
+import { builtFolder, exists } from './built-folder.ts'
 import { buildPrograms, buildTimeoutMs, copyCrds, crdsInKarmadaModule, dependency, go } from './go-build.ts'
 import { type GoModule, modulePaths, prepareGoModule, versionKey } from './matrix/go-module.ts'
 import { type Project, selectedPair } from './matrix/versions.ts'
@@ -133,23 +133,11 @@ async function folderOf(name: GroupName, log: Log): Promise<string> {
   const prebuilt = process.env[groups[name].variable]
   if (prebuilt && !selectedVersion(name)) return checkPrebuilt(name, prebuilt)
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
-  const home = join(cache, await cacheKey(name))
-  const folder = join(home, name)
-  if (await exists(folder)) return folder
-  await mkdir(home, { recursive: true })
-  await withBuildLock(cache, buildTimeoutMs, async () => {
-    // Another test file has built it meanwhile.
-    if (await exists(folder)) return
-    // Built beside its final place and renamed when complete, so a folder that is there is always whole.
-    const building = await mkdtemp(join(home, `.${name}-`))
-    try {
-      await buildGroup(name, building, log)
-      await renameUnlessThere(building, folder)
-    } finally {
-      await rm(building, { recursive: true, force: true })
-    }
+  return builtFolder(join(cache, await cacheKey(name), name), {
+    lock: cache,
+    timeoutMs: buildTimeoutMs,
+    build: (into) => buildGroup(name, into, log),
   })
-  return folder
 }
 
 async function checkPrebuilt(name: GroupName, folder: string): Promise<string> {
@@ -171,7 +159,7 @@ async function checkPrebuilt(name: GroupName, folder: string): Promise<string> {
 async function cacheKey(name: GroupName): Promise<string> {
   const hash = createHash('sha256')
   const selected = selectedVersion(name)
-  if (selected) hash.update(await versionKey(selected.project, selected.version))
+  if (selected) hash.update(versionKey(selected.project, selected.version))
   else for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(join(moduleFolder(name), file)))
   const built = Object.values(groups).filter(({ module }) => module === groups[name].module)
   hash.update(JSON.stringify([built, process.platform, process.arch]))
@@ -221,22 +209,6 @@ async function requireGo(name: GroupName): Promise<void> {
       { cause },
     )
   })
-}
-
-async function renameUnlessThere(from: string, to: string): Promise<void> {
-  try {
-    await rename(from, to)
-  } catch (error) {
-    // Another run was faster: its folder is as good as ours.
-    if (!(await exists(to))) throw error
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 // `node test/e2e/binaries.ts` builds ahead, for instance as a step of its own in CI.

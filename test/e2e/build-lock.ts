@@ -9,10 +9,15 @@ import { eventually } from './poll.ts'
  * The lock is an abstract socket, which Linux closes with its process. It saves time only: builds that run at once are correct too, as on
  * other systems.
  *
+ * @param build gets whether it has the lock
  * @throws what `build` throws, and an error if the lock is not free after `timeoutMs`
  */
-export async function withBuildLock<T>(folder: string, timeoutMs: number, build: () => Promise<T>): Promise<T> {
-  if (process.platform !== 'linux') return build()
+export async function withBuildLock<T>(
+  folder: string,
+  timeoutMs: number,
+  build: (isAlone: boolean) => Promise<T>,
+): Promise<T> {
+  if (process.platform !== 'linux') return build(false)
   // A path may be longer than the name of a socket.
   const name = createHash('sha256').update(folder).digest('hex')
   const lock = await eventually(
@@ -22,7 +27,7 @@ export async function withBuildLock<T>(folder: string, timeoutMs: number, build:
     200,
   )
   try {
-    return await build()
+    return await build(true)
   } finally {
     await new Promise((resolve) => lock.close(resolve))
   }

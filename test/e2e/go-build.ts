@@ -34,7 +34,8 @@ export async function go(folder: string, args: string[]): Promise<string> {
   // The sources of Kubernetes have a go.work, which names folders that the Go module proxy does not have.
   const env = { ...(process.env as Record<string, string>), GOWORK: 'off' }
   const { stdout, stderr, code } = await runCommand('go', args, { cwd: folder, env, timeoutMs: buildTimeoutMs })
-  if (code !== 0) throw new Error(`go ${args[0]} ended with ${code}: ${stderr.slice(-4000)}`)
+  // `go mod download -json` writes its error to the standard output.
+  if (code !== 0) throw new Error(`go ${args.join(' ')} ended with ${code}: ${(stderr || stdout).trim().slice(-4000)}`)
   return stdout
 }
 

@@ -4,7 +4,7 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Pair, Project } from './versions.ts'
+import { type Pair, type Project, replacedLibraries } from './versions.ts'
 
 const sumsFile = join(import.meta.dirname, 'versions.sum')
 
@@ -25,9 +25,9 @@ export interface GoModule {
 /** Runs `go` in a folder and returns what it prints. Throws if it fails. */
 export type RunGo = (folder: string, args: string[]) => Promise<string>
 
-/** Returns what the programs of a version depend on, for the key of a cache. */
-export async function versionKey(project: Project, version: string): Promise<string> {
-  return JSON.stringify([modulePaths[project], version, await readFile(sumsFile, 'utf8')])
+/** Returns what decides on the programs of a version, for the key of a cache. The checksums only verify it. */
+export function versionKey(project: Project, version: string): string {
+  return JSON.stringify([modulePaths[project], version, project === 'kubernetes' && replacedLibraries[version]])
 }
 
 /**
@@ -55,8 +55,10 @@ export async function prepareGoModule(
 
 /** Kubernetes takes its libraries from its own tree; the Go module proxy has each as a module, with 0 for 1 as the major version. */
 function withStagingModules(goMod: string, version: string): string {
-  const library = `v${version.replace(/^1/, '0')}`
+  const replaced = replacedLibraries[version]
+  const versionOf = (path: string) =>
+    replaced?.libraries.includes(path.replace('k8s.io/', '')) ? replaced.version : version.replace(/^1/, '0')
   return goMod
-    .replaceAll(/=> \.\/staging\/src\/(\S+)/g, `=> $1 ${library}`)
-    .replaceAll(/(k8s\.io\/\S+) v0\.0\.0(?=\s)/g, `$1 ${library}`)
+    .replaceAll(/=> \.\/staging\/src\/(\S+)/g, (_, path: string) => `=> ${path} v${versionOf(path)}`)
+    .replaceAll(/(k8s\.io\/\S+) v0\.0\.0(?=\s)/g, (_, path: string) => `${path} v${versionOf(path)}`)
 }

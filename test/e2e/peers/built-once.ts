@@ -1,10 +1,10 @@
 // Builds or downloads the program of a peer once, into the cache folder that the programs of the control plane are in.
 import { createHash } from 'node:crypto'
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { logToStderr as log } from '../binaries.ts'
-import { withBuildLock } from '../build-lock.ts'
+import { builtFolder } from '../built-folder.ts'
 import { runCommand } from '../processes.ts'
 import { environment, MissingRuntimeError, type Runtime, requireRuntime } from './runtimes.ts'
 
@@ -24,31 +24,18 @@ export interface Recipe {
 export async function builtOnce({ peer, what, runtime, copied = [], args }: Recipe): Promise<string> {
   const sources = join(import.meta.dirname, peer)
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
-  const home = join(cache, await keyOf(sources, args('')))
-  const folder = join(home, peer)
-  if (await exists(folder)) return folder
-  await requireRuntime(peer, runtime)
-  await mkdir(home, { recursive: true })
-  await withBuildLock(join(cache, 'peers'), buildTimeoutMs, async () => {
-    // Another test file has built it meanwhile.
-    if (await exists(folder)) return
-    // Made beside its final place and renamed when complete, so a folder that is there is always whole.
-    const building = await mkdtemp(join(home, `.${peer}-`))
-    try {
+  return builtFolder(join(cache, await keyOf(sources, args('')), peer), {
+    lock: join(cache, 'peers'),
+    timeoutMs: buildTimeoutMs,
+    require: () => requireRuntime(peer, runtime),
+    async build(into) {
       const startedAt = Date.now()
       log(`${peer}: building ${what} with ${runtime}, once`)
-      for (const file of copied) await copyFile(join(sources, file), join(building, file))
-      await run(peer, runtime, args(building), sources)
+      for (const file of copied) await copyFile(join(sources, file), join(into, file))
+      await run(peer, runtime, args(into), sources)
       log(`${peer}: built in ${Math.round((Date.now() - startedAt) / 1000)} s`)
-      await rename(building, folder).catch(async (error: unknown) => {
-        // Another run was faster: its folder is as good as ours.
-        if (!(await exists(folder))) throw error
-      })
-    } finally {
-      await rm(building, { recursive: true, force: true })
-    }
+    },
   })
-  return folder
 }
 
 async function keyOf(sources: string, args: string[]): Promise<string> {
@@ -64,11 +51,4 @@ async function run(peer: string, program: Runtime, args: string[], cwd: string):
   const said = `${result.stdout}${result.stderr}`
   if (said.includes('No compiler is provided')) throw new MissingRuntimeError(peer, program, 'runs without a compiler')
   throw new Error(`${peer}: ${program} ended with ${result.code}: ${said.slice(-4000)}`)
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
