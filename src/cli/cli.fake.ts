@@ -45,14 +45,14 @@ function toYaml(content: unknown): string {
   return (Array.isArray(content) ? content : [content]).map((value) => stringify(value)).join('---\n')
 }
 
-/** Creates a kubeconfig file for an API server until the end of the test. */
-export function makeKubeconfig(server: string): string {
+/** Creates a kubeconfig file for an API server until the end of the test. `context`: further fields of its context. */
+export function makeKubeconfig(server: string, context: { namespace?: string } = {}): string {
   const name = 'hub'
   const kubeconfig = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
     clusters: [{ name, cluster: { server } }],
     users: [{ name, user: {} }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
+    contexts: [{ name, context: { cluster: name, user: name, ...context } }],
   }
   return join(makeFolder({ [name]: kubeconfig }), name)
 }

@@ -24,8 +24,8 @@ describe('an equals sign after a short option', () => {
   const [check] = commands.filter(({ name }) => name === 'check')
   const read = (...words: string[]) => readArguments(check as (typeof commands)[0], words)
 
-  test('keeps an empty value and values of several lines', () => {
-    expect(read('-o=').text('output')).toBe('')
+  test('keeps values of several lines, and its empty value is an error', () => {
+    expect(() => read('-o=')).toThrow('--output has an empty value')
     expect(read('-f=a\nb').texts('file')).toEqual(['a\nb'])
   })
 

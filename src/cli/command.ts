@@ -25,6 +25,8 @@ export interface Option {
   multiple?: boolean
   /** The name of the value in the help, e.g. FILE. Completion offers files for FILE, folders for DIR, namespaces for NAMESPACE. */
   value?: string
+  /** Whether the empty text is a value. Elsewhere it comes from a variable of a script that is not set. */
+  mayBeEmpty?: true
   /** The accepted values, for completion. */
   values?: readonly string[]
   description: string
@@ -67,6 +69,7 @@ export function readArguments(command: Command, words: string[]): Arguments {
       allowPositionals: command.positionals ?? false,
       strict: true,
     })
+    refuseEmpty(command.options, values, positionals)
     const all = (option: string) => [values[option] ?? []].flat()
     return {
       positionals,
@@ -75,12 +78,23 @@ export function readArguments(command: Command, words: string[]): Arguments {
       flag: (option) => values[option] === true,
     }
   } catch (error) {
+    if (error instanceof UsageError) throw error
     throw new UsageError(explainParseError(error as NodeJS.ErrnoException, command), { cause: error })
   }
 }
 
+/** Throws `UsageError` for an empty value, as in `-n "$NAMESPACE"` without the variable. */
+function refuseEmpty(options: Command['options'], values: object, positionals: readonly string[]): void {
+  for (const [option, given] of Object.entries(values)) {
+    const { value, mayBeEmpty } = options[option] ?? {}
+    if (!mayBeEmpty && [given].flat().includes(''))
+      throw new UsageError(`--${option} has an empty value; write --${option}=${value}, or omit the option`)
+  }
+  if (positionals.includes('')) throw new UsageError('an argument is empty; remove it, or give its value')
+}
+
 /** Writes `-o=json`, which kubectl accepts too, as `--output=json`. `parseArgs` would take the `=` as part of the value. */
-function withoutShortEquals(options: Record<string, Option>, words: readonly string[]): string[] {
+export function withoutShortEquals(options: Record<string, Option>, words: readonly string[]): string[] {
   const end = words.indexOf('--')
   return words.map((word, i) => {
     const [, short, value] = /^-([A-Za-z])=(.*)$/s.exec(word) ?? []
@@ -111,7 +125,8 @@ function explainParseError(error: NodeJS.ErrnoException, { name, options }: Comm
 function explainMisuse({ code, message }: NodeJS.ErrnoException, options: Command['options']): string {
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? []
   if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') return `unexpected argument ${quoted}`
-  const [, long = ''] = /--([\w-]+)/.exec(quoted) ?? []
+  const byShort = Object.keys(options).find((name) => `-${options[name]?.short}` === quoted)
+  const long = byShort ?? /--([\w-]+)/.exec(quoted)?.[1] ?? ''
   const { type, value } = options[long] ?? {}
   if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' || type === undefined) return message
   if (type === 'boolean') return `--${long} takes no value`

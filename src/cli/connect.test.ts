@@ -2,11 +2,12 @@
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { makeClaim } from '../../test/builders.ts'
-import { dataSources } from '../api/data-source.ts'
+import { makeClaim, makeDeployment } from '../../test/builders.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
 import { status as answerStatus, json } from '../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
+import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { makeAuthority } from '../tls/authority.ts'
 import { makeLeaf } from '../tls/leaf.ts'
 import { makeFolder, runWords } from './cli.fake.ts'
@@ -82,7 +83,7 @@ describe('the API server of a command is', () => {
       name: 'with an empty option',
       words: ['--kubeconfig='],
       env: {},
-      want: '--kubeconfig takes a file; its value is empty',
+      want: '--kubeconfig has an empty value; write --kubeconfig=FILE, or omit the option',
     },
     {
       name: 'with a context of a folder',
@@ -111,7 +112,10 @@ function configOf(servers: Record<string, { server: string; ca?: string; token?:
 }
 
 async function startHub(options?: object): Promise<FakeApiServer> {
-  const hub = await new FakeApiServer([dataSourceClaims, dataSources], options).listen()
+  const hub = await new FakeApiServer(
+    cachedKinds.map(({ type }) => type),
+    options,
+  ).listen()
   onTestFinished(() => hub.close())
   return hub
 }
@@ -138,6 +142,7 @@ const READERS = [
   ['explain', 'deployment/app'],
   ['migrate'],
   ['certs', '--config', 'CONFIG'],
+  ['check', '-f', 'examples/hub/workload.yaml'],
 ]
 
 function runReader(words: readonly string[], servers: Parameters<typeof configOf>[0], ...more: string[]) {
@@ -242,6 +247,15 @@ describe('an API server that cannot be used:', () => {
       fail: (hub: FakeApiServer) => hub.misbehave(({ path }) => path === '/version', json(200, 'login')),
       want: 'the response is not a Kubernetes version; check the address of the server in the kubeconfig\n',
     },
+    {
+      name: 'HTML',
+      fail: (hub: FakeApiServer) =>
+        hub.misbehave(
+          ({ path }) => path === '/version',
+          (response) => void response.end('<html>'),
+        ),
+      want: 'the response is not JSON; check the address of the server in the kubeconfig\n',
+    },
   ])('$name', async ({ fail, want }) => {
     const hub = await startHub()
     fail(hub)
@@ -250,6 +264,72 @@ describe('an API server that cannot be used:', () => {
     expect(stderr.split('\n')).toHaveLength(2)
     expect(stderr.startsWith(`lodestone status: API server ${hub.url}: `)).toBe(true)
     expect(stderr.endsWith(want)).toBe(true)
+  })
+})
+
+test('check rejects a cluster that is not a hub, and explain names it', async () => {
+  const hub = await startHub()
+  for (const type of [propagationPolicies, clusterPropagationPolicies]) hub.serve(type, false)
+  const file = join(makeFolder({ 'app.yaml': makeDeployment() }), 'app.yaml')
+
+  expect(await runReader(['check', '-f', file], { hub: { server: hub.url } })).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: `lodestone check: API server ${hub.url} is not a hub of Karmada; give the kubeconfig of the Karmada API server\n`,
+  })
+  expect(await runReader(['explain', 'deployment/app'], { hub: { server: hub.url } })).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: 'lodestone explain: Deployment default/app not found on this API server, which is not a hub\n',
+  })
+})
+
+describe('credentials that cannot be read:', () => {
+  const plugin = (command: string, ...args: string[]) => ({
+    user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command, args, interactiveMode: 'Never' } },
+  })
+  const statusWith = (given: { cluster?: object; user?: object }, io?: Parameters<typeof runWords>[1]) => {
+    const config = {
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'hub' },
+      contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'hub' } }],
+      clusters: [{ name: 'hub', cluster: { server: 'https://127.0.0.1:1', ...given.cluster } }],
+      users: [{ name: 'hub', user: given.user ?? {} }],
+    }
+    return runWords(['status', '--kubeconfig', join(makeFolder({ hub: config }), 'hub')], io)
+  }
+
+  test.each([
+    { given: plugin('no-such-plugin'), want: 'credential plugin no-such-plugin: it is not on the PATH' },
+    { given: plugin('sh', '-c', 'echo one >&2; echo two >&2; exit 3'), want: 'credential plugin sh: one two' },
+    { given: plugin('false'), want: 'credential plugin false: it failed' },
+    { given: plugin('echo', 'none'), want: 'credential plugin echo: it did not print JSON' },
+    { given: { cluster: { 'certificate-authority': '/none/ca.crt' } }, want: '/none/ca.crt does not exist' },
+  ])('$want', async ({ given, want }) => {
+    expect(await statusWith(given)).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `lodestone status: API server https://127.0.0.1:1: ${want}; check the kubeconfig\n`,
+    })
+  })
+
+  test('a credential plugin that waits is reported, and Ctrl-C ends the command', async () => {
+    const ending = new AbortController()
+    let stderr = ''
+    const write = (text: string) => {
+      stderr += text
+      ending.abort()
+    }
+    const { status } = await statusWith(plugin('sleep', '60'), { signal: ending.signal, stderr: { write } })
+    expect(status).toBe(130)
+    expect(stderr).toBe(
+      'lodestone: waiting for the credential plugin of the kubeconfig; finish its login, or press Ctrl-C\n',
+    )
+  })
+
+  test('a proxy-url that is not a URL', async () => {
+    const { status, stderr } = await statusWith({ cluster: { 'proxy-url': 'http://' } })
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/^lodestone status: kubeconfig [^\n]*: proxy-url of cluster hub is not a URL\n$/)
   })
 })
 

@@ -46,7 +46,6 @@ export function selectConnection(
   const context = args.text('context')
   const inContext = context === undefined ? {} : { context }
   const flag = args.text('kubeconfig')
-  if (flag === '') throw new UsageError('--kubeconfig takes a file; its value is empty')
   if (flag !== undefined) return { kubeconfig: flag, ...inContext }
 
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '')
@@ -76,17 +75,24 @@ function homeFile(env: CommandIo['env']): string | undefined {
   return home ? join(home, '.kube', 'config') : undefined
 }
 
+/** Later than the time in which an API server must respond, so that only a credential plugin can be waited for. */
+const NOTICE_MS = 4_500
+const WAITING = 'waiting for the credential plugin of the kubeconfig; finish its login, or press Ctrl-C'
+
 /**
  * Connects to the API server of the arguments and checks that it responds. The caller closes the connection.
- * Throws `UsageError`, `ConnectionConfigError`, or `UnreachableError` within five seconds.
+ * Throws `UsageError`, `ConnectionConfigError`, or `UnreachableError` within five seconds, or within a minute for a credential plugin.
  */
 export async function connect(args: Arguments, io: CommandIo): Promise<ApiConnection> {
   const connection = openConnection(selectConnection(args, io, { usesHome: true }))
+  const notice = setTimeout(() => io.stderr.write(`lodestone: ${WAITING}\n`), NOTICE_MS)
   try {
     await probeServer(connection, io.signal)
     return connection
   } catch (error) {
     await connection.close()
     throw error
+  } finally {
+    clearTimeout(notice)
   }
 }

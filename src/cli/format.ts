@@ -1,4 +1,5 @@
 /** Formats ages and columns for the output of commands. */
+import { printable } from '../core/printable.ts'
 
 /** Formats milliseconds as `3 min`; NaN, of a time that is not valid, as `?`. */
 export function formatAge(ms: number): string {
@@ -11,22 +12,28 @@ export function formatAge(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
-/** Matches characters that would break a row, or control the terminal. Texts of other programs may have them. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it replaces.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g
-
 /** Formats rows as columns, each as wide as its longest cell. The first row is the head. */
 export function formatColumns(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')))
+  const cells = rows.map((row) => row.map((cell) => ({ text: printable(cell), width: widthOf(printable(cell)) })))
   const widths: number[] = []
-  for (const row of cells) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length)
+  for (const row of cells) for (const [i, { width }] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width)
   return cells
-    .map(
-      (row) =>
-        `${row
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-          .join('   ')
-          .trimEnd()}\n`,
-    )
+    .map((row) => row.map(({ text, width }, i) => text + ' '.repeat((widths[i] ?? 0) - width)).join('   '))
+    .map((line) => `${line.trimEnd()}\n`)
     .join('')
+}
+
+/** Characters that fill two columns of a terminal: East Asian scripts, their full-width forms, and emoji (Unicode TR 11). */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u
+/** Characters that are drawn over the one before them, or not at all. */
+const NARROW = /\p{Mn}|\p{Me}|\p{Cf}/u
+const ASCII = /^[ -~]*$/
+
+/** The number of columns that a text fills in a terminal. */
+function widthOf(text: string): number {
+  if (ASCII.test(text)) return text.length
+  let width = 0
+  for (const character of text) width += WIDE.test(character) ? 2 : NARROW.test(character) ? 0 : 1
+  return width
 }

@@ -60,6 +60,16 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
     { name: 'a command in capitals', words: ['EXPLAIN'], want: 'unknown command EXPLAIN (did you mean explain?)' },
     { name: 'a command after help', words: ['help', 'serv'], want: 'unknown command serv (did you mean serve?)' },
     { name: 'a command that resembles no other', words: ['frobnicate'], want: /unknown command frobnicate\n/ },
+    {
+      name: 'a mistyped option without a command',
+      words: ['--verison'],
+      want: 'unknown option --verison (did you mean --version?)',
+    },
+    {
+      name: 'an option before the command',
+      words: ['-n', 'demo', 'status'],
+      want: /unknown option -n; options follow the command\n/,
+    },
     { name: 'an option', words: ['check', '--fodler', 'x'], want: 'unknown option --fodler (did you mean --folder?)' },
     {
       name: 'an option that resembles no other',

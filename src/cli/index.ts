@@ -3,6 +3,10 @@
 import { suggest } from '../core/suggest.ts'
 import { UserError } from '../core/user-error.ts'
 import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'
+import { failureOf } from './read-failure.ts'
+
+/** The exit status of a program that SIGINT ends, as a shell sees it. */
+const INTERRUPTED = 130
 
 /** Imports commands on demand, because the modules of the server would increase the memory of a mover Pod. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
@@ -29,7 +33,7 @@ export function loadCommands(): Promise<Command[]> {
 /**
  * Runs the command that the arguments name.
  *
- * @returns the exit status: 0 for success, 1 for a rejection or a failure, 2 for invalid arguments or configuration
+ * @returns the exit status: 0 for success, 1 for a rejection or a failure, 2 for invalid arguments or configuration, 130 after Ctrl-C
  */
 export async function runCli(words: readonly string[], io: CommandIo): Promise<number> {
   const [given, second] = words
@@ -46,7 +50,7 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   }
   const load = loaderOf(name)
   if (!load) {
-    io.stderr.write(`lodestone: unknown command ${name}${suggest(name, Object.keys(loaders))}\n\n${await overview()}`)
+    io.stderr.write(`lodestone: ${unknownName(name)}\nSee 'lodestone --help'.\n`)
     return 2
   }
   const command = await load()
@@ -57,10 +61,18 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   try {
     return await command.run(readArguments(command, rest), io)
   } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    io.stderr.write(`lodestone ${name}: ${error.message}\n`)
-    return error.exitStatus
+    const failure = error instanceof UserError ? error : failureOf(error)
+    if (io.signal.aborted && (failure || (error as Error).name === 'AbortError')) return INTERRUPTED
+    if (!failure) throw error
+    io.stderr.write(`lodestone ${name}: ${failure.message}\n`)
+    return failure.exitStatus
   }
+}
+
+function unknownName(name: string): string {
+  return name.startsWith('-')
+    ? `unknown option ${name}${suggest(name, ['--help', '--version'])}; options follow the command`
+    : `unknown command ${name}${suggest(name, Object.keys(loaders))}`
 }
 
 function loaderOf(name: string): (() => Promise<Command>) | undefined {

@@ -123,7 +123,7 @@ export function unknownKind(word: string, types: readonly ResourceType[]): Usage
   const sameName = types.filter((type) => namesOf(type).includes(name.toLowerCase()))
   const similar =
     sameName.length > 0
-      ? ` (known: ${sameName.map(fullNamesOf).join(', ')})`
+      ? ` (known: ${[...new Set(sameName.map(fullNamesOf))].join(', ')})`
       : suggest(
           name,
           types.flatMap((type) => namesOf(type)),

@@ -32,19 +32,21 @@ export function readFormat<const Format extends string>(
 ): Format {
   const given = args.text('output') ?? formats[0]
   const format = formats.find((known) => known === given)
-  if (!format)
-    throw new UsageError(
-      `-o takes one of ${formats.join(', ')}, not ${given || 'an empty value'}${suggest(given, formats)}`,
-    )
+  if (!format) throw new UsageError(`-o takes one of ${formats.join(', ')}, not ${given}${suggest(given, formats)}`)
   return format
 }
 
 /** Renders data for programs, with a newline at the end. */
 export function renderData(data: unknown, format: 'json' | 'yaml'): string {
-  return format === 'json' ? `${JSON.stringify(data, null, 2)}\n` : renderYaml(data)
+  return format === 'json' ? escapeControls(`${JSON.stringify(data, null, 2)}\n`) : renderYaml(data)
 }
 
-/** Renders a value as YAML: one line per text, and no anchors. */
+/** Renders a value as YAML: one line per text, and no anchors. Texts such as `on` are quoted for parsers of YAML 1.1. */
 export function renderYaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+  return escapeControls(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' }))
+}
+
+/** Escapes the control characters that both formats keep within quotes: a terminal would obey them. */
+function escapeControls(text: string): string {
+  return text.replaceAll(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
 }

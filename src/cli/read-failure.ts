@@ -1,6 +1,6 @@
-/** Ends the first read of an API server with one error: at once if a retry cannot help, else after a timeout. */
+/** The errors of reads from an API server, each with its remedy. */
 import { UserError } from '../core/user-error.ts'
-import { ApiError } from '../store/cluster/api-error.ts'
+import { ApiError, RequestError } from '../store/cluster/api-error.ts'
 import type { StoreObserver } from '../store/observer.ts'
 
 export type ReadError = Parameters<StoreObserver['error']>[0]
@@ -11,6 +11,7 @@ class ReadFailedError extends UserError {
   override readonly exitStatus = 1
 }
 
+/** Ends the first read of an API server with one error: at once if a retry cannot help, else after a timeout. */
 export class ReadFailure {
   readonly #abort = new AbortController()
   readonly #server: string
@@ -51,12 +52,33 @@ export class ReadFailure {
   }
 }
 
+/** Returns the error for an API server without the policies of Karmada, of which the user expected a hub. */
+export function notHub(server: string): UserError {
+  return new ReadFailedError(
+    `API server ${server} is not a hub of Karmada; give the kubeconfig of the Karmada API server`,
+  )
+}
+
+const RENEW = 'renew the token or certificate of the user'
+
+/** Returns the error of a single request to an API server with its remedy; undefined for another error. */
+export function failureOf(error: unknown): UserError | undefined {
+  if (!(error instanceof ApiError || error instanceof RequestError)) return undefined
+  return new ReadFailedError(`${error.message}; ${remedyOf(error)}`, { cause: error })
+}
+
+function remedyOf(error: ApiError | RequestError): string {
+  const status = error instanceof ApiError ? error.status : undefined
+  if (status === 401) return RENEW
+  return status === 403 ? 'grant the user this permission' : 'try again'
+}
+
 /** Describes an error that a retry repeats; undefined for the others. Kinds that may be missing report no 404. */
 function hopeless({ kind, error }: ReadError): string | undefined {
   if (!(error instanceof ApiError)) return undefined
   switch (error.status) {
     case 401:
-      return 'HTTP 401: the credentials are rejected; renew the token or certificate of the user'
+      return `HTTP 401: the credentials are rejected; ${RENEW}`
     case 403:
       return `${error.message}; grant the user the verbs list and watch of ${kind}`
     case 404:

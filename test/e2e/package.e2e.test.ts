@@ -2,9 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { installPackage } from '../installed-package.ts'
 import { ensureKubernetesBinaries } from './binaries.ts'
+import { startControlPlane } from './control-plane.ts'
 import { type CommandResult, runCommand } from './processes.ts'
 
 let prefix: string
@@ -38,4 +39,32 @@ test('kubectl lodestone explain explains a workload', async () => {
 
 test('kubectl passes the exit status of the plugin on', async () => {
   expect(await runKubectl('lodestone', 'explain', 'deployment')).toMatchObject({ code: 2, stdout: '' })
+})
+
+test.each([
+  { words: ['expl'], printed: ['explain', ':4'] },
+  { words: ['explain', 'datasourcec'], printed: ['datasourceclaim/', ':6'] },
+  { words: ['check', '--output=js'], printed: ['json', ':4'] },
+  {
+    words: ['explain', '--folder', 'examples/hub', '-n', 'demo', 'deployment/'],
+    printed: ['deployment/trainer', ':4'],
+  },
+])('kubectl completes the plugin: $words', async ({ words, printed }) => {
+  const { code, stdout } = await runKubectl('__complete', 'lodestone', ...words)
+  expect({ code, printed: stdout.trimEnd().split('\n') }).toEqual({ code: 0, printed })
+})
+
+test.each(['bash', 'zsh', 'fish', 'powershell'])('the package has the completion script of %s', async (shell) => {
+  const { code, stdout, stderr } = await runKubectl('lodestone', 'completion', shell)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('__complete')
+})
+
+test('check-install of the package reaches an API server, and prints a finding per check', async () => {
+  const plane = await startControlPlane({ karmada: false })
+  onTestFinished(() => plane.stopAll())
+  const { code, stdout, stderr } = await runKubectl('lodestone', 'check-install', '--kubeconfig', plane.kubeconfig)
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  expect(stdout).toMatch(/^✔ kubernetes {4}v1\./)
+  expect(stdout).toMatch(/^✘ registration {2}missing: .*\n {16}→ create it with the chart/m)
 })

@@ -1,8 +1,8 @@
 /** Decides what completes a command line: fixed words, files, or names that must be read first. */
 import { parseArgs } from 'node:util'
-import type { Command, Option } from '../command.ts'
+import { type Command, type Option, withoutShortEquals } from '../command.ts'
 
-/** How the shell treats the candidates: the numbers of cobra, so that `kubectl` can use them for the plugin too. */
+/** How the shell treats the candidates: the numbers of cobra, which kubectl uses for its plugins too. */
 export const DIRECTIVES = { files: 0, noSpace: 2, noFiles: 4, directories: 16 } as const
 
 export interface Candidate {
@@ -16,7 +16,7 @@ export interface Given {
   positionals: readonly string[]
 }
 
-/** Which names complete the word. `prefix` is in front of each name. */
+/** Which names complete the word, or the part behind `=` of an option. `prefix` is in front of each name. */
 export interface NameQuery {
   names: 'namespaces' | 'contexts' | 'kinds' | { kind: string }
   prefix: string
@@ -27,20 +27,26 @@ export type Completion = { candidates: Candidate[]; directive: number } | NameQu
 
 const nothing: Completion = { candidates: [], directive: DIRECTIVES.noFiles }
 
-/** Completes the last of the words after the name of the command. */
+/** Completes the last of the words after the name of the command. Of `--option=value`, only the value, as cobra does. */
 export function completeWord(words: readonly string[], command: Command): Completion {
   const word = words.at(-1) ?? ''
   const before = words.slice(0, -1)
   const given = readGiven(before, command)
   const pending = optionOf(before.at(-1) ?? '', command)
-  if (pending) return completeValue(pending, '', given)
-  const equals = word.indexOf('=')
-  if (word.startsWith('--') && equals > 0) {
-    const option = optionOf(word.slice(0, equals), command)
-    return option ? completeValue(option, word.slice(0, equals + 1), given) : nothing
+  if (pending) return completeValue(pending, given)
+  const { option } = splitOption(word)
+  if (option !== undefined) {
+    const named = optionOf(option, command)
+    return named ? completeValue(named, given) : nothing
   }
   if (word.startsWith('-')) return completeOption(command, before)
   return completeArgument(command, word, given)
+}
+
+/** Splits `--option=value` and `-o=value`. Another word is a value. */
+export function splitOption(word: string): { option?: string; value: string } {
+  const [, option, value] = /^(-[^=]+)=(.*)$/s.exec(word) ?? []
+  return option === undefined || value === undefined ? { value: word } : { option, value }
 }
 
 interface NamedOption extends Option {
@@ -66,14 +72,14 @@ function isOption(word: string, name: string, short: string | undefined): boolea
   return word === `--${name}` || word.startsWith(`--${name}=`) || (short !== undefined && word === `-${short}`)
 }
 
-function completeValue({ name, value, values }: NamedOption, prefix: string, given: Given): Completion {
+function completeValue({ name, value, values }: NamedOption, given: Given): Completion {
   if (values) {
-    return { candidates: values.map((known) => ({ value: prefix + known })), directive: DIRECTIVES.noFiles }
+    return { candidates: values.map((known) => ({ value: known })), directive: DIRECTIVES.noFiles }
   }
   if (value === 'FILE') return { candidates: [], directive: DIRECTIVES.files }
   if (value === 'DIR') return { candidates: [], directive: DIRECTIVES.directories }
-  if (value === 'NAMESPACE') return { names: 'namespaces', prefix, given }
-  return name === 'context' ? { names: 'contexts', prefix, given } : nothing
+  if (value === 'NAMESPACE') return { names: 'namespaces', prefix: '', given }
+  return name === 'context' ? { names: 'contexts', prefix: '', given } : nothing
 }
 
 function completeArgument({ arguments: values }: Command, word: string, given: Given): Completion {
@@ -96,7 +102,7 @@ function readGiven(words: readonly string[], { options }: Command): Given {
     Object.entries(options).map(([name, { type, short }]) => [name, { type, ...(short && { short }) }]),
   )
   const { values, positionals } = parseArgs({
-    args: [...words],
+    args: withoutShortEquals(options, words),
     options: known,
     strict: false,
     allowPositionals: true,

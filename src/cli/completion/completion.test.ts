@@ -1,6 +1,5 @@
-/** Tests `lodestone __complete`, which the scripts call, and the scripts themselves: that of bash in a real bash. */
-import { execFileSync } from 'node:child_process'
-import { join, resolve } from 'node:path'
+/** Tests `lodestone __complete`, which the scripts call. test/e2e/completion.e2e.test.ts runs the scripts in real shells. */
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeClaim, makeSource } from '../../../test/builders.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
@@ -35,7 +34,11 @@ describe('the last word is completed', () => {
     },
     { name: 'a repeated option', words: ['certs', '--host', 'x', '--ho'], values: ['--host'], directive: noFiles },
     { name: 'a format', words: ['check', '-o', 'd'], values: ['diff'], directive: noFiles },
-    { name: 'a format after =', words: ['check', '--output=js'], values: ['--output=json'], directive: noFiles },
+    // As in cobra, the value alone.
+    { name: 'a format after =', words: ['check', '--output=js'], values: ['json'], directive: noFiles },
+    { name: 'a format after a short option and =', words: ['check', '-o=js'], values: ['json'], directive: noFiles },
+    { name: 'a file after =', words: ['check', '--file=x'], values: [], directive: files },
+    { name: 'nothing of an unknown option', words: ['check', '--unknown=x'], values: [], directive: noFiles },
     { name: 'a level', words: ['serve', '--log-level', 'de'], values: ['debug'], directive: noFiles },
     { name: 'a file', words: ['check', '-f', 'x'], values: [], directive: files },
     { name: 'a folder', words: ['status', '--folder', 'x'], values: [], directive: directories },
@@ -55,6 +58,18 @@ describe('the last word is completed', () => {
       name: 'a name in a namespace',
       words: ['explain', '-n', 'shop', '--folder=DIR', 'dsc', ''],
       values: ['sales'],
+      directive: noFiles,
+    },
+    {
+      name: 'a name in a namespace after =',
+      words: ['explain', '-n=shop', '--folder=DIR', 'dsc', ''],
+      values: ['sales'],
+      directive: noFiles,
+    },
+    {
+      name: 'a namespace after =',
+      words: ['status', '--folder', 'DIR', '--namespace=s'],
+      values: ['shop'],
       directive: noFiles,
     },
     {
@@ -87,6 +102,15 @@ describe('the last word is completed', () => {
     const directory = folder()
     expect(await complete(...words.map((word) => word.replace('DIR', directory)))).toEqual({ values, directive })
   })
+
+  test.each(['~/hub', '$HOME/hub', '$' + '{HOME}/hub'])(
+    'a name in the folder %s, which the shell does not expand',
+    async (hub) => {
+      const env = { HOME: makeFolder({ 'hub/claims.yaml': makeClaim({}, { name: 'orders' }) }) }
+      const { stdout } = await runWords(['__complete', 'explain', '--folder', hub, 'dsc/'], { env })
+      expect(stdout).toBe('dsc/orders\n:4\n')
+    },
+  )
 
   test('with a description, for shells that show it', async () => {
     const { stdout } = await runWords(['__complete', 'status', '--kubec'])
@@ -150,36 +174,4 @@ describe('the command completion', () => {
     expect(status).toBe(2)
     expect(stderr).toContain(want)
   })
-})
-
-describe('in a real bash', () => {
-  const main = resolve('src/main.ts')
-
-  /** Presses Tab at the end of a line, and returns what bash may insert for the last part of the word. */
-  async function pressTab(line: string): Promise<string[]> {
-    const { stdout: script } = await runWords(['completion', 'bash'])
-    const folder = makeFolder({ 'completion.bash': script })
-    const press = `
-      lodestone() { '${process.execPath}' '${main}' "$@"; }
-      source '${folder}/completion.bash'
-      COMP_LINE=$1 COMP_POINT=\${#1}
-      _lodestone
-      printf '%s\\n' "\${COMPREPLY[@]}"`
-    const output = execFileSync('bash', ['--noprofile', '--norc', '-c', press, 'bash', line], { encoding: 'utf8' })
-    return output.split('\n').filter((word) => word !== '')
-  }
-
-  test.each([
-    { line: 'lodestone expl', want: ['explain'] },
-    { line: 'lodestone status --kubec', want: ['--kubeconfig'] },
-    { line: 'lodestone check --output=js', want: ['json'] },
-    { line: 'lodestone completion ', want: ['bash', 'zsh', 'fish', 'powershell'] },
-    { line: 'lodestone explain --folder examples/hub -n demo deployment/', want: ['deployment/trainer'] },
-  ])(
-    '$line',
-    async ({ line, want }) => {
-      expect(await pressTab(line)).toEqual(want)
-    },
-    30_000,
-  )
 })

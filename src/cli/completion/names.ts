@@ -9,6 +9,7 @@ import { loadKubeconfig, readKubeconfigFiles } from '../../store/cluster/kubecon
 import type { Arguments, CommandIo } from '../command.ts'
 import { selectConnection } from '../connect.ts'
 import { kindNames, kindsNamed, knownKinds } from '../kinds.ts'
+import { readNamespace } from '../namespace.ts'
 import { openFolder } from '../open-folder.ts'
 import type { Given, NameQuery } from './complete.ts'
 
@@ -36,13 +37,14 @@ async function find(names: NameQuery['names'], given: Given, io: CommandIo, sign
   if (names === 'contexts') return contextsOf(given, io)
   const kinds = knownKinds(workloadKindsOf(loadConfig(given.options['config'])))
   if (names === 'kinds') return kindNames(kinds)
-  const { folder, namespace = 'default' } = given.options
+  const { folder } = given.options
   if (names === 'namespaces') {
     if (folder === undefined) return listHub([namespaces], undefined, { given, io, signal })
     const objects = await listFolder(folder, given, kinds, signal)
     return [...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
   }
   const types = kindsNamed(names.kind, kinds)
+  const namespace = readNamespace(argumentsOf(given), io)
   if (folder === undefined) return listHub(types, namespace, { given, io, signal })
   const objects = await listFolder(folder, given, types, signal)
   const here = objects.filter((object) => (object.metadata.namespace ?? namespace) === namespace)

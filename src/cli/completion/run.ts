@@ -1,6 +1,6 @@
 /** `lodestone __complete WORDS…`: the hidden command that completion scripts call. It prints candidates, then a directive. */
 import type { Command, CommandIo } from '../command.ts'
-import { type Candidate, completeWord, DIRECTIVES } from './complete.ts'
+import { type Candidate, completeWord, DIRECTIVES, splitOption } from './complete.ts'
 import { readNames } from './names.ts'
 
 /** The commands, which are loaded on demand. */
@@ -9,17 +9,27 @@ export interface CommandTable {
   load(name: string): Promise<Command> | undefined
 }
 
-/** Prints a line `VALUE⇥DESCRIPTION` for each candidate that begins with the last word, then `:DIRECTIVE`. */
+/**
+ * Prints a line `VALUE⇥DESCRIPTION` for each candidate, then `:DIRECTIVE`. Candidates begin with the last word, or with its part behind `=` if
+ * it is an option. This is the protocol of cobra.
+ */
 export async function runComplete(given: readonly string[], io: CommandIo, commands: CommandTable): Promise<number> {
   // PowerShell before 7.3 cannot pass an empty argument, so its script passes two quotes.
-  const words = given.map((word) => (word === '""' ? '' : word))
-  const word = words.at(-1) ?? ''
+  const words = given.map((word) => (word === '""' ? '' : expand(word, io.env)))
+  const { value: word } = splitOption(words.at(-1) ?? '')
   const { candidates, directive } = await complete(words, io, commands)
   const lines = candidates
     .filter(({ value }) => value.startsWith(word))
     .map(({ value, description }) => (description ? `${value}\t${description}` : value))
   io.stdout.write([...lines, `:${directive}`, ''].join('\n'))
   return 0
+}
+
+/** Replaces a leading `~/` and exported variables, which the shell expands only when it runs the command. */
+function expand(word: string, env: CommandIo['env']): string {
+  return word
+    .replace(/^~(?=\/)/, () => env['HOME'] ?? '~')
+    .replaceAll(/\$(?:(\w+)|\{(\w+)\})/g, (text, name, braced) => env[name ?? braced] ?? text)
 }
 
 async function complete(

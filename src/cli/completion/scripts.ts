@@ -1,4 +1,4 @@
-/** The completion scripts. They call `lodestone __complete` with the words before the cursor, and read candidates and a directive. */
+/** The completion scripts. They call `lodestone __complete` with the words up to the cursor, and read candidates and a directive. */
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -6,7 +6,7 @@ export type Shell = (typeof SHELLS)[number]
 // Bash splits words at the characters of COMP_WORDBREAKS, and replaces only the last part of the word.
 const bash = String.raw`# bash completion for lodestone
 _lodestone() {
-  local line="${'$'}{COMP_LINE:0:COMP_POINT}" word last prefix candidate description directive=0
+  local line="${'$'}{COMP_LINE:0:COMP_POINT}" word last prefix option="" candidate description directive=0
   local -a words
   read -ra words <<< "$line"
   if [[ $line == *[[:space:]] ]]; then words+=(""); fi
@@ -15,11 +15,15 @@ _lodestone() {
   if [[ $COMP_WORDBREAKS == *=* ]]; then last="${'$'}{last##*=}"; fi
   if [[ $COMP_WORDBREAKS == *:* ]]; then last="${'$'}{last##*:}"; fi
   prefix="${'$'}{word%"$last"}"
+  if [[ $word == -*=* ]]; then option="${'$'}{word%%=*}="; fi
   COMPREPLY=()
   while IFS=$'\t' read -r candidate description; do
     case "$candidate" in
       :[0-9]*) directive="${'$'}{candidate#:}" ;;
-      ?*) COMPREPLY+=("${'$'}{candidate#"$prefix"}") ;;
+      ?*)
+        candidate="$option$candidate"
+        COMPREPLY+=("${'$'}{candidate#"$prefix"}")
+        ;;
     esac
   done < <("${'$'}{words[0]}" __complete "${'$'}{words[@]:1}" 2>/dev/null)
   if (( directive & 2 )); then compopt -o nospace 2>/dev/null; fi
@@ -48,6 +52,7 @@ _lodestone() {
       candidates+=("${'$'}{value//:/\\:}")
     fi
   done
+  compset -P '-*='
   if (( directive & 2 )); then flags=(-S ''); fi
   if (( ${'$'}{#candidates} )); then
     _describe 'completion' candidates "${'$'}{flags[@]}"
@@ -68,22 +73,25 @@ const fish = String.raw`# fish completion for lodestone
 function __lodestone_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct)
+    set -l option (string match -r -- '^-[^=]*=' "$word")
+    set -l value (string replace -r -- '^-[^=]*=' '' "$word")
     set -l lines ($words[1] __complete $words[2..-1] "$word" 2>/dev/null)
-    set -l directive (string replace -rf '^:(\d+)$' '$1' -- $lines[-1])
     set -l candidates $lines[1..-2]
-    if test (count $candidates) -gt 0
-        printf '%s\n' $candidates
-    else if test "$directive" = 16
-        __fish_complete_directories "$word"
-    else if test "$directive" = 0
-        __fish_complete_path "$word"
+    switch "$lines[-1]"
+        case :0
+            set candidates (__fish_complete_path "$value")
+        case :16
+            set candidates (__fish_complete_directories "$value")
+    end
+    for candidate in $candidates
+        printf '%s\n' "$option$candidate"
     end
 end
 complete -c lodestone -e
 complete -c lodestone -f -a '(__lodestone_complete)'
 `
 
-const powershell = String.raw`# PowerShell completion for lodestone
+const powershell = `# PowerShell completion for lodestone
 Register-ArgumentCompleter -Native -CommandName lodestone -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
     $words = @($commandAst.CommandElements |
@@ -92,10 +100,17 @@ Register-ArgumentCompleter -Native -CommandName lodestone -ScriptBlock {
     $program = $words[0]
     $rest = @($words | Select-Object -Skip 1)
     if ($wordToComplete -eq '') { $rest += '""' }
-    & $program __complete @rest 2>$null | Where-Object { $_ -notmatch '^:\d+$' } | ForEach-Object {
-        $value, $description = $_ -split "${'`'}t", 2
+    $option = if ($wordToComplete -match '^-[^=]*=') { $Matches[0] } else { '' }
+    $lines = @(& $program __complete @rest 2>$null)
+    $directive = "$($lines[-1])".TrimStart(':')
+    $candidates = @($lines | Select-Object -SkipLast 1)
+    # Without a result, PowerShell would offer files. An empty text prevents this.
+    if ($candidates.Count -eq 0 -and ([int]$directive -band 4)) { return '' }
+    $candidates | ForEach-Object {
+        $value, $description = $_ -split "\`t", 2
         if (-not $description) { $description = $value }
-        [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $description)
+        $text = "$option$value"
+        [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', $description)
     }
 }
 `

@@ -1,4 +1,4 @@
-// The programs of the machine that the peers are built and run with. Which one is missing is said in one line.
+// The programs of the machine that peers and shells are built and run with. Which one is missing is said in one line.
 import { globSync } from 'node:fs'
 import { runCommand } from '../processes.ts'
 
@@ -9,6 +9,8 @@ const runtimes = {
   mvn: { args: ['-version'], install: `Maven, with a JDK of Java ${oldestJava} or newer` },
   npm: { args: ['--version'], install: 'npm, which comes with Node' },
   go: { args: ['version'], install: 'Go; its version is in test/e2e/peers/s3/go.mod' },
+  script: { args: ['--version'], install: 'script, a part of util-linux' },
+  'apt-get': { args: ['--version'], install: 'the shell; Debian and Ubuntu fetch it themselves' },
 } as const
 
 export type Runtime = keyof typeof runtimes
@@ -29,7 +31,7 @@ export async function requireRuntime(peer: string, runtime: Runtime, env = envir
   // 127: the program that ties it to this process did not find it either.
   if (!said || said.code === 127) throw new MissingRuntimeError(peer, runtime, 'is not on the PATH')
   if (said.code !== 0) throw new MissingRuntimeError(peer, runtime, `does not work, it ends with ${said.code}`)
-  if (runtime === 'go' || runtime === 'npm') return
+  if (runtime !== 'java' && runtime !== 'mvn') return
   const version = javaVersion(said.stdout + said.stderr)
   if (version < oldestJava) throw new MissingRuntimeError(peer, runtime, `is of Java ${version}`)
 }

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { formatAge, formatColumns } from './format.ts'
+
+test.each([
+  [0, '0 s'],
+  [-5_000, '0 s'],
+  [119_000, '119 s'],
+  [120_000, '2 min'],
+  [7_200_000, '2 h'],
+  [172_800_000, '2 days'],
+  [Number.NaN, '?'],
+])('%s ms are %s', (ms, want) => {
+  expect(formatAge(ms)).toBe(want)
+})
+
+describe('columns', () => {
+  test.each([
+    ['long names', 'a'.repeat(253), 253],
+    ['wide characters', '数据源', 6],
+    ['full-width forms', 'ＡＢ', 4],
+    ['emoji', '🚀', 2],
+    ['combining characters', 'e\u0301e\u0301', 2],
+    ['accents', 'größe', 5],
+  ])('are aligned with %s', (_what, name, width) => {
+    const lines = formatColumns([
+      ['NAME', 'STATE'],
+      [name, 'Ready'],
+      ['b', 'Ready'],
+    ]).split('\n')
+
+    const column = Math.max(width, 'NAME'.length)
+    expect(lines).toEqual([
+      `NAME${' '.repeat(column - 4)}   STATE`,
+      `${name}${' '.repeat(column - width)}   Ready`,
+      `b${' '.repeat(column - 1)}   Ready`,
+      '',
+    ])
+  })
+
+  test('have no line breaks and escape sequences of their cells', () => {
+    expect(formatColumns([['A'], ['x\n\u001b[31my\u009b0m']])).toBe('A\nx [31my 0m\n')
+  })
+})
