@@ -6,9 +6,9 @@ import { customResourceDefinitions } from '../api/crds.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { chartValuesSchema } from '../app/config/chart-values.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config/config.ts'
-import { systemsRoles } from '../app/config/systems-config.ts'
 import { workloadKindsOf } from '../app/config/workload-kinds-config.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
+import { podRolesFor, rolesFor } from '../app/roles/granted.ts'
 import { clusterRoles, dependencyRoles } from '../app/roles/rbac.ts'
 import { userRoles } from '../app/roles/user-roles.ts'
 import { credentialRoles, gateRoles, storageClass, volumeRoles } from '../app/roles/volume-roles.ts'
@@ -79,8 +79,8 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
   const objects: Record<Part, () => K8sObject[]> = {
     crds: customResourceDefinitions,
     registration: () => wantedRegistration(...registrationOf(args)),
-    rbac: () => rightsOf(givenConfig(args)),
-    volumes: () => podRightsOf(givenConfig(args)),
+    rbac: () => rolesFor(givenConfig(args)),
+    volumes: () => podRolesFor(givenConfig(args)),
     interpreter: () => interpreterRegistration(...registrationOf(args)),
   }
   const directory = args.text('write')
@@ -111,8 +111,8 @@ export function generatedFiles(): Record<string, string> {
   const config = completeConfig({}, 'defaults')
   const rolesIn = (objects: K8sObject[]) => generated(objects.filter(({ kind }) => kind === 'ClusterRole'))
   return {
-    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...rightsOf(undefined)]),
-    'webhooks/volumes.yaml': generated(podRightsOf(undefined)),
+    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...rolesFor(undefined)]),
+    'webhooks/volumes.yaml': generated(podRolesFor(undefined)),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
     'charts/lodestone/crds/lodestone.yaml': generated(crds),
     'charts/lodestone/files/cluster-role.yaml': rolesIn(clusterRoles(SHIPPED_KINDS)),
@@ -163,23 +163,6 @@ function readCa(file: string | undefined): string | undefined {
 function givenConfig(args: Arguments): Config | undefined {
   const file = args.text('config')
   return file === undefined ? undefined : loadConfig(file)
-}
-
-function rightsOf(config: Config | undefined): K8sObject[] {
-  const distributes = config?.dependencies.distribution !== 'none'
-  const kinds = config ? workloadKindsOf(config) : SHIPPED_KINDS
-  const systems = config ? systemsRoles(config.systems) : []
-  return [...clusterRoles(kinds), ...(distributes ? dependencyRoles(kinds) : []), ...systems, ...userRoles()]
-}
-
-function podRightsOf(config: Config | undefined): K8sObject[] {
-  const { enabled, whenNotReady } = config?.volumes ?? { enabled: true, whenNotReady: 'gate' }
-  const namespace = config?.volumes.movers.namespace
-  return [
-    ...(enabled || whenNotReady === 'gate' ? gateRoles() : []),
-    ...(enabled ? [...volumeRoles(namespace), storageClass()] : []),
-    ...(enabled && namespace !== undefined ? credentialRoles(namespace) : []),
-  ]
 }
 
 function partsOf(words: string[]): readonly Part[] {

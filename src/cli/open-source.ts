@@ -1,13 +1,18 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
+import { printable } from '../core/printable.ts'
+import { RepeatLimit } from '../core/repeat-limit.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { isMember } from '../queries/member.ts'
+import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
+import { servesPolicies } from '../store/cluster/server-info.ts'
 import type { FolderStore } from '../store/folder/folder.ts'
 import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Arguments, CommandIo } from './command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './connect.ts'
 import { openFolder } from './open-folder.ts'
-import { type ReadError, ReadFailure } from './read-failure.ts'
+import { notHub, type ReadError, ReadFailure } from './read-failure.ts'
 
 export const SOURCE_OPTIONS = {
   folder: { type: 'string', value: 'DIR', description: 'Read a folder of manifests' },
@@ -25,6 +30,8 @@ const SYNC_TIMEOUT_MS = 60_000
 interface SourceInput {
   kinds: readonly AnyCachedKind[]
   workloads: WorkloadKinds
+  /** Whether the command also works without a hub. Then the API server may lack all kinds. */
+  mayBeMember?: boolean
   /** Whether a folder is watched. An API server always is. */
   watch?: boolean
 }
@@ -33,6 +40,8 @@ export interface OpenSource {
   store: ObjectStore
   /** The store, if it is that of a folder. */
   folder?: FolderStore
+  /** Whether the objects are those of a cluster that is not a hub: a member cluster, or a single cluster. */
+  isMember: boolean
   /** Stops the store and closes its connection. */
   close(): Promise<void>
 }
@@ -50,7 +59,7 @@ export async function openSource(
   input: SourceInput,
 ): Promise<OpenSource> {
   checkFolderAlone(args)
-  const complain = (message: string) => void io.stderr.write(`lodestone ${command}: ${message}\n`)
+  const complain = (message: string) => void io.stderr.write(`lodestone ${command}: ${printable(message)}\n`)
   const folder = args.text('folder')
   return folder === undefined ? openHub(args, io, input, complain) : openManifests(folder, io, input, complain)
 }
@@ -67,34 +76,53 @@ async function openManifests(
   }
   const store = openFolder(folder, { watch, observer, workloads })
   await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
-  return { store, folder: store, close: () => store.stop() }
+  return { store, folder: store, isMember: isMember(store), close: () => store.stop() }
 }
 
 async function openHub(
   args: Arguments,
   io: CommandIo,
-  { kinds }: SourceInput,
+  { kinds, mayBeMember = false }: SourceInput,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
   const connection = await connect(args, io)
+  const isHub = await checkHub(connection, mayBeMember, io.signal).catch(async (error) => {
+    await connection.close()
+    throw error
+  })
   const failure = new ReadFailure(connection.server, SYNC_TIMEOUT_MS)
+  const repeats = new RepeatLimit()
   const observer = {
     error: (error: ReadError) => {
-      if (!failure.keeps(error)) complain(`${error.kind}: ${error.message}`)
+      const line = `${error.kind}: ${error.message}`
+      // During an outage, every kind is tried again for as long as the command watches.
+      if (!failure.keeps(error) && !io.signal.aborted && repeats.take(line, io.now())) complain(line)
     },
   }
-  const store = openClusterStore({ connection, kinds, observer })
+  const optional = isHub ? {} : { optional: true as const }
+  const store = openClusterStore({ connection, kinds: kinds.map((kind) => ({ ...kind, ...optional })), observer })
+  // Ctrl-C also ends a request for a single object, to which the API server may not respond for long.
+  const abort = () => void connection.close()
+  io.signal.addEventListener('abort', abort, { once: true })
   const close = async () => {
+    io.signal.removeEventListener('abort', abort)
     await store.stop()
     await connection.close()
   }
   try {
     await store.start(AbortSignal.any([io.signal, failure.signal]))
     failure.end()
-    return { store, close }
+    return { store, isMember: !isHub, close }
   } catch (error) {
     failure.end()
     await close()
     throw error
   }
+}
+
+/** Returns whether the API server is a hub. Throws `UserError` if it has to be one. */
+async function checkHub(connection: ApiConnection, mayBeMember: boolean, signal: AbortSignal): Promise<boolean> {
+  const isHub = await servesPolicies(connection, signal)
+  if (!isHub && !mayBeMember) throw notHub(connection.server)
+  return isHub
 }

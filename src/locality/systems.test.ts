@@ -161,7 +161,9 @@ describe('hot reload', () => {
     await rename(directory, `${directory}-away`)
     await opened.reload()
     expect(opened.get('amoro')).toBeDefined()
-    expect(opened.problems()).toEqual([{ file: directory, message: `${directory}: cannot be read (ENOENT)` }])
+    expect(opened.problems()).toEqual([
+      { file: directory, message: `${directory}: cannot be read: no such file or directory` },
+    ])
     await rename(`${directory}-away`, directory)
     await opened.reload()
     expect(opened.problems()).toEqual([])
@@ -214,7 +216,7 @@ describe('hot reload', () => {
     await write('amoro', amoro('m1', { endpoint }))
     const opened = await open()
     expect(opened.get('amoro')).toBeUndefined()
-    expect(told).toEqual(['/amoro: endpoint.tls.caFile: /gone.crt cannot be read (ENOENT)'])
+    expect(told).toEqual(['/amoro: endpoint.tls.caFile: /gone.crt: no such file or directory'])
   })
 })
 
@@ -300,7 +302,7 @@ describe('health', () => {
     expect(heard).toEqual([['amoro'], ['amoro']])
   })
 
-  test('stop ends a check that hangs, and leaves no connection', async () => {
+  test('stop ends a check without a response, and closes its connection', async () => {
     server.fault = () => 'hang'
     await write('amoro', amoro())
     const opened = await open()

@@ -16,8 +16,14 @@ import { type ClusterScope, claimsFor } from './permission.ts'
 import { sourceOf } from './source.ts'
 import { locateVolumes } from './usage.ts'
 
-interface GatherOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
+interface BindingContext {
+  store: ObjectStore
+  /** Milliseconds since the epoch. */
+  now: number
   clusterScopedClaims?: ClusterScope
+}
+
+interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
   /** The VolumeManagers of the workload with their locations; read from the store if absent. */
   volumes?: readonly ClaimAnswer[]
 }
@@ -26,9 +32,8 @@ interface GatherOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
-  store: ObjectStore,
-  now: number,
-  { clusterScopedClaims, leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: GatherOptions = {},
+  { store, now, clusterScopedClaims }: BindingContext,
+  { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
   // The honored claims; none for a malformed binding.

@@ -32,12 +32,11 @@ export function gatherPolicyInput(
   policy: PropagationPolicy,
   stored: PropagationPolicy | undefined,
   mode: PropagateDepsMode,
-  store: ObjectStore,
-  scope?: ClusterScope,
+  { store, clusterScopedClaims }: { store: ObjectStore; clusterScopedClaims?: ClusterScope },
 ): PolicyInput {
   // Most policies are decided already and need no search.
   const isOpen = mode === 'dataBound' && isUndecided(policy)
-  const found = isOpen ? dataBoundOf(policy, store, scope) : undefined
+  const found = isOpen ? dataBoundOf(policy, store, clusterScopedClaims) : undefined
   return found === 'TooLarge'
     ? { policy, stored, mode, dataBound: undefined, isTooLarge: true }
     : { policy, stored, mode, dataBound: found }

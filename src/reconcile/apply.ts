@@ -11,8 +11,8 @@ export interface Writers {
 }
 
 /**
- * Applies a plan, and returns the written objects as the server has them. Every write is guarded: a create fails if the object exists, and any other write fails if the object changed since it was
- * read. So a plan from an older state changes nothing.
+ * Applies a plan, and returns the written objects as the server has them. Every write is guarded: a create fails if the object exists, and
+ * any other write fails if the object changed since it was read. So a plan from an older state changes nothing.
  * @throws ConflictError, NotFoundError if another client changed or deleted an object: read again and plan again.
  * @throws MissingPrerequisiteError if the namespace or kind of an object does not exist
  */

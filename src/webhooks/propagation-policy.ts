@@ -14,8 +14,7 @@ function policyWebhook(name: string, resource: ResourceType<PropagationPolicy>):
     name,
     resource,
     validate: validatePolicy,
-    gather: (policy, stored, { store, propagateDeps, clusterScopedClaims }) =>
-      gatherPolicyInput(policy, stored, propagateDeps, store, clusterScopedClaims),
+    gather: (policy, stored, context) => gatherPolicyInput(policy, stored, context.propagateDeps, context),
     decide: (input) => answerPolicy(decidePolicy(input), input),
   })
 }

@@ -28,6 +28,14 @@ export interface Registration {
  */
 const EXCLUDED_PREFIXES = ['kube-', 'karmada-']
 
+/** Whether the API server sends no requests of this namespace. */
+export function isExcluded(
+  namespace: string,
+  { excludedNamespaces }: Pick<Registration, 'excludedNamespaces'>,
+): boolean {
+  return excludedNamespaces.includes(namespace) || EXCLUDED_PREFIXES.some((prefix) => namespace.startsWith(prefix))
+}
+
 /** Returns the configurations for these webhooks, with every field that the API server would default. */
 export function registrationOf(
   webhooks: readonly Webhook[],

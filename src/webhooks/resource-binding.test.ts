@@ -11,7 +11,7 @@ import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError } from '../store/store.ts'
 
 async function gather(...objects: K8sObject[]) {
-  return gatherBindingInput(makeBinding(), undefined, await storeOf(objects), NOW)
+  return gatherBindingInput(makeBinding(), undefined, { store: await storeOf(objects), now: NOW })
 }
 
 describe('the claims for the decision on a binding', () => {
@@ -118,5 +118,5 @@ describe('the clusters', () => {
 test('from a store that is not synced, NotSyncedError is thrown', () => {
   const store = openFolderStore({ kinds: cachedKinds })
 
-  expect(() => gatherBindingInput(makeBinding(), undefined, store, NOW)).toThrow(NotSyncedError)
+  expect(() => gatherBindingInput(makeBinding(), undefined, { store, now: NOW })).toThrow(NotSyncedError)
 })

@@ -19,8 +19,7 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
     validate: validateBinding,
     // Karmada writes every binding again when it restarts. Without the limit of the loop, all waiting workloads would move at the same
     // time.
-    gather: (binding, stored, { store, now, clusterScopedClaims }) =>
-      gatherBindingInput(binding, stored, store, now, { clusterScopedClaims, leavesMovesToLoop: true }),
+    gather: (binding, stored, context) => gatherBindingInput(binding, stored, context, { leavesMovesToLoop: true }),
     decide(input) {
       const errors = scheduledOnHold(input)
       return errors.length > 0 ? { kind: 'deny', errors } : answerBinding(decideBinding(input), input)

@@ -1,5 +1,6 @@
 /** Admission of objects whose kind is not in the table of workload kinds: warns if they have an annotation for workloads. */
 import { DEPENDS_ON_ANNOTATION, VOLUMES_ANNOTATION } from '../api/lodestone.ts'
+import type { K8sObject } from '../api/meta.ts'
 import { pods } from '../api/pod.ts'
 import { decideUnknown } from '../core/workload/decide-unknown.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
@@ -27,6 +28,12 @@ export function unknownWorkloadWebhook(kinds: WorkloadKinds): Webhook {
     // A warning is no reason to reject a request.
     failurePolicy: 'Ignore',
     gather: ({ object, oldObject }) => ({ object, stored: oldObject ?? undefined }),
-    decide: decideUnknown,
+    // As the condition: commands that review manifests have no API server that evaluates it.
+    decide: (input) => (isKnownOrOwned(input.object, kinds) ? { kind: 'allow' } : decideUnknown(input)),
   })
+}
+
+function isKnownOrOwned({ apiVersion, kind, metadata }: K8sObject, kinds: WorkloadKinds): boolean {
+  const isOwned = metadata.ownerReferences?.some(({ controller }) => controller) ?? false
+  return isOwned || !metadata.namespace || kinds.find(apiVersion, kind) !== undefined
 }

@@ -223,7 +223,7 @@ describe('probes and metrics', () => {
     expect(Buffer.from(first?.clientConfig.caBundle ?? '', 'base64').toString()).toBe(running.ca)
   })
 
-  describe('Karmada is told to ask for dependencies', () => {
+  describe('Lodestone registers with Karmada as the interpreter of dependencies', () => {
     const hub = { mode: 'url', url: 'https://127.0.0.1:9443' } as const
     const told = ({ store }: Running) => store.read(interpreterWebhookConfigurations, undefined, 'lodestone')
 
@@ -296,7 +296,7 @@ describe('a certificate that is replaced while connections are open', () => {
     })
   }
 
-  test('is served to new connections, and an open one goes on', async () => {
+  test('is served to new connections, and an open one continues', async () => {
     const { first, second } = await makePairs()
     const directory = makeFolder()
     write(directory, first)
@@ -334,7 +334,7 @@ describe('a certificate that is replaced while connections are open', () => {
     expect((await send(running)).status).toBe(200)
   })
 
-  test('stays in use when what replaces it is no good', async () => {
+  test('stays in use when its replacement is invalid', async () => {
     const { first, second } = await makePairs()
     const directory = makeFolder()
     write(directory, first)
@@ -452,7 +452,7 @@ describe('stopping', () => {
   })
 })
 
-describe('a port that is taken is a clear error, and nothing stays open', () => {
+describe('a port in use causes an error with the port, and no connection stays open', () => {
   test('the port of admission', async () => {
     const { port } = await takePort()
     const healthPort = await freePort()
@@ -476,7 +476,7 @@ describe('a port that is taken is a clear error, and nothing stays open', () => 
   })
 })
 
-test('no certificate is a clear error, and nothing stays open', async () => {
+test('a missing certificate causes an error with its folder, and no connection stays open', async () => {
   const healthPort = await freePort()
   const directory = makeFolder()
 
@@ -511,7 +511,7 @@ describe('the folder is followed', () => {
     await expect.poll(async () => JSON.parse((await send(running)).body).response.patch).toBeUndefined()
   })
 
-  test('a manifest that breaks is told with its file and line, and what it said last is still served', async () => {
+  test('a manifest that becomes invalid is logged with its file and line, and its last valid content is served', async () => {
     const running = await startReady()
     const file = join(running.hub, 'source.yaml')
 
@@ -531,7 +531,7 @@ describe('the folder is followed', () => {
     expect((await health(running, '/readyz')).status).toBe(200)
   })
 
-  test('a new manifest that is invalid is told with its file and line, and the rest is served', async () => {
+  test('a new manifest that is invalid is logged with its file and line, and the others are served', async () => {
     const running = await startReady()
     const file = join(running.hub, 'wrong.yaml')
 
@@ -563,7 +563,7 @@ describe('lodestone serve --folder', () => {
     return { shown, status, end: () => ending.abort() }
   }
 
-  test('says what to try next at the ports that it got, and ends with status 0 when it is told to', async () => {
+  test('prints the next commands with its ports, and ends with status 0 when it is stopped', async () => {
     const { shown, status, end } = serve([], { server: LOOPBACK, certificates: { directory: makeFolder() } })
 
     await expect.poll(() => shown.stdout).toContain('Serving examples/hub. Try, in another terminal:')

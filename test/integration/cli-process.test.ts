@@ -1,10 +1,16 @@
-/** Tests commands as processes: in a pipeline whose reader ends first, and from another directory through npm. */
+/** Tests commands as processes: in a pipeline whose reader ends first, with Ctrl-C, and from another directory through npm. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { dataSources } from '../../src/api/data-source.ts'
+import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { resourceBindings } from '../../src/api/karmada.ts'
+import { mutatingWebhookConfigurations } from '../../src/api/registration.ts'
+import { makeKubeconfig } from '../../src/cli/cli.fake.ts'
+import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 
 const run = promisify(execFile)
 
@@ -43,6 +49,14 @@ spec: { selector: {}, template: {} }
   return folder
 }
 
+/** As much as `migrate` reads of it. */
+const REGISTRATION = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'MutatingWebhookConfiguration',
+  metadata: { name: 'lodestone' },
+  ...{ webhooks: [{ name: 'resource-binding.lodestone.dev', clientConfig: { url: 'https://127.0.0.1:1' } }] },
+}
+
 describe('without a reader of its output, a command ends without an error message', () => {
   test.each([
     { words: ['--help'] },
@@ -50,12 +64,23 @@ describe('without a reader of its output, a command ends without an error messag
     { words: ['version', '-o', 'json'] },
     { words: ['manifests'] },
     { words: ['kustomize-config'] },
+    { words: ['completion', 'bash'] },
+    { words: ['test', 'webhooks/data-source-claim'] },
     { words: ['check', '-f', 'examples/hub/workload.yaml', '--folder', 'examples/hub'] },
     { words: ['explain', 'deployment/trainer', '-n', 'demo', '--folder', 'examples/hub'] },
     { words: ['status', '--folder', 'examples/hub'] },
     { words: ['certs', '-d'], folder: true },
   ])('$words', async ({ words, folder }) => {
     const { code, stderr } = await runClosed(folder ? [...words, temporary()] : words, ['stdout'])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  })
+
+  test.each(['check-install', 'migrate'])('%s of a hub', async (command) => {
+    const types = [dataSourceClaims, dataSources, resourceBindings, mutatingWebhookConfigurations]
+    const hub = await new FakeApiServer(types).listen()
+    onTestFinished(() => hub.close())
+    hub.put(mutatingWebhookConfigurations, REGISTRATION)
+    const { code, stderr } = await runClosed([command, '--kubeconfig', makeKubeconfig(hub.url)], ['stdout'])
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
   })
 
@@ -74,6 +99,23 @@ describe('without a reader of its output, a command ends without an error messag
     const { stdout, stderr } = await run('sh', ['-c', script, process.execPath])
     expect({ stdout, stderr }).toEqual({ stdout: 'apiVersion: apiextensions.k8s.io/v1\n', stderr: '' })
   })
+})
+
+test('Ctrl-C ends check-install --wait without an error message', async () => {
+  const words = ['src/main.ts', 'check-install', '--wait', '5m', '--kubeconfig', makeKubeconfig('https://127.0.0.1:1')]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (text) => (stdout += text))
+  child.stderr.on('data', (text) => {
+    stderr += text
+    child.kill('SIGINT')
+  })
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+  expect(stderr).toMatch(
+    /^lodestone check-install: waiting for API server https:\/\/127\.0\.0\.1:1: connection refused[^\n]*\n$/,
+  )
 })
 
 describe('serve ends in order', () => {

@@ -12,7 +12,7 @@ import type { Controller } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { ConflictError } from '../../src/store/store.ts'
-import { makeBinding, makeClaim, makePolicy } from '../builders.ts'
+import { makeBinding, makeClaim, makePolicy, makeSource } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { type RunInput, runLoops } from './controller.ts'
 
@@ -249,7 +249,7 @@ test('"no such data" has to be said three times before it replaces a location, a
   expect(await affinity()).toEqual(['member2'])
 })
 
-test('a deleted claim goes when its binding has the base back, and the source is told', async () => {
+test('a deleted claim is removed when its binding has the base again, and its source is updated', async () => {
   let aheadMs = 0
   start({ now: () => Date.now() + aheadMs })
   await binding()
@@ -391,7 +391,7 @@ test('a write that fails costs no second query', async () => {
 test('a policy that requires no claim any more releases the bindings on hold', async () => {
   const strict = makePolicy({}, { annotations: { 'lodestone.dev/requires-claim': 'true' } })
   const policy = await store.create(propagationPolicies, strict)
-  const held = decideBinding(gatherBindingInput(makeBinding(), undefined, store, Date.now())).binding
+  const held = decideBinding(gatherBindingInput(makeBinding(), undefined, { store, now: Date.now() })).binding
   await store.create(resourceBindings, held)
   start()
   // When this claim is bound, the first look at everything is over.
@@ -437,3 +437,63 @@ test('a hold that lasts longer than the claim allows is released, with an Event'
   await expect.poll(() => events().map(({ reason }) => reason)).toContain('LocalityHoldReleased')
   expect(await affinity()).toEqual(['member1', 'member2', 'member3'])
 })
+
+test('a hold that was not honored is a condition of the claim until the workload is with its data; each object is written once', async () => {
+  systems.get = () => undefined
+  start()
+  await binding()
+  await claim()
+  const suspended = async () => (await readBinding())?.spec.suspension?.scheduling
+  await expect.poll(suspended).toBe(true)
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Pending')
+  await settle()
+  const held = await readBinding()
+  await schedule('member1', 'member3')
+  const writes: string[] = []
+  const unsubscribe = store.subscribe(({ type, before, after }) => before && after && writes.push(type.kind))
+
+  start()
+  await expect.poll(async () => (await readBinding())?.spec.clusters).toBeUndefined()
+  await settle()
+
+  expect(writes).toEqual(['DataSourceClaim', 'ResourceBinding'])
+  unsubscribe()
+  expect((await readBinding())?.spec).toEqual(held?.spec)
+  expect(events().filter(({ reason }) => reason === 'LocalityHoldNotHonored')).toMatchObject([
+    { involvedObject: { kind: 'ResourceBinding' } },
+    { involvedObject: { kind: 'DataSourceClaim' } },
+  ])
+  expect(await conditions()).toMatchObject([
+    { type: 'Bound', status: 'False' },
+    {
+      type: 'HoldNotHonored',
+      status: 'True',
+      reason: 'Restored',
+      message: expect.stringMatching(/^scheduled to member1, member3 although it is on hold .*; the hold is restored$/),
+    },
+    { type: 'Resolved' },
+  ])
+
+  start()
+  await store.create(dataSources, makeSource())
+  await expect.poll(suspended).toBeUndefined()
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  expect(await conditions()).toHaveLength(3)
+
+  await schedule('member2')
+  await expect.poll(conditions).toMatchObject([{ type: 'Bound' }, { type: 'Resolved' }])
+})
+
+/** Stops the loops when they have nothing to do. */
+async function settle(): Promise<void> {
+  await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
+  await controller.stop()
+}
+
+/** Writes the clusters as Karmada's scheduler does when admission is not called. */
+async function schedule(...names: string[]): Promise<void> {
+  const reference = { namespace: 'default', name: 'app-deployment' }
+  await store.patch(resourceBindings, reference, { spec: { clusters: names.map((name) => ({ name })) } })
+}
+
+const conditions = async () => (await readClaim())?.status?.conditions

@@ -69,7 +69,7 @@ describe('check', () => {
       lodestone: 'check -f @manifest/values.yaml',
       status: 1,
       prints:
-        '@manifest/values.yaml:1:1: error: apiVersion is missing: expected for example v1 or apps/v1 (invalid-manifest)',
+        '@manifest/values.yaml:1:1: error: is part of a Helm chart and no manifest; check the output of helm template (invalid-manifest)',
     },
     {
       lodestone: 'check -f @manifest/no-workload.yaml',

@@ -38,6 +38,7 @@ describe('the package', () => {
     expect(own.filter((file) => !file.startsWith('examples/')).sort()).toEqual([
       'LICENSE',
       'README.md',
+      'bin/complete.cjs',
       'bin/lodestone.cjs',
       'package.json',
     ])

@@ -69,7 +69,11 @@ test.each(
 test('at its creation, when all is known, the binding is narrowed in the request that creates it', async () => {
   const store = await storeOf([manager, workload, managerBinding('member2')])
 
-  const { state, binding: decided, message } = decideBinding(gatherBindingInput(binding, undefined, store, NOW))
+  const {
+    state,
+    binding: decided,
+    message,
+  } = decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW }))
 
   expect({ state, message }).toEqual({ state: 'Narrowed', message: 'VolumeManager default/sales is in member2' })
   expect(decided.spec.placement).toEqual({ clusterAffinity: { clusterNames: ['member2'] } })
@@ -93,7 +97,7 @@ test('a volume that is only preferred holds nothing', async () => {
   const template = { metadata: { annotations }, spec: { containers: [{ name: 'main' }] } }
   const store = await storeOf([manager, managerBinding(), { ...workload, spec: { template } } as K8sObject])
 
-  expect(decideBinding(gatherBindingInput(binding, undefined, store, NOW)).state).toBe('Ignored')
+  expect(decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW })).state).toBe('Ignored')
 })
 
 test('a claim and a volume are met together: only where both are', async () => {
@@ -105,7 +109,7 @@ test('a claim and a volume are met together: only where both are', async () => {
     { ...managerBinding('member2', 'member3'), metadata: { name: 'books-volumemanager', namespace: 'default' } },
   ])
 
-  const { binding: decided } = decideBinding(gatherBindingInput(binding, undefined, store, NOW))
+  const { binding: decided } = decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW }))
 
   expect(decided.spec.placement?.clusterAffinity?.clusterNames).toEqual(['member2'])
 })
@@ -196,7 +200,7 @@ describe('a workload that was not read yet, while its binding was', () => {
 
   test('is not waited for where no member has any, nor once it is scheduled', async () => {
     const decide = async (objects: K8sObject[], given: ResourceBinding) =>
-      decideBinding(gatherBindingInput(given, undefined, await storeOf(objects), NOW)).state
+      decideBinding(gatherBindingInput(given, undefined, { store: await storeOf(objects), now: NOW })).state
 
     expect(await decide([makeCluster('member1')], binding)).toBe('Untouched')
     expect(await decide([serving], makeBinding(SCHEDULED))).toBe('Untouched')
@@ -207,10 +211,10 @@ describe('a workload that was not read yet, while its binding was', () => {
 describe('a VolumeManager without a policy of its own', () => {
   test('is waited for a little: its policy may come', async () => {
     const store = await storeOf([manager, workload])
-    const held = decideBinding(gatherBindingInput(binding, undefined, store, NOW)).binding
+    const held = decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW })).binding
 
     expect(held.spec.suspension).toEqual({ scheduling: true })
-    const later = decideBinding(gatherBindingInput(held, held, store, NOW + 10_000))
+    const later = decideBinding(gatherBindingInput(held, held, { store, now: NOW + 10_000 }))
     expect(later.state).toBe('Released')
     expect(later.binding.spec).not.toHaveProperty('suspension')
   })
@@ -231,7 +235,7 @@ describe('a VolumeManager without a policy of its own', () => {
       { annotations: { 'lodestone.dev/hold': released } },
     )
 
-    const { state, binding: decided } = decideBinding(gatherBindingInput(scheduled, scheduled, store, NOW))
+    const { state, binding: decided } = decideBinding(gatherBindingInput(scheduled, scheduled, { store, now: NOW }))
 
     expect(state).toBe('Restored')
     expect(decided.metadata.annotations).not.toHaveProperty(['lodestone.dev/hold'])

@@ -29,7 +29,7 @@ const claimPolicy: Schema = {
       type: 'string',
       enum: ['Auto', 'Always', 'Never'],
       description:
-        'Whether a scheduled workload moves after its data. Auto (the default) moves workloads that run forever, not those that run to completion.',
+        'Whether a scheduled workload moves after its data. Auto (the default) moves workloads that run forever, not those that run to completion. The first narrowing by a claim moves a scheduled workload with every value.',
     },
     maxStalenessSeconds: {
       type: 'integer',

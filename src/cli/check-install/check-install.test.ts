@@ -1,14 +1,16 @@
 /** Tests the arguments and the offline decisions of `lodestone check-install`; test/e2e/check-install.e2e.test.ts has the others. */
 import { describe, expect, test } from 'vitest'
+import { completeConfig } from '../../app/config/config.ts'
 import { makeAuthority } from '../../tls/authority.ts'
 import { runWords } from '../cli.fake.ts'
+import { neededAccesses } from './permissions.ts'
 import { judgeBundle } from './registration.ts'
 
 describe('invalid arguments:', () => {
   test.each([
     { words: ['--wait', 'soon'], want: '--wait takes a duration such as 90s or 2m, not soon' },
     { words: ['--wait', '5'], want: '--wait takes a duration such as 90s or 2m, not 5' },
-    { words: ['--wait='], want: '--wait takes a duration such as 90s or 2m, not an empty value' },
+    { words: ['--wait='], want: '--wait has an empty value; write --wait=DURATION, or omit the option' },
     { words: ['--service-account', 'lodestone'], want: '--service-account takes NAMESPACE/NAME' },
     { words: ['--service-account', 'a/b/c'], want: '--service-account takes NAMESPACE/NAME' },
     { words: ['-o', 'jsno'], want: '-o takes one of text, json, yaml, not jsno (did you mean json?)' },
@@ -46,5 +48,26 @@ describe('the CA bundle of a webhook', () => {
     const { result, message, remedy } = judgeBundle(await bundle(), 'pod', now)
     expect({ result, message }).toEqual({ result: 'failed', message: expect.stringContaining(want) })
     expect(remedy).toBeTruthy()
+  })
+})
+
+describe('the account needs the roles', () => {
+  const groupsOf = (isHub: boolean, config: object) =>
+    new Set(neededAccesses(completeConfig(config, 'test'), isHub).map(({ verb, resource }) => `${verb} ${resource}`))
+
+  test('of a hub, where no pods run', () => {
+    const needed = groupsOf(true, { volumes: { enabled: true } })
+
+    expect([...needed]).toEqual(expect.arrayContaining(['create resourcebindings', 'list secrets']))
+    expect(needed).not.toContain('patch pods')
+    expect(needed).not.toContain('create pods')
+  })
+
+  test('of a cluster, which has no bindings', () => {
+    const needed = groupsOf(false, {})
+
+    expect(needed).toContain('patch pods')
+    expect(needed).not.toContain('create resourcebindings')
+    expect(needed).not.toContain('list secrets')
   })
 })

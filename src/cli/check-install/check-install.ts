@@ -5,6 +5,7 @@ import { LODESTONE } from '../../app/roles/rbac.ts'
 import { UserError } from '../../core/user-error.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
+import { readNamespace } from '../namespace.ts'
 import { OUTPUT_API_VERSION, readFormat, renderData } from '../output.ts'
 import { admission, narrowing } from './admission.ts'
 import { type Check, type CheckContext, type NamedFinding, type Result, runChecks } from './check.ts'
@@ -25,7 +26,7 @@ export const checkInstall: Command = {
       type: 'string',
       short: 'n',
       value: 'NAMESPACE',
-      description: 'Namespace for dry runs (default: default). Nothing is created',
+      description: 'Namespace for dry runs (default: that of the context). Nothing is created',
     },
     'service-account': {
       type: 'string',
@@ -67,7 +68,7 @@ async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> 
   const deadline = performance.now() + readDuration(args.text('wait'))
   const serviceAccount = readAccount(args.text('service-account'))
   const config = loadConfig(args.text('config'))
-  const namespace = args.text('namespace') ?? 'default'
+  const namespace = readNamespace(args, io)
   const progress = new Progress(io)
   for (;;) {
     const mayRetry = performance.now() + RETRY_MS < deadline
@@ -145,8 +146,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 /** Reads `90s`, `2m` or `1m30s`, in milliseconds; 0 without an option. */
 function readDuration(text: string | undefined): number {
   if (text === undefined) return 0
-  if (!/^(\d{1,5}[smh])+$/.test(text))
-    throw new UsageError(`--wait takes a duration such as 90s or 2m, not ${text || 'an empty value'}`)
+  if (!/^(\d{1,5}[smh])+$/.test(text)) throw new UsageError(`--wait takes a duration such as 90s or 2m, not ${text}`)
   return [...text.matchAll(/(\d+)([smh])/g)].reduce((sum, [, n, unit = 's']) => sum + Number(n) * (UNITS[unit] ?? 0), 0)
 }
 

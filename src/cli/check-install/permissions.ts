@@ -1,21 +1,11 @@
 /** Checks permissions with access reviews: of the user for the commands that read, and of the account of Lodestone. */
 import pLimit from 'p-limit'
 import { resourceBindings } from '../../api/karmada.ts'
-import type { PolicyRule } from '../../api/rbac.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
-import { clusterRoles, dependencyRoles } from '../../app/roles/rbac.ts'
-import { volumeRoles } from '../../app/roles/volume-roles.ts'
+import type { Config } from '../../app/config/config.ts'
+import { type Access, accessesOf, podRolesFor, rolesFor } from '../../app/roles/granted.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Check, type CheckContext, failed, passed, skipped } from './check.ts'
-
-interface Access {
-  verb: string
-  group: string
-  resource: string
-  subresource?: string
-  name?: string
-}
 
 const REVIEWS = '/apis/authorization.k8s.io/v1'
 const CONCURRENT = 8
@@ -46,7 +36,8 @@ export const accountPermissions: Check = {
       groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
     }
     try {
-      const wanted = (await rulesFor(context)).flatMap(accessesOf)
+      const isHub = (await servedGroups(context)).has(resourceBindings.group)
+      const wanted = neededAccesses(context.config, isHub)
       const missing = await findMissing(context, wanted, (access) =>
         review(context, 'SubjectAccessReview', { ...account, resourceAttributes: access }),
       )
@@ -54,7 +45,7 @@ export const accountPermissions: Check = {
         ? passed(`ServiceAccount ${namespace}/${name} has the rights of Lodestone`)
         : failed(
             `ServiceAccount ${namespace}/${name} may not ${summarize(missing)}`,
-            'apply the roles: lodestone manifests rbac | kubectl apply -f -; or name the account: --service-account NAMESPACE/NAME',
+            `apply the roles: lodestone manifests rbac${isHub ? '' : ' volumes'} | kubectl apply -f -; or name the account: --service-account NAMESPACE/NAME`,
           )
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 403)) throw error
@@ -63,36 +54,18 @@ export const accountPermissions: Check = {
   },
 }
 
-/** The rights that `lodestone manifests rbac` grants, as far as this API server and the configuration need them. */
-async function rulesFor(context: CheckContext): Promise<PolicyRule[]> {
-  const { config } = context
-  const kinds = workloadKindsOf(config)
-  const isHub = (await servedGroups(context)).has(resourceBindings.group)
-  const roles = [
-    ...clusterRoles(kinds),
-    ...(isHub && config.dependencies.distribution !== 'none' ? dependencyRoles(kinds) : []),
-    ...(config.volumes.enabled ? volumeRoles(config.volumes.movers.namespace) : []),
-  ]
-  return roles
-    .filter(({ kind }) => kind === 'ClusterRole')
-    .flatMap((role) => (role as { rules?: PolicyRule[] }).rules ?? [])
+/**
+ * Returns the rights that `lodestone manifests` grants for the configuration. On a hub no pods run, so its part `volumes` is not needed there.
+ * Other clusters have no bindings to distribute.
+ */
+export function neededAccesses(config: Config, isHub: boolean): Access[] {
+  const inCluster = { ...config, dependencies: { ...config.dependencies, distribution: 'none' as const } }
+  return accessesOf(isHub ? rolesFor(config) : [...rolesFor(inCluster), ...podRolesFor(inCluster)])
 }
 
 async function servedGroups({ connection, signal }: CheckContext): Promise<Set<string>> {
   const { groups } = (await connection.request('GET', '/apis', { signal })) as { groups: { name: string }[] }
   return new Set(groups.map(({ name }) => name))
-}
-
-function accessesOf({ apiGroups, resources, verbs, resourceNames = [] }: PolicyRule): Access[] {
-  return apiGroups.flatMap((group) =>
-    resources.flatMap((path) => {
-      const [resource = '', subresource] = path.split('/')
-      const names = resourceNames.length === 0 ? [{}] : resourceNames.map((name) => ({ name }))
-      return verbs.flatMap((verb) =>
-        names.map((name) => ({ verb, group, resource, ...(subresource && { subresource }), ...name })),
-      )
-    }),
-  )
 }
 
 async function findMissing(
@@ -120,13 +93,15 @@ async function review({ connection, signal }: CheckContext, kind: string, spec: 
 
 const MAX_SHOWN = 5
 
-/** `list,watch pods; patch bindings.work.karmada.io; and 3 more`. */
+/** `list,watch pods; patch bindings.work.karmada.io; create pods in movers; and 3 more`. */
 function summarize(missing: readonly Access[]): string {
-  const byResource = Map.groupBy(missing, ({ group, resource, subresource }) => {
+  const byResource = Map.groupBy(missing, ({ group, resource, subresource, namespace }) => {
     const path = subresource ? `${resource}/${subresource}` : resource
-    return group === '' ? path : `${path}.${group}`
+    return `${path}${group && `.${group}`}${namespace ? ` in ${namespace}` : ''}`
   })
-  const lines = [...byResource].map(([path, accesses]) => `${accesses.map(({ verb }) => verb).join(',')} ${path}`)
+  const lines = [...byResource].map(
+    ([path, accesses]) => `${[...new Set(accesses.map(({ verb }) => verb))].join(',')} ${path}`,
+  )
   const more = lines.length > MAX_SHOWN ? [`and ${lines.length - MAX_SHOWN} more`] : []
   return [...lines.slice(0, MAX_SHOWN), ...more].join('; ')
 }

@@ -8,7 +8,8 @@ import {
 import { wantedRegistration } from '../../app/registration.ts'
 import { readObject } from '../../store/cluster/object-writer.ts'
 import { type ParsedCertificate, parseCertificates } from '../../tls/x509.ts'
-import { type Check, type CheckContext, type Finding, failed, passed } from './check.ts'
+import { changedFields, missingRules } from './changed-webhooks.ts'
+import { type Check, type CheckContext, type Finding, failed, passed, warning } from './check.ts'
 
 const TYPES = [mutatingWebhookConfigurations, validatingWebhookConfigurations]
 
@@ -18,6 +19,9 @@ async function readAll({ connection }: CheckContext): Promise<Map<string, Regist
   )
   return new Map<string, Registrable | undefined>(await Promise.all(read))
 }
+
+const REGISTER_AGAIN =
+  'Lodestone corrects it within 10 s while it runs with registration.mode url or service; else apply lodestone manifests registration, and give its --config here'
 
 export const registration: Check = {
   name: 'registration',
@@ -41,6 +45,11 @@ export const registration: Check = {
       )
     }
     const webhooks = [...stored.values()].flatMap((object) => object?.webhooks ?? [])
+    const wanted = wantedRegistration(context.config).flatMap((object) => object.webhooks ?? [])
+    const missed = missingRules(wanted, webhooks)
+    if (missed.length > 0) return failed(missed.join('; '), REGISTER_AGAIN)
+    const changes = changedFields(wanted, webhooks)
+    if (changes.length > 0) return warning(changes.join('; '), REGISTER_AGAIN)
     return passed(`${webhooks.length} webhooks at ${[...new Set(webhooks.map(addressOf))].join(', ')}`)
   },
 }

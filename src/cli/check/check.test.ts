@@ -390,7 +390,7 @@ describe('volumes of pods', () => {
     const { status, stdout } = await runWords(['check', makeFile(objects)])
 
     expect(status).toBe(0)
-    expect(stdout).toContain('✔ Pod default/train: gated\n    waits for VolumeManager sales/vol1\n')
+    expect(stdout).toContain('● Pod default/train: gated\n')
     expect(stdout).toMatch(/\+ +- name: sales--vol1\n/)
     expect(stdout).toContain('✔ Deployment default/train: labeled\n')
   })

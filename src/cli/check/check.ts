@@ -1,19 +1,22 @@
 /** `lodestone check`: shows the decision of admission for manifests, and changes nothing. */
-import { type Config, loadConfig } from '../../app/config/config.ts'
+import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { excludedNamespacesOf } from '../../app/registration.ts'
 import { scopesOf } from '../../core/scope.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Arguments, type Command, type CommandIo, painter } from '../command.ts'
+import { contextNamespace } from '../namespace.ts'
 import { openFolder } from '../open-folder.ts'
+import { readConfig } from '../read-config.ts'
 import { diagnose } from './findings/diagnose.ts'
 import { type Finding, finding } from './findings/findings.ts'
 import type { KnownSystems } from './findings/holds.ts'
 import { copyHub } from './hub/copy-hub.ts'
 import { placeManifests } from './input/place-manifests.ts'
+import { readManifests } from './input/read-manifests.ts'
 import { CHECK_OPTIONS, type CheckOptions, readOptions } from './options.ts'
-import { readManifests } from './read-manifests.ts'
 import { FORMATS } from './render/formats.ts'
 import { describeFinding } from './render/text.ts'
 import { hasFailed, type Report } from './report.ts'
@@ -53,7 +56,7 @@ export const check: Command = {
 /** Exit status: 0, 1 if a finding fails, 2 for invalid arguments. */
 async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const options = readOptions(args)
-  const report = await reportOf(options, loadConfig(options.config), args, io)
+  const report = await reportOf(options, readConfig(args, io), args, io)
   const format = FORMATS[options.format]
   io.stdout.write(format.render(report, painter(io.stdout, io.env)))
   if ('hasNoFindings' in format) {
@@ -69,7 +72,8 @@ async function reportOf(options: CheckOptions, config: Config, args: Arguments, 
   const { claims, dependencies, volumes } = config
   const workloads = workloadKindsOf(config)
   const types = allKinds(workloads).map(({ type }) => type)
-  const { manifests, problems, systems } = await readManifests(options.files)
+  const { manifests, problems, systems } = await readManifests(options.files, io.signal)
+  const namespace = options.namespace ?? (options.hasHub ? contextNamespace(args, io) : undefined)
   const store = openFolder(options.folder, {
     watch: false,
     workloads,
@@ -78,10 +82,10 @@ async function reportOf(options: CheckOptions, config: Config, args: Arguments, 
   try {
     await store.start(io.signal)
     const objects = [...manifests, ...store.objects()].map(({ object }) => object)
-    const { placed, findings } = placeManifests(manifests, scopesOf(types, objects), options.namespace)
+    const { placed, findings } = placeManifests(manifests, scopesOf(types, objects), namespace)
     problems.push(...findings.filter(({ id }) => id === 'invalid-manifest'))
     // A pipeline without any manifest must not look like one with valid manifests.
-    if (placed.length === 0 && problems.length === 0 && systems.length === 0)
+    if (placed.length === 0 && problems.length === 0 && systems.findings.length === 0)
       problems.push(finding('no-manifest', `no manifest in ${options.files.join(', ')}`, {}))
     const context: ReviewContext = {
       store,
@@ -91,6 +95,7 @@ async function reportOf(options: CheckOptions, config: Config, args: Arguments, 
       clusterScopedClaims: claims.clusterScoped,
       whenNotReady: volumes.whenNotReady,
       volumeLimits: volumes,
+      excludedNamespaces: excludedNamespacesOf(config),
       hasHub: options.hasHub,
     }
     const hub = options.hasHub ? await copyHub(placed, context, config, args, io) : undefined
@@ -108,7 +113,7 @@ async function reportOf(options: CheckOptions, config: Config, args: Arguments, 
     const others: Finding[] = findings.filter(({ id }) => id !== 'invalid-manifest')
     return {
       reviews,
-      findings: [...problems, ...systems, ...located, ...others, ...found],
+      findings: [...problems, ...systems.findings, ...located, ...others, ...found],
       failOn: options.failOn,
       ...(hub && { hub: { ...countEffects(reviews), notReviewed: hub.notReviewed } }),
     }

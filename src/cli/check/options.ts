@@ -1,8 +1,8 @@
 /** The options of `lodestone check`, and their validation. */
-import { labelProblem } from '../../core/names.ts'
 import { suggest } from '../../core/suggest.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone } from '../connect.ts'
+import { givenNamespace } from '../namespace.ts'
 import { readFormat } from '../output.ts'
 import { FAIL_ON, type FailOn } from './findings/findings.ts'
 import { FORMATS, type FormatName } from './render/formats.ts'
@@ -36,7 +36,7 @@ export const CHECK_OPTIONS = {
     type: 'string',
     short: 'n',
     value: 'NAMESPACE',
-    description: 'The namespace of checked manifests without one',
+    description: 'The namespace of checked manifests without one (with --kubeconfig, default: that of the context)',
   },
   'fail-on': {
     type: 'string',
@@ -71,7 +71,6 @@ export interface CheckOptions {
   /** Whether the manifests are checked against a hub. The environment alone does not select one. */
   hasHub: boolean
   namespace: string | undefined
-  config: string | undefined
   queriesSystems: boolean
   failOn: FailOn
   format: FormatName
@@ -83,16 +82,12 @@ export function readOptions(args: Arguments): CheckOptions {
   if (files.length === 0)
     throw new UsageError("missing -f FILE: a file, a folder, or - for standard input\nSee 'lodestone check --help'.")
   checkFolderAlone(args)
-  const namespace = args.text('namespace')
-  const problem = namespace === undefined ? undefined : labelProblem(namespace)
-  if (problem) throw new UsageError(`-n ${namespace}: ${problem}`)
   const failOn = args.text('fail-on')
   return {
     files,
     folder: args.text('folder'),
     hasHub: args.text('kubeconfig') !== undefined || args.text('context') !== undefined,
-    namespace,
-    config: args.text('config'),
+    namespace: givenNamespace(args),
     queriesSystems: args.flag('query-systems'),
     failOn: failOn === undefined ? 'waiting' : readFailOn(failOn),
     format: readFormat(args, FORMAT_NAMES),
@@ -103,7 +98,5 @@ function readFailOn(given: string): FailOn {
   const found = FAIL_ON_VALUES.find((value) => value === given)
   if (found) return found
   const known = FAIL_ON_VALUES.join(', ')
-  throw new UsageError(
-    `--fail-on takes one of ${known}, not ${given || 'an empty value'}${suggest(given, FAIL_ON_VALUES)}`,
-  )
+  throw new UsageError(`--fail-on takes one of ${known}, not ${given}${suggest(given, FAIL_ON_VALUES)}`)
 }

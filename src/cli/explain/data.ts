@@ -6,6 +6,7 @@ import { isTrue } from '../../core/conditions.ts'
 import { type Answer, type ClaimAnswer, locateClaim } from '../../core/data-source-claim/locate.ts'
 import { formatBytes, formatSize } from '../../core/quantity.ts'
 import { formatAge } from '../format.ts'
+import { firstNames } from './lists.ts'
 import type { TreeNode } from './tree.ts'
 
 /** A claim with its source. `refusal` says why the claim does not apply to the workload. */
@@ -85,5 +86,5 @@ function stateOf(answer: Answer): Pick<TreeNode, 'state' | 'clusters' | 'bytes' 
 }
 
 function whereOf(answer: Answer): string {
-  return answer.kind === 'located' ? `located in ${answer.clusters.join(', ')}` : `${answer.kind}: ${answer.reason}`
+  return answer.kind === 'located' ? `located in ${firstNames(answer.clusters)}` : `${answer.kind}: ${answer.reason}`
 }

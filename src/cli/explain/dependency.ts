@@ -9,7 +9,8 @@ import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } fro
 import { isObject } from '../../core/json.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { firstNodes } from './lists.ts'
+import { firstNames, firstNodes } from './lists.ts'
+import { HUB_DECIDES } from './member.ts'
 import { readBinding } from './placed.ts'
 import { type Context, type Explainer, type Reference, readTarget, titleOf } from './target.ts'
 import type { TreeNode } from './tree.ts'
@@ -21,6 +22,7 @@ export const dependencyExplainer: Explainer = {
     const { type, namespace, name } = target
     const reference = { apiVersion: apiVersionOf(type), kind: type.kind, ...(namespace && { namespace }), name }
     const object = await readTarget(target, context.store)
+    if (context.isMember) return object && { ...reference, text: titleOf(reference), children: [{ text: HUB_DECIDES }] }
     const binding = await readBinding(reference, context.store)
     const needing = workloadsNeeding(target, object, context.store)
     if (!object && !binding && needing.length === 0) return undefined
@@ -73,7 +75,7 @@ async function referrerNode(
 ): Promise<TreeNode> {
   const binding = await store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
   const names = clusters.map((cluster) => cluster.name)
-  const where = names.length > 0 ? `attached to ${names.join(', ')}` : 'attached to no cluster yet'
+  const where = names.length > 0 ? `attached to ${firstNames(names)}` : 'attached to no cluster yet'
   const state = { state: 'Attached', clusters: names }
   if (!binding) return { text: `binding ${objectKey(namespace, name)}: ${where}`, ...state }
   const { apiVersion, kind, namespace: own, name: workload } = binding.spec.resource
@@ -94,7 +96,7 @@ async function unattachedNode(workload: Reference, store: ObjectStore): Promise<
 
 function ownPlacement(binding: ResourceBinding): TreeNode {
   const clusters = binding.spec.clusters?.map(({ name }) => name) ?? []
-  const where = clusters.length > 0 ? `scheduled to ${clusters.join(', ')}` : 'not scheduled yet'
+  const where = clusters.length > 0 ? `scheduled to ${firstNames(clusters)}` : 'not scheduled yet'
   return {
     ...referenceOf(binding),
     text: `a policy selects it: ${binding.kind} ${keyOfObject(binding)}, ${where}`,

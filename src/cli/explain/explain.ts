@@ -2,8 +2,10 @@
 import type { ResourceType } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config/config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { printable } from '../../core/printable.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { kindOfManifest, kindsNamed, knownKinds, readTarget, selectedKinds, unknownKind } from '../kinds.ts'
+import { readNamespace } from '../namespace.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
 import { describeMissing } from './missing.ts'
@@ -17,7 +19,12 @@ export const explain: Command = {
   summary: 'Explain a workload, its data and its placement, or any object that decides them',
   usage: 'KIND/NAME [-n NAMESPACE] [-o text|wide|json|yaml] [--folder DIR | --kubeconfig FILE]',
   options: {
-    namespace: { type: 'string', short: 'n', value: 'NAMESPACE', description: 'The namespace (default: default)' },
+    namespace: {
+      type: 'string',
+      short: 'n',
+      value: 'NAMESPACE',
+      description: 'The namespace (default: that of the context)',
+    },
     ...OUTPUT_OPTION,
     ...SOURCE_OPTIONS,
     ...HELP_OPTION,
@@ -45,13 +52,18 @@ export const explain: Command = {
 async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   const { kind, name } = readTarget(args.positionals)
   const format = readFormat(args, OUTPUT_FORMATS)
+  const namespace = readNamespace(args, io)
   const config = loadConfig(args.text('config'))
   const kinds = workloadKindsOf(config)
   const named = kindsNamed(kind, knownKinds(kinds))
   // Only policies and claims have the kinds that no table has. The explanation of a workload reads them.
   const explainers = named.length > 0 ? named.map((type) => explainerOf(type, kinds)) : [workloadExplainer]
   const cached = [...new Set(explainers.flatMap((explainer) => explainer.reads(kinds)))]
-  const { store, close } = await openSource('explain', args, io, { kinds: cached, workloads: kinds })
+  const { store, isMember, close } = await openSource('explain', args, io, {
+    kinds: cached,
+    workloads: kinds,
+    mayBeMember: true,
+  })
   try {
     const folder = args.text('folder')
     const context: Context = {
@@ -60,17 +72,19 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
       kinds,
       scope: config.claims.clusterScoped,
       config,
-      place: folder === undefined ? 'on this API server' : `in folder ${folder}`,
+      isMember,
+      place:
+        folder !== undefined ? `in folder ${folder}` : `on this API server${isMember ? ', which is not a hub' : ''}`,
     }
     const types = named.length > 0 ? named : furtherKinds(kind, context)
-    const targets = types.map((type) => makeTarget(type, args.text('namespace') ?? 'default', name))
+    const targets = types.map((type) => makeTarget(type, namespace, name))
     for (const target of targets) {
       const tree = await explainerOf(target.type, kinds).explain(target, context)
       if (!tree) continue
       io.stdout.write(render(tree, format, painter(io.stdout, io.env)))
       return 0
     }
-    io.stderr.write(`lodestone explain: ${describeMissing(targets, context)}\n`)
+    io.stderr.write(`lodestone explain: ${printable(describeMissing(targets, context))}\n`)
     return 1
   } finally {
     await close()

@@ -1,5 +1,5 @@
 /** What `explain` reads from an API server: 100,000 objects must not be listed for one of them. */
-import { join } from 'node:path'
+import type { ServerResponse } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   makeBinding,
@@ -13,14 +13,22 @@ import {
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { secrets } from '../../api/dependencies.ts'
-import { propagationPolicies, resourceBindings } from '../../api/karmada.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../../api/karmada.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import type { Answer } from '../../store/cluster/api-responses.fake.ts'
+import * as answers from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
-import { makeFolder, runWords } from '../cli.fake.ts'
+import { makeKubeconfig, runWords } from '../cli.fake.ts'
 
 const rayJobs = SHIPPED_KINDS.find('ray.io/v1', 'RayJob')?.type as ResourceType
 const workload = { apiVersion: 'ray.io/v1alpha1', kind: 'RayJob', name: 'app' }
@@ -29,20 +37,25 @@ const binding = {
   ...makeBinding({ resource: { ...workload, namespace: 'default' } }, { name: 'app-rayjob' }),
 }
 
-async function explainFrom(target: string, objects: [ResourceType, K8sObject][], unserved: ResourceType[] = []) {
+interface Given {
+  unserved: ResourceType[]
+  /** Called before the command runs. */
+  prepare: (server: FakeApiServer) => void
+  signal: AbortSignal
+}
+
+async function explainFrom(
+  target: string,
+  objects: [ResourceType, K8sObject][],
+  { unserved = [], prepare = () => {}, signal = new AbortController().signal }: Partial<Given> = {},
+) {
   const alpha = { ...rayJobs, version: 'v1alpha1' }
   const server = await new FakeApiServer([...cachedKinds.map(({ type }) => type), alpha]).listen()
   onTestFinished(() => server.close())
   for (const type of [rayJobs, ...unserved]) server.serve(type, false)
   for (const [type, object] of objects) server.put(type.kind === 'RayJob' ? alpha : type, object)
-  const config = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'hub' },
-    contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'hub' } }],
-    clusters: [{ name: 'hub', cluster: { server: server.url } }],
-    users: [{ name: 'hub', user: {} }],
-  }
-  const file = join(makeFolder({ hub: config }), 'hub')
-  const answer = await runWords(['explain', target, '--kubeconfig', file])
+  prepare(server)
+  const answer = await runWords(['explain', target, '--kubeconfig', makeKubeconfig(server.url)], { signal })
   const lists = server.requests.filter(({ query }) => query.has('limit')).map(({ path }) => path.split('/').at(-1))
   return {
     ...answer,
@@ -116,22 +129,131 @@ test('a source on a hub needs no dependencies', async () => {
   expect(lists).toEqual(LISTED)
 })
 
+describe('a VolumeManager with content that the CRD of VCK allows', () => {
+  test.each([
+    [
+      'a text as its volumes',
+      { spec: { volumeConfigs: 'x' }, status: { volumes: { a: 1 }, conditions: null, state: 5 } },
+    ],
+    ['numbers as its volumes', { spec: { volumeConfigs: [null, 5, { id: 7 }] }, status: { volumes: [null, 3] } }],
+    ['no spec', { spec: null, status: 'x' }],
+    ['an unknown source', { spec: { volumeConfigs: [{ id: 'vol1', sourceType: 'Floppy', options: 4 }] } }],
+    [
+      'numbers as its replicas',
+      { spec: { volumeConfigs: [] }, status: { volumes: [{ id: 'vol1', replicas: [4, null] }] } },
+    ],
+  ])('such as %s is explained, and the pod that requests it', async (_name, content) => {
+    const manager = { ...makeObject('vck.intelai.org/v1alpha1', 'VolumeManager', 'sales'), ...content }
+    const objects: [ResourceType, K8sObject][] = [
+      [volumeManagers as ResourceType, manager],
+      [
+        pods as ResourceType,
+        makePod({ name: 'sales', 'mount-path': '/data' }, { schedulingGates: [{ name: 'lodestone.dev/volumes' }] }),
+      ],
+    ]
+
+    const answers = [await explainFrom('vmgr/sales', objects), await explainFrom('pod/trainer', objects)]
+
+    expect(answers.map(({ status }) => status)).toEqual([0, 0])
+    for (const { stderr } of answers)
+      expect(stderr).toMatch(/^(lodestone explain: VolumeManager: default\/sales cannot be cached\n)?$/)
+    expect(answers[0]?.stdout).toMatch(/^VolumeManager default\/sales: (Invalid|Pending)\n/)
+    expect(answers[1]?.stdout).toMatch(/^Pod default\/trainer: Gated\n/)
+  })
+})
+
 describe('in a member, which lacks the kinds of a hub', () => {
-  const hubKinds = [dataSourceClaims, dataSources]
+  const hubKinds = [
+    ...[dataSourceClaims, dataSources, propagationPolicies, clusterPropagationPolicies, clusters],
+    ...[resourceBindings, clusterResourceBindings],
+  ]
+  const other = '├─ no object of a hub is here; for its placement, explain it on the hub\n'
 
   test.each([
     { target: 'pod/trainer', want: 'Pod default/trainer: Gated\n├─ waits for VolumeManager sales/vol1\n' },
     { target: 'vmgr/sales', want: 'VolumeManager default/sales: Pending\n' },
+    {
+      target: 'rayjob/app',
+      want: `RayJob default/app: its pods wait for their volumes\n${other}└─ VolumeManager default/sales, volume vol1`,
+    },
+    { target: 'secret/keys', want: `Secret default/keys\n${other.replace('├', '└')}` },
   ])('$target is explained', async ({ target, want }) => {
+    const template = { metadata: makePod({ name: 'sales' }).metadata, spec: makePod('').spec }
     const objects: [ResourceType, K8sObject][] = [
       [pods as ResourceType, makePod({ name: 'sales', 'mount-path': '/data' })],
       [volumeManagers as ResourceType, makeVolumeManager()],
+      [
+        rayJobs,
+        makeObject('ray.io/v1alpha1', 'RayJob', 'app', { spec: { rayClusterSpec: { headGroupSpec: { template } } } }),
+      ],
+      [secrets, makeObject('v1', 'Secret', 'keys')],
     ]
 
-    const { status, stdout, lists } = await explainFrom(target, objects, hubKinds)
+    const { status, stdout, lists } = await explainFrom(target, objects, { unserved: hubKinds })
 
     expect(status).toBe(0)
     expect(stdout).toContain(want)
     expect(lists).not.toContain('pods')
+  })
+})
+
+describe('a request for a single object that fails', () => {
+  const isBinding = ({ path }: { path: string }) => path.endsWith('/resourcebindings/app-rayjob')
+  const request = 'GET /apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/app-rayjob'
+  const html = (response: ServerResponse) =>
+    response.writeHead(502).end('<html>\n<h1>\u001b[2JBad gateway</h1>\n</html>\n')
+  const cutOff = (response: ServerResponse) =>
+    response.writeHead(200, { 'content-length': 100 }).write('{"kind":', () => response.destroy())
+
+  test.each([
+    [
+      'a permission is missing',
+      answers.status(403, 'Forbidden'),
+      'HTTP 403: the server says Forbidden; grant the user this permission',
+    ],
+    [
+      'the token expires',
+      answers.status(401, 'Unauthorized'),
+      'HTTP 401: the server says Unauthorized; renew the token or certificate of the user',
+    ],
+    ['the server fails', answers.status(500, 'InternalError'), 'HTTP 500: the server says InternalError; try again'],
+    [
+      'the server is overloaded',
+      answers.status(429, 'TooManyRequests'),
+      'HTTP 429: the server says TooManyRequests; try again',
+    ],
+    ['a proxy answers', html, 'HTTP 502: <html> <h1> [2JBad gateway</h1> </html>; try again'],
+    ['the connection ends', answers.reset, 'other side closed; try again'],
+    ['the connection ends in the body', cutOff, 'other side closed; try again'],
+    [
+      'the response is not JSON',
+      (response) => response.end('<html>\n</html>'),
+      expect.stringMatching(/^Unexpected token .* is not valid JSON; try again$/),
+    ],
+  ] satisfies [string, Answer, unknown][])(
+    'because %s causes one line and exit status 1',
+    async (_name, answer, reason) => {
+      const { status, stdout, stderr } = await explainFrom('rayjob/app', placed, {
+        prepare: (server) => server.misbehave(isBinding, answer),
+      })
+
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+      const prefix = `lodestone explain: ${request}: `
+      expect(stderr.slice(0, prefix.length)).toBe(prefix)
+      expect(stderr.slice(prefix.length, -1)).toEqual(reason)
+      expect(stderr.slice(-1)).toBe('\n')
+    },
+  )
+
+  test('because the user presses Ctrl-C ends at once, without a message', async () => {
+    const user = new AbortController()
+    const hang = () => user.abort()
+
+    const { status, stdout, stderr } = await explainFrom('rayjob/app', placed, {
+      prepare: (server) => server.misbehave(isBinding, hang),
+      signal: user.signal,
+    })
+
+    expect({ status, stdout, stderr }).toEqual({ status: 130, stdout: '', stderr: '' })
   })
 })

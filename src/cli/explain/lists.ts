@@ -1,7 +1,13 @@
 /** Limits long lists of an explanation: each entry of a list may need requests. */
+import { listNames } from '../../core/names.ts'
 import type { TreeNode } from './tree.ts'
 
 const MAX_ENTRIES = 50
+
+/** The first names, and the number of the others. Data has them all. */
+export function firstNames(names: readonly string[]): string {
+  return listNames(names, MAX_ENTRIES)
+}
 
 /** The nodes of the first entries, one after the other, and a line with the number of the others. */
 export async function firstNodes<T>(

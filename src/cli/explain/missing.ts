@@ -26,7 +26,7 @@ export function describeMissing(targets: readonly Target[], context: Context): s
         name,
         here.slice(0, MAX_NAMES).map((each) => each.name),
       )
-  return `${titles.join(' and ')} not found ${context.place}${hint}`
+  return `${[...new Set(titles)].join(' and ')} not found ${context.place}${hint}`
 }
 
 /** The known names of a kind: of the cached objects, and those in claims. */

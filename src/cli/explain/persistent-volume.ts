@@ -11,11 +11,10 @@ import { dependencyExplainer } from './dependency.ts'
 import { type Context, type Explainer, readTarget, titleOf } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readManager, replicaNode } from './volume.ts'
-import { optionalPlacement } from './volume-manager.ts'
-import { workloadExplainer } from './workload.ts'
+import { kindsOfPlacement, workloadExplainer } from './workload.ts'
 
 export const persistentVolumeExplainer: Explainer = {
-  reads: (kinds) => [...optionalPlacement, ...relatedKinds(kinds)],
+  reads: (kinds) => [...kindsOfPlacement, ...relatedKinds(kinds)],
   async explain(target, context) {
     const object = await readTarget(target, context.store)
     const key = object?.metadata.labels?.[VOLUME_LABEL]
@@ -36,7 +35,7 @@ async function explainVolume(object: K8sObject, key: string, context: Context): 
   const cached = store
     .byIndex(volumeManagers, 'owner', ownerOfVolumeKey(key) ?? '')
     .find(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-  const manager = cached && (await readManager(context, cached.metadata.namespace, cached.metadata.name ?? ''))
+  const read = cached && (await readManager(context, cached.metadata.namespace, cached.metadata.name ?? ''))
   return {
     ...reference,
     text: `${titleOf(reference)}${phase ? `: ${phase}` : ''}`,
@@ -44,8 +43,8 @@ async function explainVolume(object: K8sObject, key: string, context: Context): 
     children: [
       ...(claimName ? [{ text: `for PersistentVolumeClaim ${objectKey(claimNamespace, claimName)}` }] : []),
       ...(directory ? [{ text: `directory ${directory}` }] : []),
-      manager
-        ? ownerNode(manager, key, reference.name, now)
+      read
+        ? ownerNode(read.manager, key, reference.name, now)
         : { text: 'its VolumeManager no longer exists', state: 'NotFound' },
     ],
   }

@@ -58,7 +58,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     object && kinds.find(apiVersion, type.kind)
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
       : []
-  const input = binding && gatherBindingInput(binding, stored, store, now, { clusterScopedClaims: scope, volumes })
+  const input = binding && gatherBindingInput(binding, stored, { store, now, clusterScopedClaims: scope }, { volumes })
   return {
     workload,
     object,

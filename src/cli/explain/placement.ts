@@ -4,6 +4,7 @@ import { keyOfObject, referenceOf } from '../../api/meta.ts'
 import { affinityOf } from '../../core/placement/affinity.ts'
 import { declineOf } from '../../core/propagation-policy/decide.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { firstNames } from './lists.ts'
 import type { Placed } from './placed.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -49,7 +50,7 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
       {
         text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
       },
-      ...(stored ? [{ text: `scheduled to: ${scheduled.join(', ') || 'none yet'}` }] : []),
+      ...(stored ? [{ text: `scheduled to: ${firstNames(scheduled) || 'none yet'}` }] : []),
     ],
   }
 }
@@ -68,8 +69,8 @@ function describeTerm({
   fieldSelector,
 }: NonNullable<PlacementAffinity['clusterAffinity']>): string {
   return [
-    clusterNames?.length ? clusterNames.join(', ') : 'every cluster',
+    clusterNames?.length ? firstNames(clusterNames) : 'every cluster',
     ...(labelSelector || fieldSelector ? ['that its selectors match'] : []),
-    ...(exclude?.length ? [`except ${exclude.join(', ')}`] : []),
+    ...(exclude?.length ? [`except ${firstNames(exclude)}`] : []),
   ].join(' ')
 }

@@ -50,7 +50,7 @@ function dependenciesNode(policy: PropagationPolicy, { store, scope, config }: C
   const { propagateDeps, ...spec } = policy.spec
   // The reason for a field that is set already is that for which Lodestone would set it.
   const open = { ...policy, spec }
-  const input = gatherPolicyInput(open, undefined, config.dependencies.propagate, store, scope)
+  const input = gatherPolicyInput(open, undefined, config.dependencies.propagate, { store, clusterScopedClaims: scope })
   const { state, message } = decidePolicy(input)
   const reason = state === 'Propagated' ? { reason: message } : {}
   const because = message ? `: ${message}` : ''

@@ -30,6 +30,8 @@ export interface Context {
   kinds: WorkloadKinds
   scope: ClusterScope
   config: Config
+  /** Whether the objects are those of a cluster that is not a hub: the hub decides on the placement. */
+  isMember: boolean
   /** Where the objects are, for messages. */
   place: string
 }

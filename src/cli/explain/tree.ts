@@ -1,4 +1,5 @@
 /** An explanation as a tree: as data for programs, and as lines for people. */
+import { printable } from '../../core/printable.ts'
 
 /** A line of an explanation. docs/explain.md describes the fields for users. */
 export interface TreeNode {
@@ -25,7 +26,7 @@ export interface TreeNode {
 /** The lines of a tree, the root first. `wide` includes the details, and the API version of each object. */
 export function drawTree({ text, apiVersion, children = [] }: TreeNode, wide: boolean): string[] {
   const shown = children.filter(({ isDetail }) => wide || !isDetail)
-  const head = wide && apiVersion ? `${text} [${apiVersion}]` : text
+  const head = printable(wide && apiVersion ? `${text} [${apiVersion}]` : text)
   return [head, ...shown.flatMap((child, i) => branch(child, i === shown.length - 1, wide))]
 }
 

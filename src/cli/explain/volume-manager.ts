@@ -1,5 +1,4 @@
 /** Explains a VolumeManager: its volumes with their replicas, and on a hub its placement and its state in each member. */
-import type { VolumeManager } from '../../api/volume-manager.ts'
 import { stringsAt } from '../../core/dependencies/json-path.ts'
 import { isHub } from '../../queries/volumes.ts'
 import { placeWorkload } from './placed.ts'
@@ -9,21 +8,22 @@ import type { TreeNode } from './tree.ts'
 import { readManager, volumeNodes } from './volume.ts'
 import { kindsOfPlacement } from './workload.ts'
 
-/** A member lacks the kinds of a hub. */
-export const optionalPlacement = kindsOfPlacement.map((kind) => ({ ...kind, optional: true }))
-
 export const volumeManagerExplainer: Explainer = {
-  reads: () => optionalPlacement,
+  reads: () => kindsOfPlacement,
   async explain(target, context) {
-    const manager = await readManager(context, target.namespace, target.name)
-    return manager && explainManager(manager, target, context)
+    const read = await readManager(context, target.namespace, target.name)
+    return read && explainManager(read, target, context)
   },
 }
 
-async function explainManager(manager: VolumeManager, target: Target, context: Context): Promise<TreeNode> {
+async function explainManager(
+  { manager, errors }: NonNullable<Awaited<ReturnType<typeof readManager>>>,
+  target: Target,
+  context: Context,
+): Promise<TreeNode> {
   const { apiVersion, kind, status } = manager
   const { namespace, name } = target
-  const state = status?.state ?? 'Pending'
+  const state = errors.length > 0 ? 'Invalid' : (status?.state ?? 'Pending')
   const message = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? status?.message
   const reference = { apiVersion, kind, ...(namespace && { namespace }), name }
   return {
@@ -32,6 +32,7 @@ async function explainManager(manager: VolumeManager, target: Target, context: C
     state,
     children: [
       ...(message ? [{ text: message }] : []),
+      ...errors.map(({ path, message: problem }) => ({ text: `${path}: ${problem}` })),
       ...(manager.metadata.deletionTimestamp ? [{ text: 'it is being deleted', state: 'Terminating' }] : []),
       ...(await volumeNodes(manager, context.now)),
       ...(isHub(context.store) ? await placementOf(target, context) : []),

@@ -1,8 +1,11 @@
 /** Lines about a volume of a VolumeManager, and about its replicas on nodes. */
+
+import { volumeManagerSchema } from '../../api/schemas/volume-manager.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
-import { isObject } from '../../core/json.ts'
+import type { FieldError } from '../../core/field-errors.ts'
 import { formatBytes } from '../../core/quantity.ts'
+import { compileSchema } from '../../core/schema/schema-errors.ts'
 import { wantedReplicas } from '../../core/volume-manager/spec/distribution.ts'
 import { mountableVolumes } from '../../core/workload/injection/mountable-volumes.ts'
 import { formatAge } from '../format.ts'
@@ -10,16 +13,28 @@ import { firstNodes } from './lists.ts'
 import type { Context } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
-/** Reads a VolumeManager. A status that an API server would reject, as a manifest in a folder may have, is left out. */
+const validateShape = compileSchema(volumeManagerSchema)
+
+interface ReadManager {
+  /** With a spec and a status of valid types. */
+  manager: VolumeManager
+  /** The fields of the spec with invalid types; then the manager has no volumes. */
+  errors: FieldError[]
+}
+
+/** Reads a VolumeManager. The CRD of VCK allows any content, and a manifest in a folder may have any status: invalid ones are left out. */
 export async function readManager(
   { store }: Pick<Context, 'store'>,
   namespace: string | undefined,
   name: string,
-): Promise<VolumeManager | undefined> {
+): Promise<ReadManager | undefined> {
   const manager = await store.read(volumeManagers, namespace, name)
-  const { status, ...rest } = manager ?? {}
-  const lists = [status?.volumes ?? [], status?.conditions ?? []]
-  return lists.flat().every(isObject) && lists.every(Array.isArray) ? manager : (rest as VolumeManager)
+  if (!manager) return undefined
+  const { spec, status, ...rest } = manager
+  const errors = validateShape({ spec })
+  const hasStatus = status !== undefined && validateShape({ spec: {}, status }).length === 0
+  const shown = { ...rest, spec: { volumeConfigs: [], ...(errors.length === 0 && spec) }, ...(hasStatus && { status }) }
+  return { manager: shown, errors }
 }
 
 /** One line for each volume, with its replicas and deletions. `now` in ms since the epoch. */

@@ -11,6 +11,8 @@ import { sourceOf } from '../../queries/source.ts'
 import { placementKinds, relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { claimNode, volumeNode } from './data.ts'
+import { firstNames } from './lists.ts'
+import { explainInMember } from './member.ts'
 import { type Placed, placeWorkload, readBinding } from './placed.ts'
 import { placementNodes } from './placement.ts'
 import {
@@ -32,7 +34,10 @@ function readsOfWorkload(kinds: WorkloadKinds) {
   return [...kindsOfPlacement, ...relatedKinds(kinds)]
 }
 
-export const workloadExplainer: Explainer = { reads: readsOfWorkload, explain: explainWorkload }
+export const workloadExplainer: Explainer = {
+  reads: readsOfWorkload,
+  explain: (target, context) => (context.isMember ? explainInMember : explainWorkload)(target, context),
+}
 
 /** A claim is explained by its workload. */
 export const claimExplainer: Explainer = {
@@ -117,7 +122,7 @@ async function dependencyNode(
   const clusters = entry?.clusters?.map((cluster) => cluster.name) ?? []
   return {
     ...reference,
-    text: `${kind} ${objectKey(namespace, name)}: ${clusters.length > 0 ? `attached to ${clusters.join(', ')}` : 'not attached'}`,
+    text: `${kind} ${objectKey(namespace, name)}: ${clusters.length > 0 ? `attached to ${firstNames(clusters)}` : 'not attached'}`,
     state: clusters.length > 0 ? 'Attached' : 'NotAttached',
     clusters,
   }

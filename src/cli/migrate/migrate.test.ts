@@ -176,8 +176,9 @@ describe('a migration that ends early prints how many objects it changed', () =>
     const written: string[] = []
     const stdout = { write: (text: string) => written.push(text) }
 
-    await expect(migrateWith({ stdout }, '--apply')).rejects.toThrow('HTTP 500')
+    const { status: exit, stderr } = await migrateWith({ stdout }, '--apply')
 
+    expect({ exit, stderr }).toEqual({ exit: 1, stderr: expect.stringContaining('HTTP 500') })
     expect(written.at(-1)).toBe('1 object changed, 0 failed\n')
   })
 })

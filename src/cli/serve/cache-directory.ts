@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
 
 /** The longest part of the name that comes from the folder; a name of a file has at most 255 bytes. */
-const MOST_CHARACTERS = 40
+const MAX_CHARACTERS = 40
 const HASH_CHARACTERS = 8
 
 /**
@@ -17,7 +17,7 @@ export function cacheDirectoryOf(folder: string, env: Record<string, string | un
   const hash = createHash('sha256').update(path).digest('hex').slice(0, HASH_CHARACTERS)
   const name = basename(path)
     .replaceAll(/[^\w.-]/g, '_')
-    .slice(0, MOST_CHARACTERS)
+    .slice(0, MAX_CHARACTERS)
   const given = env['XDG_CACHE_HOME'] ?? ''
   const cache = isAbsolute(given) ? given : join(env['HOME'] || homedir(), '.cache')
   return join(cache, 'lodestone', `${name}-${hash}`)

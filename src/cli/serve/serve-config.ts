@@ -1,9 +1,9 @@
 /** The configuration of `lodestone serve`: the file, and the flags over it. */
-import { type Config, DEFAULT_CONFIG, loadConfig } from '../../app/config/config.ts'
-import { withPluginPath } from '../../app/config/systems-config.ts'
+import { type Config, DEFAULT_CONFIG } from '../../app/config/config.ts'
 import { suggest } from '../../core/suggest.ts'
 import { LOG_LEVELS, type LogLevel } from '../../telemetry/logger.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
+import { readConfig } from '../read-config.ts'
 import { cacheDirectoryOf } from './cache-directory.ts'
 
 /**
@@ -11,11 +11,11 @@ import { cacheDirectoryOf } from './cache-directory.ts'
  *
  * Throws `ConfigError` for an invalid file, and `UsageError` for invalid arguments.
  */
-export function serveConfigOf(args: Arguments, { env }: CommandIo): Config {
+export function serveConfigOf(args: Arguments, io: CommandIo): Config {
   const folder = args.text('folder')
   const onFolder = folder !== undefined
-  const config = loadConfig(args.text('config'), onFolder ? folderDefaults(folder, env) : DEFAULT_CONFIG)
-  const { server, log, systems } = config
+  const config = readConfig(args, io, onFolder ? folderDefaults(folder, io.env) : DEFAULT_CONFIG)
+  const { server, log } = config
   const host =
     onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
   return {
@@ -27,7 +27,6 @@ export function serveConfigOf(args: Arguments, { env }: CommandIo): Config {
       port: portOf(args, 'port') ?? server.port,
       healthPort: portOf(args, 'health-port') ?? server.healthPort,
     },
-    systems: withPluginPath(systems, env),
     log: { ...log, level: levelOf(args) ?? log.level },
   }
 }
@@ -46,8 +45,7 @@ function portOf(args: Arguments, option: string): number | undefined {
   const text = args.text(option)
   if (text === undefined) return undefined
   const port = Number(text)
-  if (!Number.isInteger(port) || port < 0 || port > 65535)
-    throw new UsageError(`--${option} takes a port from 0 to 65535, not ${text}`)
+  if (!/^\d+$/.test(text) || port > 65535) throw new UsageError(`--${option} takes a port from 0 to 65535, not ${text}`)
   return port
 }
 

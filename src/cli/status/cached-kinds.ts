@@ -2,13 +2,13 @@
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
-import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
+import { HOLD_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
-import { isGated } from '../../core/workload/gate/plan-gate.ts'
+import { isGated } from '../../core/workload/gate/gate-state.ts'
 import { type AnyCachedKind, kindKey } from '../../store/kinds/any-kind.ts'
 import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { keepMetadata } from '../../store/kinds/keep-metadata.ts'
@@ -44,14 +44,14 @@ const podKind: CachedKind<Pod> = {
   type: pods,
   keep(pod) {
     const { apiVersion, kind, metadata, spec } = pod
-    const { schedulingGates } = spec
-    const isWaiting = schedulingGates && isGated(pod)
-    return {
-      apiVersion,
-      kind,
-      metadata: keepMetadata(metadata),
-      spec: isWaiting ? { ...RUNNING, schedulingGates } : RUNNING,
+    if (!isGated(pod)) return { apiVersion, kind, metadata: keepMetadata(metadata), spec: RUNNING }
+    const { creationTimestamp, ownerReferences } = metadata
+    const kept = {
+      ...keepMetadata(metadata, [VOLUMES_ANNOTATION]),
+      ...(creationTimestamp && { creationTimestamp }),
+      ...(ownerReferences && { ownerReferences }),
     }
+    return { apiVersion, kind, metadata: kept, spec }
   },
   indexes: {},
   optional: true,

@@ -7,6 +7,7 @@ import { clusterResourceBindings, resourceBindings } from '../../api/karmada.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import * as answers from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import type { CommandIo } from '../command.ts'
@@ -55,14 +56,14 @@ test('a member cluster has no claims: its volumes and the pods that wait for the
     server.serve(type, false)
   server.put(volumeManagers, makeVolumeManager())
   const schedulingGates = [{ name: 'lodestone.dev/volumes' }]
-  server.put(pods, makePod({ name: 'sales' }, { schedulingGates }))
+  server.put(pods, makePod({ name: 'sales' }, { schedulingGates }, { creationTimestamp: '2026-11-20T11:00:00Z' }))
   server.put(pods, makePod({ name: 'sales' }, {}, { name: 'running' }))
 
   const { status: exit, stdout, stderr } = await status()
 
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
-  expect(stdout).toContain(
-    'HOLDS (1)\nWORKLOAD              SINCE   MESSAGE\nPod default/trainer   -       waits for its volumes\n',
+  expect(stdout).toMatch(
+    /^HOLDS \(1\)\nWORKLOAD {14}SINCE {4}MESSAGE\nPod default\/trainer {3}60 min {3}waits for VolumeManager sales\/vol1\n\nVOLUMES/,
   )
   expect(stdout).toMatch(/VOLUMES \(1\)\n.*\ndefault\/sales +vol1 +Pending +0\/1/)
 })
@@ -90,6 +91,24 @@ test('--watch shows a new hold, and ends with status 0', async () => {
   await expect.poll(() => output, { timeout: 10_000 }).toContain('HOLDS (0)\n\nHOLDS (1)\n')
   ending.abort()
   expect((await done).status).toBe(0)
+})
+
+test('--watch names a failure of the API server once, and goes on', async () => {
+  const ending = new AbortController()
+  let output = ''
+  const write = (text: string) => (output += text)
+  const done = status(['--watch', '--held'], { signal: ending.signal, stdout: { write } })
+  await expect.poll(() => server.watches(resourceBindings).length, { timeout: 10_000 }).toBe(1)
+  const failure = () => answers.status(500, 'InternalError')
+  server.misbehave(answers.isWatchOf(resourceBindings), failure(), failure(), failure())
+
+  server.watches(resourceBindings)[0]?.end()
+  await expect.poll(() => server.watchRequests(resourceBindings).length, { timeout: 20_000 }).toBe(5)
+  server.put(resourceBindings, makeBinding(suspended, { annotations: { 'lodestone.dev/hold': HOLD } }))
+
+  await expect.poll(() => output, { timeout: 10_000 }).toContain('HOLDS (1)\n')
+  ending.abort()
+  expect((await done).stderr).toMatch(/^lodestone status: ResourceBinding: [^\n]*HTTP 500[^\n]*\n$/)
 })
 
 test('of bindings and pods that are not on hold, only the name is cached', () => {

@@ -4,7 +4,8 @@ import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
 import { scopesOf } from '../../core/scope.ts'
-import { isGated } from '../../core/workload/gate/plan-gate.ts'
+import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
+import { volumeManagersOf } from '../../queries/volumes.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { placeObject } from '../check/input/place-manifests.ts'
@@ -19,11 +20,9 @@ export function storedHolds(store: ObjectStore): HoldReport[] {
   for (const type of [resourceBindings, clusterResourceBindings]) {
     for (const binding of store.list(type)) holds.push(...holdOf(binding))
   }
-  for (const pod of store.list(pods)) if (isGatedPod(pod)) holds.push(gateOf(pod, WAITS))
+  for (const pod of store.list(pods)) holds.push(...gateOf(pod, store))
   return holds
 }
-
-const WAITS = 'waits for its volumes'
 
 function holdOf(binding: ResourceBinding): HoldReport[] {
   const hold = activeHold(binding)
@@ -45,8 +44,13 @@ function isGatedPod(object: K8sObject & { spec?: unknown }): boolean {
   return object.kind === pods.kind && object.spec !== undefined && isGated(object as Pod)
 }
 
-function gateOf(pod: K8sObject, message: string): HoldReport {
-  return { workload: referenceOf(pod), reason: 'VolumesNotReady', message }
+/** A pod with our scheduling gate. The cache of a folder has the spec of gated pods only. */
+function gateOf(pod: Pod, store: ObjectStore): HoldReport[] {
+  const { namespace, creationTimestamp } = pod.metadata
+  const state = (pod as Partial<Pod>).spec && gateStateOf(pod, volumeManagersOf(store, namespace))
+  if (!state) return []
+  const { reason, message } = state
+  return [{ workload: referenceOf(pod), reason, message, ...(creationTimestamp && { since: creationTimestamp }) }]
 }
 
 /**
@@ -71,8 +75,8 @@ export async function predictedHolds(
       templates.map((object) => ({ object })),
       { ...context, store },
     )
-    return reviews.flatMap(({ decision, reason = '', after }) => {
-      if (decision === 'Gated') return [gateOf(after, reason)]
+    return reviews.flatMap(({ decision, after }) => {
+      if (decision === 'Gated') return gateOf(after as Pod, store)
       if (decision !== 'OnHold' || isStored(after, folder)) return []
       return holdOf(after as ResourceBinding).map(({ binding: _, since: __, ...hold }) => hold)
     })

@@ -44,10 +44,10 @@ export interface HoldReport {
   workload: ObjectReference
   /** The binding of the workload; absent for a pod. */
   binding?: string
-  /** A hold cause; `VolumesNotReady` for a pod. */
+  /** A hold cause; for a pod the reason of its gate, such as `VolumesNotReady`. */
   reason: string
   message: string
-  /** When the hold began; absent for a pod and for a workload of a folder without a binding, whose hold is only predicted. */
+  /** When the hold began; absent if it is only predicted, for an object of a folder. */
   since?: string
 }
 

@@ -104,7 +104,7 @@ describe('with a configuration, systems are shown', () => {
     const { status: exit, stdout } = await status([], '--config', config)
 
     expect(exit).toBe(0)
-    expect(stdout).toContain(`invalid configuration: ${directory}: cannot be read (ENOENT)\n`)
+    expect(stdout).toContain(`invalid configuration: ${directory}: cannot be read: no such file or directory\n`)
   })
 })
 

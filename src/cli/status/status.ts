@@ -1,22 +1,26 @@
 /** `lodestone status`: shows claims, workloads on hold, volumes, sources and data systems, once or live. */
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import type { ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { type Config, loadConfig } from '../../app/config/config.ts'
-import { systemsSource, withPluginPath } from '../../app/config/systems-config.ts'
+import type { Config } from '../../app/config/config.ts'
+import { systemsSource } from '../../app/config/systems-config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { excludedNamespacesOf } from '../../app/registration.ts'
 import { suggest } from '../../core/suggest.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
+import { givenNamespace } from '../namespace.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
+import { readConfig } from '../read-config.ts'
 import { statusKinds } from './cached-kinds.ts'
 import { gatherStatus, SECTIONS, type StatusInput } from './gather.ts'
 import { predictedHolds, storedHolds } from './holds.ts'
 import { renderStatus } from './render.ts'
-import type { HoldReport, Section } from './report.ts'
+import type { HoldReport, Section, StatusReport } from './report.ts'
 import { watchStatus } from './watch.ts'
 
 export const status: Command = {
@@ -50,16 +54,21 @@ export const status: Command = {
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   const format = readFormat(args, OUTPUT_FORMATS)
   const selection = readSelection(args)
-  const config = loadConfig(args.text('config'))
+  const config = readConfig(args, io)
   const watch = args.flag('watch')
   const workloads = workloadKindsOf(config)
-  const { store, folder, close } = await openSource('status', args, io, { kinds: statusKinds, workloads, watch })
+  const { store, folder, close } = await openSource('status', args, io, {
+    kinds: statusKinds,
+    workloads,
+    watch,
+    mayBeMember: true,
+  })
   try {
     if (!store.serves(dataSourceClaims) && !store.serves(volumeManagers)) {
       io.stderr.write('lodestone status: the API server has no kinds of Lodestone; install its CRDs\n')
       return 1
     }
-    const source = systemsSource(withPluginPath(config.systems, io.env), store)
+    const source = systemsSource(config.systems, store)
     const configured = source && (await inspectSystems(source))
     const unknown = problemOfSystem(
       store,
@@ -78,7 +87,7 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
       const report = gatherStatus(store, { ...selection, holds, configured, scope, now })
       return format === 'json' || format === 'yaml'
         ? renderData(report, format)
-        : renderStatus(report, { now, isWide: format === 'wide', paint })
+        : renderStatus(served(report, store), { now, isWide: format === 'wide', paint })
     }
     if (watch) await watchStatus(store, io, render, format)
     else io.stdout.write(await render())
@@ -88,8 +97,24 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   }
 }
 
+const KIND_OF: Partial<Record<Section, ResourceType>> = {
+  claims: dataSourceClaims,
+  sources: dataSources,
+  systems: dataSources,
+  volumes: volumeManagers,
+}
+
+/** Leaves out the empty lists of kinds that the API server does not serve, such as the claims of a member cluster. */
+function served(report: StatusReport, store: ObjectStore): StatusReport {
+  const isShown = ([section, rows]: [string, unknown]) => {
+    const type = KIND_OF[section as Section]
+    return type === undefined || store.serves(type) || (rows as unknown[]).length > 0
+  }
+  return Object.fromEntries(Object.entries(report).filter(isShown)) as unknown as StatusReport
+}
+
 function readSelection(args: Arguments): Pick<StatusInput, 'sections' | 'namespace' | 'system'> {
-  const namespace = args.text('namespace')
+  const namespace = givenNamespace(args)
   const system = args.text('system')
   if (namespace !== undefined && args.flag('all-namespaces')) {
     throw new UsageError('-n and -A exclude each other; omit -n to show all namespaces')
@@ -134,6 +159,7 @@ async function holdsOf(
     clusterScopedClaims: claims.clusterScoped,
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,
+    excludedNamespaces: excludedNamespacesOf(config),
   }
   return [...stored, ...(await predictedHolds(folder, context, signal))]
 }

@@ -1,7 +1,7 @@
 /** Completes a test: reads its files, and validates its objects and its configuration as the server does. */
 
 import { statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import type { Document } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { type Config, completeConfig, DEFAULT_CONFIG } from '../../app/config/config.ts'
@@ -10,7 +10,8 @@ import { withoutNulls } from '../../core/json.ts'
 import { suggest } from '../../core/suggest.ts'
 import { UserError } from '../../core/user-error.ts'
 import { findMistake, parseManifests } from '../../store/folder/manifests.ts'
-import { readTextFile } from '../../store/folder/read-text.ts'
+import { readTextFile, UnreadableFileError } from '../../store/folder/read-text.ts'
+import { isGone } from '../../store/folder/scan.ts'
 import { validateManifest } from '../check/input/validate-manifest.ts'
 import { openFolder } from '../open-folder.ts'
 import type { Expected, GivenTest } from './test-schema.ts'
@@ -36,7 +37,16 @@ export interface TestPlace {
   file: string
   document: Document.Parsed
   report: (path: string, message: string) => void
+  folders: ReadFolders
 }
+
+interface ReadFolder {
+  objects: readonly K8sObject[]
+  errors: readonly string[]
+}
+
+/** The folders that were read, by path and kinds: many tests have the same stored manifests. */
+export type ReadFolders = Map<string, ReadFolder>
 
 /** A fixed time, so that each run gives the same answer. */
 const DEFAULT_NOW = '2026-01-01T00:00:00Z'
@@ -94,28 +104,48 @@ function toManifest(value: unknown, path: string, report: Report): K8sObject | u
 }
 
 /** Reads the manifests of files and folders, which are relative to the file of the test. */
-async function readFiles(paths: readonly string[], config: Config, { file, report }: TestPlace): Promise<K8sObject[]> {
+async function readFiles(
+  paths: readonly string[],
+  config: Config,
+  { file, report, folders }: TestPlace,
+): Promise<K8sObject[]> {
   const objects: K8sObject[] = []
   for (const [i, path] of paths.entries()) {
-    const found = join(dirname(file), path)
+    const found = besides(file, path)
     const at = `files[${i}]`
     const stats = statSync(found, { throwIfNoEntry: false })
     if (!stats) report(at, `${found} does not exist`)
-    else if (stats.isDirectory()) objects.push(...(await readFolder(found, config, (text) => report(at, text))))
-    else objects.push(...(await readManifests(found, stats.size, (text) => report(at, text))))
+    else if (stats.isDirectory()) {
+      const folder = await readFolder(found, config, folders)
+      for (const error of folder.errors) report(at, error)
+      objects.push(...folder.objects)
+    } else if (stats.isFile()) objects.push(...(await readManifests(found, stats.size, (text) => report(at, text))))
+    else report(at, `${found} is neither a file nor a folder`)
   }
   return objects
 }
 
-async function readFolder(directory: string, config: Config, fail: (text: string) => void): Promise<K8sObject[]> {
+/** The path of a file that a test names. */
+function besides(testFile: string, path: string): string {
+  return isAbsolute(path) ? path : join(dirname(testFile), path)
+}
+
+/** Reads a folder once for all tests that name it. */
+async function readFolder(directory: string, config: Config, folders: ReadFolders): Promise<ReadFolder> {
+  const key = `${directory}\n${JSON.stringify(config.workloadKinds)}`
+  const known = folders.get(key)
+  if (known) return known
+  const errors: string[] = []
   const store = openFolder(directory, {
     watch: false,
     workloads: workloadKindsOf(config),
-    observer: { fileError: ({ file, line, message }) => fail(`${file}${line ? `:${line}` : ''}: ${message}`) },
+    observer: { fileError: ({ file, line, message }) => errors.push(`${file}${line ? `:${line}` : ''}: ${message}`) },
   })
   await store.start(new AbortController().signal)
   await store.stop()
-  return store.objects().map(({ object }) => withoutVersion(object))
+  const read = { objects: store.objects().map(({ object }) => withoutVersion(object)), errors }
+  folders.set(key, read)
+  return read
 }
 
 /** Removes the resource version that the folder store added. */
@@ -125,9 +155,14 @@ function withoutVersion(object: K8sObject): K8sObject {
 }
 
 async function readManifests(file: string, bytes: number, fail: (text: string) => void): Promise<K8sObject[]> {
-  const text = await readTextFile({ file, bytes }).catch((cause: Error) => {
-    throw new Error(`${file}: ${cause.message}`, { cause })
-  })
+  let text: string
+  try {
+    text = await readTextFile({ file, bytes })
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError || isGone(error))) throw error
+    fail(`${file}: ${(error as Error).message}`)
+    return []
+  }
   const { manifests, errors } = parseManifests(text, file)
   for (const { line, message } of errors) fail(`${file}:${line}: ${message}`)
   for (const { object, line } of manifests) {
@@ -149,7 +184,7 @@ async function readRequest(
     const read = toManifest(object, 'when.object', report)
     return { ...(read && { object: read }), others: [] }
   }
-  const path = join(dirname(testFile), file)
+  const path = besides(testFile, file)
   const stats = statSync(path, { throwIfNoEntry: false })
   if (!stats?.isFile()) {
     report('when.file', `${path} ${stats ? 'is not a file' : 'does not exist'}`)

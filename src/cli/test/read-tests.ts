@@ -1,13 +1,15 @@
 /** Finds and reads the tests of a folder. Each YAML document without apiVersion and kind is a test; other documents are manifests. */
 import { statSync } from 'node:fs'
-import { type Document, isNode, LineCounter } from 'yaml'
+import { type Document, LineCounter } from 'yaml'
 import { isObject } from '../../core/json.ts'
 import { compileSchema } from '../../core/schema/schema-errors.ts'
+import { suggest } from '../../core/suggest.ts'
 import { documentValue, parseDocuments } from '../../store/folder/manifests.ts'
+import { positionOf } from '../../store/folder/positions.ts'
 import { readTextFile } from '../../store/folder/read-text.ts'
 import { scanFolder } from '../../store/folder/scan.ts'
 import { UsageError } from '../command.ts'
-import { completeTest, type TestCase } from './complete-test.ts'
+import { completeTest, type ReadFolders, type TestCase } from './complete-test.ts'
 import { type GivenTest, testSchema } from './test-schema.ts'
 
 const validate = compileSchema(testSchema, 'forbidden')
@@ -32,9 +34,10 @@ export async function readTests(path: string): Promise<ReadTests> {
   if (!found) throw new UsageError(`${path} does not exist`)
   const scan = found.isDirectory() ? await scanFolder(path) : { files: [{ file: path, bytes: found.size }], errors: [] }
   const read: ReadTests = { files: [], errors: scan.errors.map(({ file, message }) => `${file}: ${message}`) }
+  const folders: ReadFolders = new Map()
   for (const scanned of scan.files) {
     try {
-      const file = await readFile(scanned.file, await readTextFile(scanned), read.errors)
+      const file = await readFile(scanned.file, await readTextFile(scanned), read.errors, folders)
       if (file.tests.length > 0) read.files.push(file)
     } catch (error) {
       read.errors.push(`${scanned.file}: ${(error as Error).message}`)
@@ -43,7 +46,7 @@ export async function readTests(path: string): Promise<ReadTests> {
   return read
 }
 
-async function readFile(file: string, text: string, errors: string[]): Promise<TestFile> {
+async function readFile(file: string, text: string, errors: string[], folders: ReadFolders): Promise<TestFile> {
   const lines = new LineCounter()
   const lineAt = (offset = 0) => lines.linePos(offset).line
   const documents = parseDocuments(text, lines)
@@ -54,14 +57,21 @@ async function readFile(file: string, text: string, errors: string[]): Promise<T
     errors.push(...mistakes.map(({ pos, message }) => `${file}:${lineAt(pos[0])}: is not valid YAML: ${message}`))
     if (mistakes.length > 0 || document.contents === null) continue
     const given = documentValue(document)
-    if (isManifest(given)) continue
+    if (given === null || isManifest(given)) continue
+    const { contents } = document
+    if (!isTest(given)) {
+      errors.push(
+        `${file}:${lineAt(contents.range[0])}: is neither a test, which has when, nor a manifest, which has apiVersion and kind`,
+      )
+      continue
+    }
     const report = (path: string, message: string) =>
-      void errors.push(`${file}:${lineAt(offsetOf(document, path))}: ${path}: ${message}`)
+      void errors.push(`${file}:${positionOf(path, contents, document, lines).line}: ${path}: ${message}`)
     const wrong = validate(given)
     for (const { path, message } of wrong) report(path, message)
     if (wrong.length > 0) continue
     const name = isSingle ? file : `${file}#${index + 1}`
-    const test = await completeTest(given as GivenTest, { name, file, document, report })
+    const test = await completeTest(given as GivenTest, { name, file, document, report, folders })
     if (test) tests.push(test)
   }
   return { file, text, documents, tests }
@@ -71,15 +81,7 @@ function isManifest(value: unknown): boolean {
   return isObject(value) && value['apiVersion'] !== undefined && value['kind'] !== undefined
 }
 
-/** The place of a field, or of the closest existing parent. */
-function offsetOf(document: Document.Parsed, path: string): number | undefined {
-  let offset = document.contents?.range?.[0]
-  const names: (string | number)[] = []
-  for (const [part] of path.matchAll(/[^.[\]]+/g)) {
-    names.push(/^\d+$/.test(part) ? Number(part) : part)
-    const node = document.getIn(names, true)
-    if (!isNode(node) || !node.range) break
-    offset = node.range[0]
-  }
-  return offset
+/** Whether a document has a field of a test, or one that is close to it, such as `gven`. Another document belongs to another program. */
+function isTest(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).some((name) => suggest(name, Object.keys(testSchema.properties)) !== '')
 }

@@ -1,5 +1,6 @@
 /** Renders the results of tests: a table with a diff per failure, a JUnit report, or JSON. */
 import { jsonEqual } from '../../core/json.ts'
+import { printable } from '../../core/printable.ts'
 import { renderDiff } from '../check/render/text.ts'
 import type { painter } from '../command.ts'
 import { formatColumns } from '../format.ts'
@@ -32,7 +33,9 @@ function renderText(results: readonly TestResult[], paint: Paint): string {
   const failed = results.filter(({ passed }) => !passed)
   return [
     formatColumns([['RESULT', 'TEST', 'DESCRIPTION'], ...rows]),
-    ...failed.map((result) => `\n${paint('red', '✘')} ${paint('bold', result.test.name)}\n${diffOf(result, paint)}\n`),
+    ...failed.map(
+      (result) => `\n${paint('red', '✘')} ${paint('bold', printable(result.test.name))}\n${diffOf(result, paint)}\n`,
+    ),
     `\n${results.length} ${results.length === 1 ? 'test' : 'tests'}: ${results.length - failed.length} passed, ${failed.length} failed\n`,
   ].join('')
 }

@@ -2,20 +2,14 @@
 import { isBinding, type Placement, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { excludedNamespacesOf } from '../../app/registration.ts'
 import { diffJson } from '../../core/admission/diff.ts'
 import { describeErrors } from '../../core/field-errors.ts'
 import { jsonEqual } from '../../core/json.ts'
 import { scopesOf } from '../../core/scope.ts'
 import { placeObject } from '../check/input/place-manifests.ts'
-import {
-  isTemplate,
-  type ObjectReview,
-  openSession,
-  policiesOf,
-  put,
-  reviewDerived,
-  reviewObject,
-} from '../check/review/review-object.ts'
+import { policiesOf, reviewDerived } from '../check/review/review-derived.ts'
+import { isTemplate, type ObjectReview, openSession, put, reviewObject } from '../check/review/review-object.ts'
 import { openFolder } from '../open-folder.ts'
 import type { TestCase } from './complete-test.ts'
 import type { ActualAnswer, Answer, Expected } from './test-schema.ts'
@@ -48,6 +42,7 @@ async function answerOf({ config, now, given, object: raw, oldObject }: TestCase
     clusterScopedClaims: config.claims.clusterScoped,
     whenNotReady: config.volumes.whenNotReady,
     volumeLimits: config.volumes,
+    excludedNamespaces: excludedNamespacesOf(config),
   })
   const scopeOf = scopesOf(session.types, given)
   const place = (one: K8sObject) => placeObject(one, scopeOf(one))

@@ -1,9 +1,12 @@
-import { readFileSync, symlinkSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { makeClaim, makeObject, makePolicy, makeSource } from '../../../test/builders.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
+import { readTests } from './read-tests.ts'
+import { runTest } from './run-test.ts'
+import { updateFiles } from './update.ts'
 
 const workload = {
   apiVersion: 'apps/v1',
@@ -163,6 +166,22 @@ expect:
     expect(await runWords(['test', folder])).toMatchObject({ status: 0, stderr: '' })
   })
 
+  test.each([
+    { name: 'an alias', expected: '*e' },
+    { name: 'a merge key', expected: '\n  <<: *e\n  allowed: false' },
+    { name: 'an alias in the binding', expected: '\n  allowed: true\n  binding: *e' },
+  ])('in place of $name', async ({ expected }) => {
+    const content = `config: &e {}\nwhen: { object: ${JSON.stringify(workload)} }\nexpect: ${expected}\nnow: 2026-01-01T00:00:00Z\n`
+    const { folder, status, stderr } = await runOne(content, ['--update'], others)
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: 'updated a.yaml\n' })
+    expect(parse(readFolder(folder)[join(folder, 'a.yaml')] ?? '')).toMatchObject({
+      config: {},
+      expect: { allowed: true },
+    })
+    expect(await runWords(['test', folder])).toMatchObject({ status: 0, stderr: '' })
+  })
+
   test('in several documents of a file', async () => {
     const test = { given, when: { object: workload } }
     const { folder, status } = await runOne([test, narrowed, { ...test, expect: { allowed: false } }], ['--update'])
@@ -171,6 +190,27 @@ expect:
     const { stdout } = await runWords(['test', folder])
     expect(stdout).toContain('3 tests: 3 passed, 0 failed')
     expect(readFolder(folder)[join(folder, 'a.yaml')]).toContain(stringify(narrowed))
+  })
+
+  test('through a link, which stays', async () => {
+    const folder = makeFolder({ 'shared/a.txt': stringify({ given, when: { object: workload } }) })
+    symlinkSync('shared/a.txt', join(folder, 'a.yaml'))
+
+    expect(await runWords(['test', folder, '--update'])).toMatchObject({ status: 0 })
+    expect(lstatSync(join(folder, 'a.yaml')).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(folder, 'shared/a.txt'), 'utf8')).toContain('decision: Narrowed')
+  })
+
+  test('or names a file that cannot be replaced, and leaves no other file behind', async () => {
+    const folder = makeFolder({ 'a.yaml': { ...narrowed, expect: { allowed: false } } })
+    const file = join(folder, 'a.yaml')
+    const { files } = await readTests(folder)
+    const results = await Promise.all(files.flatMap(({ tests }) => tests.map(runTest)))
+    rmSync(file)
+    mkdirSync(file)
+
+    expect(() => updateFiles(files, results)).toThrow(`${file} cannot be written: is a directory, not a file`)
+    expect(readdirSync(folder)).toEqual(['a.yaml'])
   })
 
   test('and leaves a folder alone in which a file is invalid', async () => {
@@ -197,7 +237,26 @@ describe('an invalid test file has exit status 2, each error with its line, and 
       want: /: when: object and file exclude each other$/m,
     },
     { name: 'a wrong type', test: { ...narrowed, given: {} }, want: /: given: must be of type array$/m },
-    { name: 'a list', test: '[1]', want: /^a.yaml:1: \(root\): must be of type object$/m },
+    {
+      name: 'a list',
+      test: '[1]',
+      want: /^a.yaml:1: is neither a test, which has when, nor a manifest, which has apiVersion and kind$/m,
+    },
+    {
+      name: 'a file of something else',
+      test: 'replicaCount: 3\nimage: app\n',
+      want: /^a.yaml:1: is neither a test, .* kind\n$/,
+    },
+    {
+      name: 'a field behind an alias, at its own line',
+      test: `given: [&o ${JSON.stringify(workload)}]\nwhen: { object: *o }\nexpect:\n  binding: { allowd: true }\n`,
+      want: /^a.yaml:4: expect.binding.allowd: unknown field \(did you mean allowed\?\)$/m,
+    },
+    {
+      name: 'a folder of manifests that is a device',
+      test: { ...narrowed, files: ['/dev/null'] },
+      want: /: files\[0\]: \/dev\/null is neither a file nor a folder$/m,
+    },
     {
       name: 'a mistyped expectation',
       test: { ...narrowed, expect: { decison: 'x' } },
@@ -241,6 +300,15 @@ describe('an invalid test file has exit status 2, each error with its line, and 
     expect(stderr).not.toMatch(/^\s+at /m)
   })
 
+  test('a mistake in a folder that several tests name, for each of them', async () => {
+    const test = { files: ['hub'], when: { object: workload } }
+    const { status, stderr } = await runOne([test, test], [], { 'hub/x.yaml': 'apiVersion: v1\nkind: ConfigMap\n' })
+    expect(status).toBe(2)
+    expect(stderr).toMatch(
+      /: files\[0\]: hub\/x.yaml:1: metadata is missing.*\n.*: files\[0\]: hub\/x.yaml:1: metadata/,
+    )
+  })
+
   test('a mistyped name in a file of manifests', async () => {
     const app = { 'app.yaml': [workload, makePolicy()] }
     const named = await runOne({ when: { file: 'app.yaml', name: 'ap' } }, [], app)
@@ -270,6 +338,34 @@ describe('an invalid test file has exit status 2, each error with its line, and 
     symlinkSync('nowhere.yaml', join(folder, 'b.yaml'))
     expect(await runWords(['test', folder])).toMatchObject({ status: 2, stdout: '' })
   })
+})
+
+describe('--run', () => {
+  test.each([
+    { pattern: 'follows', want: ['a.yaml#1'] },
+    { pattern: '#2$', want: ['a.yaml#2'] },
+    { pattern: 'app|2', want: ['a.yaml#1', 'a.yaml#2'] },
+  ])('$pattern runs the tests with a name or description that matches', async ({ pattern, want }) => {
+    const { stdout } = await runOne(
+      [narrowed, { ...narrowed, description: 'Another' }],
+      ['--run', pattern, '-o', 'json'],
+    )
+    expect(JSON.parse(stdout).map(({ name }: { name: string }) => name)).toEqual(want)
+  })
+
+  test.each([
+    { pattern: 'nothing', want: 'no test matches --run nothing' },
+    { pattern: '(', want: '--run takes a regular expression, not (' },
+  ])('$pattern is an error', async ({ pattern, want }) => {
+    const { status, stdout, stderr } = await runOne(narrowed, ['--run', pattern])
+    expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: `lodestone test: ${want}\n` })
+  })
+})
+
+test('Ctrl-C ends the run between two tests', async () => {
+  const folder = makeFolder({ 'a.yaml': [narrowed, narrowed] })
+  const signal = AbortSignal.abort()
+  expect(await runWords(['test', folder], { signal })).toMatchObject({ status: 130, stdout: '' })
 })
 
 describe('reports', () => {

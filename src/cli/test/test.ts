@@ -1,6 +1,8 @@
 /** `lodestone test`: runs manifests with expected results. */
+import { setImmediate } from 'node:timers/promises'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { readFormat } from '../output.ts'
+import type { TestCase } from './complete-test.ts'
 import { readTests } from './read-tests.ts'
 import { REPORT_FORMATS, REPORTS } from './report.ts'
 import { runTest, type TestResult } from './run-test.ts'
@@ -9,7 +11,7 @@ import { updateFiles } from './update.ts'
 export const test: Command = {
   name: 'test',
   summary: 'Run tests: manifests with the expected decision of admission',
-  usage: 'DIR… [-o text|junit|json] [--update]',
+  usage: 'DIR… [--run PATTERN] [-o text|junit|json] [--update]',
   options: {
     output: {
       type: 'string',
@@ -18,12 +20,21 @@ export const test: Command = {
       description: 'text (default), junit or json',
       values: REPORT_FORMATS,
     },
+    run: {
+      type: 'string',
+      value: 'PATTERN',
+      description: 'Run only tests whose name or description matches this regular expression',
+    },
     update: { type: 'boolean', description: 'Write the actual results into the files of failed tests' },
     ...HELP_OPTION,
   },
   positionals: true,
   examples: [
     { command: 'lodestone test tests/', does: 'Run all tests of a folder' },
+    {
+      command: 'lodestone test tests/ --run trainer',
+      does: 'Run the tests with this word in their name or description',
+    },
     { command: 'lodestone test tests/ -o junit > report.xml', does: 'In a pipeline: exit status 1 if a test fails' },
     { command: 'lodestone test tests/ --update', does: 'Accept the actual results; read the change before you commit' },
   ],
@@ -36,6 +47,7 @@ async function runTests(args: Arguments, io: CommandIo): Promise<number> {
   const paths = args.positionals
   if (paths.length === 0)
     throw new UsageError("missing DIR: a folder or a file with tests\nSee 'lodestone test --help'.")
+  const pattern = readPattern(args.text('run'))
   const reads = await Promise.all(paths.map(readTests))
   const errors = reads.flatMap((read) => read.errors)
   for (const error of errors) io.stderr.write(`${error}\n`)
@@ -44,7 +56,14 @@ async function runTests(args: Arguments, io: CommandIo): Promise<number> {
   // A pipeline with a wrong path must not look like one whose tests pass.
   if (files.length === 0) throw new UsageError(`no test in ${paths.join(', ')}; see docs/test.md for the format`)
   const results: TestResult[] = []
-  for (const one of files.flatMap(({ tests }) => tests)) results.push(await runTest(one))
+  const selected = files.flatMap(({ tests }) => tests).filter((test) => isSelected(test, pattern))
+  if (selected.length === 0) throw new UsageError(`no test matches --run ${args.text('run')}`)
+  for (const one of selected) {
+    // A test runs in memory without a pause, in which a signal would be seen.
+    await setImmediate()
+    io.signal.throwIfAborted()
+    results.push(await runTest(one))
+  }
   if (args.flag('update')) {
     const written = updateFiles(files, results)
     for (const file of written) io.stderr.write(`updated ${file}\n`)
@@ -54,4 +73,16 @@ async function runTests(args: Arguments, io: CommandIo): Promise<number> {
   }
   io.stdout.write(render(results, painter(io.stdout, io.env)))
   return results.every(({ passed }) => passed) ? 0 : 1
+}
+
+function readPattern(text: string | undefined): RegExp | undefined {
+  try {
+    return text === undefined ? undefined : new RegExp(text)
+  } catch (cause) {
+    throw new UsageError(`--run takes a regular expression, not ${text}`, { cause })
+  }
+}
+
+function isSelected({ name, description }: TestCase, pattern: RegExp | undefined): boolean {
+  return pattern === undefined || pattern.test(name) || pattern.test(description)
 }

@@ -1,11 +1,20 @@
 /** Writes the actual answers of tests into their files. It replaces `expect` alone, and keeps its comments. */
-import { writeFileSync } from 'node:fs'
-import { Document, isMap, isNode, isScalar, type Pair } from 'yaml'
+import { accessSync, constants, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Document, isAlias, isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml'
+import { describeFileError } from '../../core/file-error.ts'
 import { jsonEqual } from '../../core/json.ts'
+import { UserError } from '../../core/user-error.ts'
 import type { TestFile } from './read-tests.ts'
 import type { TestResult } from './run-test.ts'
 
-/** Writes the files of failed tests. Returns their names. */
+/** A file cannot be written. The files before it are. */
+class UpdateError extends UserError {
+  override name = 'UpdateError'
+  override readonly exitStatus = 1
+}
+
+/** Writes the files of failed tests. Returns their names. Throws `UpdateError`. */
 export function updateFiles(files: readonly TestFile[], results: readonly TestResult[]): string[] {
   const failed = new Map(results.filter(({ passed }) => !passed).map((result) => [result.test, result]))
   const written: string[] = []
@@ -13,26 +22,57 @@ export function updateFiles(files: readonly TestFile[], results: readonly TestRe
     const changed = tests.flatMap((test) => failed.get(test) ?? [])
     if (changed.length === 0) continue
     // From the last document to the first, so that the places of the earlier ones stay valid.
-    writeFileSync(file, changed.reduceRight(withActual, text))
+    replaceFile(file, changed.reduceRight(withActual, text))
     written.push(file)
   }
   return written
 }
 
+/** Replaces a file as a whole: after an interruption or on a full disk, the file has its old content. A link stays a link. */
+function replaceFile(file: string, text: string): void {
+  const path = realpathSync(file)
+  const temporary = join(dirname(path), `.lodestone-${process.pid}.update`)
+  try {
+    accessSync(path, constants.W_OK)
+    writeFileSync(temporary, text, { mode: statSync(path).mode })
+    renameSync(temporary, path)
+  } catch (cause) {
+    rmSync(temporary, { force: true })
+    throw new UpdateError(`${file} cannot be written: ${describeFileError(cause)}`, { cause })
+  }
+}
+
 /** Returns the text of a file with the actual answer of one test. */
 function withActual(text: string, { test: { document }, expected, actual }: TestResult): string {
-  setFields(document, ['expect'], expected, actual)
   const { contents } = document
   const [start, , end] = contents?.range ?? [0, 0, 0]
-  const pair = isMap(contents) ? contents.items.find(({ key }) => isScalar(key) && key.value === 'expect') : undefined
+  const given = isMap(contents) ? pairOfExpect(contents) : undefined
+  const place = given && placeOf(given)
+  if (refersElsewhere(given?.value)) document.set('expect', document.createNode(actual))
+  else setFields(document, ['expect'], expected, actual)
+  const pair = isMap(contents) ? pairOfExpect(contents) : undefined
   // A flow map, as in JSON, is written as a whole: the place of one of its members depends on the others.
   if (!isMap(contents) || contents.flow || !pair) {
     return splice(text, start, end, new Document(contents).toString({ ...STYLE, flowCollectionPadding: false }))
   }
   const rendered = new Document({ expect: null })
   rendered.set('expect', pair.value)
-  const place = placeOf(pair)
   return place ? splice(text, ...place, rendered.toString(STYLE)) : splice(text, end, end, rendered.toString(STYLE))
+}
+
+function pairOfExpect({ items }: YAMLMap): Pair | undefined {
+  return items.find(({ key }) => isScalar(key) && key.value === 'expect')
+}
+
+/** Whether a node has an alias or a merge key, whose fields have no place in it. Such a node is replaced as a whole. */
+function refersElsewhere(node: unknown): boolean {
+  if (isAlias(node)) return true
+  if (!isMap(node)) return false
+  return node.items.some(({ key, value }) => (isScalar(key) && isMergeKey(key.value)) || refersElsewhere(value))
+}
+
+function isMergeKey(key: unknown): boolean {
+  return key === '<<' || typeof key === 'symbol'
 }
 
 const STYLE = { lineWidth: 0 }

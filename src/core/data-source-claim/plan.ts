@@ -8,6 +8,7 @@ import { type ConditionState, condition, withConditions } from '../conditions.ts
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
+import { withoutPastHold } from './hold-condition.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type Answer, locateClaim, staleAt } from './locate.ts'
 import { type ClaimPhase, phaseOfAnswer } from './phase.ts'
@@ -88,7 +89,7 @@ function planRelease({ claim, bindings, now }: ClaimPlanInput): Plan {
 }
 
 function updateStatus(input: ClaimPlanInput): Action[] {
-  const { claim, refusal, source, now } = input
+  const { claim, refusal, source, bindings, now } = input
   const { answer } = locateClaim(claim, source, now)
   const before = claim.status ?? {}
   const state = refusal === undefined ? stateOf(input, answer) : pending('NotPermitted', refusal)
@@ -97,7 +98,12 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const status = {
     phase,
     ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
-    conditions: withConditions(before.conditions, states, claim.metadata.generation, now),
+    conditions: withConditions(
+      withoutPastHold(before.conditions, bindings, answer),
+      states,
+      claim.metadata.generation,
+      now,
+    ),
   }
   if (
     jsonEqual(status, { phase: before.phase, boundDataSource: before.boundDataSource, conditions: before.conditions })

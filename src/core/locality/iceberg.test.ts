@@ -85,13 +85,13 @@ describe('a branch or tag', () => {
 })
 
 test.each([
-  { body: { defaults: {}, overrides: {} }, want: { prefix: 'told', separator: undefined } },
+  { body: { defaults: {}, overrides: {} }, want: { prefix: 'configured', separator: undefined } },
   { body: { defaults: { prefix: 'd' }, overrides: { prefix: 'o' } }, want: { prefix: 'o', separator: undefined } },
-  { body: { defaults: { 'namespace-separator': '.' } }, want: { prefix: 'told', separator: '.' } },
+  { body: { defaults: { 'namespace-separator': '.' } }, want: { prefix: 'configured', separator: '.' } },
   { body: { message: 'hello' }, want: undefined },
   { body: null, want: undefined },
 ])('paths of $body', ({ body, want }) => {
-  expect(parseCatalogConfig(body, { prefix: 'told' })).toEqual(want)
+  expect(parseCatalogConfig(body, { prefix: 'configured' })).toEqual(want)
 })
 
 test.each([

@@ -72,16 +72,16 @@ function snapshotBytes(metadata: Members, { ref, snapshotId }: SnapshotChoice): 
 }
 
 /**
- * Parses a catalog's configuration. `overrides` precede our own settings, which precede `defaults`. Returns undefined for an invalid
+ * Parses a catalog's configuration. `overrides` precede `configured`, our own settings, which precede `defaults`. Returns undefined for an invalid
  * configuration.
  */
-export function parseCatalogConfig(body: unknown, told: Partial<CatalogPaths> = {}): CatalogPaths | undefined {
+export function parseCatalogConfig(body: unknown, configured: Partial<CatalogPaths> = {}): CatalogPaths | undefined {
   const defaults = members(members(body)?.['defaults'])
   const overrides = members(members(body)?.['overrides'])
   if (defaults === undefined && overrides === undefined) return undefined
-  const prefix = text(overrides?.['prefix']) ?? told.prefix ?? text(defaults?.['prefix'])
+  const prefix = text(overrides?.['prefix']) ?? configured.prefix ?? text(defaults?.['prefix'])
   const separator =
-    text(overrides?.['namespace-separator']) ?? told.separator ?? text(defaults?.['namespace-separator'])
+    text(overrides?.['namespace-separator']) ?? configured.separator ?? text(defaults?.['namespace-separator'])
   return isPathText(prefix) && isPathText(separator) ? { prefix, separator } : undefined
 }
 

@@ -83,9 +83,9 @@ export function isUndecided(policy: PropagationPolicy): boolean {
 
 /** The response of admission: a patch if the policy changes, and a warning that describes the change. */
 export function answerPolicy({ state, policy, message }: PolicyDecision, input: PolicyInput): Outcome {
-  const notes = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
-  if (policy === input.policy) return { kind: 'allow', ...notes, ...(input.isTooLarge && { warnings: [TOO_LARGE] }) }
-  return { kind: 'patch', object: policy, warnings: [cut(`lodestone: ${WARNING_PREFIX[state]}${message}`)], ...notes }
+  const audit = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
+  if (policy === input.policy) return { kind: 'allow', ...audit, ...(input.isTooLarge && { warnings: [TOO_LARGE] }) }
+  return { kind: 'patch', object: policy, warnings: [cut(`lodestone: ${WARNING_PREFIX[state]}${message}`)], ...audit }
 }
 
 const TOO_LARGE =

@@ -46,8 +46,8 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
   const { claims, constraint } = input
   if (claims.length === 0) {
     return lacksRequiredClaim(input)
-      ? holdOrGoOn(input, base, [missingClaim])
-      : goOn('Restored', base, 'no claim is left for this workload')
+      ? holdOrApplyBase(input, base, [missingClaim])
+      : applyBase('Restored', base, 'no claim is left for this workload')
   }
   const last = (input.stored ? input.storedAnnotations : input.annotations).locality
   const unknown = claims.filter(({ answer }) => answer.kind === 'unknown')
@@ -68,18 +68,20 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
     }
   }
   if (causes.length > 0)
-    return input.isScheduled ? goOn('Ignored', base, describeUnlocated(claims)) : holdOrGoOn(input, base, causes)
+    return input.isScheduled
+      ? applyBase('Ignored', base, describeUnlocated(claims))
+      : holdOrApplyBase(input, base, causes)
   // No data is located. Without an annotation, the first real narrowing does not count as a move of the data.
-  if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeUnlocated(claims))
+  if (!constraint.required && !constraint.preferred) return applyBase('Ignored', base, describeUnlocated(claims))
   const narrowing = narrow(input, base, constraint)
   if (narrowing.kind === 'narrowed') {
-    const waiting = isLeftToLoop(input, narrowing.allowed) ? stay(input, base, last) : undefined
-    return waiting ?? narrowed(input, base, constraint, narrowing, 'Narrowed')
+    const waiting = isLeftToLoop(input, narrowing.allowed) ? keepUntilMoved(input, base, last) : undefined
+    return waiting ?? narrowed(input, { base, constraint, ...narrowing })
   }
   if (input.isScheduled) {
-    return last ? keep(input, base, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
+    return last ? keep(input, base, last, narrowing.reason) : applyBase('Ignored', base, narrowing.reason)
   }
-  return holdOrGoOn(input, base, [unsatisfiable(claims, narrowing.reason)])
+  return holdOrApplyBase(input, base, [unsatisfiable(claims, narrowing.reason)])
 }
 
 /** Whether the workload waits for a claim, because its policy requires one. */
@@ -92,7 +94,7 @@ export function lacksRequiredClaim({ claims, policy, isScheduled }: ParsedInput)
  * it does not narrow. A scheduled workload stays as it is.
  */
 export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
-  return holdOrGoOn(input, base, [unsatisfiable(input.claims, TOO_LARGE)])
+  return holdOrApplyBase(input, base, [unsatisfiable(input.claims, TOO_LARGE)])
 }
 
 const TOO_LARGE =
@@ -112,23 +114,23 @@ function isLeftToLoop(
 }
 
 /** Keeps the workload in its cluster until the loop moves it. Returns undefined if it cannot stay there in any case. */
-function stay(
+function keepUntilMoved(
   input: ParsedInput,
   base: PlacementAffinity,
   last: LocalityAnnotation | undefined,
 ): PlacementDecision | undefined {
   const message = 'the data is in other clusters; the loop moves the workload later'
-  if (!last) return goOn('Ignored', base, message)
+  if (!last) return applyBase('Ignored', base, message)
   const kept = keep(input, base, last, message)
   return kept.state === 'Kept' ? kept : undefined
 }
 
 /** Puts the workload on hold if a cause demands it and the timeout is not over. Otherwise the base affinity applies. */
-function holdOrGoOn(input: ParsedInput, base: PlacementAffinity, causes: readonly HoldCause[]): PlacementDecision {
+function holdOrApplyBase(input: ParsedInput, base: PlacementAffinity, causes: readonly HoldCause[]): PlacementDecision {
   const message = sentenceOf(causes.map(({ message }) => message))
   const holding = causes.filter(({ hold }) => hold)
   const [first] = holding
-  if (!first) return goOn('Ignored', base, message)
+  if (!first) return applyBase('Ignored', base, message)
   const hold = holdAnnotation(
     input,
     { message, reason: first.reason },
@@ -137,7 +139,7 @@ function holdOrGoOn(input: ParsedInput, base: PlacementAffinity, causes: readonl
   return { state: hold.released ? 'Released' : 'OnHold', affinity: base, annotations: { hold }, message }
 }
 
-function goOn(state: PlacementState, base: PlacementAffinity, message: string): PlacementDecision {
+function applyBase(state: PlacementState, base: PlacementAffinity, message: string): PlacementDecision {
   return { state, affinity: base, annotations: {}, message }
 }
 
@@ -146,7 +148,7 @@ function keep(input: ParsedInput, base: PlacementAffinity, last: LocalityAnnotat
   const constraint = constraintIn(last)
   const narrowing = narrow(input, base, constraint)
   return narrowing.kind === 'narrowed'
-    ? narrowed(input, base, constraint, narrowing, 'Kept', why)
+    ? narrowed(input, { base, constraint, ...narrowing }, why)
     : relaxed(input, base, constraint, `${why}; the policy no longer allows the clusters of the last narrowing`)
 }
 
@@ -159,20 +161,27 @@ function narrow(input: ParsedInput, base: PlacementAffinity, constraint: DataCon
   })
 }
 
+interface NarrowedBase {
+  base: PlacementAffinity
+  constraint: DataConstraint
+  affinity: PlacementAffinity
+  /** Every cluster that the affinity allows; undefined if no data is required. */
+  allowed: string[] | undefined
+}
+
+/** Applies a narrowing. `keptBecause`: why the last one is applied again. */
 function narrowed(
   input: ParsedInput,
-  base: PlacementAffinity,
-  constraint: DataConstraint,
-  { affinity, allowed }: { affinity: PlacementAffinity; allowed: string[] | undefined },
-  state: 'Narrowed' | 'Kept',
-  why?: string,
+  { base, constraint, affinity, allowed }: NarrowedBase,
+  keptBecause?: string,
 ): PlacementDecision {
   const evicted = new Set(input.binding.spec.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
   if (allowed?.every((name) => evicted.has(name))) {
     // Karmada excludes clusters under eviction. A hard affinity to these clusters alone would delete the workload (karmada#7455).
     return relaxed(input, base, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
   }
-  const message = why ?? sentenceOf(input.claims.map(whereIs))
+  const state = keptBecause === undefined ? 'Narrowed' : 'Kept'
+  const message = keptBecause ?? sentenceOf(input.claims.map(whereIs))
   return {
     state,
     affinity,

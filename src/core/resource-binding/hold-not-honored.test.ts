@@ -129,6 +129,10 @@ describe('admission leaves a hold that was not honored to the loop', () => {
     expect(admit({ ...binding, metadata }).state).toBe('Ignored')
   })
 
+  test('a user who removes the suspension gets it again, as long as its cause lasts', () => {
+    expect(admit(withSpec(held, { suspension: {} }), held)).toMatchObject({ state: 'OnHold', binding: held })
+  })
+
   test('the write of the loop that removes the clusters is accepted as it is', () => {
     expect(admit(held).binding).toBe(held)
     expect(admit(held).state).toBe('OnHold')

@@ -15,6 +15,8 @@ export function closedSchema(schema: object, close: (names: string[]) => object 
     ]),
   )
   const isShape =
-    copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined
+    [copy['type']].flat().includes('object') &&
+    copy['properties'] !== undefined &&
+    copy['additionalProperties'] === undefined
   return isShape ? { ...copy, ...close(Object.keys(copy['properties'] as object)) } : copy
 }

@@ -186,7 +186,8 @@ function deniedWrites(wanted: readonly WantedVolume[]): string[] {
     )
 }
 
-function titlesOf(wanted: readonly WantedVolume[]): string {
+/** The names of volumes for messages, e.g. `VolumeManager weights/bert`. */
+export function titlesOf(wanted: readonly WantedVolume[]): string {
   const titles = wanted.map(({ request, volume }) => [request.name, volume.id, request.shard].filter(Boolean).join('/'))
   return `VolumeManager ${[...new Set(titles)].sort().join(', ')}`
 }

@@ -1,6 +1,7 @@
 /** Validates and completes `endpoint.auth`: the type, and the source of each secret. */
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../core/field-errors.ts'
+import { suggest } from '../../core/suggest.ts'
 import {
   AUTH_SETTINGS,
   type AuthConfig,
@@ -32,7 +33,8 @@ export function completeAuth(
 ): AuthConfig {
   const type = typeOf(given.type)
   if (!isOneOf(type, allowed)) {
-    errors.push({ path: 'endpoint.auth.type', code: 'NotSupported', message: `must be one of ${allowed.join(', ')}` })
+    const message = `must be one of ${allowed.join(', ')}${suggest(type, allowed)}`
+    errors.push({ path: 'endpoint.auth.type', code: 'NotSupported', message })
     return { type: 'none', secrets: {} }
   }
   const secrets = readSecrets(given, file, errors)
@@ -82,7 +84,8 @@ function readSecrets(given: GivenAuth, file: string, errors: FieldError[]): Part
         code: 'Forbidden',
         message: `must not be given together with ${name}File`,
       })
-    } else if (typeof from === 'string' && from !== '') {
+    }
+    if (typeof from === 'string' && from !== '') {
       secrets[name] = { file: resolve(dirname(file), from) }
     } else if (typeof value === 'string' && value !== '') {
       secrets[name] = { value }

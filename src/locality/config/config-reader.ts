@@ -1,8 +1,10 @@
 /** Reads configurations into the table of systems. For an invalid file, the last valid configuration stays in use. */
 import { readFile } from 'node:fs/promises'
+import { describeErrors } from '../../core/field-errors.ts'
+import { describeFileError } from '../../core/file-error.ts'
 import type { SystemsObserver } from '../observer.ts'
 import type { SystemTable } from '../system-table.ts'
-import { parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'
+import { duplicateSystem, parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'
 import type { ConfigFile, ConfigSource } from './source.ts'
 
 export interface ConfigReaderInput {
@@ -77,7 +79,7 @@ export class ConfigReader {
       if ('problem' in given) throw new Error(`${file}: ${given.problem}`)
       const config = parseSystemConfig(file, given.text, definitions)
       const other = files.get(config.system)
-      if (other !== undefined) throw new Error(`${file}: system: ${config.system} is already configured in ${other}`)
+      if (other !== undefined) throw new Error(`${file}: ${describeErrors([duplicateSystem(config.system, other)])}`)
       files.set(config.system, file)
       table.put(file, `${given.text}\n${await readTlsFiles(config, file)}`, config)
     } catch (error) {
@@ -94,8 +96,8 @@ async function readTlsFiles({ endpoint: { tls } }: SystemConfig, file: string): 
   const texts = keys.map((key) => {
     const name = tls[key]
     if (name === undefined) return ''
-    return readFile(name, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
-      throw new Error(`${file}: endpoint.tls.${key}: ${name} cannot be read (${code})`)
+    return readFile(name, 'utf8').catch((cause: Error) => {
+      throw new Error(`${file}: endpoint.tls.${key}: ${name}: ${describeFileError(cause)}`, { cause })
     })
   })
   return (await Promise.all(texts)).join('\n')

@@ -1,7 +1,8 @@
 /** Tests the configuration of data systems: defaults, and the message of each error. */
 import { describe, expect, test } from 'vitest'
 import { plugins } from '../plugins/index.ts'
-import { parseSystemConfig, SystemConfigError } from './config.ts'
+import { parseSystemConfig } from './config.ts'
+import { SystemConfigError } from './system-config-error.ts'
 
 const read = (text: string, file = '/etc/lodestone/systems/amoro') => parseSystemConfig(file, text, plugins)
 const amoro = (more: object = {}) => JSON.stringify({ system: 'amoro', endpoint: { url: 'http://ams' }, ...more })
@@ -126,7 +127,11 @@ describe('errors have the file, the key and the expected value', () => {
     { name: 'no system', text: '{}', want: 'system: is required' },
     { name: 'an empty file', text: '', want: '(root): must be of type object' },
     { name: 'a list', text: '[]', want: '(root): must be of type object' },
-    { name: 'invalid JSON', text: '{"system": "a', want: 'line 1: is neither JSON nor YAML' },
+    {
+      name: 'invalid JSON',
+      text: '{"system": "a',
+      want: 'line 1: is not valid JSON or YAML: a colon, comma, quote or bracket is missing',
+    },
     {
       name: 'an unknown system',
       text: '{"system": "hive"}',
@@ -238,7 +243,7 @@ describe('errors have the file, the key and the expected value', () => {
     {
       name: 'invalid YAML with a secret',
       text: 'system: amoro\nendpoint: {auth: {token: "hunter2}',
-      want: 'is neither JSON nor YAML',
+      want: 'is not valid JSON or YAML',
     },
   ])('$name', ({ text, want }) => {
     const attempt = () => read(text, '/etc/systems/bad')
@@ -246,6 +251,45 @@ describe('errors have the file, the key and the expected value', () => {
     expect(attempt).toThrow(`/etc/systems/bad: `)
     expect(attempt).toThrow(want)
     expect(attempt).not.toThrow('hunter2')
+  })
+
+  test.each([
+    {
+      name: 'a field that is given twice',
+      text: 'system: static\nsystem: s3',
+      want: 'line 2: is not valid JSON or YAML: the field is given twice',
+    },
+    {
+      name: 'a second document',
+      text: 'system: static\n---\nsystem: s3',
+      want: 'line 2: is not valid JSON or YAML: a second document begins here',
+    },
+    {
+      name: 'an alias without an anchor',
+      text: 'system: *lake',
+      want: 'has too many aliases, or an alias without an anchor',
+    },
+    {
+      name: 'a mistyped type of credentials',
+      text: amoro({ endpoint: { url: 'http://a', auth: { type: 'baerer' } } }),
+      want: '(did you mean bearer?)',
+    },
+  ])('$name', ({ text, want }) => {
+    expect(() => read(text, 'f')).toThrow(want)
+  })
+
+  test('an unknown field, an unknown plugin and a wrong type do not hide the errors of other fields', () => {
+    const text = 'plugin: amorro\nurl: x\nrefreshInterval: x\nmaxConcurrent: many\nlocationMapping: { wh/: [m1] }\n'
+    expect(() => read(text, 'f')).toThrow(
+      /^f: system: is required; url: unknown field; maxConcurrent: must be of type integer; plugin: must be .* amoro\?\); locationMapping\[wh\/\]: .*; refreshInterval: must be a duration such as 500ms, 10s or 1m30s$/,
+    )
+    const endpoint = amoro({
+      maxConcurrent: 'many',
+      endpoint: { url: 'ams:1630', urll: 'x', auth: { type: 'bearer' } },
+    })
+    expect(() => read(endpoint, 'f')).toThrow(
+      /^f: endpoint\.urll: unknown field .*; maxConcurrent: .*; endpoint\.url: must be a URL .*; endpoint\.auth\.token: is required/,
+    )
   })
 
   test('all errors are reported at once', () => {

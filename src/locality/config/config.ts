@@ -1,9 +1,7 @@
 /** Parses the configuration of one data system, a JSON or YAML document. It reports all errors at once, each with its key. */
-import { LineCounter, parseDocument } from 'yaml'
 import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
 import { isObject } from '../../core/json.ts'
-import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
 import { parseDuration } from '../../core/locality/duration.ts'
 import { parseLocation } from '../../core/locality/location.ts'
 import { withoutNullFields } from '../../core/schema/null-fields.ts'
@@ -15,7 +13,9 @@ import type { TlsFiles } from '../http/dispatchers.ts'
 import type { LocalityPlugin } from '../plugins/plugin.ts'
 import { completeAuth } from './auth.ts'
 import { completeEndpoint, type EndpointRules } from './endpoint.ts'
+import { parseText } from './parse-text.ts'
 import { commonExtra, type GivenSystem, systemSchema } from './schema.ts'
+import { SystemConfigError } from './system-config-error.ts'
 
 export interface EndpointConfig {
   /** Without a slash at the end. A system with several servers has several URLs. */
@@ -48,21 +48,15 @@ export interface SystemDefinition extends EndpointRules {
   open(config: SystemConfig, clock: Clock): LocalityPlugin
 }
 
-/** The configuration is invalid. The message names the file and every invalid key. */
-export class SystemConfigError extends Error {
-  override name = 'SystemConfigError'
-  /** The invalid keys; empty for a text that cannot be parsed. */
-  readonly errors: readonly FieldError[]
-  constructor(message: string, { errors = [], cause }: { errors?: readonly FieldError[]; cause?: unknown } = {}) {
-    super(message, cause === undefined ? {} : { cause })
-    this.errors = errors
-  }
-}
-
 const DEFAULT_RETRY = { maxRetries: 3, initialBackoff: '1s', maxBackoff: '30s', backoffMultiplier: 2, timeout: '10s' }
 const DURATION_HINT = 'must be a duration such as 500ms, 10s or 1m30s'
 
+/** Stands in for an unknown plugin, whose rules are not known, so that the other sections are checked too. */
+const UNKNOWN_DEFINITION: Omit<SystemDefinition, 'open'> = { endpoint: 'none', auth: ['none'], extra: {} }
+
 const validate = compileSchema(systemSchema, 'forbidden')
+/** An unknown field does not prevent the check of its section. */
+const validateTypes = compileSchema(systemSchema)
 
 /**
  * Parses the configuration of a system.
@@ -77,13 +71,42 @@ export function parseSystemConfig(
 ): SystemConfig {
   const given = withoutNullFields(systemSchema, parseText(file, text))
   const errors: FieldError[] = [...validate(given), ...pluginErrors(given, definitions)]
-  refuse(file, errors)
-  const checked = given as GivenSystem
-  const plugin = checked.plugin ?? checked.system
-  const definition = definitions[plugin] as SystemDefinition
-  const config = complete(checked, plugin, definition, file, errors)
-  refuse(file, errors)
+  const mistyped = validateTypes(given)
+  // With an error that has no section, it is not known which sections can be completed.
+  if (!isObject(given) || mistyped.some(({ count }) => count !== undefined)) throw invalid(file, errors)
+  const unsound = new Set(mistyped.map(sectionOf))
+  const definition = definitionOf(given, definitions)
+  if (!definition) for (const section of ['endpoint', 'extra']) unsound.add(section)
+  const completed: FieldError[] = []
+  const sound = Object.fromEntries(
+    Object.entries(given).filter(([name]) => !unsound.has(name)),
+  ) as unknown as GivenSystem
+  const config = complete(sound, definition ?? UNKNOWN_DEFINITION, file, completed)
+  errors.push(...completed.filter((error) => !unsound.has(sectionOf(error))))
+  if (errors.length > 0) throw invalid(file, errors)
   return config
+}
+
+/** The top-level field of an error. */
+function sectionOf({ path }: FieldError): string {
+  return path.replace(/[.[].*$/s, '')
+}
+
+function invalid(file: string, errors: readonly FieldError[]): SystemConfigError {
+  return new SystemConfigError(file, { reason: describeErrors(errors), errors })
+}
+
+function definitionOf(
+  { plugin, system }: Record<string, unknown>,
+  definitions: Readonly<Record<string, SystemDefinition>>,
+): SystemDefinition | undefined {
+  const name = plugin ?? system
+  return typeof name === 'string' && Object.hasOwn(definitions, name) ? definitions[name] : undefined
+}
+
+/** The error of a system that another file configures too. The first file by name counts. */
+export function duplicateSystem(system: string, other: string): FieldError {
+  return { path: 'system', code: 'Duplicate', message: `${system} is already configured in ${other}` }
 }
 
 /** The error of a plugin that does not exist. An invalid type is an error of the schema. */
@@ -100,8 +123,7 @@ function pluginErrors(given: unknown, definitions: Readonly<Record<string, Syste
 
 function complete(
   given: GivenSystem,
-  plugin: string,
-  definition: SystemDefinition,
+  definition: Omit<SystemDefinition, 'open'>,
   file: string,
   errors: FieldError[],
 ): SystemConfig {
@@ -111,7 +133,7 @@ function complete(
   const extra = completeExtra(given.extra, definition, errors)
   return {
     system: given.system,
-    plugin,
+    plugin: given.plugin ?? given.system,
     endpoint: { urls: url, auth, ...endpoint },
     locationMapping: given.locationMapping ?? {},
     regionMapping: given.regionMapping ?? {},
@@ -151,45 +173,15 @@ function checkLocations(mapping: GivenSystem['locationMapping'] = {}, errors: Fi
   }
 }
 
-function completeExtra(given: unknown, definition: SystemDefinition, errors: FieldError[]): SystemConfig['extra'] {
+function completeExtra(
+  given: unknown,
+  definition: Pick<SystemDefinition, 'extra'>,
+  errors: FieldError[],
+): SystemConfig['extra'] {
   const schema = { type: 'object', properties: { ...commonExtra, ...definition.extra } }
   const extra = withoutNullFields(schema, given ?? {})
   for (const error of compileSchema(schema, 'forbidden')(extra)) {
     errors.push({ ...error, path: `extra.${error.path}` })
   }
   return extra as SystemConfig['extra']
-}
-
-/**
- * Parses JSON, then YAML, which does not allow the tabs of JSON. The message of the parser may quote a credential, so the error has only
- * its code.
- */
-function parseText(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The text is YAML, or JSON with comments that begin with #, which the YAML parser accepts.
-  }
-  const comment = findJsonComment(text)
-  if (comment !== undefined) throw new SystemConfigError(`${file}: line ${comment.line}: ${JSON_COMMENT_MESSAGE}`)
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' })
-  const [error] = document.errors
-  if (error === undefined) return expand(file, document)
-  throw new SystemConfigError(
-    `${file}: line ${lines.linePos(error.pos[0]).line}: is neither JSON nor YAML (${error.code})`,
-  )
-}
-
-function expand(file: string, document: ReturnType<typeof parseDocument>): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 })
-  } catch (cause) {
-    // Only a document with aliases that would fill the memory fails here.
-    throw new SystemConfigError(`${file}: has too many aliases`, { cause })
-  }
-}
-
-function refuse(file: string, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw new SystemConfigError(`${file}: ${describeErrors(errors)}`, { errors })
 }

@@ -1,6 +1,7 @@
 /** Reads a folder of configurations in the form of a mounted ConfigMap: a file for each key, with any name. Files may be links. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { describeFileError } from '../../core/file-error.ts'
 import { type ConfigFile, type ConfigSource, ConfigSourceError } from './source.ts'
 
 /** The limit of a ConfigMap as a whole. */
@@ -13,7 +14,7 @@ export function folderSource(directory: string): ConfigSource {
 
 async function readConfigFolder(directory: string): Promise<ConfigFile[]> {
   const all = await readdir(directory).catch((cause: NodeJS.ErrnoException) => {
-    throw new ConfigSourceError(`cannot be read (${cause.code})`, { cause })
+    throw new ConfigSourceError(`cannot be read: ${describeFileError(cause)}`, { cause })
   })
   const names = all.filter((name) => !name.startsWith('.')).sort()
   const files = await Promise.all(names.map((name) => readConfigFile(join(directory, name))))
@@ -29,6 +30,6 @@ async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
   } catch (error) {
     // An unreadable file keeps its last content. A missing file was deleted after the listing.
     const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? undefined : { file, problem: `cannot be read (${code})` }
+    return code === 'ENOENT' ? undefined : { file, problem: `cannot be read: ${describeFileError(error)}` }
   }
 }

@@ -38,7 +38,7 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
       if (!policy || !isUndecided(policy)) return undefined
       await applyPlan(
         { store, events },
-        planPolicy(gatherPolicyInput(policy, policy, mode, store, clusterScopedClaims)),
+        planPolicy(gatherPolicyInput(policy, policy, mode, { store, clusterScopedClaims })),
       )
       return undefined
     },

@@ -9,6 +9,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { planHoldCondition } from '../../core/data-source-claim/hold-condition.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { planBinding } from '../../core/resource-binding/plan.ts'
@@ -59,18 +60,22 @@ export const resourceBindingLoop: ReconcileLoop = {
   async reconcile(key, { store, events, clusterScopedClaims, now, moveAllowance, observer }) {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
-    const plan = planBinding(gatherBindingInput(binding, binding, store, now(), { clusterScopedClaims }))
+    const plan = planBinding(gatherBindingInput(binding, binding, { store, now: now(), clusterScopedClaims }))
     const waitMs = plan.moves ? moveAllowance() : 0
     if (waitMs > 0) return waitMs
-    await applyPlan({ store, events }, plan)
+    const { notHonored } = plan
+    const claims = notHonored ? claimsFor(binding.spec.resource, store, clusterScopedClaims) : []
+    const conditions = notHonored ? claims.flatMap((claim) => planHoldCondition(claim, notHonored, now())) : []
+    // The conditions first: after the other write, the binding does not show any more that it was scheduled on hold.
+    await applyPlan({ store, events }, { actions: [...conditions, ...plan.actions] })
     if (plan.moves) observer.moved()
-    if (plan.notHonored) {
+    if (notHonored) {
       // After the write, which fails if another client was faster: it is reported once.
-      for (const about of [binding, ...claimsFor(binding.spec.resource, store, clusterScopedClaims)]) {
-        const { message } = plan.notHonored
+      for (const about of [binding, ...claims]) {
+        const { message } = notHonored
         events.record({ kind: 'event', about, type: 'Warning', reason: 'LocalityHoldNotHonored', message })
       }
-      observer.holdNotHonored?.(keyOfObject(binding), plan.notHonored)
+      observer.holdNotHonored?.(keyOfObject(binding), notHonored)
     }
     return plan.requeueAfterMs
   },

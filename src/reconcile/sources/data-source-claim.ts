@@ -3,6 +3,7 @@ import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { hasHoldCondition } from '../../core/data-source-claim/hold-condition.ts'
 import { queryOfClaim, workloadKey } from '../../core/data-source-claim/keys.ts'
 import { planClaim } from '../../core/data-source-claim/plan.ts'
 import { claimsRegranted, refusalOfClaim } from '../../queries/permission.ts'
@@ -53,14 +54,15 @@ export const dataSourceClaimLoop: ReconcileLoop = {
 }
 
 /**
- * Returns the claims whose status depends on a binding: claims that are being deleted wait until the last binding is restored. A new or
- * deleted cluster-scoped binding also decides whether a claim names a cluster-scoped workload.
+ * Returns the claims whose status depends on a binding. A claim that is being deleted waits until the last binding is restored. The condition
+ * HoldNotHonored stays until the workload is with its data. A new or deleted cluster-scoped binding also decides whether a claim names a
+ * cluster-scoped workload.
  */
 function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, store: ObjectStore): DataSourceClaim[] {
   const isDiscovered = isNewOrGone && !metadata.namespace
   return store
     .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
-    .filter((claim) => isDiscovered || claim.metadata.deletionTimestamp)
+    .filter((claim) => isDiscovered || claim.metadata.deletionTimestamp || hasHoldCondition(claim))
 }
 
 /** Returns the DataSource that has the name for this claim's query but describes different data, if one exists. */

@@ -10,6 +10,7 @@ import { cut } from '../../../core/outcome.ts'
 import { missingVolumeManager } from '../../../core/workload/requests/resolve.ts'
 import { hasPods } from '../../../core/workload-kinds/kinds.ts'
 import { placeOf, titleOf } from '../input/place-manifests.ts'
+import { isMovedByFirstNarrowing } from '../review/effect.ts'
 import type { ReviewContext } from '../review/review-object.ts'
 import type { Reviewed } from '../review/review-objects.ts'
 import { claimFindings } from './claim-findings.ts'
@@ -38,11 +39,12 @@ function findingsOf(review: Reviewed, context: ReviewContext, systems: KnownSyst
   const at = (id: Finding['id'], message: string, path = '') => finding(id, message, placeOf(manifest, path), object)
   if (outcome === 'unknown') return [at('undecided-object', reason)]
   if (outcome === 'denied') return errors.map(({ path, message }) => at('denied-object', `${path}: ${message}`, path))
+  if (review.isExcluded) return [at('excluded-namespace', excludedMessage(manifest.object))]
   const missing = missingVolumeManagers(review.after, context)
   // The finding about a missing VolumeManager replaces the warning.
   const replaced = new Set(missing.map((name) => cut(`lodestone: ${missingVolumeManager(name)}`)))
   return [
-    ...(isBinding(review.before.kind) ? decisionFindings(review, context, systems) : []),
+    ...decisionFindings(review, context, systems),
     ...(isBinding(review.before.kind)
       ? []
       : missing.map((name) => at('missing-volume-manager', missingVolumeManager(name), requestPath(manifest.object)))),
@@ -59,6 +61,10 @@ function findingsOf(review: Reviewed, context: ReviewContext, systems: KnownSyst
   ]
 }
 
+function excludedMessage({ metadata: { namespace = '' } }: K8sObject): string {
+  return `namespace ${namespace} is excluded from admission, so nothing was decided; use another namespace`
+}
+
 /** The path of the annotation, if it is on the object itself and not on its pod templates. */
 function requestPath({ metadata }: K8sObject): string {
   return metadata.annotations?.[VOLUMES_ANNOTATION] === undefined ? '' : `metadata.annotations[${VOLUMES_ANNOTATION}]`
@@ -70,15 +76,17 @@ function missingVolumeManagers(object: K8sObject, { store, workloads }: ReviewCo
   return names.filter((name) => store.get(volumeManagers, object.metadata.namespace, name) === undefined)
 }
 
-/** The findings about the decision on a binding. */
+/** The findings about the decision on a binding or a pod. */
 function decisionFindings(review: Reviewed, context: ReviewContext, systems: KnownSystems): Finding[] {
-  const { object, decision, reason = '', manifest, after } = review
+  const { object, decision, reason = '', manifest, before, after } = review
   const at = (id: Finding['id'], message: string) => [finding(id, message, placeOf(manifest, ''), object)]
   switch (decision) {
     case 'OnHold':
       return canEnd(after as ResourceBinding, context, systems)
         ? at('hold', `waits for its data: ${reason}`)
         : at('endless-hold', `nothing in the input ends the hold: ${reason}`)
+    case 'Gated':
+      return at('hold', `waits at its scheduling gate: ${reason}`)
     case 'Ignored':
     case 'Relaxed':
     case 'Released':
@@ -86,13 +94,16 @@ function decisionFindings(review: Reviewed, context: ReviewContext, systems: Kno
     case 'Kept':
       return at('kept-narrowing', `keeps its last clusters: ${reason}`)
     case undefined:
-      return isWorkload(manifest.object, context)
+      return isBinding(before.kind) && isWorkload(manifest.object, context)
         ? at('no-claim', 'no claim applies to it; its policy alone places it')
         : []
     default:
-      return []
+      return isMovedByFirstNarrowing(review, context) ? at('first-narrowing', FIRST_NARROWING) : []
   }
 }
+
+const FIRST_NARROWING =
+  'rebalance does not prevent this move, since it is the first narrowing; apply the claim when the workload may restart'
 
 /** The finding about a workload without a policy, for which Karmada creates no binding. */
 function unselected({ decision, outcome, manifest }: Reviewed, context: ReviewContext): Finding[] {

@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { makeBinding, makeClaim, makePolicy, makeSource } from '../../../../test/builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makePod,
+  makePolicy,
+  makeSource,
+  makeVolumeManager,
+} from '../../../../test/builders.ts'
 import { makeFolder, runWords } from '../../cli.fake.ts'
 import { FINDINGS, type Finding } from './findings.ts'
 
@@ -73,6 +80,13 @@ test.each([
     status: 0,
   },
   {
+    id: 'hold',
+    object: 'Pod default/trainer',
+    given: [makePod({ name: 'sales' }), makeVolumeManager()],
+    line: 1,
+    status: 0,
+  },
+  {
     id: 'ignored-claim',
     object: 'ResourceBinding default/app-deployment',
     given: [workload, makePolicy(), makeClaim({ policy: { onUnresolved: 'Ignore' } })],
@@ -93,6 +107,20 @@ test.each([
     given: [{ apiVersion: 'example.org/v1', kind: 'Train', metadata: { ...metadata, ...volumes('sales') } }],
     line: 6,
     column: 3,
+    status: 0,
+  },
+  {
+    id: 'excluded-namespace',
+    object: 'DataSourceClaim karmada-system/sales',
+    given: [makeClaim({ system: '' }, { namespace: 'karmada-system' })],
+    line: 1,
+    status: 0,
+  },
+  {
+    id: 'excluded-namespace',
+    object: 'Pod kube-system/trainer',
+    given: [makePod({ name: 'sales' }, {}, { namespace: 'kube-system' })],
+    line: 1,
     status: 0,
   },
   {
@@ -192,19 +220,48 @@ test.each([
   expect((await check([hook])).findings).toEqual([])
 })
 
+describe('an object that the API server does not send to Lodestone has no finding', () => {
+  const owned = { ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u', controller: true }] }
+
+  test.each([
+    {
+      name: 'an annotated object of an unknown kind that a controller owns',
+      given: { apiVersion: 'example.org/v1', kind: 'Train', metadata: { ...metadata, ...volumes('sales'), ...owned } },
+    },
+    {
+      name: 'an annotated cluster-scoped object',
+      given: { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'a', ...volumes('sales') } },
+    },
+    {
+      name: 'an object of an excluded namespace that admission would not change',
+      given: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'kube-system' } },
+    },
+  ])('$name', async ({ given }) => {
+    expect(await check(given)).toMatchObject({ status: 0, findings: [] })
+  })
+
+  test('the update of a pod, whose volumes cannot be changed', async () => {
+    const pod = makePod({ name: 'absent' })
+    const hub = makeFolder({ 'pod.yaml': pod })
+
+    expect((await check(pod, '--folder', hub)).findings.filter(({ severity }) => severity === 'error')).toEqual([])
+  })
+})
+
 describe('--fail-on', () => {
   const rejected = [makeClaim({ system: '' })]
   const endless = [workload, makePolicy(), makeClaim()]
   const held = [workload, makePolicy(), makeClaim({ policy: { holdTimeoutSeconds: 60 } })]
+  const gated = [makePod({ name: 'sales' }), makeVolumeManager()]
   const info = [workload, makePolicy()]
 
   test.each([
-    { words: [], want: { rejected: 1, endless: 1, held: 0, warning: 0, info: 0 } },
-    { words: ['--fail-on', 'rejected'], want: { rejected: 1, endless: 0, held: 0, warning: 0, info: 0 } },
-    { words: ['--fail-on', 'held'], want: { rejected: 1, endless: 1, held: 1, warning: 0, info: 0 } },
-    { words: ['--fail-on', 'warning'], want: { rejected: 1, endless: 1, held: 1, warning: 1, info: 0 } },
+    { words: [], want: { rejected: 1, endless: 1, held: 0, gated: 0, warning: 0, info: 0 } },
+    { words: ['--fail-on', 'rejected'], want: { rejected: 1, endless: 0, held: 0, gated: 0, warning: 0, info: 0 } },
+    { words: ['--fail-on', 'held'], want: { rejected: 1, endless: 1, held: 1, gated: 1, warning: 0, info: 0 } },
+    { words: ['--fail-on', 'warning'], want: { rejected: 1, endless: 1, held: 1, gated: 1, warning: 1, info: 0 } },
   ])('$words', async ({ words, want }) => {
-    const cases = { rejected, endless, held, warning: [workload], info }
+    const cases = { rejected, endless, held, gated, warning: [workload], info }
     const statuses = Object.fromEntries(
       await Promise.all(
         Object.entries(cases).map(async ([name, given]) => [name, (await check(given, ...words)).status]),
@@ -216,7 +273,7 @@ describe('--fail-on', () => {
 
   test.each([
     { words: ['--fail-on', 'warnings'], message: '--fail-on takes one of rejected, held, warning, not warnings (did' },
-    { words: ['--fail-on', ''], message: '--fail-on takes one of rejected, held, warning, not ' },
+    { words: ['--fail-on', ''], message: '--fail-on has an empty value' },
     { words: ['-n', 'A_b'], message: '-n A_b: must be lower-case letters' },
     { words: ['-o', 'jsn'], message: 'not jsn (did you mean json?)' },
   ])('invalid arguments: $words', async ({ words, message }) => {

@@ -1,4 +1,5 @@
 /** The table of findings: the stable identifier of each, its severity and its meaning. */
+import { printable } from '../../../core/printable.ts'
 import type { Position } from '../../../store/folder/positions.ts'
 
 /** `info` never affects the exit status. */
@@ -28,8 +29,14 @@ export const FINDINGS = {
   'no-policy': { severity: 'warning', failsOn: 'warning', title: 'No known policy selects the workload' },
   'dangling-claim': { severity: 'warning', failsOn: 'warning', title: 'The workload of a claim does not exist' },
   'ignored-claim': { severity: 'warning', failsOn: 'warning', title: 'A claim has no effect' },
+  'first-narrowing': {
+    severity: 'warning',
+    failsOn: 'warning',
+    title: 'A claim moves a workload that rebalance keeps',
+  },
   'missing-volume-manager': { severity: 'warning', failsOn: 'warning', title: 'A VolumeManager does not exist' },
   'no-namespace': { severity: 'warning', failsOn: 'warning', title: 'A manifest has no namespace' },
+  'excluded-namespace': { severity: 'warning', failsOn: 'warning', title: 'Admission is not called for the namespace' },
   'unknown-kind': { severity: 'warning', failsOn: 'warning', title: 'An annotation has no effect on this kind' },
   'admission-warning': { severity: 'warning', failsOn: 'warning', title: 'Admission warns about the object' },
   'unanswered-query': { severity: 'warning', failsOn: 'warning', title: 'A data system does not answer' },
@@ -54,13 +61,13 @@ export interface Finding extends Place {
   object?: string
 }
 
-/** Builds a finding with the severity of its identifier. */
+/** Builds a finding with the severity of its identifier. Names of manifests cannot steer a terminal or a CI system. */
 export function finding(id: FindingId, message: string, place: Place, object?: string): Finding {
   const { file, line, column } = place
   return {
     id,
     severity: FINDINGS[id].severity,
-    message,
+    message: printable(message),
     ...(object !== undefined && { object }),
     ...(file !== undefined && { file }),
     ...(line !== undefined && { line }),

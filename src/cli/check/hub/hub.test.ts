@@ -68,27 +68,21 @@ const inMember3: Stored = [
   makeSource({ name: 'lake.shop.other', locality: { clusterNames: ['member3'] } }, { name: 'other' }),
 ]
 const lonely = makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'gone' } })
-/** The same, as Lodestone has narrowed it to member2. */
-const narrowed: Stored[] = [
-  ...makeApp([]).slice(0, 2),
-  [
-    resourceBindings,
-    makeBinding(
-      { placement: { clusterAffinity: { clusterNames: ['member2'] } }, clusters: [{ name: 'member2' }] },
-      {
-        annotations: {
-          [BASE_AFFINITY_ANNOTATION]: JSON.stringify(affinityOf(makePolicy().spec.placement)),
-          [LOCALITY_ANNOTATION]: JSON.stringify({
-            state: 'Narrowed',
-            message: 'default/sales is in member2',
-            claims: ['default/sales'],
-            required: ['member2'],
-          }),
-        },
-      },
-    ),
-  ],
-]
+/** The same, as Lodestone has narrowed it to these clusters. It runs in the first one. */
+function makeNarrowed(required: [string, ...string[]]): Stored[] {
+  const annotations = {
+    [BASE_AFFINITY_ANNOTATION]: JSON.stringify(affinityOf(makePolicy().spec.placement)),
+    [LOCALITY_ANNOTATION]: JSON.stringify({
+      state: 'Narrowed',
+      message: `default/sales is in ${required.join(', ')}`,
+      claims: ['default/sales'],
+      required,
+    }),
+  }
+  const spec = { placement: { clusterAffinity: { clusterNames: required } }, clusters: [{ name: required[0] }] }
+  return [...makeApp([]).slice(0, 2), [resourceBindings, makeBinding(spec, { annotations })]]
+}
+const narrowed = makeNarrowed(['member2'])
 const narrowPolicy = makePolicy({ placement: { clusterAffinity: { clusterNames: ['member2'] } } })
 
 describe('the summary counts the workloads of the hub', () => {
@@ -245,6 +239,44 @@ test('the text shows the workload that would move, and its change', async () => 
   expect(stdout).toContain('    -         - member1\n')
 })
 
+describe('the first narrowing of a running workload', () => {
+  const idsOf = async (stored: Stored[], given: K8sObject[]) => {
+    const { status, stdout } = await check(await startHub(stored), given, '-o', 'json', '--fail-on', 'warning')
+    const { findings } = JSON.parse(stdout) as { findings: Finding[] }
+    return { status, findings: findings.map(({ id, object }) => `${id} ${object}`) }
+  }
+  const binding = 'ResourceBinding default/app-deployment'
+
+  test('is a finding if rebalance is Never: it moves the workload nevertheless', async () => {
+    const stored = [...makeApp(['member1']), inMember2]
+
+    expect(await idsOf(stored, [makeClaim({ policy: { rebalance: 'Never' } })])).toEqual({
+      status: 1,
+      findings: [`first-narrowing ${binding}`],
+    })
+  })
+
+  test.each<{ name: string; stored: Stored[]; given: K8sObject }>([
+    { name: 'the workload may move', stored: [...makeApp(['member1']), inMember2], given: makeClaim() },
+    {
+      name: 'the workload runs where its data is',
+      stored: [...makeApp(['member2']), inMember2],
+      given: makeClaim({ policy: { rebalance: 'Never' } }),
+    },
+    {
+      name: 'a policy moves a workload that is narrowed already',
+      stored: [
+        ...makeNarrowed(['member1', 'member2']),
+        [dataSources, makeSource({ locality: { clusterNames: ['member1', 'member2'] } })],
+        [dataSourceClaims, makeClaim({ policy: { rebalance: 'Never' } })],
+      ],
+      given: narrowPolicy,
+    },
+  ])('is no finding if $name', async ({ stored, given }) => {
+    expect(await idsOf(stored, [given])).toEqual({ status: 0, findings: [] })
+  })
+})
+
 test('bindings and workloads are read one by one, and never listed', async () => {
   const server = await startHub([...makeApp(['member1']), inMember2])
 
@@ -268,6 +300,15 @@ test('fields of policies that no other decision reads reach the binding of a new
   const { stdout } = await check(server, [makeDeployment()], '-o', 'yaml')
 
   expect(stdout).toContain('schedulerName: batch')
+})
+
+test('-o yaml has no resourceVersion, with which the API server would reject the binding', async () => {
+  const server = await startHub([...makeApp(['member1']), inMember2])
+
+  const { stdout } = await check(server, [makeClaim()], '-o', 'yaml')
+
+  expect(stdout).toContain('kind: ResourceBinding')
+  expect(stdout).not.toContain('resourceVersion')
 })
 
 test('the VolumeManagers that a given workload requests are read', async () => {

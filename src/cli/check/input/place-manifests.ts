@@ -1,12 +1,11 @@
 /** Completes the names and namespaces of manifests, as an API server and kubectl do, and finds manifests of the same object. */
 import { groupOf, type K8sObject, keyOfObject } from '../../../api/meta.ts'
+import { printable } from '../../../core/printable.ts'
 import type { Scope } from '../../../core/scope.ts'
 import { generatedName } from '../../../store/folder/identity.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
+import { DEFAULT_NAMESPACE } from '../../namespace.ts'
 import { type Finding, finding } from '../findings/findings.ts'
-
-/** The namespace of kubectl without `-n` and without one in its context. */
-const DEFAULT_NAMESPACE = 'default'
 
 /**
  * Returns the manifests with their namespaces, and what is wrong with these. A kind whose scope is not known is namespaced.
@@ -65,7 +64,7 @@ export function placeOf(manifest: Manifest, path: string) {
   return { file: manifest.file, ...(manifest.positionOf?.(path) ?? manifest) }
 }
 
-/** `Kind namespace/name`. */
+/** `Kind namespace/name`, in one line. */
 export function titleOf(object: K8sObject): string {
-  return `${object.kind} ${keyOfObject(object)}`
+  return printable(`${object.kind} ${keyOfObject(object)}`)
 }

@@ -1,7 +1,7 @@
 /** File names in the form that CI systems expect. */
 import { isAbsolute, normalize, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { STANDARD_INPUT } from '../read-manifests.ts'
+import { STANDARD_INPUT } from '../input/read-manifests.ts'
 
 /** Returns a file relative to the current directory, or an absolute path outside of it. Undefined for standard input. */
 export function fileName(file: string | undefined): string | undefined {

@@ -147,6 +147,25 @@ describe('-o junit', () => {
   })
 })
 
+describe('names of manifests that steer a terminal or a CI system', () => {
+  const hostile = 'a\u001b[2J\u009b2J\u202e\n::error::b]]>\u0000'
+  const files = {
+    'a.yaml': [
+      { ...workload, metadata: { name: hostile, namespace: hostile } },
+      { ...workload, kind: hostile, metadata },
+      { ...denied, spec: { ...denied.spec, dataSourceName: hostile, [hostile]: 1 } },
+      { ...narrowed[1], metadata: { name: 'app', namespace: 'default', annotations: { [hostile]: hostile } } },
+    ],
+  }
+
+  test.each(['text', 'diff', 'github', 'junit', 'sarif'])('are shown in one line by -o %s', async (format) => {
+    const { stdout, stderr } = await check(format, files)
+
+    const lines = `${stdout}${stderr}`.split('\n')
+    expect(lines.filter((line) => /[\p{Cc}\p{Bidi_Control}]|^::error::b/u.test(line))).toEqual([])
+  })
+})
+
 describe('-o github', () => {
   test('is a workflow command per finding, with file, line and column', async () => {
     const { folder, stdout, stderr } = await check('github', { 'a.yaml': [denied, lonely] })
@@ -167,7 +186,7 @@ describe('-o github', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines.every((line) => /^::(error|warning|notice) [^:]*::/.test(line))).toBe(true)
     expect(stdout).toContain('a%2C b%3A 100%25.yaml,line=')
-    expect(stdout).toContain('%0A::error::')
+    expect(stdout).not.toContain('%0A')
   })
 
   test('has no file for an input without a manifest', async () => {

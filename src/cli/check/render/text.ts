@@ -1,6 +1,7 @@
 /** Renders reviews as text: a line per object, its reason, its findings, and the change as a colored diff. */
 import { diffLines } from 'diff'
 import { decisionInWords } from '../../../core/outcome.ts'
+import { printable } from '../../../core/printable.ts'
 import type { painter } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
 import type { Finding, FindingId, Place } from '../findings/findings.ts'
@@ -42,7 +43,7 @@ function describeOwn({ id, severity, message, ...place }: Finding, paint: Paint)
 
 /** `FILE:LINE:COLUMN`, without the parts that are not known. */
 export function describePlace({ file, line, column }: Place): string {
-  return [file, line, column].filter((part) => part !== undefined).join(':')
+  return [file && printable(file), line, column].filter((part) => part !== undefined).join(':')
 }
 
 const COLORS = { error: 'red', warning: 'yellow', info: 'dim' } as const
@@ -82,7 +83,7 @@ const HAVE_REASON: ReadonlySet<FindingId> = new Set([
 ])
 
 /** Decisions that need the attention of a user: the workload does not simply follow its data. */
-const ATTENTION: ReadonlySet<string> = new Set(['OnHold', 'Ignored', 'Released', 'Relaxed', 'Kept'])
+const ATTENTION: ReadonlySet<string> = new Set(['OnHold', 'Gated', 'Ignored', 'Released', 'Relaxed', 'Kept'])
 
 /** The change as a diff of YAML, with three lines around each change; empty without a change. */
 export function renderDiff({ before, after }: { before: unknown; after: unknown }, paint: Paint, indent = ''): string {
@@ -90,7 +91,7 @@ export function renderDiff({ before, after }: { before: unknown; after: unknown 
   const changes = diffLines(renderYaml(before), renderYaml(after))
   return changes
     .flatMap(({ value, added, removed }, i) => {
-      const lines = value.replace(/\n$/, '').split('\n')
+      const lines = value.replace(/\n$/, '').split('\n').map(printable)
       if (added) return lines.map((line) => paint('green', `+ ${line}`))
       if (removed) return lines.map((line) => paint('red', `- ${line}`))
       return context(lines, i === 0, i === changes.length - 1).map((line) => paint('dim', `  ${line}`))

@@ -1,11 +1,14 @@
 /** Finds out what happens to a workload of a hub: the decision of admission, and then that of the loop, which moves running workloads. */
-import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../../../api/karmada.ts'
+import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual } from '../../../core/json.ts'
 import { affinityOf } from '../../../core/placement/affinity.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
+import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
+import { mayMove } from '../../../core/resource-binding/rebalance.ts'
 import { gatherBindingInput } from '../../../queries/binding.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
+import { storedBinding } from './review-derived.ts'
 import type { Effect, ObjectReview } from './review-object.ts'
 
 /** The number of workloads with each effect. */
@@ -16,11 +19,9 @@ export async function withEffect(review: ObjectReview, context: GatherContext): 
   if (review.outcome === 'denied') return review
   const admitted = review.after as ResourceBinding
   const { namespace, name = '' } = admitted.metadata
-  const stored = await context.store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+  const stored = await storedBinding(context.store, namespace, name)
   if (!stored) return { ...review, effect: review.decision === 'OnHold' ? 'waits' : 'placed' }
-  const { store, now, clusterScopedClaims } = context
-  const scope = clusterScopedClaims ? { clusterScopedClaims } : {}
-  const { state, binding, message } = decideBinding(gatherBindingInput(admitted, admitted, store, now, scope))
+  const { state, binding, message } = decideBinding(gatherBindingInput(admitted, admitted, context))
   const isSame = jsonEqual(stored, binding)
   const { decision: _decision, reason: _reason, ...rest } = review
   return {
@@ -43,6 +44,16 @@ function effectOn(before: ResourceBinding, after: ResourceBinding, state: string
   const filter = placementFilter(affinity, lookup, (after.spec.replicas ?? 0) > 0)
   const isMoved = (before.spec.clusters ?? []).some(({ name }) => !filter.allows(name))
   return isMoved ? 'moves' : 'unchanged'
+}
+
+/** Whether the first narrowing would move a workload that `rebalance` would not move after its data. */
+export function isMovedByFirstNarrowing(review: ObjectReview, context: GatherContext): boolean {
+  const { effect, decision, before, after } = review
+  const isFirst = readAnnotations(before.metadata.annotations).locality === undefined
+  if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
+  const binding = after as ResourceBinding
+  const { claims } = gatherBindingInput(binding, binding, context)
+  return !mayMove(binding.spec.resource, claims)
 }
 
 /** Counts the effects of reviews. */

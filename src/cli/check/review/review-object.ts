@@ -1,24 +1,13 @@
 /** Reviews one object in memory, as an API server would. */
 import fastJsonPatch from 'fast-json-patch'
 import type { AdmissionRequest } from '../../../api/admission.ts'
-import {
-  CLUSTER_POLICY_NAME_ANNOTATION,
-  clusterPropagationPolicies,
-  clusterResourceBindings,
-  POLICY_NAME_ANNOTATION,
-  POLICY_NAMESPACE_ANNOTATION,
-  type PropagationPolicy,
-  propagationPolicies,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../../api/karmada.ts'
-import { apiVersionOf, groupOf, type K8sObject, type ObjectMeta, type ResourceType } from '../../../api/meta.ts'
+import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { encodeResponse } from '../../../core/admission/review.ts'
 import type { FieldError } from '../../../core/field-errors.ts'
 import { jsonEqual } from '../../../core/json.ts'
-import { bindingName, deriveBinding, selectPolicy } from '../../../core/resource-binding/derive.ts'
-import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
+import type { Outcome } from '../../../core/outcome.ts'
+import { printable } from '../../../core/printable.ts'
 import { matchesLabels } from '../../../core/selectors.ts'
 import { isVolumeManager } from '../../../core/volume-manager/spec/validate.ts'
 import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
@@ -26,6 +15,7 @@ import type { FolderStore } from '../../../store/folder/folder.ts'
 import { allKinds } from '../../../store/kinds/cached-kinds.ts'
 import type { GatherContext, Webhook } from '../../../webhooks/define.ts'
 import { webhooksOf } from '../../../webhooks/index.ts'
+import { isExcluded } from '../../../webhooks/registration.ts'
 import { unknownWorkloadWebhook } from '../../../webhooks/unknown-workload.ts'
 import { typeOfReference } from '../../kinds.ts'
 import { titleOf } from '../input/place-manifests.ts'
@@ -54,12 +44,16 @@ export interface ObjectReview {
   effect?: Effect
   /** Whether no webhook reviews the kind. */
   isUnknownKind: boolean
+  /** Whether admission would decide otherwise, but its namespace is excluded from admission. */
+  isExcluded?: true
 }
 
 /** The inputs of reviews: the store, and the settings of decisions. */
 export interface ReviewContext extends GatherContext {
   store: FolderStore
   workloads: WorkloadKinds
+  /** The namespaces that are excluded from admission, with those of the registration itself. */
+  excludedNamespaces: readonly string[]
   /** Whether the store has the bindings of a hub, so that reviews of bindings have an effect. */
   hasHub?: boolean
 }
@@ -87,83 +81,6 @@ export function isTemplate(object: K8sObject, session: ReviewSession): boolean {
   return !webhookFor(object, session) || session.workloads.find(object.apiVersion, object.kind) !== undefined
 }
 
-export interface Policies {
-  namespaced: PropagationPolicy[]
-  clusterScoped: PropagationPolicy[]
-}
-
-/** Whole policies, not the cached fields: a binding inherits fields that no decision reads. */
-export function policiesOf(store: FolderStore): Policies {
-  const all = store.objects().map(({ object }) => object)
-  const of = (type: ResourceType<PropagationPolicy>) =>
-    all.filter((object) => isOf(type, object)) as PropagationPolicy[]
-  return { namespaced: of(propagationPolicies), clusterScoped: of(clusterPropagationPolicies) }
-}
-
-/**
- * Reviews the binding of a template, as the detector would create or update it. Undefined for a template without a policy.
- *
- * @param isChanged whether the template is written. A lazy policy reaches the binding only then.
- */
-export async function reviewDerived(
-  template: K8sObject,
-  { namespaced, clusterScoped }: Policies,
-  session: ReviewSession,
-  isChanged = true,
-): Promise<ObjectReview | undefined> {
-  const { namespace, name = '' } = template.metadata
-  const stored = await session.store.read(
-    namespace ? resourceBindings : clusterResourceBindings,
-    namespace,
-    bindingName(template.kind, name),
-  )
-  const policy = policyFor(template, stored, [namespaced, clusterScoped])
-  if (!policy) return undefined
-  const isLazy = !isChanged && policy.spec.activationPreference === 'Lazy'
-  const updated = stored && (isLazy ? stored : withPolicy(stored, template, policy))
-  const written = updated ?? deriveBinding(template, policy)
-  return { ...(await reviewObject(written, session)), derivedFrom: titleOf(template) }
-}
-
-/** The policy that Karmada applies: that of the binding while it selects the template, unless another one preempts it. */
-function policyFor(
-  template: K8sObject,
-  stored: ResourceBinding | undefined,
-  [namespaced, clusterScoped]: [PropagationPolicy[], PropagationPolicy[]],
-): PropagationPolicy | undefined {
-  const best = selectPolicy(template, namespaced, clusterScoped)
-  const current = stored && policyReferenceOf(stored.metadata)
-  if (!best || !current || best.spec.preemption === 'Always') return best
-  const own = (current.namespace ? namespaced : clusterScoped).filter(
-    ({ metadata }) => metadata.name === current.name && metadata.namespace === current.namespace,
-  )
-  return selectPolicy(template, current.namespace ? own : [], current.namespace ? [] : own) ?? best
-}
-
-const POLICY_ANNOTATIONS: ReadonlySet<string> = new Set([
-  POLICY_NAMESPACE_ANNOTATION,
-  POLICY_NAME_ANNOTATION,
-  CLUSTER_POLICY_NAME_ANNOTATION,
-])
-
-/** The binding as the detector writes it for a policy. */
-function withPolicy(stored: ResourceBinding, template: K8sObject, policy: PropagationPolicy): ResourceBinding {
-  const { spec, metadata } = deriveBinding(template, policy)
-  return {
-    ...stored,
-    metadata: { ...stored.metadata, annotations: annotationsFor(stored.metadata, metadata) },
-    spec: { ...stored.spec, placement: spec.placement ?? {} },
-  }
-}
-
-/** The stored annotations, with the policy of the derived ones. */
-function annotationsFor(stored: ObjectMeta, derived: ObjectMeta): Record<string, string> {
-  const { annotations = {} } = stored
-  if (jsonEqual(policyReferenceOf(stored), policyReferenceOf(derived))) return annotations
-  const others = Object.entries(annotations).filter(([key]) => !POLICY_ANNOTATIONS.has(key))
-  return { ...Object.fromEntries(others), ...derived.annotations }
-}
-
 /** Reviews one object. `given` is the object before the change; without it, the stored one is used. */
 export async function reviewObject(
   object: K8sObject,
@@ -187,7 +104,11 @@ export async function reviewObject(
     oldObject: stored ?? null,
     dryRun: true,
   }
-  const outcome = (webhook ?? session.unknownWorkload).review(request, session)
+  const reviewing = webhook ?? session.unknownWorkload
+  const decided: Outcome = reviewing.operations.includes(operation) ? reviewing.review(request, session) : ALLOW
+  const isUnreviewed =
+    type.namespaced && namespace !== undefined && isExcluded(namespace, session) && !jsonEqual(decided, ALLOW)
+  const outcome = isUnreviewed ? ALLOW : decided
   // The encoded answer, and its patch as the API server applies it.
   const { allowed, patch, warnings = [], auditAnnotations } = encodeResponse(request, outcome, (text) => text)
   const { decision, reason } = auditAnnotations ?? {}
@@ -196,14 +117,17 @@ export async function reviewObject(
     operation,
     outcome: allowed ? (patch ? 'patched' : 'allowed') : 'denied',
     ...(decision && { decision }),
-    ...(reason && { reason }),
+    ...(reason && { reason: printable(reason) }),
     warnings,
     errors: outcome.kind === 'deny' ? outcome.errors : [],
     before: object,
     after: patch ? fastJsonPatch.applyPatch(object, JSON.parse(patch), true, false).newDocument : object,
     isUnknownKind: webhook === undefined,
+    ...(isUnreviewed && { isExcluded: true }),
   }
 }
+
+const ALLOW: Outcome = { kind: 'allow' }
 
 /** The webhook of a kind; for a binding, the mutating one. */
 export function webhookFor(object: K8sObject, { webhooks }: ReviewSession): Webhook | undefined {

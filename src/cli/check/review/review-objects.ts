@@ -5,15 +5,14 @@ import { namespaces } from '../../../api/namespace.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { isOf } from '../input/validate-manifest.ts'
 import { withEffect } from './effect.ts'
+import { policiesOf, reviewDerived } from './review-derived.ts'
 import {
   isTemplate,
   type ObjectReview,
   openSession,
-  policiesOf,
   put,
   type ReviewContext,
   type ReviewSession,
-  reviewDerived,
   reviewObject,
   webhookFor,
 } from './review-object.ts'

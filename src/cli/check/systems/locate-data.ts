@@ -1,4 +1,5 @@
 /** Locates the data of claims once: queries the configured data systems, and stores the answers in memory. */
+import { existsSync } from 'node:fs'
 import pLimit from 'p-limit'
 import { type DataSource, dataSources } from '../../../api/data-source.ts'
 import type { DataSourceClaim } from '../../../api/data-source-claim.ts'
@@ -7,7 +8,7 @@ import { apiVersionOf } from '../../../api/meta.ts'
 import { condition, withConditions } from '../../../core/conditions.ts'
 import { phaseOf } from '../../../core/data-source/phase.ts'
 import { queryOfClaim } from '../../../core/data-source-claim/keys.ts'
-import { parseSystemConfig, SystemConfigError } from '../../../locality/config/config.ts'
+import type { SystemConfig } from '../../../locality/config/config.ts'
 import { type ConfigFile, type ConfigSource, ConfigSourceError } from '../../../locality/config/source.ts'
 import { plugins } from '../../../locality/plugins/index.ts'
 import { type LocalityAnswer, LocalityError, type System } from '../../../locality/plugins/plugin.ts'
@@ -15,6 +16,7 @@ import { openSystems } from '../../../locality/systems.ts'
 import { nameOfSource, sourceOf } from '../../../queries/source.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import { type Finding, finding } from '../findings/findings.ts'
+import { SystemFiles } from '../input/system-files.ts'
 
 export interface LocateInput {
   store: FolderStore
@@ -35,11 +37,12 @@ const TIMEOUT_MS = 30_000
 export async function locateData(input: LocateInput): Promise<Finding[]> {
   const { store, source, claims } = input
   const open = new Map(claims.filter((claim) => needsAnswer(claim, store)).map((claim) => [nameOf(claim), claim]))
-  if (!source || open.size === 0) return []
+  // A folder is checked in any case, if it is here: the configuration may be that of a server elsewhere.
+  if (!source || (open.size === 0 && !existsSync(source.directory ?? ''))) return []
+  const configured = await readSystems(source)
+  if (open.size === 0) return configured.findings
   const names = new Set([...open.values()].map(({ spec }) => spec.system))
-  const files = await readFiles(source)
-  if (!Array.isArray(files)) return [files]
-  const wanted = files.filter((file) => isWanted(file, names, input.queriesNetwork))
+  const wanted = configured.files.filter(({ config }) => isWanted(config, names, input.queriesNetwork))
   const systems = await openSystems({
     source: { name: source.name, read: async () => wanted },
     clusters: () => [...store.list(clusters)],
@@ -56,7 +59,7 @@ export async function locateData(input: LocateInput): Promise<Finding[]> {
     const invalid = systems
       .problems()
       .map(({ file, message }) => finding('invalid-system', message.replace(`${file}: `, ''), { file }))
-    return [...invalid, ...failed]
+    return [...configured.findings, ...invalid, ...failed]
   } finally {
     await systems.stop()
   }
@@ -71,25 +74,28 @@ function needsAnswer(claim: DataSourceClaim, store: FolderStore): boolean {
   return source === undefined || (source.spec.locality === undefined && phaseOf(source) === undefined)
 }
 
-async function readFiles(source: ConfigSource): Promise<ConfigFile[] | Finding> {
+/** The valid configurations of a source, and the findings of the others. */
+async function readSystems(source: ConfigSource) {
+  const systems = new SystemFiles()
+  const files: (ConfigFile & { config: SystemConfig })[] = []
   try {
-    return await source.read()
+    for (const given of await source.read()) {
+      if ('problem' in given) systems.refuse(given.file, given.problem)
+      else {
+        const config = systems.add(given.file, given.text)
+        if (config) files.push({ ...given, config })
+      }
+    }
   } catch (error) {
     if (!(error instanceof ConfigSourceError)) throw error
-    return finding('invalid-system', error.message, { file: source.name })
+    systems.refuse(source.name, error.message)
   }
+  return { files, findings: systems.findings.filter(({ id }) => id === 'invalid-system') }
 }
 
-/** Whether a system is opened: one of a claim, without a network unless that is allowed. An invalid file is opened for its error. */
-function isWanted(given: ConfigFile, names: ReadonlySet<string>, queriesNetwork: boolean): boolean {
-  if ('problem' in given) return true
-  try {
-    const { system, plugin } = parseSystemConfig(given.file, given.text, plugins)
-    return names.has(system) && (queriesNetwork || plugins[plugin as keyof typeof plugins]?.endpoint === 'none')
-  } catch (error) {
-    if (!(error instanceof SystemConfigError)) throw error
-    return true
-  }
+/** Whether a system is opened: one of a claim, without a network unless that is allowed. */
+function isWanted({ system, plugin }: SystemConfig, names: ReadonlySet<string>, queriesNetwork: boolean): boolean {
+  return names.has(system) && (queriesNetwork || plugins[plugin as keyof typeof plugins]?.endpoint === 'none')
 }
 
 async function locate(

@@ -61,6 +61,18 @@ describe('a data system of the configuration', () => {
     expect(JSON.stringify(report.objects)).toContain('default/sales is in member2')
   })
 
+  test('of the folder in PLUGIN_CONFIG_PATH is used, as by the server', async () => {
+    const folder = makeFolder({
+      'hub.yaml': [workload, makeClaim(), makePolicy()],
+      'systems/lake': { system, plugin: 'static', extra: { sources: [listed] } },
+    })
+    const env = { PLUGIN_CONFIG_PATH: join(folder, 'systems') }
+
+    const { stdout } = await runWords(['check', '-f', join(folder, 'hub.yaml')], { env })
+
+    expect(stdout).toContain('narrowed\n    default/sales is in member2\n')
+  })
+
   test('that is invalid is a finding with its file', async () => {
     const { status, report } = await checkWith({ lake: { system, plugin: 'statik' } })
     expect(status).toBe(1)

@@ -81,8 +81,8 @@ function common(lists: readonly (readonly string[])[]): string[] {
 /** The volume with its claim on a node; undefined if the pod runs without it. */
 function claimedAt(one: Claimed, spec: PodSpec, node: string | undefined, seed: string): WantedVolume | undefined {
   const { claims } = one.volume
-  const there = mountedBy(one, spec) ?? claims.find((claim) => claim.node !== undefined && claim.node === node)
-  if (there) return withClaim(one, there)
+  const onNode = mountedBy(one, spec) ?? claims.find((claim) => claim.node !== undefined && claim.node === node)
+  if (onNode) return withClaim(one, onNode)
   if (one.request.enforcement === 'Preferred') return undefined
   const ready = claims.filter((claim) => claim.node !== undefined)
   const claim = pick(ready.length > 0 ? ready : claims, seed)

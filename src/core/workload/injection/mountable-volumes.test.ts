@@ -245,3 +245,12 @@ test('the PersistentVolumeClaim of a read-only NFS volume is read-only in pods',
   expect(claimOf(true)?.persistentVolumeClaim?.readOnly).toBe(true)
   expect(claimOf(false)?.persistentVolumeClaim).not.toHaveProperty('readOnly')
 })
+
+test.each([
+  ['a text as its volumes', { spec: { volumeConfigs: 'x' } }],
+  ['no spec', { spec: null }],
+  ['an object as the volumes of its status', { spec: { volumeConfigs: [] }, status: { volumes: { a: 1 } } }],
+])('a VolumeManager with %s, which the CRD of VCK allows, has no volumes', (_name, content) => {
+  const manager = { ...makeVolumeManager(), ...content } as unknown as VolumeManager
+  expect(mountableVolumes(manager)).toEqual({ name: 'sales', volumes: [] })
+})

@@ -69,11 +69,14 @@ export type VolumeManagerLookup = (name: string) => MountableVolumes | undefined
  */
 export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): MountableVolumes {
   const refusal = refusalOf(manager)
+  // The CRD of VCK allows any content.
+  const configs = Array.isArray(manager.spec?.volumeConfigs) ? manager.spec.volumeConfigs : []
+  const known = Array.isArray(manager.status?.volumes) ? manager.status.volumes : []
   return {
     name: manager.metadata.name ?? '',
     ...(refusal && { refusal }),
-    volumes: (manager.spec?.volumeConfigs ?? []).map((config) => {
-      const status = manager.status?.volumes?.find(({ id }) => id === config.id)
+    volumes: configs.map((config) => {
+      const status = known.find(({ id }) => id === config.id)
       // The status of an older source is ignored: the pod requests the data of the source in the spec.
       const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)
       return mountableVolume(manager, config, isCurrent ? status : undefined, roots)

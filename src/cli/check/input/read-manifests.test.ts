@@ -1,0 +1,169 @@
+/** Runs `lodestone check` with files, folders and pipes that are no manifests, or that cannot be read. */
+import { execFileSync } from 'node:child_process'
+import { createWriteStream, mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeDeployment } from '../../../../test/builders.ts'
+import { makeFolder, runWords } from '../../cli.fake.ts'
+
+const template = [
+  'apiVersion: apps/v1',
+  'kind: Deployment',
+  'metadata:',
+  '  name: {{ include "chart.fullname" . }}',
+  '  labels:',
+  '    {{- include "chart.labels" . | nindent 4 }}',
+].join('\n')
+
+/** Checks a folder. Returns the output without its path. */
+async function check(folder: string, ...words: string[]) {
+  const answer = await runWords(['check', '-f', folder, ...words])
+  return { ...answer, stdout: answer.stdout.replaceAll(`${folder}/`, '').replaceAll(folder, '.') }
+}
+
+function makePipe(): string {
+  const folder = makeFolder()
+  execFileSync('mkfifo', [join(folder, 'pipe.yaml')])
+  return folder
+}
+
+test.each([
+  { name: 'a Helm template', files: { 'a.yaml': template }, want: 'a.yaml:6:7: error: is a Helm template and no' },
+  {
+    name: 'a Helm template that begins with an action',
+    files: { 'a.yaml': '{{- if .Values.a }}\nkind: ConfigMap\n{{- end }}\n' },
+    want: 'a.yaml:1:3: error: is a Helm template and no manifest; check the output of helm template',
+  },
+  {
+    name: 'the values of a chart',
+    files: { 'values.yaml': 'a: 1' },
+    want: 'values.yaml:1:1: error: is part of a Helm',
+  },
+  {
+    name: 'a chart',
+    files: { 'Chart.yaml': 'apiVersion: v2\nname: a' },
+    want: 'Chart.yaml:1:1: error: is part of a Helm',
+  },
+  {
+    name: 'a kustomization',
+    files: { 'kustomization.yaml': 'resources: [a.yaml]' },
+    want: 'kustomization.yaml:1:1: error: is the input of kustomize and no manifest; check the output of kustomize build',
+  },
+  { name: 'a binary file', files: { 'a.yaml': '\u0000\u0001\u0002' }, want: 'a.yaml:1:1: error: ' },
+])('$name has one message', async ({ files, want }) => {
+  const { status, stdout } = await check(makeFolder(files))
+
+  expect(stdout).toContain(want)
+  expect({ status, lines: stdout.trimEnd().split('\n').length }).toEqual({ status: 1, lines: 1 })
+})
+
+test('a manifest with braces in a text is no Helm template', async () => {
+  const message = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'a', namespace: 'b' },
+    data: { a: '{{ .x }}' },
+  }
+
+  expect(await check(makeFolder({ 'a.yaml': message }))).toMatchObject({
+    status: 0,
+    stdout: '✔ ConfigMap b/a: allowed\n',
+  })
+})
+
+test('a symlink loop between folders is read once, and a symlink to itself has one message', async () => {
+  const folder = makeFolder({ 'a.yaml': makeDeployment() })
+  mkdirSync(join(folder, 'below'))
+  symlinkSync('..', join(folder, 'below', 'up'))
+  symlinkSync('self.yaml', join(folder, 'self.yaml'))
+
+  const { status, stdout } = await check(folder)
+
+  expect(status).toBe(1)
+  expect(stdout.match(/^self.yaml: error: cannot be read: ELOOP/gm)).toHaveLength(1)
+  expect(stdout).not.toContain('is already in')
+})
+
+test('a file that is named twice in different ways is read once', async () => {
+  const folder = makeFolder({ 'a.yaml': makeDeployment() })
+
+  const { status, stdout } = await check(
+    folder,
+    '-f',
+    join(folder, '.', 'a.yaml'),
+    '-f',
+    `${folder}/../${folder.split('/').at(-1)}`,
+  )
+
+  expect({ status, shown: stdout.match(/Deployment default\/app/g)?.length }).toEqual({ status: 0, shown: 1 })
+})
+
+test('a device has one message', async () => {
+  expect(await runWords(['check', '-f', '/dev/null'])).toEqual({
+    status: 1,
+    stdout: '/dev/null: error: is not a file, a folder or a pipe (invalid-manifest)\n',
+    stderr: '',
+  })
+})
+
+test('a symlink to itself as an argument has one message', async () => {
+  const folder = makeFolder()
+  symlinkSync('self', join(folder, 'self'))
+
+  const { status, stdout } = await runWords(['check', '-f', join(folder, 'self')])
+
+  expect(status).toBe(1)
+  expect(stdout).toMatch(/^\S+self: error: cannot be read: ELOOP[^\n]+\(invalid-manifest\)\n$/)
+})
+
+test('a pipe is read, as the shell makes one for <(command)', async () => {
+  const pipe = join(makePipe(), 'pipe.yaml')
+  const writer = createWriteStream(pipe)
+  writer.end(JSON.stringify(makeDeployment()))
+
+  const { status, stdout } = await runWords(['check', '-f', pipe])
+
+  expect(status).toBe(0)
+  expect(stdout).toContain('● Deployment default/app: allowed\n')
+})
+
+test('a pipe without a writer ends with Ctrl-C', async () => {
+  const signal = AbortSignal.timeout(50)
+
+  const answer = await runWords(['check', '-f', join(makePipe(), 'pipe.yaml')], { signal })
+
+  expect(answer).toEqual({ status: 130, stdout: '', stderr: '' })
+})
+
+test('a pipe in a folder has one message, because a read would block', async () => {
+  const { status, stdout } = await check(makePipe())
+
+  expect({ status, stdout }).toEqual({
+    status: 1,
+    stdout: 'pipe.yaml: error: is not a file, and was not read (invalid-manifest)\n',
+  })
+})
+
+describe('the group of a kind', () => {
+  const object = (apiVersion: string, kind: string) => ({ apiVersion, kind, metadata: { name: 'a', namespace: 'b' } })
+
+  test.each([
+    { apiVersion: 'lodestone.dev/v1alpha1', kind: 'DataSourceClaim', right: 'datadependency.volcano.sh/v1alpha1' },
+    { apiVersion: 'datadependencies.volcano.sh/v1', kind: 'DataSource', right: 'datadependency.volcano.sh/v1alpha1' },
+    { apiVersion: 'policies.karmada.io/v1alpha1', kind: 'PropagationPolicy', right: 'policy.karmada.io/v1alpha1' },
+  ])('that is mistyped is an error: $kind of $apiVersion', async ({ apiVersion, kind, right }) => {
+    const { status, stdout } = await check(makeFolder({ 'a.yaml': object(apiVersion, kind) }))
+
+    const message = `${kind} b/a: apiVersion: ${apiVersion} is not served; write ${right} (invalid-manifest)`
+    expect({ status, stdout }).toEqual({ status: 1, stdout: `a.yaml:1:1: error: ${message}\n` })
+  })
+
+  test.each([
+    { apiVersion: 'cluster.x-k8s.io/v1beta1', kind: 'Cluster' },
+    { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataSource' },
+  ])('of another project is none: $kind of $apiVersion', async ({ apiVersion, kind }) => {
+    const { status, stdout } = await check(makeFolder({ 'a.yaml': object(apiVersion, kind) }))
+
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `✔ ${kind} b/a: allowed\n` })
+  })
+})

@@ -1,0 +1,123 @@
+/** Reads the manifests to check, with the place of each field, from files, folders and standard input. */
+import { type Stats, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { dataSourceClaims } from '../../../api/data-source-claim.ts'
+import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
+import { suggest } from '../../../core/suggest.ts'
+import { summarizeErrors } from '../../../store/folder/files.ts'
+import { type Manifest, parseManifests } from '../../../store/folder/manifests.ts'
+import { readTextFile, UnreadableFileError } from '../../../store/folder/read-text.ts'
+import { isGone, scanFolder } from '../../../store/folder/scan.ts'
+import { UsageError } from '../../command.ts'
+import { type Finding, finding } from '../findings/findings.ts'
+import { placeOf, titleOf } from './place-manifests.ts'
+import { readPipe, readStandardInput } from './read-stream.ts'
+import { isSystemFile, SystemFiles } from './system-files.ts'
+import { inputOfTool } from './tool-input.ts'
+import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
+
+/** The file name of standard input in messages. */
+export const STANDARD_INPUT = '(standard input)'
+
+export interface GivenManifests {
+  manifests: Manifest[]
+  /** The invalid files and manifests. */
+  problems: Finding[]
+  /** The files of data systems. Their findings do not affect the decisions on the manifests. */
+  systems: SystemFiles
+}
+
+/** Reads all manifests, until the signal aborts. Throws `UsageError` for a file that does not exist. */
+export async function readManifests(paths: readonly string[], signal: AbortSignal): Promise<GivenManifests> {
+  const given: GivenManifests = { manifests: [], problems: [], systems: new SystemFiles() }
+  const inputs = new Map<string, Input>()
+  // A file that is named twice is read once.
+  for (const path of paths) {
+    for (const input of await inputsOf(path, given.problems)) inputs.set(resolve(input.file), input)
+  }
+  for (const input of inputs.values()) {
+    signal.throwIfAborted()
+    await readInput(given, input, signal)
+  }
+  const { manifests, problems } = given
+  return { ...given, manifests: manifests.filter((manifest) => isValid(manifest, problems)) }
+}
+
+interface Input {
+  file: string
+  read(signal: AbortSignal): Promise<string>
+}
+
+/** The files of an argument of `-f`. */
+async function inputsOf(path: string, problems: Finding[]): Promise<Input[]> {
+  if (path === '-') return [{ file: STANDARD_INPUT, read: readStandardInput }]
+  const fail = (message: string, file = path) => void problems.push(finding('invalid-manifest', message, { file }))
+  const stats = statusOf(path, fail)
+  if (stats?.isDirectory()) {
+    const { files, errors } = await scanFolder(path)
+    for (const { file, message } of errors) fail(message, file)
+    return files.map((scanned) => ({ file: scanned.file, read: () => readTextFile(scanned) }))
+  }
+  if (stats?.isFIFO()) return [{ file: path, read: (signal) => readPipe(path, signal) }]
+  if (stats?.isFile()) return [{ file: path, read: () => readTextFile({ file: path, bytes: stats.size }) }]
+  if (stats) fail('is not a file, a folder or a pipe')
+  return []
+}
+
+function statusOf(path: string, fail: (message: string) => void): Stats | undefined {
+  let stats: Stats | undefined
+  try {
+    stats = statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    // For example a symlink to itself, or a folder that the user may not read.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    fail(`cannot be read: ${(error as Error).message}`)
+    return undefined
+  }
+  if (!stats) throw new UsageError(`${path || "''"} does not exist`)
+  return stats
+}
+
+async function readInput({ manifests, problems, systems }: GivenManifests, { file, read }: Input, signal: AbortSignal) {
+  let text: string
+  try {
+    text = await read(signal)
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError || isGone(error))) throw error
+    problems.push(finding('invalid-manifest', (error as Error).message, { file }))
+    return
+  }
+  if (isSystemFile(text)) {
+    systems.add(file, text)
+    return
+  }
+  const parsed = parseManifests(text, file, { positions: true, generateName: true })
+  // A file that is no manifest, such as a README, would have an error for each of its lines.
+  const isOther = parsed.manifests.length === 0 || parsed.errors.some(({ isSyntax }) => isSyntax)
+  const errors = isOther
+    ? [inputOfTool(file, text, parsed.errors) ?? summarizeErrors(parsed.errors) ?? []].flat()
+    : parsed.errors
+  problems.push(...errors.map((error) => finding('invalid-manifest', error.message, error)))
+  manifests.push(...parsed.manifests)
+}
+
+/** Whether the API server accepts a manifest that no webhook validates. */
+function isValid(manifest: Manifest, problems: Finding[]): boolean {
+  const { object } = manifest
+  const type = validatedTypes.find((each) => isMeant(each, object))
+  const errors =
+    type && object.apiVersion !== apiVersionOf(type)
+      ? [{ path: 'apiVersion', message: `${object.apiVersion} is not served; write ${apiVersionOf(type)}` }]
+      : validateUnreviewed(object)
+  for (const { path, message } of errors) {
+    problems.push(finding('invalid-manifest', `${path}: ${message}`, placeOf(manifest, path), titleOf(object)))
+  }
+  return errors.length === 0
+}
+
+/** Whether an object is meant to be of a kind: its group is right, or mistyped. Other projects have kinds of the same name, such as Cluster. */
+function isMeant({ group, kind }: ResourceType, object: K8sObject): boolean {
+  if (kind !== object.kind) return false
+  const given = groupOf(object.apiVersion)
+  return given === group || kind === dataSourceClaims.kind || suggest(given, [group]) !== ''
+}

@@ -1,0 +1,59 @@
+/** Checks files of data systems offline: every error of a file, with its line and a suggestion. */
+import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import { duplicateSystem, parseSystemConfig, type SystemConfig } from '../../../locality/config/config.ts'
+import { SystemConfigError } from '../../../locality/config/system-config-error.ts'
+import { plugins } from '../../../locality/plugins/index.ts'
+import { positionOf } from '../../../store/folder/positions.ts'
+import { type Finding, finding } from '../findings/findings.ts'
+
+/** Collects the findings of files of data systems. A system may be in one file only. */
+export class SystemFiles {
+  readonly findings: Finding[] = []
+  readonly #files = new Map<string, string>()
+
+  /** Adds the findings of a file. Returns its configuration if it is valid. */
+  add(file: string, text: string): SystemConfig | undefined {
+    const find = positionsIn(text)
+    try {
+      const config = parseSystemConfig(file, text, plugins)
+      const { system, plugin } = config
+      const other = this.#files.get(system)
+      if (other !== undefined)
+        throw new SystemConfigError(file, { reason: '', errors: [duplicateSystem(system, other)] })
+      this.#files.set(system, file)
+      this.findings.push(finding('valid-system', `data system ${system}, plugin ${plugin}`, { file, line: 1 }))
+      return config
+    } catch (error) {
+      if (!(error instanceof SystemConfigError)) throw error
+      const { errors, line, reason } = error
+      for (const { path, message } of errors)
+        this.findings.push(finding('invalid-system', `${path}: ${message}`, { file, ...find(path) }))
+      if (errors.length === 0) this.refuse(file, reason, line)
+      return undefined
+    }
+  }
+
+  /** Adds the finding of a file that cannot be read. */
+  refuse(file: string, reason: string, line?: number): void {
+    this.findings.push(finding('invalid-system', reason, { file, ...(line !== undefined && { line }) }))
+  }
+}
+
+/** Whether the fields are those of a data system, and not those of a manifest. */
+export function isSystemFile(text: string): boolean {
+  const { contents } = parse(text)
+  const fields = isMap(contents) ? contents.items.map(({ key }) => (isScalar(key) ? key.value : key)) : []
+  return !fields.includes('apiVersion') && (fields.includes('system') || fields.includes('plugin'))
+}
+
+function positionsIn(text: string) {
+  const lines = new LineCounter()
+  const document = parse(text, lines)
+  const { contents } = document
+  return (path: string) => (contents ? positionOf(path, contents, document, lines) : { line: 1, column: 1 })
+}
+
+function parse(text: string, lineCounter = new LineCounter()): Document.Parsed {
+  // Tabs are valid in JSON, but not in YAML.
+  return parseDocument(text.replaceAll('\t', ' '), { lineCounter, prettyErrors: false, logLevel: 'silent' })
+}

@@ -1,0 +1,101 @@
+/** Finds out why a pod has our scheduling gate: its data is not ready, cannot be used, or changed after the pod was created. */
+import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../../api/lodestone.ts'
+import type { NodeSelectorTerm } from '../../../api/node.ts'
+import type { Pod, PodSpec } from '../../../api/pod.ts'
+import { describeErrors } from '../../field-errors.ts'
+import { jsonEqual } from '../../json.ts'
+import { boundNode, mustWait, titlesOf } from '../decide-pod.ts'
+import { mountedClaims } from '../injection/claims.ts'
+import { injectVolumes } from '../injection/inject.ts'
+import type { VolumeManagerLookup } from '../injection/mountable-volumes.ts'
+import { findVolume } from '../injection/volume-source.ts'
+import { resolveRequests, type WantedVolume } from '../requests/resolve.ts'
+import { parseVolumeRequests } from '../requests/volume-requests.ts'
+
+/** The reason is that of the Event, if there is one. The message says what the pod waits for, then the remedy. */
+export type GateState =
+  | { reason: 'VolumesNotReady'; message: string }
+  /** The gate can be removed. `spec`: the pod with its volumes; only its affinity differs from that of the pod. */
+  | { reason: 'VolumesReady'; message: string; spec: PodSpec }
+  /** Its volumes have other data now, or another replica, and its controller creates a new pod when this one is deleted. */
+  | { reason: 'VolumesReplaced'; message: string }
+  | { reason: 'VolumesUnusable'; message: string }
+
+const OUTDATED = 'the data of its volumes changed after the pod was created'
+
+/** Whether a pod waits for its volumes. */
+export function isGated({ metadata, spec }: Pod): boolean {
+  return !metadata.deletionTimestamp && (spec.schedulingGates ?? []).some(({ name }) => name === VOLUMES_GATE)
+}
+
+/**
+ * Returns why a pod is on hold; undefined if it does not have our gate.
+ *
+ * The volumes are injected again. Admission decided which volumes the pod mounts, and an API server allows only a narrower affinity for a
+ * pod with scheduling gates (ValidatePodUpdate). So the pod is ready if that is the only difference.
+ */
+export function gateStateOf(pod: Pod, managers: VolumeManagerLookup): GateState | undefined {
+  if (!isGated(pod)) return undefined
+  const parsed = parseVolumeRequests(pod.metadata.annotations?.[VOLUMES_ANNOTATION] ?? '')
+  if ('errors' in parsed) return unusable(describeErrors(parsed.errors))
+  const resolved = resolveRequests(parsed.requests, managers)
+  const { wanted, isElsewhere } = mountedClaims(
+    resolved.wanted.filter((volume) => !wasLeftOut(pod.spec, volume)),
+    pod.spec,
+  )
+  const wrong = [...resolved.errors, ...resolved.unusable]
+  if (wrong.length > 0) return unusable(describeErrors(wrong))
+  const waiting = wanted.filter(mustWait)
+  // Another claim can only be chosen for another pod. A pod without a controller waits for the replica of its claim.
+  if (isElsewhere && (isReplaced(pod) || waiting.length === 0)) return outdated(pod)
+  if (waiting.length > 0) return { reason: 'VolumesNotReady', message: `waits for ${titlesOf(waiting)}` }
+  const injected = injectVolumes(pod.spec, wanted)
+  // If the directory of a volume changed, the volume that admission injected conflicts with the new one.
+  const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
+  if (!becomes) return outdated(pod)
+  return { reason: 'VolumesReady', message: 'the data of all required volumes is ready', spec: injected.spec }
+}
+
+function unusable(message: string): GateState {
+  return { reason: 'VolumesUnusable', message }
+}
+
+function outdated(pod: Pod): GateState {
+  return isReplaced(pod)
+    ? { reason: 'VolumesReplaced', message: `${OUTDATED}; its controller replaces it` }
+    : unusable(`${OUTDATED}; recreate the pod`)
+}
+
+/** Whether admission left out a preferred volume that the node of the pod did not have. Volumes cannot be added later. */
+function wasLeftOut(spec: PodSpec, { request, source, volume }: WantedVolume): boolean {
+  const mayBe = volume.claims !== undefined || boundNode(spec) !== undefined
+  if (!mayBe || request.enforcement !== 'Preferred') return false
+  const sources = volume.claims?.map(({ claimName }) => ({ persistentVolumeClaim: { claimName } })) ?? [source]
+  return !sources.some((one) => findVolume(spec.volumes ?? [], one))
+}
+
+/** Whether a controller creates a new pod when this one is deleted. */
+function isReplaced({ metadata }: Pod): boolean {
+  return metadata.ownerReferences?.some(({ controller }) => controller) ?? false
+}
+
+/** Whether an API server allows this change of a gated pod: each term must begin with its old requirements, and nothing else changes. */
+function mayBecome(before: PodSpec, after: PodSpec): boolean {
+  const { affinity: was, ...own } = before
+  const { affinity: is, ...wanted } = after
+  if (!jsonEqual(own, wanted)) return false
+  const [terms, next] = [termsOf(was), termsOf(is)]
+  return terms.length === 0 || (terms.length === next.length && terms.every((term, i) => begins(next[i] ?? {}, term)))
+}
+
+function termsOf(affinity: PodSpec['affinity']): readonly NodeSelectorTerm[] {
+  return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+}
+
+function begins(term: NodeSelectorTerm, withTerm: NodeSelectorTerm): boolean {
+  const startsWith = (list: readonly unknown[] = [], head: readonly unknown[] = []) =>
+    jsonEqual(list.slice(0, head.length), head)
+  return (
+    startsWith(term.matchExpressions, withTerm.matchExpressions) && startsWith(term.matchFields, withTerm.matchFields)
+  )
+}
