@@ -63,7 +63,7 @@ test('each missing step of an installation is named, with its solution', async (
   ])
   expect(before.checks.filter(({ result, remedy }) => result === 'failed' && !remedy)).toEqual([])
 
-  await install(plane, 'crds', 'rbac')
+  await install(plane, 'crds', 'rbac', 'volumes')
   await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
   const started = await startLodestone(plane, {
     kubeconfig: await plane.kubeconfigFor(lodestoneUser),
@@ -96,6 +96,46 @@ test('each missing step of an installation is named, with its solution', async (
   expect(after.code).toBe(0)
   expect(after.stdout).toMatch(/^✔ kubernetes {4}v1\./)
   expect(after.stdout).not.toMatch(/^[✘!]/m)
+
+  const patch = (type: string, name: string, op: 'replace' | 'remove', path: string, value?: unknown) =>
+    plane.kubectl(['patch', type, name, '--type=json', '-p', JSON.stringify([{ op, path, value }])])
+  const patchWebhook = (op: 'replace' | 'remove', path: string, value?: unknown) =>
+    patch('mutatingwebhookconfiguration', 'lodestone', op, `/webhooks/0${path}`, value)
+  const selector = { matchLabels: { none: 'none' } }
+  const schema = '/spec/versions/0/schema/openAPIV3Schema/description'
+  const faults: { name: string; message: RegExp; cause: () => Promise<unknown> }[] = [
+    {
+      name: 'registration',
+      message: /^namespaceSelector of \S+ differs$/,
+      cause: () => patchWebhook('replace', '/namespaceSelector', selector),
+    },
+    {
+      name: 'registration',
+      message: /^\S+ does not receive \w+ of /,
+      cause: () => patchWebhook('replace', '/rules/0/operations', ['CONNECT']),
+    },
+    { name: 'registration', message: /^not registered: \S+\.lodestone\.dev$/, cause: () => patchWebhook('remove', '') },
+    { name: 'ca-bundle', message: / has no caBundle$/, cause: () => patchWebhook('remove', '/clientConfig/caBundle') },
+    {
+      name: 'crds',
+      message: /^datasources\.\S+: the schema is that of another version of Lodestone$/,
+      cause: () => patch('crd', 'datasources.datadependency.volcano.sh', 'replace', schema, 'older'),
+    },
+    {
+      name: 'account',
+      message: /^ServiceAccount lodestone-system\/lodestone may not /,
+      cause: () => patch('clusterrole', 'lodestone', 'remove', '/rules/0'),
+    },
+  ]
+  for (const { name, message, cause } of faults) {
+    await cause()
+    const others = (await check(plane)).checks.filter(({ result }) => result === 'failed' || result === 'warning')
+    expect(others, `${message}`).toEqual([
+      { name, result: expect.any(String), message: expect.stringMatching(message), remedy: expect.any(String) },
+    ])
+    await install(plane, 'crds', 'rbac', 'volumes')
+    await install(plane, 'registration', '--url', started.url, '--ca', right)
+  }
 
   await started.stop()
   expect(failuresOf((await check(plane)).checks)).toEqual([

@@ -67,11 +67,13 @@ test('a hold that was not honored while Lodestone was away is reported and resto
   await hasEvent(['rb', 'strayed-deployment'], message)
   await hasEvent(['datasourceclaim', 'strayed'], message)
   expect(await lodestone.metric(METRIC, 'result="restored"')).toBe(1)
+  expect(await holdCondition('strayed')).toMatchObject({ status: 'True', reason: 'Restored', message })
   await hub.isOnlyIn(deployment('strayed'), '')
 
   await hub.apply(source('strayed-data', ['member3']))
   await isScheduledTo('strayed', 'member3')
   await hub.isOnlyIn(deployment('strayed'), 'member3')
+  await plane.eventually('the condition is removed', async () => (await holdCondition('strayed')) === undefined)
 })
 
 test('a workload that runs when its hold is found not honored is not removed', async () => {
@@ -87,6 +89,7 @@ test('a workload that runs when its hold is found not honored is not removed', a
   })
   await hasEvent(['rb', 'running-deployment'], 'the hold ends, since the workload runs in member1')
   expect(await lodestone.metric(METRIC, 'result="scheduled"')).toBe(1)
+  expect(await holdCondition('running')).toMatchObject({ status: 'True', reason: 'Scheduled' })
 })
 
 /** Creates a workload whose data has no location. */
@@ -154,6 +157,12 @@ async function hasEvent([kind = '', name = '']: string[], text: string): Promise
     expect(stdout).toContain(text)
     return true
   })
+}
+
+async function holdCondition(name: string): Promise<object | undefined> {
+  const found = await plane.getJson('datasourceclaims.datadependency.volcano.sh', name, 'default')
+  const { status } = found as { status?: { conditions?: { type: string }[] } }
+  return status?.conditions?.find(({ type }) => type === 'HoldNotHonored')
 }
 
 async function stateOf(name: string): Promise<{ suspended: boolean | undefined; onHold: boolean; clusters: string }> {

@@ -139,7 +139,7 @@ describe('refused with the field and the reason is a pod', () => {
     expect(stderr).toContain(message)
   })
 
-  test('whose data could not be had, in the words of the VolumeManager', async () => {
+  test('whose data is not available, with the message of the VolumeManager', async () => {
     await volumeManager('failed', { state: 'Failed', message: '404: no such bucket' })
 
     const { stderr } = await tryCreate(pod('refused', '{"name": "failed"}'))

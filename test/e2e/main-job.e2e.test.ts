@@ -118,16 +118,24 @@ test('check says against the hub that a changed claim moves a running workload, 
 })
 
 describe('workloads of other kinds', () => {
+  const manager = { replicas: 1, resource: { cpu: 1, memory: '1Gi' } }
   const kinds = [
-    { apiVersion: 'flink.apache.org/v1beta1', kind: 'FlinkDeployment', plural: 'flinkdeployments', word: 'flinkdep' },
+    {
+      apiVersion: 'flink.apache.org/v1beta1',
+      kind: 'FlinkDeployment',
+      plural: 'flinkdeployments',
+      word: 'flinkdep',
+      // Karmada before 1.17 makes no binding for one without resources.
+      spec: { jobManager: manager, taskManager: manager },
+    },
     // An older version than the first one of the table of kinds.
-    { apiVersion: 'ray.io/v1alpha1', kind: 'RayJob', plural: 'rayjobs', word: 'rayjobs.v1alpha1.ray.io' },
+    { apiVersion: 'ray.io/v1alpha1', kind: 'RayJob', plural: 'rayjobs', word: 'rayjobs.v1alpha1.ray.io', spec: {} },
   ]
-  const objects = kinds.map(({ apiVersion, kind, plural }) => ({
+  const objects = kinds.map(({ apiVersion, kind, plural, spec }) => ({
     apiVersion,
     kind,
     metadata: { name: plural, namespace: 'default' },
-    spec: {},
+    spec,
   }))
 
   beforeAll(async () => {

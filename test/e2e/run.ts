@@ -23,7 +23,7 @@ function takeOption(args: string[], name: string): string | undefined {
   const index = args.indexOf(name)
   if (index < 0) return undefined
   const [, value] = args.splice(index, 2)
-  if (value === undefined) throw new RangeError(`${name} needs a value`)
+  if (value === undefined || value.startsWith('-')) throw new RangeError(`${name} needs a value`)
   return value
 }
 
@@ -77,7 +77,7 @@ async function defaultPair(): Promise<Pair> {
 
 function pairsOf(name: string): (Pair | undefined)[] {
   if (name === 'all') return [undefined, ...pairs]
-  return name === 'default' ? [undefined] : [pairNamed(name)]
+  return name === 'default' ? [undefined] : [pairNamed(name, ['all', 'default'])]
 }
 
 function scenariosOf(name: string | undefined): readonly Scenario[] {
@@ -91,6 +91,8 @@ async function main(args: string[]): Promise<number> {
   let chosen: { pair: Pair | undefined; matrix: (Pair | undefined)[] | undefined; scenarios: readonly Scenario[] }
   try {
     const [pair, matrix, scenario] = ['--pair', '--matrix', '--scenario'].map((name) => takeOption(args, name))
+    if (matrix !== undefined && pair !== undefined) throw new RangeError('--pair and --matrix exclude each other')
+    if (matrix === undefined && scenario !== undefined) throw new RangeError('--scenario needs --matrix')
     chosen = {
       pair: pair === undefined ? undefined : pairNamed(pair),
       matrix: matrix === undefined ? undefined : pairsOf(matrix),
