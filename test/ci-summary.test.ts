@@ -10,9 +10,15 @@ const root = join(import.meta.dirname, '..')
 
 // Returns the lines that are printed for these reports of vitest.
 function summaryOf(reports: object[], ...failedSteps: string[]): string[] {
+  return summaryWithLogs(reports, {}, ...failedSteps)
+}
+
+// The same, with the output of steps.
+function summaryWithLogs(reports: object[], logs: Record<string, string>, ...failedSteps: string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'lodestone-summary-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const [i, report] of reports.entries()) writeFileSync(join(folder, `${i}.json`), JSON.stringify(report))
+  for (const [step, text] of Object.entries(logs)) writeFileSync(join(folder, `${step}.log`), text)
   const args = [program, folder, ...failedSteps]
   return execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).trimEnd().split('\n')
 }
@@ -64,4 +70,18 @@ test('a step that failed without a failed test counts as one failure', () => {
     'the step fuzz failed',
     '5 passed, 1 failed',
   ])
+})
+
+test('a failed step is shown with the end of its output, which says why it failed', () => {
+  const logs = {
+    check: 'fine\n',
+    fuzz: `${'a batch\n'.repeat(1_000)}\u001B[31mFAILED: stall\u001B[0m: ${'x'.repeat(10_000)}\n`,
+  }
+
+  const lines = summaryWithLogs([report(5)], logs, 'fuzz')
+
+  expect(lines).toHaveLength(32)
+  expect(lines.slice(0, 2)).toEqual(['the step fuzz failed', '  a batch'])
+  expect(lines.at(-2)).toMatch(/^ {2}FAILED: stall: x{480,500}…$/)
+  expect(lines.at(-1)).toBe('5 passed, 1 failed')
 })
