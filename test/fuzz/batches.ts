@@ -16,7 +16,7 @@ export interface Batch {
 }
 
 /** More requests at once than this are for the tests of connections. */
-const MOST_PARALLEL = 8
+const MAX_PARALLEL = 8
 
 export function makeBatch(seed: number, number: number, seeds: readonly Seed[], states: number): Batch {
   const random = randomFrom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b))
@@ -26,12 +26,12 @@ export function makeBatch(seed: number, number: number, seeds: readonly Seed[], 
     return { number, state, mode: 'pipelined', cases: [{ ...makeCase(random, seeds), form: anyForm(random) }] }
   }
   const mode = random.pick(['pipelined', 'parallel'] as const)
-  const cases = Array.from({ length: 1 + random.below(mode === 'parallel' ? MOST_PARALLEL : 16) }, () =>
+  const cases = Array.from({ length: 1 + random.below(mode === 'parallel' ? MAX_PARALLEL : 16) }, () =>
     makeCase(random, seeds),
   )
   // One body twice in one batch: what goes wrong once may go wrong for both together.
   if (random.chance(0.1) && cases[0]) cases.push({ ...cases[0] })
-  return { number, state, mode, cases: cases.slice(0, mode === 'parallel' ? MOST_PARALLEL : 16) }
+  return { number, state, mode, cases: cases.slice(0, mode === 'parallel' ? MAX_PARALLEL : 16) }
 }
 
 function makeCase(random: Random, seeds: readonly Seed[]): Case {

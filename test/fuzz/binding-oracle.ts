@@ -15,14 +15,14 @@ import type { Wrong } from './oracle.ts'
 import { feasible, namesIn } from './placement.ts'
 
 /** This check skips placements with more names, because it looks at every cluster for every term. The other checks cover them. */
-const MOST_NAMES = 3_000
+const MAX_NAMES = 3_000
 
 export function judgeBinding(store: ObjectStore, request: AdmissionRequest, result: K8sObject): Wrong | undefined {
   const [before, stored, after] = [request.object, request.oldObject, result] as (ResourceBinding | null | undefined)[]
   const bases = basesOf(store, before, stored)
   const placement = after?.spec.placement ?? {}
   const clusters = everyCluster(store, [placement, ...bases])
-  if (clusters.length > MOST_NAMES) return undefined
+  if (clusters.length > MAX_NAMES) return undefined
   const { spec } = after as ResourceBinding
   const isWorkload = (spec.replicas ?? 0) > 0 || spec.replicaRequirements != null || !!spec.components?.length
   const allowed = feasible(placement, clusters, isWorkload)

@@ -28,7 +28,7 @@ const { values } = parseArgs({
 })
 const seed = Number(values.seed)
 const only = values.batch === undefined ? undefined : Number(values.batch)
-const mostBodies = Number(values.bodies ?? Number.POSITIVE_INFINITY)
+const maxBodies = Number(values.bodies ?? Number.POSITIVE_INFINITY)
 const MINIMIZE_MS = 60_000
 const REPORT_MS = 60_000
 
@@ -70,7 +70,7 @@ async function runBatches(runner: Runner, index: number): Promise<void> {
       if (wrong) failure ??= { batch, wrong, runner }
     }
     runner.server.emptyLog()
-    if (only !== undefined || Date.now() > end || bodiesSent() >= mostBodies) return
+    if (only !== undefined || Date.now() > end || bodiesSent() >= maxBodies) return
   }
 }
 
@@ -106,7 +106,7 @@ function summary(): string {
     for (const [status, count] of runner.statuses) statuses.set(status, (statuses.get(status) ?? 0) + count)
   const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status || 'closed'}: ${count}`)
   const memory = runners.map(({ server }) => `${server.memoryMiB().peak.toFixed()} MiB`)
-  const longest = Math.max(...runners.map(({ longestMs }) => longestMs))
+  const share = Math.max(...runners.map(({ longestShare }) => longestShare))
   const seconds = (Date.now() - started) / 1000
-  return `${bodiesSent()} bodies in ${seconds.toFixed()} s (${counts.join(', ')}); servers peaked at ${memory.join(' and ')}; longest suspected stall ${longest.toFixed()} ms`
+  return `${bodiesSent()} bodies in ${seconds.toFixed()} s (${counts.join(', ')}); servers peaked at ${memory.join(' and ')}; longest stall ${(100 * share).toFixed()} % of its limit`
 }

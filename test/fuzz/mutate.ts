@@ -116,10 +116,10 @@ function insert({ value }: Place, name: string, odd: unknown): void {
 }
 
 /** A body beyond the limit of the server says less than one below it. */
-const MOST_REPEATED = 2_000_000
+const MAX_REPEATED = 2_000_000
 
 function repeat({ holder, key, value }: Place, random: Random): void {
-  const times = Math.max(1, Math.min(repetitions(random), Math.floor(MOST_REPEATED / (stringify(value).length + 1))))
+  const times = Math.max(1, Math.min(repetitions(random), Math.floor(MAX_REPEATED / (stringify(value).length + 1))))
   const copies = Array.from({ length: times }, (_, i) => (typeof value === 'string' ? `${value}${i}` : value))
   if (Array.isArray(holder)) for (const copy of copies) holder.push(copy)
   else if (Array.isArray(value)) put({ holder, key, value }, copies.flat())

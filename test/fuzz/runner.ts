@@ -1,6 +1,7 @@
 /** Sends batches to one server and says what was wrong with the answers: the checks of a body, crashes and stalls. */
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { Mode } from './batches.ts'
+import { baselineMs } from './cpu-time.ts'
 import { hasInfiniteNumber, isNestedTooDeeply, stringify } from './encode.ts'
 import { Connection, type HttpResponse, type NoResponse } from './http-client.ts'
 import { judgeAgain, judgeOdd, Oracle, type Patched, type Wrong } from './oracle.ts'
@@ -8,18 +9,21 @@ import { type Case, encodeRequest } from './requests.ts'
 import type { ServerProcess } from './server-process.ts'
 
 const MIB = 1024 * 1024
-/** A review may keep the server from others for so long: CPU time of its main thread, in ms. */
-const STALL_MS = { normal: 250, large: 500, largeBytes: 3 * MIB }
+/** A review may keep the server from others for so many times the CPU time of the baseline, which is measured next to it. */
+const MAX_BASELINES = { normal: 10, large: 20, largeBytes: 3 * MIB }
 const ANSWER_MS = 60_000
 /** How often a body that seems to stall is asked again: what a busy machine adds is not added every time. */
-const STALL_RUNS = 3
+const STALL_RUNS = 5
 
 export class Runner {
   readonly server: ServerProcess
   readonly #oracle: Oracle
+  /** The bodies of a batch that takes longer are measured one by one. */
+  readonly #suspiciousMs = MAX_BASELINES.normal * baselineMs()
   #pool: Connection[] = []
   bodies = 0
-  longestMs = 0
+  /** The most that the CPU time of a body was of its limit, among the bodies that were measured one by one. */
+  longestShare = 0
   readonly statuses = new Map<number, number>()
 
   constructor(server: ServerProcess, store: ObjectStore) {
@@ -29,7 +33,7 @@ export class Runner {
 
   /** Sends a batch, and then the reviews of what it was patched to; gives the first thing that is wrong. */
   async run(mode: Mode, cases: readonly Case[]): Promise<Wrong | undefined> {
-    const before = this.server.mainThreadSeconds()
+    const before = this.server.mainThreadMs()
     const responses = await this.#send(mode, cases)
     if (!this.server.isRunning) return this.#crashed()
     const judgements = cases.map((each, i) => {
@@ -45,8 +49,8 @@ export class Runner {
       judgements.map(({ patched }) => patched),
     )
     if (again) return (await this.#hasEnded()) ? this.#crashed() : again
-    const spentMs = (this.server.mainThreadSeconds() - before) * 1000
-    return spentMs > STALL_MS.normal ? this.#findStall(cases) : undefined
+    const spentMs = this.server.mainThreadMs() - before
+    return spentMs > this.#suspiciousMs ? this.#findStall(cases) : undefined
   }
 
   close(): void {
@@ -83,20 +87,21 @@ export class Runner {
     return undefined
   }
 
-  /** The bodies of a batch that took long, one by one: CPU time of the main thread, the least of several runs. */
+  /** The bodies of a batch that took long, one by one: CPU time of the main thread in baselines, the least of several runs. */
   async #findStall(cases: readonly Case[]): Promise<Wrong | undefined> {
     for (const each of cases) {
       let least = Number.POSITIVE_INFINITY
-      const limit = each.body.length > STALL_MS.largeBytes ? STALL_MS.large : STALL_MS.normal
+      const limit = each.body.length > MAX_BASELINES.largeBytes ? MAX_BASELINES.large : MAX_BASELINES.normal
       for (let run = 0; run < STALL_RUNS && least > limit; run++) {
-        const before = this.server.mainThreadSeconds()
+        const baseline = baselineMs()
+        const before = this.server.mainThreadMs()
         await this.#send('pipelined', [each])
         if (!this.server.isRunning) return this.#crashed()
-        least = Math.min(least, (this.server.mainThreadSeconds() - before) * 1000)
+        least = Math.min(least, (this.server.mainThreadMs() - before) / baseline)
       }
-      this.longestMs = Math.max(this.longestMs, least)
+      this.longestShare = Math.max(this.longestShare, least / limit)
       if (least > limit) {
-        const message = `${least.toFixed()} ms of CPU for ${each.body.length} bytes`
+        const message = `${each.body.length} bytes need ${least.toFixed(1)} times the CPU time of the baseline, more than ${limit}`
         return { kind: 'stall', message, culprit: each }
       }
     }
