@@ -1,5 +1,6 @@
 /** The fields of Karmada's bindings, policies and clusters that Lodestone reads (karmada.io, v1.13 and newer). */
-import type { K8sObject, LabelSelector, LabelSelectorRequirement, ResourceType } from './meta.ts'
+import type { Condition, K8sObject, LabelSelector, LabelSelectorRequirement, ResourceType } from './meta.ts'
+import type { Taint, Toleration } from './node.ts'
 
 export interface ClusterAffinity {
   labelSelector?: LabelSelector
@@ -38,6 +39,7 @@ export interface ReplicaScheduling {
 }
 
 export interface Placement extends PlacementAffinity {
+  clusterTolerations?: Toleration[]
   spreadConstraints?: SpreadConstraint[]
   replicaScheduling?: ReplicaScheduling
 }
@@ -85,6 +87,10 @@ export interface ResourceBinding extends K8sObject {
 }
 
 export interface BindingStatus {
+  /** RFC 3339: when the scheduler last chose clusters. Absent if the workload was never scheduled. */
+  lastScheduledTime?: string
+  /** The affinity group that the scheduler chose last. It does not go back to the groups before it. */
+  schedulerObservingAffinityName?: string
   aggregatedStatus?: AggregatedStatusItem[]
 }
 
@@ -121,8 +127,9 @@ export interface PropagationPolicy extends K8sObject {
 }
 
 export interface Cluster extends K8sObject {
-  spec: { provider?: string; region?: string; zones?: string[] }
-  status?: { apiEnablements?: ApiEnablement[] }
+  spec: { provider?: string; region?: string; zones?: string[]; taints?: Taint[] }
+  /** An API server always has it. A manifest for `check` may lack it; then the APIs of the cluster are not known. */
+  status?: { apiEnablements?: ApiEnablement[]; conditions?: Condition[] }
 }
 
 /** The kinds of one API group that a cluster serves. */
@@ -170,6 +177,9 @@ export const clusters: ResourceType<Cluster> = {
   plural: 'clusters',
   namespaced: false,
 }
+
+/** The condition of a Cluster that says that its list of APIs is complete. */
+export const COMPLETE_APIS = 'CompleteAPIEnablements'
 
 /** The creator of a binding, if it is not the detector but, for example, MultiClusterService. Lodestone does not change such bindings. */
 export const MANAGED_BY_LABEL = 'binding.karmada.io/managed-by'

@@ -1,5 +1,6 @@
 /** The cached kinds of bindings. Most cached objects are bindings, so only fields that decisions read are kept. */
 import {
+  type AggregatedStatusItem,
   BINDING_ID_LABEL,
   type BindingSpec,
   CLUSTER_BINDING_ID_LABEL,
@@ -89,14 +90,26 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
   }
 }
 
-/** The aggregated status where a decision reads it: of VolumeManagers, and of workloads that were scheduled on hold. */
-function keptStatus({ metadata, spec, status }: ResourceBinding): Pick<ResourceBinding, 'status'> {
+/** The fields of the status that a decision reads. Most bindings have no annotation of Lodestone and need none. */
+function keptStatus(binding: ResourceBinding): Pick<ResourceBinding, 'status'> {
+  const aggregatedStatus = keptMembers(binding)
+  const { lastScheduledTime, schedulerObservingAffinityName } = binding.status ?? {}
+  const isOurs = hasOurAnnotations(binding.metadata.annotations)
+  const status = {
+    ...(isOurs && lastScheduledTime && { lastScheduledTime }),
+    ...(isOurs && schedulerObservingAffinityName && { schedulerObservingAffinityName }),
+    ...(aggregatedStatus && { aggregatedStatus }),
+  }
+  return Object.keys(status).length > 0 ? { status } : {}
+}
+
+/** The status of the members: of VolumeManagers, and of workloads that were scheduled on hold. */
+function keptMembers({ metadata, spec, status }: ResourceBinding): AggregatedStatusItem[] | undefined {
   const members = status?.aggregatedStatus
-  if (!members) return {}
-  if (spec.resource.kind === volumeManagers.kind) return { status: { aggregatedStatus: members.map(keepMemberStatus) } }
-  if (!metadata.annotations?.[HOLD_ANNOTATION] || !spec.clusters?.length) return {}
-  const applied = members.filter((member) => member.applied).map(({ clusterName }) => ({ clusterName, applied: true }))
-  return { status: { aggregatedStatus: applied } }
+  if (!members) return undefined
+  if (spec.resource.kind === volumeManagers.kind) return members.map(keepMemberStatus)
+  if (!metadata.annotations?.[HOLD_ANNOTATION] || !spec.clusters?.length) return undefined
+  return members.filter((member) => member.applied).map(({ clusterName }) => ({ clusterName, applied: true }))
 }
 
 /** The fields that decide how a dependency is applied to members. */

@@ -4,6 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import { ingresses, serviceAccounts, services } from '../../api/dependencies.ts'
 import {
   type Cluster,
+  COMPLETE_APIS,
   clusterPropagationPolicies,
   clusters,
   type PropagationPolicy,
@@ -22,6 +23,7 @@ import { otherNamespaceOf, queryOfClaim, workloadKeysOfClaim } from '../../core/
 import { declaredPropagateDeps } from '../../core/propagation-policy/declared.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../../core/propagation-policy/select.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import { intern } from '../cache/intern.ts'
 import type { CachedKind } from '../store.ts'
 import { type AnyCachedKind, kindKey } from './any-kind.ts'
 import { bindingKinds } from './bindings.ts'
@@ -73,24 +75,45 @@ const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
 
 const clusterKind: CachedKind<Cluster> = {
   type: clusters,
-  keep({ apiVersion, kind, metadata, spec: { provider, region, zones } = {}, status }) {
-    const ours = status?.apiEnablements?.filter(({ groupVersion }) => OUR_GROUPS.includes(groupOf(groupVersion)))
+  keep({ apiVersion, kind, metadata, spec: { provider, region, zones, taints } = {}, status }) {
     return {
       apiVersion,
       kind,
       metadata: { ...keepMetadata(metadata), ...(metadata.labels && { labels: metadata.labels }) },
-      spec: { ...(provider && { provider }), ...(region && { region }), ...(zones && { zones }) },
-      ...(ours?.length && { status: { apiEnablements: ours } }),
+      spec: {
+        ...(provider && { provider }),
+        ...(region && { region }),
+        ...(zones && { zones }),
+        ...(taints?.length && {
+          taints: taints.map(({ key, value, effect }) => ({ key, ...(value && { value }), effect })),
+        }),
+      },
+      ...(status && { status: keptStatus(status) }),
     }
   },
   // The kinds of Lodestone that a member serves. Other kinds are propagated to members without this check.
   indexes: {
     serves: ({ status }) =>
-      (status?.apiEnablements ?? []).flatMap(({ groupVersion, resources = [] }) =>
-        resources.map(({ kind }) => kindKey({ group: groupOf(groupVersion), kind })),
-      ),
+      (status?.apiEnablements ?? [])
+        .filter(({ groupVersion }) => OUR_GROUPS.includes(groupOf(groupVersion)))
+        .flatMap(({ groupVersion, resources = [] }) =>
+          resources.map(({ kind }) => kindKey({ group: groupOf(groupVersion), kind })),
+        ),
   },
   optional: true,
+}
+
+/** The APIs that a member serves, and whether their list is complete. The list is shared: most members serve the same APIs. */
+function keptStatus({ apiEnablements, conditions }: NonNullable<Cluster['status']>): NonNullable<Cluster['status']> {
+  const served = apiEnablements?.map(({ groupVersion, resources = [] }) => ({
+    groupVersion,
+    resources: resources.map(({ kind }) => ({ kind })),
+  }))
+  const complete = conditions?.filter(({ type }) => type === COMPLETE_APIS)
+  return {
+    ...(served && { apiEnablements: intern.json(served) }),
+    ...(complete?.length && { conditions: intern.json(complete) }),
+  }
 }
 
 function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<PropagationPolicy> {

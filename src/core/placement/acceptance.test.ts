@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { lookup, makeBinding, makeCluster } from '../../../test/builders.ts'
+import type { BindingSpec, Cluster } from '../../api/karmada.ts'
+import type { Taint, Toleration } from '../../api/node.ts'
+import { refusalOf } from './acceptance.ts'
+
+const deployments = { groupVersion: 'apps/v1', resources: [{ kind: 'Deployment' }] }
+const complete = {
+  type: 'CompleteAPIEnablements',
+  status: 'True' as const,
+  reason: '',
+  message: '',
+  lastTransitionTime: '',
+}
+
+function refusal(spec: Partial<BindingSpec>, cluster: Partial<Cluster>, name = 'member1'): string | undefined {
+  return refusalOf(makeBinding(spec).spec, lookup({ ...makeCluster('member1'), ...cluster }))(name)
+}
+
+describe('the scheduler refuses a cluster', () => {
+  test.each<{ name: string; spec?: Partial<BindingSpec>; cluster?: Partial<Cluster>; of?: string; want: string }>([
+    { name: 'that does not exist', of: 'member9', want: 'does not exist' },
+    {
+      name: 'that is being deleted, even if the workload runs there',
+      spec: { clusters: [{ name: 'member1' }] },
+      cluster: { metadata: { name: 'member1', deletionTimestamp: '2026-01-01T00:00:00Z' } },
+      want: 'is being deleted',
+    },
+    {
+      name: 'that evicts the workload, even if the workload runs there',
+      spec: { clusters: [{ name: 'member1' }], gracefulEvictionTasks: [{ fromCluster: 'member1' }] },
+      want: 'evicts the workload',
+    },
+    {
+      name: 'that does not serve the kind',
+      cluster: { status: { apiEnablements: [], conditions: [complete] } },
+      want: 'does not serve apps/v1 Deployment',
+    },
+    {
+      name: 'that serves another version of the kind',
+      cluster: {
+        status: { apiEnablements: [{ ...deployments, groupVersion: 'apps/v1beta1' }], conditions: [complete] },
+      },
+      want: 'does not serve apps/v1 Deployment',
+    },
+    {
+      name: 'that has not reported its kinds',
+      cluster: { status: {} },
+      want: 'has not reported yet that it serves apps/v1 Deployment',
+    },
+    {
+      name: 'without a region, if the policy spreads by regions',
+      spec: { placement: { spreadConstraints: [{ spreadByField: 'region' }] }, clusters: [{ name: 'member1' }] },
+      want: 'has no region, by which the policy spreads',
+    },
+  ])('$name', ({ spec = {}, cluster = {}, of, want }) => {
+    expect(refusal(spec, cluster, of)).toBe(want)
+  })
+})
+
+describe('a tainted cluster is accepted only by a policy that tolerates the taint', () => {
+  const taint: Taint = { key: 'gpu', value: 'a100', effect: 'NoSchedule' }
+  test.each<{ name: string; taint?: Partial<Taint>; tolerations: Toleration[]; accepted: boolean }>([
+    { name: 'no toleration', tolerations: [], accepted: false },
+    { name: 'NoExecute without a toleration', taint: { effect: 'NoExecute' }, tolerations: [], accepted: false },
+    { name: 'PreferNoSchedule', taint: { effect: 'PreferNoSchedule' }, tolerations: [], accepted: true },
+    { name: 'the same key and value', tolerations: [{ key: 'gpu', value: 'a100' }], accepted: true },
+    { name: 'another value', tolerations: [{ key: 'gpu', operator: 'Equal', value: 'h100' }], accepted: false },
+    { name: 'Exists', tolerations: [{ key: 'gpu', operator: 'Exists' }], accepted: true },
+    {
+      name: 'Exists of another effect',
+      tolerations: [{ key: 'gpu', operator: 'Exists', effect: 'NoExecute' }],
+      accepted: false,
+    },
+    { name: 'Exists without a key', tolerations: [{ operator: 'Exists' }], accepted: true },
+    { name: 'Equal without a key, and an equal value', tolerations: [{ value: 'a100' }], accepted: true },
+    { name: 'Equal without a key or a value, and a taint with a value', tolerations: [{}], accepted: false },
+    {
+      name: 'an operator that Karmada disables',
+      tolerations: [{ key: 'gpu', operator: 'Gt', value: '1' }],
+      accepted: false,
+    },
+  ])('$name', ({ taint: changed, tolerations, accepted }) => {
+    const cluster = { spec: { taints: [{ ...taint, ...changed }] } }
+    const spec = { placement: { clusterTolerations: tolerations } }
+    expect(refusal(spec, cluster) === undefined).toBe(accepted)
+  })
+
+  test('or if the workload runs there already', () => {
+    expect(refusal({ clusters: [{ name: 'member1' }] }, { spec: { taints: [taint] } })).toBeUndefined()
+    expect(refusal({ clusters: [{ name: 'member2' }] }, { spec: { taints: [taint] } })).toBe(
+      'has the taint gpu=a100:NoSchedule, which the policy does not tolerate',
+    )
+  })
+})
+
+describe('the scheduler accepts a cluster', () => {
+  test.each<{ name: string; spec?: Partial<BindingSpec>; cluster: Partial<Cluster> }>([
+    { name: 'that serves the kind', cluster: { status: { apiEnablements: [deployments] } } },
+    {
+      name: 'that no longer serves the kind, if the workload runs there',
+      spec: { clusters: [{ name: 'member1' }] },
+      cluster: { status: { apiEnablements: [], conditions: [complete] } },
+    },
+    { name: 'of a manifest without a status, whose APIs are not known', cluster: {} },
+  ])('$name', ({ spec = {}, cluster }) => {
+    expect(refusal(spec, cluster)).toBeUndefined()
+  })
+
+  test('of which nothing is known, unless it evicts the workload', () => {
+    const refuses = refusalOf(makeBinding({ gracefulEvictionTasks: [{ fromCluster: 'member2' }] }).spec, undefined)
+    expect([refuses('member1'), refuses('member2')]).toEqual([undefined, 'evicts the workload'])
+  })
+})

@@ -1,0 +1,72 @@
+/** Whether Karmada's scheduler accepts a binding in a cluster, whatever the affinity of the binding: its other filter plugins. */
+import { type ApiEnablement, type BindingSpec, type Cluster, COMPLETE_APIS } from '../../api/karmada.ts'
+import { isTrue } from '../conditions.ts'
+import { blockingTaints, taintText } from '../tolerations.ts'
+import type { ClusterLookup } from './affinity.ts'
+
+/** Returns why the scheduler refuses a cluster, as the rest of a sentence about the cluster; undefined if it accepts the cluster. */
+export type Refusal = (name: string) => string | undefined
+
+/** The fields of a binding that the filter plugins read. */
+export type SchedulingRequest = Pick<BindingSpec, 'resource' | 'placement' | 'clusters' | 'gracefulEvictionTasks'>
+
+/**
+ * Compiles the filters of Karmada's scheduler for one binding (v1.16.0 to v1.18.1, pkg/scheduler/framework/plugins: `clustereviction`,
+ * `tainttoleration`, `apienablement`, `spreadconstraint`; deleted clusters: pkg/scheduler/core/generic_scheduler.go, findClustersThatFit).
+ * A cluster that is already in `spec.clusters` passes the taints and the APIs: the scheduler never deletes a workload for these two.
+ *
+ * Not known here: the workload affinity plugins, which are behind a feature gate that is off by default, and plugins that an
+ * administrator disabled.
+ *
+ * @param clusters undefined if Clusters cannot be read; then only graceful evictions count
+ */
+export function refusalOf(request: SchedulingRequest, clusters: ClusterLookup | undefined): Refusal {
+  const targets = new Set(request.clusters?.map(({ name }) => name))
+  const evicted = new Set(request.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
+  return (name) => {
+    if (evicted.has(name)) return 'evicts the workload'
+    if (!clusters) return undefined
+    const cluster = clusters(name)
+    if (!cluster) return 'does not exist'
+    if (cluster.metadata.deletionTimestamp) return 'is being deleted'
+    return (targets.has(name) ? undefined : newcomerProblem(cluster, request)) ?? spreadProblem(cluster, request)
+  }
+}
+
+/** Why a cluster does not accept a workload that does not run there yet. */
+function newcomerProblem({ spec, status }: Cluster, { resource, placement }: SchedulingRequest): string | undefined {
+  const [taint] = blockingTaints(spec?.taints, placement?.clusterTolerations)
+  if (taint) return `has the taint ${taintText(taint)}, which the policy does not tolerate`
+  const { apiVersion, kind } = resource
+  if (!status || serves(status.apiEnablements ?? [], apiVersion, kind)) return undefined
+  // The scheduler refuses both. The user of an incomplete list only has to wait.
+  return isTrue(status.conditions, COMPLETE_APIS)
+    ? `does not serve ${apiVersion} ${kind}`
+    : `has not reported yet that it serves ${apiVersion} ${kind}`
+}
+
+/** Each spread constraint by a field needs a value of this field. */
+function spreadProblem({ spec }: Cluster, { placement }: SchedulingRequest): string | undefined {
+  const has: Record<string, boolean> = {
+    provider: !!spec?.provider,
+    region: !!spec?.region,
+    zone: !!spec?.zones?.length,
+  }
+  const lacking = placement?.spreadConstraints?.find(({ spreadByField = '' }) => has[spreadByField] === false)
+  return lacking && `has no ${lacking.spreadByField}, by which the policy spreads`
+}
+
+/** The kinds of a list, as `apiVersion/kind`. Equal lists of cached clusters are one object. */
+const served = new WeakMap<readonly ApiEnablement[], ReadonlySet<string>>()
+
+function serves(enablements: readonly ApiEnablement[], apiVersion: string, kind: string): boolean {
+  let known = served.get(enablements)
+  if (!known) {
+    const kinds = enablements.flatMap(({ groupVersion, resources = [] }) =>
+      resources.map((resource) => `${groupVersion}/${resource.kind}`),
+    )
+    known = new Set(kinds)
+    served.set(enablements, known)
+  }
+  return known.has(`${apiVersion}/${kind}`)
+}
