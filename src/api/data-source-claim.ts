@@ -19,6 +19,7 @@ export interface ClaimPolicy {
   onUnsatisfiable?: HoldOrIgnore
   holdTimeoutSeconds?: number
   rebalance?: 'Auto' | 'Always' | 'Never'
+  failback?: 'Auto' | 'Never'
   maxStalenessSeconds?: number
 }
 

@@ -12,6 +12,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
+import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
 import { startLeader } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
@@ -68,6 +69,7 @@ export async function startLoops({
       events,
       systems,
       clusterScopedClaims: config.claims.clusterScoped,
+      timing: placementTiming(config.placement),
       now,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,

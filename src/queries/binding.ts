@@ -11,6 +11,7 @@ import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
 import { sourceOf } from './source.ts'
@@ -21,6 +22,8 @@ interface BindingContext {
   /** Milliseconds since the epoch. */
   now: number
   clusterScopedClaims?: ClusterScope
+  /** The waiting times of scheduled workloads; the defaults if absent. */
+  timing?: PlacementTiming | undefined
 }
 
 interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
@@ -32,7 +35,7 @@ interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
-  { store, now, clusterScopedClaims }: BindingContext,
+  { store, now, clusterScopedClaims, timing }: BindingContext,
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
@@ -48,6 +51,7 @@ export function gatherBindingInput(
     clusters: clusterLookup(store),
     now,
     leavesMovesToLoop,
+    ...(timing && { timing }),
   }
 }
 

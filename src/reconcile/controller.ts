@@ -34,13 +34,14 @@ export interface Controller {
  * Events.
  */
 export function startController(input: ControllerInput): Controller {
-  const { loops, store, systems, events, clusterScopedClaims, now, observer } = input
+  const { loops, store, systems, events, clusterScopedClaims, timing, now, observer } = input
   const aborter = new AbortController()
   const context = {
     store,
     systems,
     events,
     ...(clusterScopedClaims && { clusterScopedClaims }),
+    ...(timing && { timing }),
     now,
     signal: aborter.signal,
     moveAllowance: openAllowance(input),

@@ -1,6 +1,7 @@
 /** The interface of a reconcile loop: the keys that a change concerns, and the reconcile of one key. */
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { NotHonored } from '../core/resource-binding/plan.ts'
+import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
 import type { Systems } from '../locality/plugins/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
@@ -10,6 +11,8 @@ export interface ReconcileContext extends Writers {
   systems: Systems
   /** Whether claims apply to cluster-scoped workloads; forbidden if absent. */
   clusterScopedClaims?: ClusterScopedClaims
+  /** The waiting times of scheduled workloads; the defaults if absent. */
+  timing?: PlacementTiming
   /** Milliseconds since the epoch. */
   now: () => number
   signal: AbortSignal

@@ -31,6 +31,12 @@ const claimPolicy: Schema = {
       description:
         'Whether a scheduled workload moves after its data. Auto (the default) moves workloads that run forever, not those that run to completion. The first narrowing by a claim moves a scheduled workload with every value.',
     },
+    failback: {
+      type: 'string',
+      enum: ['Auto', 'Never'],
+      description:
+        'Whether a workload returns to its data after a failover. Auto (the default) returns workloads that rebalance may move, once the data was available for a while.',
+    },
     maxStalenessSeconds: {
       type: 'integer',
       minimum: 1,

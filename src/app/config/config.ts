@@ -14,6 +14,7 @@ import {
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../../telemetry/logger.ts'
 import { normalizeHosts } from '../../tls/hosts.ts'
 import { ConfigError, readConfigFile } from './config-file.ts'
+import { DEFAULT_PLACEMENT, type PlacementConfig, placementSchema } from './placement-config.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { type SystemsConfig, systemsErrors, systemsSchema } from './systems-config.ts'
 import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } from './volumes-config.ts'
@@ -41,6 +42,7 @@ export interface Config {
     /** Whether claims apply to cluster-scoped workloads. No namespace can give permission for these. */
     clusterScoped: ClusterScopedClaims
   }
+  placement: PlacementConfig
   loops: {
     enabled: boolean
     /** The maximum number of scheduled workloads that are moved per minute because their data moved. */
@@ -98,6 +100,7 @@ export const DEFAULT_CONFIG: Config = {
   },
   systems: {},
   claims: { clusterScoped: 'forbidden' },
+  placement: DEFAULT_PLACEMENT,
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
   dependencies: { propagate: 'dataBound', distribution: 'karmada', related: [], relatedKinds: [] },
   volumes: DEFAULT_VOLUMES,
@@ -142,6 +145,7 @@ export const configSchema = {
     },
     systems: systemsSchema,
     claims: { type: 'object', properties: { clusterScoped: { enum: ['allowed', 'forbidden'] } } },
+    placement: placementSchema,
     loops: {
       type: 'object',
       properties: {

@@ -14,6 +14,8 @@ export interface ClaimTerms {
   onUnresolved: HoldOrIgnore
   onUnsatisfiable: HoldOrIgnore
   rebalance: 'Auto' | 'Always' | 'Never'
+  /** Whether the workload returns to its data after a failover. Default: Auto. */
+  failback?: 'Auto' | 'Never' | undefined
   holdTimeoutSeconds: number | undefined
   /** Until when a deleted claim is honored, in ms since the epoch. */
   honoredUntil?: number | undefined
@@ -38,6 +40,7 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
     onUnresolved: policy.onUnresolved ?? 'Hold',
     onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',
     rebalance: policy.rebalance ?? 'Auto',
+    failback: policy.failback,
     holdTimeoutSeconds: policy.holdTimeoutSeconds,
     honoredUntil: honoredUntil(claim),
     answer: answerOf(claim, source, now),

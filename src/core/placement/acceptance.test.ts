@@ -29,7 +29,7 @@ describe('the scheduler refuses a cluster', () => {
     {
       name: 'that evicts the workload, even if the workload runs there',
       spec: { clusters: [{ name: 'member1' }], gracefulEvictionTasks: [{ fromCluster: 'member1' }] },
-      want: 'evicts the workload',
+      want: 'is being evicted',
     },
     {
       name: 'that does not serve the kind',
@@ -109,6 +109,6 @@ describe('the scheduler accepts a cluster', () => {
 
   test('of which nothing is known, unless it evicts the workload', () => {
     const refuses = refusalOf(makeBinding({ gracefulEvictionTasks: [{ fromCluster: 'member2' }] }).spec, undefined)
-    expect([refuses('member1'), refuses('member2')]).toEqual([undefined, 'evicts the workload'])
+    expect([refuses('member1'), refuses('member2')]).toEqual([undefined, 'is being evicted'])
   })
 })

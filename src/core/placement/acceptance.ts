@@ -24,7 +24,7 @@ export function refusalOf(request: SchedulingRequest, clusters: ClusterLookup | 
   const targets = new Set(request.clusters?.map(({ name }) => name))
   const evicted = new Set(request.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
   return (name) => {
-    if (evicted.has(name)) return 'evicts the workload'
+    if (evicted.has(name)) return 'is being evicted'
     if (!clusters) return undefined
     const cluster = clusters(name)
     if (!cluster) return 'does not exist'

@@ -41,6 +41,11 @@ const isGroup: Check = (value) =>
 /** Whether a value is a list of ClusterAffinityTerms, of one at least. */
 export const isGroups: Check = (value) => isListOf(isGroup, value) && (value as unknown[]).length > 0
 
+const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value as string))
+
+/** The limit keeps the suffix of a group's name short. A return every minute reaches it after 19 years. */
+const isRound: Check = (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) < 10_000_000
+
 export const isLocality: Check = (value) =>
   hasShape(value, {
     required: isStrings,
@@ -48,11 +53,11 @@ export const isLocality: Check = (value) =>
     preferred: (tiers) => isListOf(isStrings, tiers),
     claims: isStrings,
     message: isString,
+    since: isTime,
+    round: isRound,
   }) &&
   isStrings(value['claims']) &&
   isString(value['message'])
-
-const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value as string))
 
 export const isHold: Check = (value) =>
   isObject(value) && isTime(value['since']) && isString(value['reason']) && isString(value['message'])

@@ -16,6 +16,10 @@ export interface LocalityAnnotation {
   /** A digest of the required clusters, if there are too many to list. The affinity beside it names those that the base allows. */
   requiredDigest?: string
   preferred?: readonly (readonly string[])[]
+  /** RFC 3339: since when a return to the data, or a release without a claim, waits. Absent if neither waits. */
+  since?: string
+  /** How often the groups were renamed, so that the scheduler begins with the first one again. Absent for 0. */
+  round?: number
 }
 
 /** A suspension of scheduling by Lodestone. */
@@ -87,6 +91,14 @@ export function writeTexts(annotations: Annotations, texts: AnnotationTexts): An
 
 export function hasOurAnnotations(annotations: Annotations): boolean {
   return annotations !== undefined && OUR_ANNOTATIONS.some((key) => Object.hasOwn(annotations, key))
+}
+
+/** The only key of the index of bindings that wait. */
+export const ANY_CLUSTER = '*'
+
+/** Whether a decision is not a plain narrowing, so that a change of a cluster may change it. */
+export function isWaiting({ hold, locality }: BindingAnnotations): boolean {
+  return hold !== undefined || (locality !== undefined && locality.state !== 'Narrowed')
 }
 
 function parse(annotations: Annotations, key: string): unknown {

@@ -3,9 +3,10 @@ import { located, makeBinding, makeInput, makePolicyInput, NOW, nowhere, unknown
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { decidePlacement, holdTooLarge, lacksRequiredClaim, type PlacementDecision } from './decide-placement.ts'
+import { decidePlacement, holdTooLarge, lacksRequiredClaim } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
 import { parseInput } from './parse-input.ts'
+import type { PlacementDecision } from './placement-decision.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const base = one('m1', 'm2', 'm3')
@@ -156,7 +157,7 @@ describe('a scheduled workload', () => {
         given: { claims: [located(['m2'])] },
         want: {
           state: 'Relaxed',
-          message: 'every cluster with the data is being evicted: m2',
+          message: 'no cluster with the data can take the workload: m2 is being evicted',
           affinity: base,
           written: ['base', 'locality'],
         },
@@ -198,7 +199,7 @@ test('a message names every cluster with the data that is being evicted', () => 
   const binding = runningIn('m2', ['m1', 'm2'])
   const evicted = { ...binding, spec: { ...binding.spec, ...evictedFrom('m1', 'm2') } } as ResourceBinding
   expect(decide({ binding: evicted, stored: evicted, claims: [located(['m1', 'm2'])] }).message).toBe(
-    'every cluster with the data is being evicted: m1, m2',
+    'no cluster with the data can take the workload: m1 is being evicted, m2 is being evicted',
   )
 })
 

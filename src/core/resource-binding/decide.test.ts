@@ -7,6 +7,7 @@ import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { type BindingAnnotations, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
+import { DEFAULT_TIMING } from './timing.ts'
 
 const one = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
 const three = one('member1', 'member2', 'member3')
@@ -344,14 +345,17 @@ describe('a binding under eviction', () => {
   })
 
   test.each([
-    { name: 'a Deployment moves back to its data after the eviction', kind: 'Deployment', wantState: 'Narrowed' },
+    { name: 'a Deployment returns to its data after the window', kind: 'Deployment', wantState: 'Narrowed' },
     { name: 'a Job stays in its present cluster: to go back is a move', kind: 'Job', wantState: 'Relaxed' },
   ])('$name', ({ kind, wantState }) => {
     const resource = { apiVersion: kind === 'Job' ? 'batch/v1' : 'apps/v1', kind, namespace: 'default', name: 'app' }
     const relaxed = narrowed({ ...scheduled, ...evicting('member2'), resource })
     const { gracefulEvictionTasks: _tasks, ...spec } = relaxed.spec
     const after = { ...relaxed, spec: { ...spec, clusters: [{ name: 'member1', replicas: 2 }] } }
-    expect(lookAgain(after, [located(['member2'])]).state).toBe(wantState)
+    const waiting = lookAgain(after, [located(['member2'])])
+    expect(waiting.state).toBe('Relaxed')
+    const afterwards = NOW + DEFAULT_TIMING.failbackWindowMs
+    expect(lookAgain(waiting.binding, [located(['member2'])], { now: afterwards }).state).toBe(wantState)
   })
 
   test('is never on hold, although it has no clusters any more', () => {
@@ -558,9 +562,7 @@ test('a binding with a locality annotation in the request is decided repeatedly 
   const claims = [located(['member2'], { rebalance: 'Never' })]
   const first = decide({ binding, claims })
 
-  expect(first.message).toBe(
-    'the base affinity applies since an eviction or a change of the policy; rebalance does not allow the workload to move back',
-  )
+  expect(first.message).toBe('no cluster with the data can take the workload: member2 is being evicted')
   expect(decide({ binding: first.binding, claims })).toEqual(first)
 })
 

@@ -77,7 +77,7 @@ export function describeUnlocated(claims: readonly ClaimAnswer[]): string {
 }
 
 /** In characters. Messages are written into an annotation, and a workload may have many claims. */
-const MAX_MESSAGE_LENGTH = 1024
+export const MAX_MESSAGE_LENGTH = 1024
 
 export function sentenceOf(parts: readonly string[]): string {
   return cut(parts.join('; '), MAX_MESSAGE_LENGTH)

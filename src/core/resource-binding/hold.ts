@@ -21,12 +21,10 @@ export function holdAnnotation(
   cause: Pick<HoldAnnotation, 'message' | 'reason'>,
   timeoutSeconds: number | undefined,
 ): HoldAnnotation {
-  const since = storedAnnotations.hold
-    ? Math.min(Date.parse(storedAnnotations.hold.since), now)
-    : firstRound(annotations.hold, now)
+  const since = beginningOf(storedAnnotations.hold?.since, annotations.hold?.since, now)
   const { message, reason } = cause
-  const hold: HoldAnnotation = { message, reason, since: new Date(since).toISOString() }
-  const isOver = timeoutSeconds !== undefined && now - since >= timeoutSeconds * 1000
+  const hold: HoldAnnotation = { message, reason, since }
+  const isOver = timeoutSeconds !== undefined && now - Date.parse(since) >= timeoutSeconds * 1000
   return storedAnnotations.hold && (storedAnnotations.hold.released === true || isOver)
     ? { ...hold, released: true }
     : hold
@@ -46,8 +44,17 @@ export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding
   return [{ path: 'spec.clusters', code: 'Forbidden', message }]
 }
 
-/** When the hold began, in ms since the epoch: the time in the annotation if the first round of this request wrote it, else `now`. */
-function firstRound(hold: HoldAnnotation | undefined, now: number): number {
-  const since = Date.parse(hold?.since ?? '')
-  return since <= now && since > now - SAME_REQUEST_MS ? since : now
+/**
+ * Returns when a state of an annotation began (RFC 3339): the stored time, or the time that the first round of this request wrote, or now.
+ *
+ * A stored time is not changed if the clocks of replicas differ a little: each replica would write its own. A time far in the future counts
+ * as now, since the state would never end.
+ */
+export function beginningOf(stored: string | undefined, sent: string | undefined, now: number): string {
+  if (stored !== undefined && Date.parse(stored) <= now + MAX_CLOCK_SKEW_MS) return stored
+  const since = Date.parse(sent ?? '')
+  return new Date(since <= now && since > now - SAME_REQUEST_MS ? since : now).toISOString()
 }
+
+/** In ms. Nodes of a cluster keep their clocks closer together than this. */
+const MAX_CLOCK_SKEW_MS = 30_000

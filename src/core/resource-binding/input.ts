@@ -3,6 +3,7 @@ import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/ka
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
+import type { PlacementTiming } from './timing.ts'
 
 export interface BindingInput {
   /** The binding as the requester sent it, not validated. */
@@ -18,6 +19,8 @@ export interface BindingInput {
   now: number
   /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */
   leavesMovesToLoop?: boolean
+  /** Default: `DEFAULT_TIMING`. */
+  timing?: PlacementTiming
 }
 
 /** The fields of a (Cluster)PropagationPolicy that a decision reads. */

@@ -22,10 +22,15 @@ export interface ParsedInput extends BindingInput {
   annotations: ResolvedAnnotations
   /** Our annotations on the stored binding. */
   storedAnnotations: ResolvedAnnotations
+  /** Whether the workload has clusters, before or by this write, or is being evicted. */
+  isPlaced: boolean
   /**
-   * Whether the workload is scheduled, before or by this write. Then a hold has no effect, and a change of the affinity moves the workload.
+   * Whether the workload is placed, or was until the scheduler found no cluster for our narrowing. Then a hold has no effect, and a change
+   * of the affinity moves the workload.
    */
   isScheduled: boolean
+  /** The affinity group that the scheduler chose last. */
+  observedGroup: string | undefined
   /** Karmada's ResourceBindingSpec.IsWorkload: overflow tiers apply only to workloads. */
   isWorkload: boolean
 }
@@ -42,13 +47,20 @@ export function constraintIn({ required, requiredDigest, preferred }: LocalityAn
 export function parseInput(input: BindingInput): ParsedInput {
   const { binding, stored } = input
   const claims = boundClaims(input.claims)
+  const annotations = resolveAnnotations(binding, input)
+  // The loop decides on the stored binding itself.
+  const storedAnnotations = stored === binding ? annotations : resolveAnnotations(stored, input)
+  const placed = isPlaced(binding) || isPlaced(stored)
   return {
     ...input,
     claims: claims.length < 2 ? claims : claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1)),
     constraint: constraintOf(claims),
-    annotations: resolveAnnotations(binding, input),
-    storedAnnotations: resolveAnnotations(stored, input),
-    isScheduled: isPlaced(binding) || isPlaced(stored),
+    annotations,
+    storedAnnotations,
+    isPlaced: placed,
+    isScheduled:
+      placed || (storedAnnotations.locality !== undefined && stored?.status?.lastScheduledTime !== undefined),
+    observedGroup: stored?.status?.schedulerObservingAffinityName,
     isWorkload: isWorkload(binding),
   }
 }

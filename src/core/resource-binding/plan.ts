@@ -10,6 +10,7 @@ import { readAnnotations } from './annotations.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
 import { clustersThatRun, holdNotHonored } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
+import { DEFAULT_TIMING } from './timing.ts'
 
 export interface BindingPlan extends Plan {
   /** Whether the patch moves a scheduled workload. The loop limits the moves per minute. */
@@ -103,10 +104,18 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
 /** In ms. Admission decides on a release with its own clock and cache, so the loop retries until the release is stored. */
 const RELEASE_RETRY_MS = 5000
 
-/** Milliseconds until the decision changes by time alone: a deleted claim is no longer honored, or a hold is released. */
-function requeueAfter(decided: ResourceBinding, { binding, claims, now }: BindingInput): number | undefined {
+/**
+ * Milliseconds until the decision changes by time alone: a deleted claim is no longer honored, a hold is released, or a workload returns to
+ * its data or loses its narrowing.
+ */
+function requeueAfter(decided: ResourceBinding, input: BindingInput): number | undefined {
+  const { binding, claims, now } = input
   const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])
-  const { hold } = readAnnotations(decided.metadata.annotations)
+  const { hold, locality } = readAnnotations(decided.metadata.annotations)
+  if (locality?.since) {
+    const { failbackWindowMs, releaseDelayMs } = input.timing ?? DEFAULT_TIMING
+    times.push(Date.parse(locality.since) + (locality.state === 'Relaxed' ? failbackWindowMs : releaseDelayMs))
+  }
   if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
     times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {
@@ -117,13 +126,23 @@ function requeueAfter(decided: ResourceBinding, { binding, claims, now }: Bindin
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 
-/** Whether the affinity excludes a cluster in which the workload runs. The workload still runs there until the scheduler acts. */
+/**
+ * Whether a write may start the workload in other clusters: the affinity excludes a cluster in which it runs, the scheduler begins with the
+ * first group again, or its narrowing ends. The workload still runs where it is until the scheduler acts.
+ */
 function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
+  const { clusters = [], placement } = before.spec
   const affinity = affinityOf(after.spec.placement)
-  if (jsonEqual(affinity, affinityOf(before.spec.placement))) return false
+  if (clusters.length === 0 || jsonEqual(affinity, affinityOf(placement))) return false
+  const was = readAnnotations(before.metadata.annotations).locality
+  const is = readAnnotations(after.metadata.annotations).locality
+  if (was && !is) return true
+  // To relax a binding saves its workload from deletion, so it never waits.
+  if (is?.state === 'Relaxed') return false
   const { clusterAffinity, clusterAffinities } = affinity
+  if (clusterAffinities && (was?.round ?? 0) !== (is?.round ?? 0)) return true
   const terms = clusterAffinities ?? (clusterAffinity ? [clusterAffinity] : [])
   const allowed = new Set(terms.flatMap(({ clusterNames }) => clusterNames ?? []))
   if (terms.some(({ clusterNames }) => !clusterNames?.length) || terms.length === 0) return false
-  return (before.spec.clusters ?? []).some(({ name }) => !allowed.has(name))
+  return clusters.some(({ name }) => !allowed.has(name))
 }

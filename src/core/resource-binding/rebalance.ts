@@ -19,3 +19,10 @@ function movesByDefault({ apiVersion, kind }: BindingResource): boolean {
   const group = groupOf(apiVersion)
   return MOVABLE_GROUPS.has(group) && !(group === '' && UNMOVABLE_CORE_KINDS.has(kind))
 }
+
+/** Returns why a workload stays where it is after a failover; undefined if it returns to its data. */
+export function staysAfterFailover(resource: BindingResource, claims: readonly ClaimTerms[]): string | undefined {
+  const never = claims.find(({ failback }) => failback === 'Never')
+  if (never) return `failback of ${never.claim} is Never`
+  return mayMove(resource, claims) ? undefined : 'rebalance does not allow the workload to move back'
+}

@@ -3,8 +3,8 @@ import { makeBinding, makeInput, NOW } from '../../../test/builders.ts'
 import type { BindingSpec, PlacementAffinity } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
 import { type HoldAnnotation, MAX_ANNOTATIONS_BYTES, readAnnotations } from './annotations.ts'
-import type { PlacementDecision } from './decide-placement.ts'
 import { parseInput } from './parse-input.ts'
+import type { PlacementDecision } from './placement-decision.ts'
 import { writeDecision } from './write.ts'
 
 const wide: PlacementAffinity = { clusterAffinity: { clusterNames: ['m1', 'm2'] } }

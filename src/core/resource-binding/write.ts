@@ -4,8 +4,8 @@ import { jsonEqual } from '../json.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { fitAnnotations } from './annotation-size.ts'
 import { type BindingAnnotations, writeTexts } from './annotations.ts'
-import type { PlacementDecision } from './decide-placement.ts'
 import type { ParsedInput } from './parse-input.ts'
+import type { PlacementDecision } from './placement-decision.ts'
 
 /**
  * Writes a decision into the binding.

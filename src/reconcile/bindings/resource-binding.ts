@@ -2,7 +2,9 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
+  type Cluster,
   clusterResourceBindings,
+  clusters,
   isBinding,
   isPolicy,
   type ResourceBinding,
@@ -11,7 +13,8 @@ import {
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { planHoldCondition } from '../../core/data-source-claim/hold-condition.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
-import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
+import { jsonEqual } from '../../core/json.ts'
+import { ANY_CLUSTER, hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { planBinding } from '../../core/resource-binding/plan.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
@@ -42,6 +45,17 @@ export const resourceBindingLoop: ReconcileLoop = {
         .flatMap((claim) => bindingsOfClaim(claim, store))
         .map(keyOfObject)
     }
+    if (
+      type.kind === clusters.kind &&
+      !isSameForScheduler(before as Cluster | undefined, after as Cluster | undefined)
+    ) {
+      return [
+        ...[resourceBindings, clusterResourceBindings].flatMap((bindings) =>
+          store.byIndex(bindings, 'waiting', ANY_CLUSTER).map(keyOfObject),
+        ),
+        ...byVolume,
+      ]
+    }
     // A policy that no longer requires a claim releases the bindings that are on hold for ClaimMissing.
     if (isPolicy(type.kind)) {
       return objects.flatMap((policy) =>
@@ -57,10 +71,10 @@ export const resourceBindingLoop: ReconcileLoop = {
       for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
     }
   },
-  async reconcile(key, { store, events, clusterScopedClaims, now, moveAllowance, observer }) {
+  async reconcile(key, { store, events, clusterScopedClaims, timing, now, moveAllowance, observer }) {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
-    const plan = planBinding(gatherBindingInput(binding, binding, { store, now: now(), clusterScopedClaims }))
+    const plan = planBinding(gatherBindingInput(binding, binding, { store, now: now(), clusterScopedClaims, timing }))
     const waitMs = plan.moves ? moveAllowance() : 0
     if (waitMs > 0) return waitMs
     const { notHonored } = plan
@@ -79,6 +93,13 @@ export const resourceBindingLoop: ReconcileLoop = {
     }
     return plan.requeueAfterMs
   },
+}
+
+/** Whether two states of a Cluster are the same for the scheduler. Its version changes with every heartbeat. */
+function isSameForScheduler(before: Cluster | undefined, after: Cluster | undefined): boolean {
+  const read = (cluster: Cluster | undefined) =>
+    cluster && [cluster.spec, cluster.status, cluster.metadata.labels, cluster.metadata.deletionTimestamp]
+  return jsonEqual(read(before), read(after))
 }
 
 /** Whether a binding has a claim, a volume or an annotation of Lodestone; most have none. */

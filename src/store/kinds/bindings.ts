@@ -24,7 +24,7 @@ import {
 import { objectKey, type ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
-import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
+import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { keepMemberStatus } from '../../core/volume-manager/locate.ts'
 import { intern } from '../cache/intern.ts'
@@ -142,6 +142,8 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       // Labels of attached bindings refer to the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
+      // Bindings whose decision waits for a cluster that can take the workload.
+      waiting: ({ metadata }) => (isWaiting(readAnnotations(metadata.annotations)) ? [ANY_CLUSTER] : []),
       // Only for bindings on hold, which are few: a change of their policy can release them.
       onHoldByPolicy: ({ metadata }) => {
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined

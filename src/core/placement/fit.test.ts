@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import { type FitInput, misfitOf } from './fit.ts'
+
+const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
+const groups = (...names: string[][]): PlacementAffinity => ({
+  clusterAffinities: names.map((clusterNames, i) => ({ affinityName: `g${i + 1}`, clusterNames })),
+})
+const overflow: PlacementAffinity = {
+  clusterAffinities: [
+    { affinityName: 'g1', clusterNames: ['bad'], overflowAffinities: [{ affinityName: 'o', clusterNames: ['good'] }] },
+  ],
+}
+
+function misfit(affinity: PlacementAffinity, more: Partial<FitInput> = {}): string | undefined {
+  const refuses = (name: string) => (name.startsWith('bad') ? 'is tainted' : undefined)
+  return misfitOf({ affinity, refuses, spread: () => undefined, isWorkload: true, observedGroup: undefined, ...more })
+}
+
+describe('the scheduler finds a cluster', () => {
+  test.each<{ name: string; affinity: PlacementAffinity; more?: Partial<FitInput> }>([
+    { name: 'if it accepts one of them', affinity: one('bad', 'good') },
+    { name: 'if a later group has one', affinity: groups(['bad'], ['good']) },
+    { name: 'in the group that it chose last', affinity: groups(['bad'], ['good']), more: { observedGroup: 'g2' } },
+    {
+      name: 'in the first group, if the one that it chose last is gone',
+      affinity: groups(['good']),
+      more: { observedGroup: 'g7' },
+    },
+    { name: 'in an overflow tier of a workload', affinity: overflow },
+  ])('$name', ({ affinity, more }) => {
+    expect(misfit(affinity, more)).toBeUndefined()
+  })
+})
+
+describe('the scheduler finds no cluster', () => {
+  test.each<{ name: string; affinity: PlacementAffinity; more?: Partial<FitInput>; want: string }>([
+    { name: 'if it refuses all', affinity: one('bad1', 'bad2'), want: 'bad1 is tainted, bad2 is tainted' },
+    {
+      name: 'in the groups before the one that it chose last',
+      affinity: groups(['good'], ['bad']),
+      more: { observedGroup: 'g2' },
+      want: 'bad is tainted',
+    },
+    {
+      name: 'if those that it accepts do not satisfy the spread constraints',
+      affinity: one('bad', 'good'),
+      more: { spread: (names) => (names.length < 2 ? 'too few' : undefined) },
+      want: 'too few',
+    },
+    {
+      name: 'in the overflow tier of another object',
+      affinity: overflow,
+      more: { isWorkload: false },
+      want: 'bad is tainted',
+    },
+    {
+      name: 'among many, and names a few',
+      affinity: one('bad1', 'bad2', 'bad3', 'bad4', 'bad5'),
+      want: 'bad1 is tainted, bad2 is tainted, bad3 is tainted, and so on for 2 more',
+    },
+  ])('$name', ({ affinity, more, want }) => {
+    expect(misfit(affinity, more)).toBe(want)
+  })
+})

@@ -1,0 +1,56 @@
+/** Whether Karmada's scheduler would find a cluster for a narrowed affinity. If it finds none, it removes a workload from every cluster. */
+import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
+import type { Refusal } from './acceptance.ts'
+import { tiersOf } from './affinity.ts'
+import type { SpreadCheck } from './spread.ts'
+
+export interface FitInput {
+  /** A narrowed affinity: each term names clusters that its selectors allow. */
+  affinity: PlacementAffinity
+  refuses: Refusal
+  spread: SpreadCheck
+  /** Whether overflow tiers count (Karmada's IsWorkload). */
+  isWorkload: boolean
+  /** `status.schedulerObservingAffinityName` of the binding. */
+  observedGroup: string | undefined
+}
+
+/**
+ * Returns why the scheduler would find no cluster, as a part of a sentence; undefined if it would find one.
+ *
+ * With groups, the scheduler begins with the group that it chose last, and never goes back to those before it (v1.18.1,
+ * pkg/scheduler/helper.go, getAffinityIndex).
+ */
+export function misfitOf(input: FitInput): string | undefined {
+  let first: string | undefined
+  for (const names of candidates(input)) {
+    const misfit = misfitOfNames(names, input)
+    if (misfit === undefined) return undefined
+    first ??= misfit
+  }
+  return first
+}
+
+/** The clusters of each group that the scheduler tries. */
+function candidates({ affinity, isWorkload, observedGroup }: FitInput): (readonly string[])[] {
+  const { clusterAffinity, clusterAffinities } = affinity
+  if (!clusterAffinities) return [namesIn(clusterAffinity ? [clusterAffinity] : [])]
+  const begin = clusterAffinities.findIndex(({ affinityName }) => affinityName === observedGroup)
+  return clusterAffinities.slice(Math.max(0, begin)).map((group) => namesIn(tiersOf(group, isWorkload)))
+}
+
+function namesIn(terms: readonly ClusterAffinity[]): readonly string[] {
+  const [only, ...others] = terms
+  if (others.length === 0) return only?.clusterNames ?? []
+  return [...new Set(terms.flatMap(({ clusterNames = [] }) => clusterNames))]
+}
+
+function misfitOfNames(names: readonly string[], { refuses, spread }: FitInput): string | undefined {
+  const accepted = names.filter((name) => refuses(name) === undefined)
+  if (accepted.length > 0) return spread(accepted)
+  const shown = names.slice(0, MAX_SHOWN).map((name) => `${name} ${refuses(name)}`)
+  const more = names.length > MAX_SHOWN ? [`and so on for ${names.length - MAX_SHOWN} more`] : []
+  return [...shown, ...more].join(', ')
+}
+
+const MAX_SHOWN = 3

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import { nameGroups, skipsFirstGroup } from './group-names.ts'
+
+const groups = (...names: string[]): PlacementAffinity => ({
+  clusterAffinities: names.map((affinityName) => ({ affinityName, clusterNames: ['m1'] })),
+})
+const namesOf = ({ clusterAffinities = [] }: PlacementAffinity) =>
+  clusterAffinities.map(({ affinityName }) => affinityName)
+
+test('round 0 has the names of the policy, and an affinity without groups stays the same object', () => {
+  const named = groups('a', 'b')
+  const one = { clusterAffinity: { clusterNames: ['m1'] } }
+  expect(nameGroups(named, 0)).toBe(named)
+  expect(nameGroups(one, 3)).toBe(one)
+})
+
+test('each round gives new names of at most 32 characters, also to names that were cut', () => {
+  const long = 'x'.repeat(32)
+  expect(namesOf(nameGroups(groups('a', 'b'), 12))).toEqual(['a.12', 'b.12'])
+  expect(namesOf(nameGroups(groups(long, `${long.slice(0, 31)}y`), 1))).toEqual([
+    `${'x'.repeat(30)}.1`,
+    `${'x'.repeat(28)}-2.1`,
+  ])
+})
+
+test('the scheduler skips the first group if it chose a later one, and begins with it if the name is gone', () => {
+  const named = groups('a', 'b')
+  expect([undefined, 'a', 'b', 'b.1'].map((observed) => skipsFirstGroup(named, observed))).toEqual([
+    false,
+    false,
+    true,
+    false,
+  ])
+})

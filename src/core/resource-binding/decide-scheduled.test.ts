@@ -1,0 +1,300 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { located, lookup, makeBinding, makeCluster, makeInput, NOW, nowhere, unknown } from '../../../test/builders.ts'
+import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../api/karmada.ts'
+import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import { refusalOf } from '../placement/acceptance.ts'
+import { misfitOf } from '../placement/fit.ts'
+import { readAnnotations } from './annotations.ts'
+import { decideBinding } from './decide.ts'
+import type { BindingInput } from './input.ts'
+import { DEFAULT_TIMING } from './timing.ts'
+
+const WINDOW = DEFAULT_TIMING.failbackWindowMs
+const DELAY = DEFAULT_TIMING.releaseDelayMs
+const one = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
+const three = one('m1', 'm2', 'm3')
+const runsIn = (...names: string[]) => ({ clusters: names.map((name) => ({ name })) })
+const tainted = (name: string, effect = 'NoSchedule'): Cluster =>
+  makeCluster(name, { taints: [{ key: 'maintenance', effect }] })
+const without = (name: string): Cluster => ({ ...makeCluster(name), status: { apiEnablements: [] } })
+const healthy = lookup('m1', 'm2', 'm3')
+const job = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' }
+
+function bind(spec: Partial<BindingSpec>, status?: ResourceBinding['status']): ResourceBinding {
+  return { ...makeBinding({ placement: three, ...spec }), ...(status && { status }) }
+}
+
+/** A round of the loop: the binding that it writes, with the state and its message. */
+function loop(binding: ResourceBinding, claims: readonly ClaimAnswer[], more: Partial<BindingInput> = {}) {
+  const decision = decideBinding(makeInput({ binding, stored: binding, claims, clusters: healthy, ...more }))
+  return { ...decision, names: decision.binding.spec.placement?.clusterAffinity?.clusterNames }
+}
+
+/** The scheduler, or another writer of Karmada, changes the spec of a stored binding. */
+function write(stored: ResourceBinding, spec: Partial<BindingSpec>, more: Partial<BindingInput> = {}) {
+  const binding = { ...stored, spec: { ...stored.spec, ...spec } }
+  return decideBinding(makeInput({ binding, stored, clusters: healthy, leavesMovesToLoop: true, ...more }))
+}
+
+describe('a workload whose data moves to a cluster that cannot take it', () => {
+  const claims = [located(['m3'])]
+  const before = loop(bind(runsIn('m1')), [located(['m1'])]).binding
+
+  test.each<{ name: string; m3: Cluster; why: string }>([
+    { name: 'since it is tainted', m3: tainted('m3'), why: 'm3 has the taint maintenance:NoSchedule' },
+    { name: 'since it evicts', m3: tainted('m3', 'NoExecute'), why: 'm3 has the taint maintenance:NoExecute' },
+    {
+      name: 'since it does not serve the kind',
+      m3: without('m3'),
+      why: 'm3 has not reported yet that it serves apps/v1',
+    },
+    {
+      name: 'since it is being deleted',
+      m3: { ...makeCluster('m3'), metadata: { name: 'm3', deletionTimestamp: '2026-01-01T00:00:00Z' } },
+      why: 'm3 is being deleted',
+    },
+  ])('stays where it is $name, and moves when the cluster can take it', ({ m3, why }) => {
+    const kept = loop(before, claims, { clusters: lookup('m1', 'm2', m3) })
+    expect([kept.state, kept.names]).toEqual(['Kept', ['m1']])
+    expect(kept.message).toContain(why)
+    expect(loop(kept.binding, claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('stays without an earlier narrowing too: its first claim does not end it', () => {
+    const first = loop(bind(runsIn('m1')), claims, { clusters: lookup('m1', 'm2', tainted('m3')) })
+    expect(first).toMatchObject({ state: 'Kept', names: ['m1', 'm2', 'm3'] })
+    expect(loop(first.binding, claims, { clusters: lookup('m1', 'm2', tainted('m3')) }).binding).toBe(first.binding)
+    expect(loop(first.binding, claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    expect(loop(first.binding, [unknown()]).binding.spec.placement).toEqual(three)
+  })
+
+  test('moves if one of several clusters with the data can take it', () => {
+    expect(loop(before, [located(['m2', 'm3'])], { clusters: lookup('m1', 'm2', tainted('m3')) })).toMatchObject({
+      state: 'Narrowed',
+      names: ['m2', 'm3'],
+    })
+  })
+
+  test('stays in a tainted cluster, which does not end what runs there', () => {
+    const at = lookup(tainted('m1'), 'm2', 'm3')
+    expect(loop(before, [located(['m1'])], { clusters: at })).toMatchObject({ state: 'Narrowed', names: ['m1'] })
+    expect(loop(before, [unknown()], { clusters: at })).toMatchObject({ state: 'Kept', names: ['m1'] })
+  })
+})
+
+test('a workload that is not scheduled waits, and the reason names the cluster and the taint', () => {
+  const held = loop(bind({}), [located(['m3'])], { clusters: lookup('m1', tainted('m3')) })
+  expect(held.state).toBe('OnHold')
+  expect(held.message).toBe(
+    'default/sales (m3): m3 has the taint maintenance:NoSchedule, which the policy does not tolerate',
+  )
+  expect(loop(held.binding, [located(['m3'])])).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+})
+
+describe('after a failover', () => {
+  const claims = [located(['m3'])]
+  const broken = lookup('m1', 'm2', tainted('m3', 'NoExecute'))
+  const task = { gracefulEvictionTasks: [{ fromCluster: 'm3' }] }
+  const before = loop(bind(runsIn('m3')), claims).binding
+
+  function failOver(more: Partial<BindingInput> = {}) {
+    const evicting = write(before, { ...runsIn(), ...task }, { claims, clusters: broken, ...more })
+    const replaced = write(evicting.binding, runsIn('m1'), { claims, clusters: broken, ...more })
+    const { gracefulEvictionTasks: _ended, ...spec } = replaced.binding.spec
+    return { evicting, ended: { ...replaced.binding, spec } }
+  }
+
+  test('the replacement stays while the data cluster is broken, also when the eviction has ended', () => {
+    const { evicting, ended } = failOver()
+    expect(evicting).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three } } })
+    const later = loop(ended, claims, { clusters: broken, now: NOW + 10 * WINDOW })
+    expect(later).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(later.message).toContain('m3 has the taint maintenance:NoExecute')
+  })
+
+  test('the replacement stays if the cluster was purged directly, without an eviction task', () => {
+    const purged = write(before, runsIn(), { claims, clusters: broken })
+    expect(purged).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three } } })
+  })
+
+  test('the workload returns when its data was available for the window', () => {
+    const { ended } = failOver()
+    const waiting = loop(ended, claims, { now: NOW })
+    expect(waiting).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(loop(waiting.binding, claims, { now: NOW + WINDOW - 1 }).binding).toBe(waiting.binding)
+    const returned = loop(waiting.binding, claims, { now: NOW + WINDOW })
+    expect(returned).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    const admitted = write(waiting.binding, returned.binding.spec, {
+      binding: returned.binding,
+      claims,
+      now: NOW + WINDOW,
+    })
+    expect(admitted.binding).toBe(returned.binding)
+  })
+
+  test('another writer does not return it, even after the window', () => {
+    const waiting = loop(failOver().ended, claims).binding
+    expect(write(waiting, {}, { claims, now: NOW + 2 * WINDOW }).state).toBe('Relaxed')
+    expect(write(waiting, { placement: three }, { claims, now: NOW + 2 * WINDOW }).state).toBe('Relaxed')
+  })
+
+  test('the window begins again when the cluster breaks again', () => {
+    const waiting = loop(failOver().ended, claims).binding
+    const again = loop(waiting, claims, { clusters: broken, now: NOW + WINDOW - 1 }).binding
+    const back = loop(again, claims, { now: NOW + WINDOW }).binding
+    expect(loop(back, claims, { now: NOW + 2 * WINDOW - 1 }).state).toBe('Relaxed')
+    expect(loop(back, claims, { now: NOW + 2 * WINDOW }).state).toBe('Narrowed')
+  })
+
+  test.each<{ name: string; claim: Partial<ClaimAnswer>; resource?: BindingSpec['resource'] }>([
+    { name: 'if failback is Never', claim: { failback: 'Never' } },
+    { name: 'if rebalance is Never', claim: { rebalance: 'Never' } },
+    { name: 'if it runs to completion', claim: {}, resource: job },
+  ])('the workload stays where it is $name', ({ claim, resource }) => {
+    const { ended } = failOver({ claims: [located(['m3'], claim)] })
+    const binding = resource ? { ...ended, spec: { ...ended.spec, resource } } : ended
+    const after = loop(binding, [located(['m3'], claim)], { now: NOW + 10 * WINDOW })
+    expect([after.state, loop(after.binding, [located(['m3'], claim)], { now: NOW + 20 * WINDOW }).state]).toEqual([
+      'Relaxed',
+      'Relaxed',
+    ])
+  })
+
+  test('the workload does not go back to a location that is unknown or gone', () => {
+    const { ended } = failOver()
+    for (const answer of [unknown(), nowhere()]) {
+      expect(loop(ended, [answer], { now: NOW + 10 * WINDOW })).toMatchObject({
+        state: 'Relaxed',
+        names: ['m1', 'm2', 'm3'],
+      })
+    }
+  })
+})
+
+describe('a workload that the scheduler removed everywhere, since a cluster was tainted before it looked', () => {
+  const claims = [located(['m3'])]
+  const ran = { lastScheduledTime: '2026-01-01T00:00:00Z' }
+  const moved = loop(loop(bind(runsIn('m1'), ran), [located(['m1'])]).binding, claims)
+  const broken = lookup('m1', 'm2', tainted('m3'))
+
+  test('is relaxed in the write of the scheduler', () => {
+    expect(moved).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    const emptied = write(moved.binding, runsIn(), { claims, clusters: broken })
+    expect(emptied).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three } } })
+  })
+
+  test('is relaxed by the loop, and never on hold', () => {
+    const emptied = { ...moved.binding, spec: { ...moved.binding.spec, clusters: [] } }
+    expect(loop(emptied, claims, { clusters: broken })).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(loop(emptied, [unknown()], { clusters: broken })).toMatchObject({ state: 'Relaxed' })
+    expect(loop(emptied, claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('begins with the first group again, if the scheduler had chosen a later one', () => {
+    const groups = {
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['m1', 'm2'] },
+        { affinityName: 'b', clusterNames: ['m3'] },
+      ],
+    }
+    const status = { ...ran, schedulerObservingAffinityName: 'b' }
+    const inB = loop(bind({ ...runsIn('m3'), placement: groups }, status), claims).binding
+    const evicted = { ...inB, spec: { ...inB.spec, clusters: [] } }
+    const relaxed = loop(evicted, claims, { clusters: broken })
+    expect(relaxed.binding.spec.placement?.clusterAffinities?.map(({ affinityName }) => affinityName)).toEqual([
+      'a.1',
+      'b.1',
+    ])
+    expect(loop(relaxed.binding, claims, { clusters: broken }).binding).toBe(relaxed.binding)
+  })
+})
+
+describe('a scheduled workload that loses its last claim', () => {
+  const claims = [located(['m2'])]
+  const before = loop(bind(runsIn('m2')), claims).binding
+  const waiting = loop(before, []).binding
+
+  test('stays with its data for a while', () => {
+    expect(loop(before, [])).toMatchObject({ state: 'Kept', names: ['m2'] })
+    expect(readAnnotations(waiting.metadata.annotations).locality).toMatchObject({ claims: [], required: ['m2'] })
+    expect(loop(waiting, [], { now: NOW + DELAY - 1 }).binding).toBe(waiting)
+  })
+
+  test('is released afterwards, by the loop alone', () => {
+    expect(write(waiting, { placement: three }, { claims: [], now: NOW + 2 * DELAY }).binding.spec.placement).toEqual(
+      one('m2'),
+    )
+    const released = loop(waiting, [], { now: NOW + DELAY })
+    expect(released).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
+    const admitted = write(waiting, {}, { binding: released.binding, claims: [], now: NOW + DELAY })
+    expect(admitted.binding).toBe(released.binding)
+  })
+
+  test('stays for good if a claim is created again', () => {
+    const again = loop(waiting, claims, { now: NOW + DELAY - 1 })
+    expect(again).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+    expect(readAnnotations(again.binding.metadata.annotations).locality?.since).toBeUndefined()
+    // A later loss begins a new wait.
+    const lost = loop(again.binding, [], { now: NOW + 10 * DELAY })
+    expect(lost.state).toBe('Kept')
+  })
+
+  test('is released at once if it does not run', () => {
+    const never = loop(bind({}), claims).binding
+    expect(loop(never, []).state).toBe('Restored')
+  })
+})
+
+test('no decision leaves a scheduled workload without a cluster while its policy has one that can take it', () => {
+  const names = ['m1', 'm2', 'm3', 'm4']
+  const subset = fc.subarray(names)
+  const cluster = (name: string) =>
+    fc.constantFrom(makeCluster(name), tainted(name), tainted(name, 'NoExecute'), without(name))
+  const world = fc.tuple(...names.map(cluster)).map((all) => lookup(...all))
+  const answers = fc.oneof(
+    subset.filter((each) => each.length > 0).map((each) => [located(each)]),
+    fc.constantFrom([unknown()], [nowhere()], []),
+  )
+  const step = fc.record({
+    world,
+    answers,
+    runs: fc.option(subset, { nil: undefined }),
+    evicted: subset,
+    laterMs: fc.constantFrom(0, DELAY, WINDOW),
+    byLoop: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), (steps) => {
+      let stored = bind({ ...runsIn('m1'), placement: one(...names) }, { lastScheduledTime: '2026-01-01T00:00:00Z' })
+      let now = NOW
+      for (const { world: clusters, answers: claims, runs, evicted, laterMs, byLoop } of steps) {
+        now += laterMs
+        const tasks = evicted.map((fromCluster) => ({ fromCluster }))
+        const spec = { ...(runs && runsIn(...runs)), gracefulEvictionTasks: tasks }
+        const changed = { ...stored, spec: { ...stored.spec, ...spec } }
+        const decision = byLoop
+          ? loop(changed, claims, { clusters, now })
+          : write(stored, spec, { claims, clusters, now })
+        const { binding } = decision
+        const refuses = refusalOf(changed.spec, clusters)
+        const ranOnce =
+          changed.spec.clusters?.length || tasks.length || readAnnotations(stored.metadata.annotations).locality
+        const affinity = binding.spec.placement ?? {}
+        const misfit = misfitOf({
+          affinity,
+          refuses,
+          spread: () => undefined,
+          isWorkload: true,
+          observedGroup: undefined,
+        })
+        const mustFit = ranOnce && names.some((name) => refuses(name) === undefined)
+        expect(mustFit ? misfit : undefined).toBeUndefined()
+        const again = loop(binding, claims, { clusters, now })
+        expect(loop(again.binding, claims, { clusters, now }).binding).toBe(again.binding)
+        stored = binding
+      }
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,165 @@
+/** Decides on a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import { demandsSame } from '../placement/constraint.ts'
+import type { LocalityAnnotation } from './annotations.ts'
+import { beginningOf } from './hold.ts'
+import { describeUnlocated, nowhere, unresolved } from './hold-cause.ts'
+import { narrowToFit } from './narrow-to-fit.ts'
+import { constraintIn, type ParsedInput } from './parse-input.ts'
+import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from './placement-decision.ts'
+import { mayMove, staysAfterFailover } from './rebalance.ts'
+import { DEFAULT_TIMING } from './timing.ts'
+
+/** A workload that runs is never left without a cluster, and moves only if it may. */
+export function decideScheduled(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
+  const { claims, constraint } = input
+  const last = lastNarrowing(input)
+  const isUnlocated = claims.some(({ answer }) => answer.kind === 'unknown') || nowhere(claims).length > 0
+  if (isUnlocated) {
+    const why = describeUnlocated(claims)
+    if (last) return keep(input, base, last, why)
+    if (unresolved(claims).length + nowhere(claims).length > 0) return applyBase('Ignored', base, why)
+  }
+  // No data is located. Without an annotation, the first real narrowing does not count as a move of the data.
+  if (!constraint.required && !constraint.preferred) return applyBase('Ignored', base, describeUnlocated(claims))
+  const follows = mayMove(input.binding.spec.resource, claims)
+  if (last && !demandsSame(constraintIn(last), constraint) && !follows) {
+    return keep(input, base, last, 'the data moved; rebalance does not allow the workload to follow')
+  }
+  const narrowing = narrowToFit(input, base, constraint)
+  if (narrowing.kind === 'unsatisfiable') {
+    return last ? keep(input, base, last, narrowing.reason) : applyBase('Ignored', base, narrowing.reason)
+  }
+  if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)
+  const waiting = awaitMove(input, base, last, narrowing.allowed)
+  return waiting ?? narrowed(input, { base, constraint, ...narrowing })
+}
+
+/** Keeps a running workload where it is while no cluster of its new narrowing can take it. */
+function keepOrWait(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  last: LocalityAnnotation | undefined,
+  reason: string,
+): PlacementDecision {
+  const why = `no cluster with the data can take the workload: ${reason}`
+  if (last) return keep(input, base, last, why)
+  return isEvictedFromData(input) ? relaxed(input, base, input.constraint, why) : keptInBase(input, base, why)
+}
+
+/** Whether the workload ran in a cluster with its data, and leaves it now. */
+function isEvictedFromData({ binding, constraint }: ParsedInput): boolean {
+  return (
+    binding.spec.gracefulEvictionTasks?.some(({ fromCluster }) => constraint.required?.includes(fromCluster)) ?? false
+  )
+}
+
+/** Returns the decision while the workload may not move yet, and undefined when it may be narrowed now. */
+function awaitMove(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  last: LocalityAnnotation | undefined,
+  allowed: string[] | undefined,
+): PlacementDecision | undefined {
+  if (!excludesTarget(input, allowed) || isSentByLoop(input)) return undefined
+  if (last?.state === 'Relaxed') return awaitReturn(input, base)
+  return input.leavesMovesToLoop ? keepUntilMoved(input, base, last) : undefined
+}
+
+/**
+ * Keeps a narrowed, scheduled workload for a while after its last claim is gone: a claim that is replaced is deleted first. Returns undefined
+ * if there is nothing to wait for.
+ */
+export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): PlacementDecision | undefined {
+  const last = lastNarrowing(input)
+  if (!last || last.state === 'Relaxed' || !input.isScheduled) return undefined
+  const { annotations, storedAnnotations, now } = input
+  // Karmada keeps annotations, so a write without them is from the loop, or from a user who removes the narrowing by hand.
+  if (input.leavesMovesToLoop && !annotations.locality) return undefined
+  const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
+  const isWaiting = storedAnnotations.locality?.claims.length === 0
+  const since = beginningOf(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
+  if (!input.leavesMovesToLoop && now - Date.parse(since) >= releaseDelayMs) return undefined
+  const why = `no claim is left for this workload; it stays with its data for ${releaseDelayMs / 1000} s, unless a claim is created again`
+  return keep(input, base, last, why, since)
+}
+
+/** Applies the last narrowing again: Lodestone never moves a running workload because a location is unknown. */
+function keep(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  last: LocalityAnnotation,
+  why: string,
+  since?: string,
+): PlacementDecision {
+  const constraint = constraintIn(last)
+  const narrowing = narrowToFit(input, base, constraint)
+  if (narrowing.kind === 'unsatisfiable') {
+    return relaxed(input, base, constraint, `${why}; the policy no longer allows the clusters of the last narrowing`)
+  }
+  if (narrowing.kind === 'unfit') {
+    const left = `no cluster of the last narrowing can take the workload: ${narrowing.reason}`
+    return relaxed(input, base, constraint, why.includes(narrowing.reason) ? why : `${why}; ${left}`)
+  }
+  // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should.
+  if (last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
+  return narrowed(input, { base, constraint, ...narrowing }, { why, ...(since && { since }) })
+}
+
+/** Whether the loop sent this move: its locality annotation has the constraint. Other writers send the stored annotation. */
+function isSentByLoop({ annotations: { locality }, constraint }: ParsedInput): boolean {
+  return locality?.state === 'Narrowed' && demandsSame(constraintIn(locality), constraint)
+}
+
+/**
+ * Whether the workload runs in a cluster that is not allowed any more. Compares the stored and the sent clusters: a cluster that the
+ * scheduler chose in this write is not lost by a move.
+ */
+function excludesTarget({ binding, stored }: ParsedInput, allowed: string[] | undefined): boolean {
+  if (allowed === undefined) return false
+  const runsIn = new Set(stored?.spec.clusters?.map(({ name }) => name))
+  const mayRunIn = new Set(allowed)
+  return binding.spec.clusters?.some(({ name }) => runsIn.has(name) && !mayRunIn.has(name)) ?? false
+}
+
+/** Keeps the workload in its cluster until the loop moves it. Returns undefined if it cannot stay there in any case. */
+function keepUntilMoved(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  last: LocalityAnnotation | undefined,
+): PlacementDecision | undefined {
+  const message = 'the data is in other clusters; the loop moves the workload later'
+  if (!last) return applyBase('Ignored', base, message)
+  const kept = keep(input, base, last, message)
+  return kept.state === 'Kept' ? kept : undefined
+}
+
+/**
+ * Keeps a workload relaxed until it may return to its data: after the data was available for a while, and if it returns at all. The loop
+ * moves it. Returns undefined when it returns now.
+ */
+function awaitReturn(input: ParsedInput, base: PlacementAffinity): PlacementDecision | undefined {
+  const { binding, claims, constraint, storedAnnotations, annotations, now } = input
+  const stays = staysAfterFailover(binding.spec.resource, claims)
+  if (stays)
+    return relaxed(
+      input,
+      base,
+      constraint,
+      `the base affinity applies since an eviction or a change of the policy; ${stays}`,
+    )
+  const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING
+  const since = beginningOf(storedAnnotations.locality?.since, annotations.locality?.since, now)
+  if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined
+  const why = `the data is available again; the workload returns to it after ${failbackWindowMs / 1000} s`
+  return relaxed(input, base, constraint, why, since)
+}
+
+/**
+ * The last narrowing of a scheduled workload. A binding that was kept in its base has none. Only the stored annotation counts: any requester
+ * can send one.
+ */
+function lastNarrowing({ stored, storedAnnotations, annotations }: ParsedInput): LocalityAnnotation | undefined {
+  const { locality } = stored ? storedAnnotations : annotations
+  return locality?.required || locality?.requiredDigest || locality?.preferred ? locality : undefined
+}

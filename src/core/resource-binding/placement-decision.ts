@@ -1,0 +1,109 @@
+/** The decision on the placement of a binding: its states, and how each is built. */
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import { cut } from '../outcome.ts'
+import type { DataConstraint } from '../placement/constraint.ts'
+import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
+import type { LocalityAnnotation } from './annotations.ts'
+import { MAX_MESSAGE_LENGTH, sentenceOf, whereIs } from './hold-cause.ts'
+import type { ParsedInput, ResolvedAnnotations } from './parse-input.ts'
+
+/**
+ * - Narrowed: the affinity allows only the clusters with the data, or tries them first.
+ * - OnHold: the workload is not scheduled until the location is known and satisfiable.
+ * - Kept: the workload stays where it is: the location is unknown, the clusters with the data cannot take it, the data moved and the
+ *   workload may not follow (yet), or its last claim was deleted a moment ago.
+ * - Relaxed: the base affinity applies, since the narrowed affinity would delete the workload or is outside of the base.
+ * - Released: the hold exceeded its timeout; the base affinity applies.
+ * - Ignored: the base affinity applies: the claims allow scheduling without a known or satisfiable location, or the workload does not move
+ *   yet.
+ * - Restored: no claim is left; the base affinity applies, and the annotations are removed.
+ */
+export type PlacementState = 'Narrowed' | 'OnHold' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored' | 'Restored'
+
+export interface PlacementDecision {
+  state: PlacementState
+  affinity: PlacementAffinity
+  annotations: ResolvedAnnotations
+  /** The reason, as a sentence. */
+  message: string
+}
+
+export function applyBase(state: PlacementState, base: PlacementAffinity, message: string): PlacementDecision {
+  return { state, affinity: base, annotations: {}, message }
+}
+
+interface NarrowedBase {
+  base: PlacementAffinity
+  constraint: DataConstraint
+  affinity: PlacementAffinity
+  round: number
+}
+
+/** Applies a narrowing. `kept`: why the last one is applied again, and since when it waits. */
+export function narrowed(
+  input: ParsedInput,
+  { base, constraint, affinity, round }: NarrowedBase,
+  kept?: { why: string; since?: string },
+): PlacementDecision {
+  const state = kept ? 'Kept' : 'Narrowed'
+  const message = kept?.why ?? sentenceOf(input.claims.map(whereIs))
+  const locality = localityAnnotation(input, { state, constraint, message, round, since: kept?.since })
+  return { state, affinity, annotations: { base, locality }, message }
+}
+
+/**
+ * Applies the base. If the scheduler would skip groups of the base, since it chose a later one before, their names change, and it begins with
+ * the first.
+ */
+export function relaxed(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  constraint: DataConstraint,
+  message: string,
+  since?: string,
+): PlacementDecision {
+  const { storedAnnotations, isPlaced, observedGroup } = input
+  const before = roundOf(input)
+  const isNew = storedAnnotations.locality?.state !== 'Relaxed' || !isPlaced
+  const skips = isNew && skipsFirstGroup(nameGroups(base, before), observedGroup)
+  const round = skips ? before + 1 : before
+  const locality = localityAnnotation(input, { state: 'Relaxed', constraint, message, round, since })
+  return { state: 'Relaxed', affinity: nameGroups(base, round), annotations: { base, locality }, message }
+}
+
+interface LocalityFields {
+  state: LocalityAnnotation['state']
+  constraint: DataConstraint
+  message: string
+  round?: number
+  since?: string | undefined
+}
+
+function localityAnnotation(
+  { claims }: ParsedInput,
+  { state, constraint, message, round = 0, since }: LocalityFields,
+): LocalityAnnotation {
+  const { required, requiredDigest, preferred } = constraint
+  const written: LocalityAnnotation = {
+    state,
+    message: cut(message, MAX_MESSAGE_LENGTH),
+    claims: claims.map(({ claim }) => claim),
+  }
+  if (required) written.required = required
+  if (requiredDigest) written.requiredDigest = requiredDigest
+  if (preferred) written.preferred = preferred
+  if (since) written.since = since
+  if (round > 0) written.round = round
+  return written
+}
+
+/** Keeps a scheduled workload that was never narrowed where it is: the base affinity applies, and the annotation says why. */
+export function keptInBase(input: ParsedInput, base: PlacementAffinity, message: string): PlacementDecision {
+  const annotations = { base, locality: localityAnnotation(input, { state: 'Kept', constraint: {}, message }) }
+  return { state: 'Kept', affinity: base, annotations, message }
+}
+
+/** The round of the names of groups. A new one comes with the write of the loop. */
+export function roundOf({ annotations, storedAnnotations }: ParsedInput): number {
+  return annotations.locality?.round ?? storedAnnotations.locality?.round ?? 0
+}
