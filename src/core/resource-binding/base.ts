@@ -2,9 +2,10 @@
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../json.ts'
-import { affinityOf, withAffinity } from '../placement/affinity.ts'
-import { narrowPlacement } from '../placement/narrow.ts'
+import { affinityOf } from '../placement/affinity.ts'
+import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
+import { narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 
 /** A possible base of a write. It is the base if the decision for it meets the condition. */
@@ -87,12 +88,15 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
  * cached yet. The new locality annotation in the same write then explains the affinity.
  */
 function isByLoop(input: ParsedInput, annotated: PlacementAffinity, incoming: PlacementAffinity): boolean {
-  const { binding, stored, annotations, clusters, isWorkload } = input
-  if (!stored || !annotations.locality || localityText(binding) === localityText(stored)) return false
-  const base = withAffinity(binding.spec.placement ?? {}, annotated)
-  const narrowing = narrowPlacement({ base, constraint: constraintIn(annotations.locality), clusters, isWorkload })
+  const { binding, stored, annotations } = input
+  const { locality } = annotations
+  if (!stored || !locality || localityText(binding) === localityText(stored)) return false
+  const { narrowing } = narrowBase(input, annotated, constraintIn(locality))
+  const explains = (affinity: PlacementAffinity) => jsonEqual(nameGroups(affinity, locality.round ?? 0), incoming)
   return (
-    narrowing.kind === 'narrowed' && jsonEqual(narrowing.affinity, incoming) && isTrusted(input, annotated, incoming)
+    ((locality.state === 'Relaxed' && explains(annotated)) ||
+      (narrowing.kind === 'narrowed' && explains(narrowing.affinity))) &&
+    isTrusted(input, annotated, incoming)
   )
 }
 

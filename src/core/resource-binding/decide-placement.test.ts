@@ -214,7 +214,11 @@ describe('admission, if moves are left to the loop,', () => {
   })
 
   test('narrows a workload that only prefers its data', () => {
-    expect(stateOf(runningIn('m2'), [located(['m3'], { enforcement: 'Preferred' })])).toBe('Narrowed')
+    const binding = runningIn('m2')
+    const placement = { ...binding.spec.placement, replicaScheduling: { replicaSchedulingType: 'Divided' } }
+    const divided = { ...binding, spec: { ...binding.spec, placement } }
+    const preferred = [located(['m3'], { enforcement: 'Preferred' })]
+    expect([stateOf(divided, preferred), stateOf(binding, preferred)]).toEqual(['Narrowed', 'Kept'])
   })
 
   test('narrows a workload without clusters after an eviction', () => {

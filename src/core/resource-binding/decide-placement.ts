@@ -36,7 +36,11 @@ function decideNotScheduled(input: ParsedInput, base: PlacementAffinity): Placem
   if (!constraint.required && !constraint.preferred) return applyBase('Ignored', base, describeUnlocated(claims))
   const narrowing = narrowToFit(input, base, constraint)
   return narrowing.kind === 'narrowed'
-    ? narrowed(input, { base, constraint, ...narrowing })
+    ? narrowed(
+        input,
+        { base, constraint, ...narrowing },
+        narrowing.preferenceProblem ? { why: narrowing.preferenceProblem } : {},
+      )
     : holdOrApplyBase(input, base, [unsatisfiable(claims, narrowing.reason)])
 }
 

@@ -210,6 +210,65 @@ describe('a workload that the scheduler removed everywhere, since a cluster was 
   })
 })
 
+describe('a preference', () => {
+  const prefers = (...names: string[]) => [located(names, { enforcement: 'Preferred' })]
+  const divided: Placement = { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } }
+  const groupsOf = ({ spec }: ResourceBinding) =>
+    spec.placement?.clusterAffinities?.map(({ affinityName }) => affinityName)
+  const inGroup = (binding: ResourceBinding, name: string, ...names: string[]): ResourceBinding => ({
+    ...binding,
+    spec: { ...binding.spec, ...runsIn(...names) },
+    status: { schedulerObservingAffinityName: name },
+  })
+  const narrowed = loop(bind({ placement: divided }), prefers('m2')).binding
+  const fallenBack = inGroup(narrowed, 'default', 'm1')
+
+  test('removes no copy, and says why', () => {
+    const kept = loop(bind(runsIn('m1', 'm2', 'm3')), prefers('m2'))
+    expect(kept).toMatchObject({ state: 'Kept', names: ['m1', 'm2', 'm3'] })
+    expect(kept.message).toBe(
+      'default/sales is in m2; the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy',
+    )
+    expect(loop(kept.binding, prefers('m2')).binding).toBe(kept.binding)
+  })
+
+  test('moves no replicas that are divided over several clusters', () => {
+    expect(loop(bind({ ...runsIn('m1', 'm2'), placement: divided }), prefers('m2'))).toMatchObject({
+      state: 'Kept',
+      names: ['m1', 'm2', 'm3'],
+    })
+  })
+
+  test('brings the workload back after the window: with new names, the scheduler begins with the first group', () => {
+    expect(groupsOf(narrowed)).toEqual(['default-local', 'default'])
+    const waiting = loop(fallenBack, prefers('m2')).binding
+    expect(groupsOf(waiting)).toEqual(['default-local', 'default'])
+    expect(loop(waiting, prefers('m2'), { now: NOW + WINDOW - 1 }).binding).toBe(waiting)
+    const returning = loop(waiting, prefers('m2'), { now: NOW + WINDOW }).binding
+    expect(groupsOf(returning)).toEqual(['default-local.1', 'default.1'])
+    const admitted = write(waiting, {}, { binding: returning, claims: prefers('m2'), now: NOW + WINDOW })
+    expect(admitted.binding).toBe(returning)
+    // The detector sends the placement of the policy.
+    const policy = { placement: divided, lazy: false, requiresClaim: false }
+    const rewritten = write(returning, { placement: divided }, { policy, claims: prefers('m2'), now: NOW + WINDOW })
+    expect(groupsOf(rewritten.binding)).toEqual(['default-local.1', 'default.1'])
+    const back = loop(inGroup(returning, 'default-local.1', 'm2'), prefers('m2'), { now: NOW + 9 * WINDOW })
+    expect([groupsOf(back.binding), readAnnotations(back.binding.metadata.annotations).locality?.since]).toEqual([
+      ['default-local.1', 'default.1'],
+      undefined,
+    ])
+  })
+
+  test('does not bring it back while the preferred cluster cannot take it, or if failback is Never', () => {
+    const broken = { clusters: lookup('m1', tainted('m2'), 'm3') }
+    const waiting = loop(fallenBack, prefers('m2')).binding
+    const brokenAgain = loop(waiting, prefers('m2'), { ...broken, now: NOW + WINDOW }).binding
+    expect(groupsOf(brokenAgain)).toEqual(['default-local', 'default'])
+    const never = [located(['m2'], { enforcement: 'Preferred', failback: 'Never' })]
+    expect(groupsOf(loop(fallenBack, never, { now: NOW + 9 * WINDOW }).binding)).toEqual(['default-local', 'default'])
+  })
+})
+
 describe('a scheduled workload that loses its last claim', () => {
   const claims = [located(['m2'])]
   const before = loop(bind(runsIn('m2')), claims).binding

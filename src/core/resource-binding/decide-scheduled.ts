@@ -1,10 +1,11 @@
 /** Decides on a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { demandsSame } from '../placement/constraint.ts'
+import { nameGroups } from '../placement/group-names.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { beginningOf } from './hold.ts'
-import { describeUnlocated, nowhere, unresolved } from './hold-cause.ts'
-import { narrowToFit } from './narrow-to-fit.ts'
+import { describeUnlocated, nowhere, unresolved, whereIs } from './hold-cause.ts'
+import { type FittingNarrowing, narrowToFit } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from './placement-decision.ts'
 import { mayMove, staysAfterFailover } from './rebalance.ts'
@@ -32,7 +33,7 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
   }
   if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)
   const waiting = awaitMove(input, base, last, narrowing.allowed)
-  return waiting ?? narrowed(input, { base, constraint, ...narrowing })
+  return waiting ?? narrowed(input, { base, constraint, ...renew(input, narrowing) }, stayOf(input, narrowing))
 }
 
 /** Keeps a running workload where it is while no cluster of its new narrowing can take it. */
@@ -103,7 +104,7 @@ function keep(
   }
   // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should.
   if (last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
-  return narrowed(input, { base, constraint, ...narrowing }, { why, ...(since && { since }) })
+  return narrowed(input, { base, constraint, ...narrowing }, { state: 'Kept', why, ...(since && { since }) })
 }
 
 /** Whether the loop sent this move: its locality annotation has the constraint. Other writers send the stored annotation. */
@@ -153,6 +154,48 @@ function awaitReturn(input: ParsedInput, base: PlacementAffinity): PlacementDeci
   if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined
   const why = `the data is available again; the workload returns to it after ${failbackWindowMs / 1000} s`
   return relaxed(input, base, constraint, why, since)
+}
+
+/** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
+function stayOf(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typeof narrowed>[2] {
+  const { preferenceProblem } = narrowing
+  if (preferenceProblem) {
+    const onlyPreferred = input.constraint.required === undefined
+    const why = onlyPreferred ? `${input.claims.map(whereIs).join('; ')}; ${preferenceProblem}` : preferenceProblem
+    return { state: onlyPreferred ? 'Kept' : 'Narrowed', why }
+  }
+  const wait = waitForPreferred(input, narrowing)
+  if (!wait || wait.isOver) return undefined
+  return wait.stays
+    ? { why: `the preferred data is elsewhere; ${wait.stays}` }
+    : { why: 'the workload moves there after the failback window', since: wait.since }
+}
+
+/** Gives the groups new names when the workload returns to its preferred data, so that the scheduler begins with the first. */
+function renew(input: ParsedInput, narrowing: FittingNarrowing): FittingNarrowing {
+  if (!waitForPreferred(input, narrowing)?.isOver) return narrowing
+  const round = narrowing.round + 1
+  return { ...narrowing, round, affinity: nameGroups(narrowing.unnamed, round) }
+}
+
+/**
+ * Whether a workload waits to return to preferred data: it runs outside of the first group that fits, and the scheduler would not look at
+ * that group again. Undefined if it does not wait.
+ */
+function waitForPreferred(
+  { binding, claims, annotations, storedAnnotations, leavesMovesToLoop, timing, now }: ParsedInput,
+  { preferredGroup, round }: FittingNarrowing,
+): { isOver: boolean; since: string; stays?: string } | undefined {
+  const { clusters = [], resource } = binding.spec
+  const isThere = preferredGroup && clusters.every(({ name }) => preferredGroup.includes(name))
+  if (!preferredGroup || isThere || !storedAnnotations.locality) return undefined
+  // The loop has just sent a new round: the scheduler begins with the first group.
+  if (round !== (storedAnnotations.locality.round ?? 0)) return undefined
+  const since = beginningOf(storedAnnotations.locality.since, annotations.locality?.since, now)
+  const stays = staysAfterFailover(resource, claims)
+  if (stays) return { isOver: false, since, stays }
+  const { failbackWindowMs } = timing ?? DEFAULT_TIMING
+  return { isOver: !leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs, since }
 }
 
 /**

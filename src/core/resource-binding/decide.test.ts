@@ -11,6 +11,7 @@ import { DEFAULT_TIMING } from './timing.ts'
 
 const one = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
 const three = one('member1', 'member2', 'member3')
+const divided: Placement = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
 const scheduled = { clusters: [{ name: 'member2', replicas: 2 }] }
 const ignore = { onUnresolved: 'Ignore', onUnsatisfiable: 'Ignore' } as const
 const job: Partial<BindingSpec> = {
@@ -130,8 +131,9 @@ describe('a binding that is not scheduled', () => {
       want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
     },
     {
-      name: 'prefers the clusters of a Preferred claim',
+      name: 'prefers the clusters of a Preferred claim, if its replicas are divided',
       claims: [located(['member2'], { enforcement: 'Preferred' })],
+      placement: { ...three, ...divided },
       want: {
         ...nothing,
         state: 'Narrowed',
@@ -140,9 +142,15 @@ describe('a binding that is not scheduled', () => {
             { affinityName: 'default-local', clusterNames: ['member2'] },
             { affinityName: 'default', ...three.clusterAffinity },
           ],
+          ...divided,
         },
         base: three,
       },
+    },
+    {
+      name: 'keeps all clusters in spite of a Preferred claim, if each gets a copy',
+      claims: [located(['member2'], { enforcement: 'Preferred' })],
+      want: { ...nothing, state: 'Narrowed', affinity: three, base: three },
     },
     {
       name: 'is never on hold for a Preferred claim',

@@ -1,36 +1,85 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
-import type { PlacementAffinity } from '../../api/karmada.ts'
+import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
 import { refusalOf } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
-import { misfitOf } from '../placement/fit.ts'
+import { type FitInput, misfitOf } from '../placement/fit.ts'
 import { nameGroups } from '../placement/group-names.ts'
-import { narrowPlacement } from '../placement/narrow.ts'
+import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { spreadCheck } from '../placement/spread.ts'
 import type { ParsedInput } from './parse-input.ts'
 import { roundOf } from './placement-decision.ts'
+import { preferenceProblem } from './preference.ts'
 
-/** A narrowing for which the scheduler would find a cluster, or why there is none. */
-export type FittingNarrowing =
-  | { kind: 'narrowed'; affinity: PlacementAffinity; allowed: string[] | undefined; round: number }
+/** A narrowing for which the scheduler would find a cluster. */
+export interface FittingNarrowing {
+  kind: 'narrowed'
+  affinity: PlacementAffinity
+  /** The affinity with the names of round 0. */
+  unnamed: PlacementAffinity
+  /** Every cluster that the affinity allows; undefined if no data is required. */
+  allowed: string[] | undefined
+  /** The round of the names of groups. */
+  round: number
+  /** Why preferred data changes nothing, if it does not. */
+  preferenceProblem?: string
+  /** The first group that fits, if it has only clusters with preferred data. */
+  preferredGroup?: readonly string[]
+}
+
+export type Misfit =
   /** No cluster that the base allows has the data. */
   | { kind: 'unsatisfiable'; reason: string }
   /** The scheduler would refuse each cluster with the data. */
   | { kind: 'unfit'; reason: string }
 
 /** Narrows a base. If the scheduler would skip the only groups that fit, the groups get new names, and it begins with the first. */
-export function narrowToFit(input: ParsedInput, base: PlacementAffinity, constraint: DataConstraint): FittingNarrowing {
+export function narrowToFit(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  constraint: DataConstraint,
+): FittingNarrowing | Misfit {
   const { binding, clusters, isWorkload, observedGroup } = input
-  const placement = withAffinity(binding.spec.placement ?? {}, base)
-  const narrowing = narrowPlacement({ base: placement, constraint, clusters, isWorkload })
+  const { preferred } = constraint
+  const { placement, narrowing, preferenceProblem: problem } = narrowBase(input, base, constraint)
   if (narrowing.kind === 'unsatisfiable') return narrowing
   const round = roundOf(input)
   const affinity = nameGroups(narrowing.affinity, round)
-  // Without required data, the groups of the base follow the preferred ones.
-  if (narrowing.allowed === undefined) return { ...narrowing, affinity, round }
   const fit = { refuses: refusalOf(binding.spec, clusters), spread: spreadCheck(placement, clusters), isWorkload }
+  const result: FittingNarrowing = { ...narrowing, affinity, unnamed: narrowing.affinity, round }
+  if (problem) result.preferenceProblem = problem
+  else if (preferred) {
+    const group = firstFitting(affinity, fit)
+    if (group?.every((name) => preferred.some((tier) => tier.includes(name)))) result.preferredGroup = group
+  }
+  // Without required data, the groups of the base follow the preferred ones.
+  if (narrowing.allowed === undefined) return result
   const misfit = misfitOf({ ...fit, affinity, observedGroup })
-  if (misfit === undefined) return { ...narrowing, affinity, round }
+  if (misfit === undefined) return result
   if (misfitOf({ ...fit, affinity, observedGroup: undefined }) !== undefined) return { kind: 'unfit', reason: misfit }
-  return { ...narrowing, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 }
+  return { ...result, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 }
+}
+
+/** Narrows a base without regard to the scheduler. Preferred data is left out if it must not change the clusters. */
+export function narrowBase(
+  { binding, clusters, isWorkload }: Pick<ParsedInput, 'binding' | 'clusters' | 'isWorkload'>,
+  base: PlacementAffinity,
+  constraint: DataConstraint,
+): { placement: Placement; narrowing: Narrowing; preferenceProblem: string | undefined } {
+  const placement = withAffinity(binding.spec.placement ?? {}, base)
+  const { preferred, ...required } = constraint
+  const problem = preferred && preferenceProblem({ spec: binding.spec, isWorkload, preferred })
+  const applied = problem ? required : constraint
+  const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload })
+  return { placement, narrowing, preferenceProblem: problem }
+}
+
+/** Returns the names of the first group that the scheduler would choose, if it began with the first. */
+function firstFitting(
+  { clusterAffinities = [] }: PlacementAffinity,
+  fit: Omit<FitInput, 'affinity' | 'observedGroup'>,
+): readonly string[] | undefined {
+  return clusterAffinities.find(
+    (group) => misfitOf({ ...fit, affinity: { clusterAffinities: [group] }, observedGroup: undefined }) === undefined,
+  )?.clusterNames
 }

@@ -27,7 +27,11 @@ test('a narrowing names the claims and where their data is', () => {
 
 test('a narrowing that is applied again says why, and since when it waits', () => {
   const since = '2026-01-01T00:00:00.000Z'
-  const kept = narrowed(input, { base, constraint: {}, affinity: base, round: 0 }, { why: 'the source is down', since })
+  const kept = narrowed(
+    input,
+    { base, constraint: {}, affinity: base, round: 0 },
+    { state: 'Kept', why: 'the source is down', since },
+  )
   expect([kept.state, kept.message, kept.annotations.locality?.since]).toEqual(['Kept', 'the source is down', since])
 })
 

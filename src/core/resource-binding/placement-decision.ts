@@ -39,16 +39,25 @@ interface NarrowedBase {
   round: number
 }
 
-/** Applies a narrowing. `kept`: why the last one is applied again, and since when it waits. */
+interface Stay {
+  state?: 'Narrowed' | 'Kept'
+  /** Why the workload stays where it is; added to where its data is, if the narrowing is new. */
+  why: string
+  /** RFC 3339: since when it waits to move. */
+  since?: string
+}
+
+/** Applies a narrowing. `stay`: set if the workload stays where it is all the same. */
 export function narrowed(
   input: ParsedInput,
   { base, constraint, affinity, round }: NarrowedBase,
-  kept?: { why: string; since?: string },
+  { state, why, since }: Partial<Stay> = {},
 ): PlacementDecision {
-  const state = kept ? 'Kept' : 'Narrowed'
-  const message = kept?.why ?? sentenceOf(input.claims.map(whereIs))
-  const locality = localityAnnotation(input, { state, constraint, message, round, since: kept?.since })
-  return { state, affinity, annotations: { base, locality }, message }
+  const decided = state ?? 'Narrowed'
+  const where = decided === 'Narrowed' ? input.claims.map(whereIs) : []
+  const message = sentenceOf(why === undefined ? where : [...where, why])
+  const locality = localityAnnotation(input, { state: decided, constraint, message, round, since })
+  return { state: decided, affinity, annotations: { base, locality }, message }
 }
 
 /**

@@ -114,7 +114,7 @@ function requeueAfter(decided: ResourceBinding, input: BindingInput): number | u
   const { hold, locality } = readAnnotations(decided.metadata.annotations)
   if (locality?.since) {
     const { failbackWindowMs, releaseDelayMs } = input.timing ?? DEFAULT_TIMING
-    times.push(Date.parse(locality.since) + (locality.state === 'Relaxed' ? failbackWindowMs : releaseDelayMs))
+    times.push(Date.parse(locality.since) + (locality.claims.length > 0 ? failbackWindowMs : releaseDelayMs))
   }
   if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
     times.push(now + RELEASE_RETRY_MS)

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import type { BindingSpec, Placement } from '../../api/karmada.ts'
+import { preferenceProblem } from './preference.ts'
+
+const divided: Placement = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
+const duplicated: Placement = { replicaScheduling: { replicaSchedulingType: 'Duplicated' } }
+const oneCluster = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }] }
+const DUPLICATED = 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
+const DIVIDED = 'the replicas are divided over several clusters, and a preference moves none of them'
+
+test.each<{ name: string; placement: Placement; clusters?: string[]; isWorkload?: boolean; want: string | undefined }>([
+  { name: 'divided replicas that do not run yet follow', placement: divided, want: undefined },
+  { name: 'replicas in one cluster follow', placement: divided, clusters: ['m1'], want: undefined },
+  { name: 'replicas in preferred clusters stay there', placement: divided, clusters: ['m2', 'm3'], want: undefined },
+  { name: 'replicas in several clusters stay', placement: divided, clusters: ['m1', 'm2'], want: DIVIDED },
+  { name: 'a type that defaults to Divided follows', placement: { replicaScheduling: {} }, want: undefined },
+  { name: 'copies stay', placement: duplicated, want: DUPLICATED },
+  { name: 'copies stay without a replicaScheduling, which duplicates', placement: {}, want: DUPLICATED },
+  { name: 'objects that are no workloads are duplicated', placement: divided, isWorkload: false, want: DUPLICATED },
+  { name: 'one copy follows', placement: { ...duplicated, ...oneCluster }, clusters: ['m1'], want: undefined },
+  {
+    name: 'copies in up to two clusters stay',
+    placement: { ...duplicated, spreadConstraints: [{ spreadByField: 'cluster', maxGroups: 2 }] },
+    want: DUPLICATED,
+  },
+  {
+    name: 'a constraint of regions does not limit copies',
+    placement: { ...duplicated, spreadConstraints: [{ spreadByField: 'region', maxGroups: 1 }] },
+    want: DUPLICATED,
+  },
+])('$name', ({ placement, clusters, isWorkload = true, want }) => {
+  const spec: Pick<BindingSpec, 'placement' | 'clusters'> = {
+    placement,
+    ...(clusters && { clusters: clusters.map((name) => ({ name })) }),
+  }
+  expect(preferenceProblem({ spec, isWorkload, preferred: [['m2'], ['m3']] })).toBe(want)
+})
