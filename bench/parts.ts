@@ -17,13 +17,15 @@ import { openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
+import type { Webhook } from '../src/webhooks/define.ts'
 import { podWebhook } from '../src/webhooks/pod.ts'
-import { resourceBinding } from '../src/webhooks/resource-binding.ts'
+import { bindingWebhooks } from '../src/webhooks/resource-binding.ts'
 import { makeClaim, makeSource, makeVolumeManager, nodesWith } from '../test/builders.ts'
 import { print, table } from './harness/report.ts'
 import { leastCpuMs } from './harness/rounds.ts'
 import { CREATE, readReview, UPDATE } from './harness/server.ts'
 
+const [resourceBinding] = bindingWebhooks() as [Webhook, Webhook]
 const store = openFolderStore({ kinds: cachedKinds })
 await store.start(new AbortController().signal)
 await store.create(dataSourceClaims, makeClaim())

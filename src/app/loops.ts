@@ -14,6 +14,7 @@ import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
+import { workloadKindsOf } from './config/workload-kinds-config.ts'
 import { startLeader } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
@@ -70,6 +71,7 @@ export async function startLoops({
       systems,
       clusterScopedClaims: config.claims.clusterScoped,
       timing: placementTiming(config.placement),
+      kinds: workloadKindsOf(config),
       now,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,

@@ -12,6 +12,7 @@ import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
 import { sourceOf } from './source.ts'
@@ -24,6 +25,8 @@ interface BindingContext {
   clusterScopedClaims?: ClusterScope
   /** The waiting times of scheduled workloads; the defaults if absent. */
   timing?: PlacementTiming | undefined
+  /** The table of workload kinds; the shipped one if absent. */
+  kinds?: WorkloadKinds | undefined
 }
 
 interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
@@ -35,7 +38,7 @@ interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
-  { store, now, clusterScopedClaims, timing }: BindingContext,
+  { store, now, clusterScopedClaims, timing, kinds }: BindingContext,
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
@@ -52,6 +55,7 @@ export function gatherBindingInput(
     now,
     leavesMovesToLoop,
     ...(timing && { timing }),
+    ...(kinds && { kinds }),
   }
 }
 

@@ -34,7 +34,7 @@ export interface Controller {
  * Events.
  */
 export function startController(input: ControllerInput): Controller {
-  const { loops, store, systems, events, clusterScopedClaims, timing, now, observer } = input
+  const { loops, store, systems, events, clusterScopedClaims, timing, kinds, now, observer } = input
   const aborter = new AbortController()
   const context = {
     store,
@@ -42,6 +42,7 @@ export function startController(input: ControllerInput): Controller {
     events,
     ...(clusterScopedClaims && { clusterScopedClaims }),
     ...(timing && { timing }),
+    ...(kinds && { kinds }),
     now,
     signal: aborter.signal,
     moveAllowance: openAllowance(input),

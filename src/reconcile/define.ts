@@ -3,6 +3,7 @@ import type { ClusterScopedClaims } from '../core/data-source-claim/permission.t
 import type { NotHonored } from '../core/resource-binding/plan.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { Systems } from '../locality/plugins/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { Writers } from './apply.ts'
@@ -13,6 +14,8 @@ export interface ReconcileContext extends Writers {
   clusterScopedClaims?: ClusterScopedClaims
   /** The waiting times of scheduled workloads; the defaults if absent. */
   timing?: PlacementTiming
+  /** The table of workload kinds; the shipped one if absent. */
+  kinds?: WorkloadKinds
   /** Milliseconds since the epoch. */
   now: () => number
   signal: AbortSignal

@@ -6,7 +6,7 @@ import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
 import { podWebhook } from './pod.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
-import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
+import { bindingWebhooks } from './resource-binding.ts'
 import { unknownWorkloadWebhook } from './unknown-workload.ts'
 import { volumeManager } from './volume-manager.ts'
 import { workloadWebhook } from './workload.ts'
@@ -14,8 +14,7 @@ import { workloadWebhook } from './workload.ts'
 /** Returns all admission points, for workloads of these kinds. */
 export function webhooksOf(kinds: WorkloadKinds): readonly Webhook[] {
   return [
-    resourceBinding,
-    clusterResourceBinding,
+    ...bindingWebhooks(kinds),
     propagationPolicy,
     clusterPropagationPolicy,
     podWebhook(kinds),

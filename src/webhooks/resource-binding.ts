@@ -4,13 +4,19 @@ import type { ResourceType } from '../api/meta.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../queries/binding.ts'
 import { defineKarmadaWebhook, type Webhook } from './define.ts'
 
-export const resourceBinding = bindingWebhook('resource-binding', resourceBindings)
-export const clusterResourceBinding = bindingWebhook('cluster-resource-binding', clusterResourceBindings)
+/** The webhooks of both kinds of bindings. `kinds` says what a move of a workload costs. */
+export function bindingWebhooks(kinds?: WorkloadKinds): Webhook[] {
+  return [
+    bindingWebhook('resource-binding', resourceBindings, kinds),
+    bindingWebhook('cluster-resource-binding', clusterResourceBindings, kinds),
+  ]
+}
 
-function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): Webhook {
+function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, kinds?: WorkloadKinds): Webhook {
   return defineKarmadaWebhook({
     name,
     resource,
@@ -19,7 +25,8 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
     validate: validateBinding,
     // Karmada writes every binding again when it restarts. Without the limit of the loop, all waiting workloads would move at the same
     // time.
-    gather: (binding, stored, context) => gatherBindingInput(binding, stored, context, { leavesMovesToLoop: true }),
+    gather: (binding, stored, context) =>
+      gatherBindingInput(binding, stored, { ...context, kinds }, { leavesMovesToLoop: true }),
     decide(input) {
       const errors = scheduledOnHold(input)
       return errors.length > 0 ? { kind: 'deny', errors } : answerBinding(decideBinding(input), input)

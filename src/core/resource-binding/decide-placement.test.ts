@@ -125,7 +125,7 @@ describe('a scheduled workload', () => {
         given: { claims: [located(['m3'], { rebalance: 'Never' })] },
         want: {
           state: 'Kept',
-          message: 'the data moved; rebalance does not allow the workload to follow',
+          message: 'the data moved; rebalance of default/sales is Never',
           affinity: one('m2'),
           written: ['base', 'locality'],
         },
@@ -169,7 +169,7 @@ describe('a scheduled workload', () => {
         want: {
           state: 'Relaxed',
           message:
-            'the base affinity applies since an eviction or a change of the policy; rebalance does not allow the workload to move back',
+            'the base affinity applies since an eviction or a change of the policy; rebalance of default/sales is Never',
           affinity: base,
           written: ['base', 'locality'],
         },

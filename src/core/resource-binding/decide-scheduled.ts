@@ -8,7 +8,7 @@ import { describeUnlocated, nowhere, unresolved, whereIs } from './hold-cause.ts
 import { type FittingNarrowing, narrowToFit } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from './placement-decision.ts'
-import { mayMove, staysAfterFailover } from './rebalance.ts'
+import { staysAfterFailover, staysBecause } from './rebalance.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
 /** A workload that runs is never left without a cluster, and moves only if it may. */
@@ -23,9 +23,9 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
   }
   // No data is located. Without an annotation, the first real narrowing does not count as a move of the data.
   if (!constraint.required && !constraint.preferred) return applyBase('Ignored', base, describeUnlocated(claims))
-  const follows = mayMove(input.binding.spec.resource, claims)
-  if (last && !demandsSame(constraintIn(last), constraint) && !follows) {
-    return keep(input, base, last, 'the data moved; rebalance does not allow the workload to follow')
+  const stays = staysBecause(input.binding.spec.resource, claims, input.kinds)
+  if (last && stays && !demandsSame(constraintIn(last), constraint)) {
+    return keep(input, base, last, `the data moved; ${stays}`)
   }
   const narrowing = narrowToFit(input, base, constraint)
   if (narrowing.kind === 'unsatisfiable') {
@@ -140,8 +140,8 @@ function keepUntilMoved(
  * moves it. Returns undefined when it returns now.
  */
 function awaitReturn(input: ParsedInput, base: PlacementAffinity): PlacementDecision | undefined {
-  const { binding, claims, constraint, storedAnnotations, annotations, now } = input
-  const stays = staysAfterFailover(binding.spec.resource, claims)
+  const { binding, claims, constraint, storedAnnotations, annotations, now, kinds } = input
+  const stays = staysAfterFailover(binding.spec.resource, claims, kinds)
   if (stays)
     return relaxed(
       input,
@@ -183,7 +183,7 @@ function renew(input: ParsedInput, narrowing: FittingNarrowing): FittingNarrowin
  * that group again. Undefined if it does not wait.
  */
 function waitForPreferred(
-  { binding, claims, annotations, storedAnnotations, leavesMovesToLoop, timing, now }: ParsedInput,
+  { binding, claims, annotations, storedAnnotations, leavesMovesToLoop, timing, kinds, now }: ParsedInput,
   { preferredGroup, round }: FittingNarrowing,
 ): { isOver: boolean; since: string; stays?: string } | undefined {
   const { clusters = [], resource } = binding.spec
@@ -192,7 +192,7 @@ function waitForPreferred(
   // The loop has just sent a new round: the scheduler begins with the first group.
   if (round !== (storedAnnotations.locality.round ?? 0)) return undefined
   const since = beginningOf(storedAnnotations.locality.since, annotations.locality?.since, now)
-  const stays = staysAfterFailover(resource, claims)
+  const stays = staysAfterFailover(resource, claims, kinds)
   if (stays) return { isOver: false, since, stays }
   const { failbackWindowMs } = timing ?? DEFAULT_TIMING
   return { isOver: !leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs, since }

@@ -3,6 +3,7 @@ import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/ka
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
+import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
 import type { PlacementTiming } from './timing.ts'
 
 export interface BindingInput {
@@ -19,6 +20,8 @@ export interface BindingInput {
   now: number
   /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */
   leavesMovesToLoop?: boolean
+  /** The table of workload kinds. Default: the shipped one. */
+  kinds?: WorkloadKinds
   /** Default: `DEFAULT_TIMING`. */
   timing?: PlacementTiming
 }

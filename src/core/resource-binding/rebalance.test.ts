@@ -1,27 +1,58 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { located } from '../../../test/builders.ts'
 import type { ClaimTerms } from '../data-source-claim/locate.ts'
-import { mayMove } from './rebalance.ts'
+import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
+import { staysAfterFailover, staysBecause } from './rebalance.ts'
 
 type Rebalance = ClaimTerms['rebalance']
+const resource = (apiVersion: string, kind: string) => ({ apiVersion, kind, name: 'app' })
 
-test.each<{ apiVersion: string; kind: string; rebalance: Rebalance[]; want: boolean }>([
-  { apiVersion: 'apps/v1', kind: 'Deployment', rebalance: ['Auto'], want: true },
-  { apiVersion: 'apps/v1', kind: 'StatefulSet', rebalance: ['Auto'], want: true },
-  { apiVersion: 'v1', kind: 'ConfigMap', rebalance: ['Auto'], want: true },
-  { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', rebalance: ['Auto'], want: true },
-  { apiVersion: 'v1', kind: 'Pod', rebalance: ['Auto'], want: false },
-  { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Auto'], want: false },
-  { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', rebalance: ['Auto'], want: false },
-  { apiVersion: 'ray.io/v1', kind: 'RayCluster', rebalance: ['Auto'], want: false },
-  { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Always'], want: true },
-  { apiVersion: 'apps/v1', kind: 'Deployment', rebalance: ['Never'], want: false },
-  { apiVersion: 'apps/v1', kind: 'Deployment', rebalance: ['Always', 'Never'], want: false },
-  { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Always', 'Auto'], want: false },
-])(
-  '$kind of $apiVersion with rebalance $rebalance moves with its data: $want',
-  ({ apiVersion, kind, rebalance, want }) => {
+describe('after a move of its data, a workload', () => {
+  test.each<{ apiVersion: string; kind: string; rebalance: Rebalance[]; moves: boolean }>([
+    { apiVersion: 'apps/v1', kind: 'Deployment', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'apps/v1', kind: 'StatefulSet', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'v1', kind: 'ConfigMap', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'batch/v1', kind: 'CronJob', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'serving.kserve.io/v1beta1', kind: 'InferenceService', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'leaderworkerset.x-k8s.io/v1', kind: 'LeaderWorkerSet', rebalance: ['Auto'], moves: true },
+    { apiVersion: 'flink.apache.org/v1beta1', kind: 'FlinkDeployment', rebalance: ['Auto'], moves: false },
+    { apiVersion: 'v1', kind: 'Pod', rebalance: ['Auto'], moves: false },
+    { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Auto'], moves: false },
+    { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', rebalance: ['Auto'], moves: false },
+    { apiVersion: 'ray.io/v1', kind: 'RayCluster', rebalance: ['Auto'], moves: false },
+    { apiVersion: 'example.org/v1', kind: 'Unknown', rebalance: ['Auto'], moves: false },
+    { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Always'], moves: true },
+    { apiVersion: 'apps/v1', kind: 'Deployment', rebalance: ['Never'], moves: false },
+    { apiVersion: 'apps/v1', kind: 'Deployment', rebalance: ['Always', 'Never'], moves: false },
+    { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Always', 'Auto'], moves: false },
+  ])('$kind of $apiVersion with rebalance $rebalance moves: $moves', ({ apiVersion, kind, rebalance, moves }) => {
     const claims = rebalance.map((value) => located(['c1'], { rebalance: value }))
-    expect(mayMove({ apiVersion, kind, name: 'app' }, claims)).toBe(want)
-  },
-)
+    expect(staysBecause(resource(apiVersion, kind), claims) === undefined).toBe(moves)
+  })
+})
+
+test('the reason names the claim, the cost of the move and the remedy', () => {
+  const reasons = [
+    staysBecause(resource('flink.apache.org/v1beta1', 'FlinkDeployment'), [located(['c1'])]),
+    staysBecause(resource('batch/v1', 'Job'), [located(['c1'])]),
+    staysBecause(resource('example.org/v1', 'Thing'), [located(['c1'])]),
+    staysBecause(resource('apps/v1', 'Deployment'), [located(['c1'], { rebalance: 'Never' })]),
+    staysAfterFailover(resource('apps/v1', 'Deployment'), [located(['c1'], { failback: 'Never' })]),
+  ]
+  expect(reasons).toEqual([
+    'rebalance of default/sales is Auto, which does not move a FlinkDeployment, since its state may be lost; use Always to move it',
+    'rebalance of default/sales is Auto, which does not move a Job, since its work so far would be lost; use Always to move it',
+    'rebalance of default/sales is Auto, which does not move a Thing, since Lodestone does not know what its kind loses; use Always to move it',
+    'rebalance of default/sales is Never',
+    'failback of default/sales is Never',
+  ])
+})
+
+test('the configuration says what a move of a kind costs', () => {
+  const kinds = buildWorkloadKinds([
+    { group: 'example.org', versions: ['v1'], kind: 'Thing', plural: 'things', moveCost: 'Restart' },
+  ])
+  expect(staysBecause(resource('example.org/v1', 'Thing'), [located(['c1'])], kinds)).toBeUndefined()
+})

@@ -1,28 +1,49 @@
-/** Decides whether a scheduled workload moves when its data does. */
+/** Decides whether a scheduled workload moves when its data does, and whether it returns to its data. */
 import type { BindingResource } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
 import type { ClaimTerms } from '../data-source-claim/locate.ts'
+import type { MoveCost } from '../workload-kinds/entry.ts'
+import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 
-/**
- * API groups whose kinds lose nothing by a move, since they run forever or do not run at all. A kind of any other group may run to
- * completion, and a move would discard its work.
- */
-const MOVABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
-const UNMOVABLE_CORE_KINDS = new Set(['Pod'])
+/** API groups of Kubernetes whose kinds lose nothing by a move: they run forever, or do not run at all. */
+const RESTARTABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
 
-/** Whether every claim allows the workload to move: Always allows it, Never does not, Auto depends on the kind. */
-export function mayMove(resource: BindingResource, claims: readonly ClaimTerms[]): boolean {
-  return claims.every(({ rebalance }) => rebalance === 'Always' || (rebalance === 'Auto' && movesByDefault(resource)))
+/** Why `rebalance: Auto` leaves a workload where it is, by the cost of its move. */
+const REASONS: Readonly<Record<Exclude<MoveCost, 'Restart'>, string>> = {
+  Work: 'its work so far would be lost',
+  State: 'its state may be lost',
+  Unknown: 'Lodestone does not know what its kind loses',
 }
 
-function movesByDefault({ apiVersion, kind }: BindingResource): boolean {
-  const group = groupOf(apiVersion)
-  return MOVABLE_GROUPS.has(group) && !(group === '' && UNMOVABLE_CORE_KINDS.has(kind))
+/**
+ * Returns why a scheduled workload does not follow its data, with the remedy; undefined if it follows. `rebalance` of every claim counts:
+ * Always allows a move, Never does not, and Auto depends on what the move costs.
+ *
+ * @param kinds the table of kinds; a kind that is not in it has the cost of its API group
+ */
+export function staysBecause(
+  resource: BindingResource,
+  claims: readonly ClaimTerms[],
+  kinds: WorkloadKinds = SHIPPED_KINDS,
+): string | undefined {
+  const never = claims.find(({ rebalance }) => rebalance === 'Never')
+  if (never) return `rebalance of ${never.claim} is Never`
+  const auto = claims.find(({ rebalance }) => rebalance === 'Auto')
+  const cost = moveCostOf(resource, kinds)
+  if (!auto || cost === 'Restart') return undefined
+  return `rebalance of ${auto.claim} is Auto, which does not move a ${resource.kind}, since ${REASONS[cost]}; use Always to move it`
 }
 
 /** Returns why a workload stays where it is after a failover; undefined if it returns to its data. */
-export function staysAfterFailover(resource: BindingResource, claims: readonly ClaimTerms[]): string | undefined {
+export function staysAfterFailover(
+  resource: BindingResource,
+  claims: readonly ClaimTerms[],
+  kinds?: WorkloadKinds,
+): string | undefined {
   const never = claims.find(({ failback }) => failback === 'Never')
-  if (never) return `failback of ${never.claim} is Never`
-  return mayMove(resource, claims) ? undefined : 'rebalance does not allow the workload to move back'
+  return never ? `failback of ${never.claim} is Never` : staysBecause(resource, claims, kinds)
+}
+
+function moveCostOf({ apiVersion, kind }: BindingResource, kinds: WorkloadKinds): MoveCost {
+  return kinds.find(apiVersion, kind)?.moveCost ?? (RESTARTABLE_GROUPS.has(groupOf(apiVersion)) ? 'Restart' : 'Unknown')
 }

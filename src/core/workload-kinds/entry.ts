@@ -4,6 +4,17 @@ import { type TypeEntry, typeFields, typeProperties } from './type-entry.ts'
 /** The kinds of objects that a reference of the table may name. */
 export const REFERENCED_KINDS = ['ConfigMap', 'PersistentVolumeClaim', 'Secret', 'Service', 'ServiceAccount'] as const
 
+/**
+ * What a move of a running workload costs:
+ *
+ * - Restart: the workload starts again elsewhere, and nothing is lost.
+ * - Work: what it has computed so far is lost.
+ * - State: its state may be lost.
+ * - Unknown: nothing is known about the kind.
+ */
+export const MOVE_COSTS = ['Restart', 'Work', 'State', 'Unknown'] as const
+export type MoveCost = (typeof MOVE_COSTS)[number]
+
 /** A kind with dependencies or pods. Paths are JSONPath as in kubectl: `spec.tasks[*].template` (core/dependencies/json-path.ts). */
 export interface WorkloadKindEntry extends TypeEntry {
   /** Default: Namespaced. */
@@ -18,6 +29,8 @@ export interface WorkloadKindEntry extends TypeEntry {
   inherits?: boolean
   /** Whether pod templates cannot be changed after the creation. */
   immutable?: boolean
+  /** What a move to another cluster costs. Default: Unknown. `rebalance: Auto` of a claim moves kinds with the cost Restart. */
+  moveCost?: MoveCost
   /** Labels that a controller adds to pods; `{name}` is the name of the workload, and a final `*` an ordinal. */
   podLabels?: Record<string, string>
   /** Objects with some of the fields of a pod spec. */
@@ -48,6 +61,7 @@ const workloadKindSchema = {
     allPods: path,
     inherits: { type: 'boolean' },
     immutable: { type: 'boolean' },
+    moveCost: { enum: MOVE_COSTS },
     podLabels: { type: 'object', additionalProperties: { type: 'string', maxLength: 253 } },
     podSpecs: paths,
     containers: paths,

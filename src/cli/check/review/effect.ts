@@ -5,7 +5,7 @@ import { affinityOf } from '../../../core/placement/affinity.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
-import { mayMove } from '../../../core/resource-binding/rebalance.ts'
+import { staysBecause } from '../../../core/resource-binding/rebalance.ts'
 import { gatherBindingInput } from '../../../queries/binding.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
 import { storedBinding } from './review-derived.ts'
@@ -53,7 +53,7 @@ export function isMovedByFirstNarrowing(review: ObjectReview, context: GatherCon
   if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
   const binding = after as ResourceBinding
   const { claims } = gatherBindingInput(binding, binding, context)
-  return !mayMove(binding.spec.resource, claims)
+  return staysBecause(binding.spec.resource, claims) !== undefined
 }
 
 /** Counts the effects of reviews. */
