@@ -47,6 +47,12 @@ const definitions: Definition[] = [
       },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Whether the location is known' },
       {
+        name: 'Placed',
+        type: 'string',
+        jsonPath: '.status.conditions[?(@.type=="WorkloadPlaced")].reason',
+        description: 'Whether the workload is scheduled with its data, on hold, kept or relaxed',
+      },
+      {
         name: 'Message',
         type: 'string',
         jsonPath: '.status.conditions[?(@.type=="Resolved")].message',

@@ -12,6 +12,7 @@ import { withoutPastHold } from './hold-condition.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type Answer, locateClaim, staleAt } from './locate.ts'
 import { type ClaimPhase, phaseOfAnswer } from './phase.ts'
+import { isPlacedWarning, placedReason, WORKLOAD_PLACED, workloadPlaced } from './workload-placed.ts'
 
 export interface ClaimPlanInput {
   claim: DataSourceClaim
@@ -94,12 +95,17 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const before = claim.status ?? {}
   const state = refusal === undefined ? stateOf(input, answer) : pending('NotPermitted', refusal)
   const { phase, reason, message } = state
-  const states = [boundOf(state, claim, source), resolvedOf(state, answer, refusal === undefined ? source : undefined)]
+  const placed = refusal === undefined ? workloadPlaced(bindings, before.conditions) : undefined
+  const states = [
+    boundOf(state, claim, source),
+    resolvedOf(state, answer, refusal === undefined ? source : undefined),
+    ...(placed ? [placed] : []),
+  ]
   const status = {
     phase,
     ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
     conditions: withConditions(
-      withoutPastHold(before.conditions, bindings, answer),
+      withoutPastHold(before.conditions, bindings, answer)?.filter(({ type }) => type !== WORKLOAD_PLACED),
       states,
       claim.metadata.generation,
       now,
@@ -113,11 +119,16 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const { resourceVersion } = claim.metadata
   const patch = { metadata: { resourceVersion }, status: { boundDataSource: null, ...status } }
   const write: Action = { kind: 'patch', of: of(claim), patch, subresource: 'status' }
-  if (before.phase === phase) return [write]
-  return [
-    write,
-    { kind: 'event', about: claim, type: NEEDS_ACTION.has(reason) ? 'Warning' : 'Normal', reason, message },
-  ]
+  const events: Action[] = []
+  if (before.phase !== phase) events.push(event(claim, NEEDS_ACTION.has(reason), reason, message))
+  if (placed && placed.reason !== placedReason(before.conditions)) {
+    events.push(event(claim, isPlacedWarning(placed.reason), `Workload${placed.reason}`, placed.message))
+  }
+  return [write, ...events]
+}
+
+function event(about: DataSourceClaim, isWarning: boolean, reason: string, message: string): Action {
+  return { kind: 'event', about, type: isWarning ? 'Warning' : 'Normal', reason, message }
 }
 
 /** Reasons that require an action of the user. */

@@ -3,7 +3,6 @@ import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
-import { hasHoldCondition } from '../../core/data-source-claim/hold-condition.ts'
 import { queryOfClaim, workloadKey } from '../../core/data-source-claim/keys.ts'
 import { planClaim } from '../../core/data-source-claim/plan.ts'
 import { claimsRegranted, refusalOfClaim } from '../../queries/permission.ts'
@@ -23,10 +22,8 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
     if (type.kind === dataSources.kind)
       return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOfObject)
-    if (isBinding(type.kind)) {
-      const isNewOrGone = objects.length === 1
-      return objects.flatMap((binding) => waitingFor(binding as ResourceBinding, isNewOrGone, store)).map(keyOfObject)
-    }
+    if (isBinding(type.kind))
+      return objects.flatMap((binding) => claimsOf(binding as ResourceBinding, store)).map(keyOfObject)
     return claimsRegranted(change, store).map(keyOfObject)
   },
   *keysOfSystems(systems, store) {
@@ -53,16 +50,9 @@ export const dataSourceClaimLoop: ReconcileLoop = {
   },
 }
 
-/**
- * Returns the claims whose status depends on a binding. A claim that is being deleted waits until the last binding is restored. The condition
- * HoldNotHonored stays until the workload is with its data. A new or deleted cluster-scoped binding also decides whether a claim names a
- * cluster-scoped workload.
- */
-function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, store: ObjectStore): DataSourceClaim[] {
-  const isDiscovered = isNewOrGone && !metadata.namespace
-  return store
-    .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
-    .filter((claim) => isDiscovered || claim.metadata.deletionTimestamp || hasHoldCondition(claim))
+/** Returns the claims of a workload: their status says where it is placed, and a deleted claim waits until it is restored. */
+function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataSourceClaim[] {
+  return store.byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
 }
 
 /** Returns the DataSource that has the name for this claim's query but describes different data, if one exists. */

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { located, lookup, makeBinding, makeCluster, makeInput, unknown } from '../../../test/builders.ts'
+import type { BindingSpec, Cluster, ResourceBinding } from '../../api/karmada.ts'
+import { decideBinding } from '../resource-binding/decide.ts'
+import { isPlacedWarning, workloadPlaced } from './workload-placed.ts'
+
+const runsIn = (...names: string[]) => ({ clusters: names.map((name) => ({ name })) })
+const tainted = (name: string) => makeCluster(name, { taints: [{ key: 'k', effect: 'NoSchedule' }] })
+
+/** The binding as the loop leaves it. */
+function decided(
+  spec: Partial<BindingSpec>,
+  claims = [located(['member3'])],
+  ...clusters: (Cluster | string)[]
+): ResourceBinding {
+  const binding = makeBinding(spec)
+  const known = clusters.length > 0 ? { clusters: lookup('member1', 'member2', ...clusters) } : {}
+  return decideBinding(makeInput({ binding, stored: binding, claims, ...known })).binding
+}
+
+function line(...bindings: ResourceBinding[]): string | undefined {
+  const state = workloadPlaced(bindings, [])
+  return state && `${state.status} ${state.reason}: ${state.message}`
+}
+
+describe('a claim says of its workload that it', () => {
+  test.each<{ name: string; binding: ResourceBinding; want: string | undefined }>([
+    {
+      name: 'is scheduled with its data',
+      binding: decided(runsIn('member3')),
+      want: 'True Placed: the workload is scheduled to member3',
+    },
+    {
+      name: 'is on hold, and why',
+      binding: decided({}, [unknown()]),
+      want: 'False OnHold: default/sales: no DataSource yet',
+    },
+    {
+      name: 'is on hold for a taint of the cluster with its data',
+      binding: decided({}, undefined, tainted('member3')),
+      want: 'False OnHold: default/sales (member3): member3 has the taint k:NoSchedule, which the policy does not tolerate',
+    },
+    {
+      name: 'is on hold for a cluster that does not exist',
+      binding: decided({}, undefined, 'member4'),
+      want: 'False OnHold: default/sales (member3): the data is in member3, for which no Cluster exists; correct the mapping or the DataSource',
+    },
+    {
+      name: 'is kept where it is, and why',
+      binding: decided(runsIn('member1'), undefined, tainted('member3')),
+      want: 'True Kept: the workload is scheduled to member1; no cluster with the data can take the workload: member3 has the taint k:NoSchedule, which the policy does not tolerate',
+    },
+    {
+      name: 'is relaxed, and why',
+      binding: decided({ ...runsIn('member1'), gracefulEvictionTasks: [{ fromCluster: 'member3' }] }),
+      want: 'True Relaxed: the workload is scheduled to member1; no cluster with the data can take the workload: member3 is being evicted',
+    },
+    {
+      name: 'is scheduled without regard to the claim',
+      binding: decided(runsIn('member1'), [unknown({ onUnresolved: 'Ignore' })]),
+      want: 'True NotNarrowed: the workload is scheduled to member1',
+    },
+    {
+      name: 'runs in many clusters',
+      binding: makeBinding(runsIn('a', 'b', 'c', 'd', 'e', 'f', 'g')),
+      want: 'True NotNarrowed: the workload is scheduled to a, b, c, d, e and 2 more',
+    },
+    { name: 'is not scheduled yet: nothing, since that takes a moment', binding: decided({}), want: undefined },
+  ])('$name', ({ binding, want }) => {
+    expect(line(binding)).toBe(want)
+  })
+
+  test('is not scheduled any more', () => {
+    const before = [{ ...workloadPlaced([decided(runsIn('member3'))], []), lastTransitionTime: '' }]
+    expect(workloadPlaced([decided({})], before as never)).toMatchObject({ status: 'False', reason: 'NotScheduled' })
+  })
+
+  test('has no binding, or follows another workload: nothing', () => {
+    const { placement: _placement, ...spec } = makeBinding().spec
+    expect([line(), line({ ...makeBinding(), spec })]).toEqual([undefined, undefined])
+  })
+})
+
+test('a workload that does not run with its data deserves a Warning', () => {
+  const reasons = ['Placed', 'NotNarrowed', 'NotScheduled', 'OnHold', 'Kept', 'Relaxed']
+  expect(reasons.filter(isPlacedWarning)).toEqual(['OnHold', 'Kept', 'Relaxed'])
+})
