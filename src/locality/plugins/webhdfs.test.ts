@@ -127,7 +127,8 @@ describe('the plugin webhdfs', () => {
   test('encodes paths, from paths or URIs, and rejects others', async () => {
     const opened = open({ extra: { size: 'none', defaultFs: 'viewfs://union/' } })
     expect(await locate(opened, { ...query, name: '/a b/ü?/' })).toMatchObject({ location: 'viewfs://union/a b/ü?' })
-    expect(await locate(opened, { ...query, name: 'hdfs://ns1/x/y' })).toMatchObject({ location: 'viewfs://union/x/y' })
+    const uri = await locate(opened, { ...query, name: 'viewfs://union/x/y' })
+    expect(uri).toMatchObject({ location: 'viewfs://union/x/y' })
     expect(nn1.requests.map(({ url }) => url)).toEqual([
       '/webhdfs/v1/a%20b/%C3%BC%3F?op=GETFILESTATUS',
       '/webhdfs/v1/x/y?op=GETFILESTATUS',
@@ -135,6 +136,32 @@ describe('the plugin webhdfs', () => {
     for (const name of ['relative', '/a/../b', '']) {
       expect((await errorOf(locate(opened, { ...query, name }))).code).toBe('rejected')
     }
+  })
+
+  test('answers names of its NameNodes, and no name of another file system', async () => {
+    const opened = open({ extra: { size: 'none', defaultFs: 'hdfs://lake' } })
+    for (const name of ['hdfs://LAKE/x', nn2.url.replace('http:', 'webhdfs:').concat('/x'), 'hdfs://127.0.0.1/x']) {
+      expect(await locate(opened, { ...query, name })).toMatchObject({ location: 'hdfs://lake/x' })
+    }
+    const sent = nn1.requests.length
+    nn1.serve = () => exception(404, 'FileNotFoundException')
+    for (const name of [
+      'hdfs://archive/x',
+      'file:///x',
+      'viewfs://lake/x',
+      's3a://lake/x',
+      'webhdfs://127.0.0.1:1/x',
+    ]) {
+      const error = await errorOf(locate(opened, { ...query, name }))
+      expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('this system is hdfs://lake') })
+    }
+    expect(nn1.requests).toHaveLength(sent)
+  })
+
+  test('locates a path whose status has no usable length', async () => {
+    nn1.serve = () => ({ body: { FileStatus: { type: 'FILE', length: 'long' } } })
+    const answer = await locate(open(), query)
+    expect(answer).toEqual({ kind: 'located', location: 'hdfs://127.0.0.1/warehouse/db/user' })
   })
 
   test('sends its user', async () => {

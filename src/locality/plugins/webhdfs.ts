@@ -1,4 +1,10 @@
-/** The plugin `webhdfs`: queries over WebHDFS or HttpFS whether a path of HDFS exists, and its size. */
+/**
+ * The plugin `webhdfs`: queries over WebHDFS or HttpFS whether a path of HDFS exists, and its size. An answer needs the status of the path.
+ * Its size is optional.
+ */
+
+import { isCount } from '../../core/json.ts'
+import { type FileSystem, pathIn } from '../../core/locality/file-system.ts'
 import { members } from '../../core/locality/members.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
@@ -25,7 +31,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   const http = openHttpClient(config, clock)
   const nodes = openNameNodes(config.endpoint.urls, http, exceptionOf)
   const defaultFs = String(config.extra['defaultFs'] ?? `hdfs://${new URL(config.endpoint.urls[0] ?? '').hostname}`)
-  const root = defaultFs.replace(/\/$/, '')
+  const fileSystem = { root: defaultFs.replace(/\/$/, ''), servers: config.endpoint.urls }
 
   const ask = (path: string, operation: string, signal: AbortSignal) =>
     nodes.send(`/webhdfs/v1${path}?op=${operation}`, signal)
@@ -48,7 +54,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   return {
     system: config.system,
     locate: async (query, signal): Promise<LocalityAnswer> => {
-      const path = parsePath(query)
+      const path = parsePath(query, fileSystem)
       const encoded = path.split('/').map(encodeURIComponent).join('/')
       const response = await ask(encoded, 'GETFILESTATUS', signal)
       if (response.status === 404 && exceptionOf(response) === 'FileNotFoundException') {
@@ -56,7 +62,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
       }
       if (response.status !== 200) throw refusal(response, http.refusal(response, exceptionOf(response)))
       const bytes = await measure(encoded, parseStatus(response), signal)
-      return { kind: 'located', location: `${root}${path}`, ...(bytes !== undefined && { bytes }) }
+      return { kind: 'located', location: `${fileSystem.root}${path}`, ...(bytes !== undefined && { bytes }) }
     },
     health: async (signal) => {
       const response = await ask('/', 'GETFILESTATUS', signal)
@@ -67,15 +73,12 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   }
 }
 
-/** Parses an absolute path, or a URI of the same file system. */
-function parsePath({ type, name }: LocalityQuery): string {
+/** The path of a query. A name of another file system is an error, and no proof that the data does not exist. */
+function parsePath({ type, name }: LocalityQuery, fileSystem: FileSystem): string {
   if (!TYPES.includes(type)) throw new LocalityError('rejected', `${type}: must be one of ${TYPES.join(', ')}`)
-  const path = name.replace(/^[a-z]+:\/\/[^/]*(?=\/)/i, '')
-  const segments = path.split('/').filter((segment) => segment !== '')
-  if (!path.startsWith('/') || segments.includes('.') || segments.includes('..')) {
-    throw new LocalityError('rejected', `${name}: must be a path from the root, without . and ..`)
-  }
-  return `/${segments.join('/')}`
+  const named = pathIn(fileSystem, name)
+  if ('path' in named) return named.path
+  throw new LocalityError('rejected', named.refusal)
 }
 
 /** The class of the exception that Hadoop sends with every error. */
@@ -93,12 +96,12 @@ function refusal(response: HttpResponse, byStatus: LocalityError): LocalityError
 
 interface FileStatus {
   type: string
-  length: number
+  length: number | undefined
 }
 
 function parseStatus(response: HttpResponse): FileStatus {
   const { type, length } = members(members(readJson(response))?.['FileStatus']) ?? {}
-  if (typeof type === 'string' && typeof length === 'number') return { type, length }
+  if (typeof type === 'string') return { type, length: isCount(length) ? length : undefined }
   throw new LocalityError('invalidResponse', `${response.what}: the answer is not a file's status`)
 }
 
