@@ -5,6 +5,7 @@ import { spreadInterval } from '../core/backoff.ts'
 import { sortedUnique } from '../core/json.ts'
 import { checkLocated, isPrintable } from '../core/locality/check.ts'
 import { type ClusterRules, clustersOfLocation } from '../core/locality/clusters.ts'
+import { providerOfHost } from '../core/s3/server.ts'
 import { type Clock, sleep } from '../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from './config/config.ts'
 import type { SystemsObserver } from './observer.ts'
@@ -77,8 +78,8 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
 
 function rulesOf({ locationMapping, regionMapping, extra, plugin, endpoint }: SystemConfig): ClusterRules {
   const { region, provider } = extra as { region?: string; provider?: string }
-  const isAws = plugin === 's3' && endpoint.urls.some((url) => new URL(url).hostname.endsWith('.amazonaws.com'))
-  const owner = provider ?? (isAws ? 'aws' : undefined)
+  const hosts = plugin === 's3' ? endpoint.urls.map((url) => new URL(url).hostname) : []
+  const owner = provider ?? hosts.map(providerOfHost).find((one) => one !== undefined)
   return {
     locationMapping,
     regionMapping,

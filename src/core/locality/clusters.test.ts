@@ -1,7 +1,7 @@
 /** Tests the clusters of locations: by the mapping, then by the mapping of regions, then by the regions of clusters. */
 import { expect, test } from 'vitest'
 import type { Cluster } from '../../api/karmada.ts'
-import { type ClusterRules, clustersOfLocation } from './clusters.ts'
+import { type ClusterRules, clustersOfLocation, mapsRegion } from './clusters.ts'
 
 function cluster(name: string, spec: Cluster['spec']): Cluster {
   return { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: { name }, spec }
@@ -62,4 +62,13 @@ test.each<{ name: string; uri: string; more?: Partial<ClusterRules>; want: strin
 ])('$name', ({ uri, more, want }) => {
   expect(clustersOfLocation(uri, { ...rules, ...more }, clusters)).toEqual(want)
   expect(clustersOfLocation(uri, { ...rules, ...more }, [...clusters].reverse())).toEqual(want)
+})
+
+test.each([
+  { region: 'US-east-1', want: true },
+  { region: 'dc1', provider: 'amazon', want: true },
+  { region: 'dc1', want: false },
+  { region: 'eu-west-1', want: false },
+])('the region $region of $provider is in the mapping: $want', ({ want, region, ...rules }) => {
+  expect(mapsRegion(region, { regionMapping: { 'us-east-1': ['a'], 'aws/dc1': [] }, ...rules })).toBe(want)
 })

@@ -21,6 +21,8 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   microsoft: 'azure',
   alicloud: 'aliyun',
   alibaba: 'aliyun',
+  alibabacloud: 'aliyun',
+  tencentcloud: 'tencent',
 }
 
 /** Returns the names of the clusters that are local to a location, sorted; an empty list if none is known. */
@@ -32,15 +34,28 @@ export function clustersOfLocation(uri: string, rules: ClusterRules, clusters: r
   return sortedUnique(regions.flatMap((region) => clustersOfRegion(region, rules, clusters)))
 }
 
+/** Whether the mapping of regions has an entry for a region. Then the configuration says what this name means. */
+export function mapsRegion(region: string, rules: Pick<ClusterRules, 'regionMapping' | 'provider'>): boolean {
+  return mappedClusters(region.toLowerCase(), rules) !== undefined
+}
+
 function clustersOfRegion(region: string, rules: ClusterRules, clusters: readonly Cluster[]): readonly string[] {
   const provider = providerName(rules.provider)
-  const keys = provider === undefined ? [region] : [`${provider}/${region}`, region]
-  const mapping = new Map(Object.entries(rules.regionMapping).map(([key, names]) => [regionKey(key), names]))
-  for (const key of keys) {
-    const names = mapping.get(key)
-    if (names !== undefined) return names
-  }
-  return clusters.filter((cluster) => isIn(cluster, region, provider)).flatMap(({ metadata }) => metadata.name ?? [])
+  return (
+    mappedClusters(region, rules) ??
+    clusters.filter((cluster) => isIn(cluster, region, provider)).flatMap(({ metadata }) => metadata.name ?? [])
+  )
+}
+
+/** The clusters of a region by the mapping. An entry of the provider precedes one of any provider. */
+function mappedClusters(
+  region: string,
+  { regionMapping, provider }: Pick<ClusterRules, 'regionMapping' | 'provider'>,
+): readonly string[] | undefined {
+  const owner = providerName(provider)
+  const keys = owner === undefined ? [region] : [`${owner}/${region}`, region]
+  const mapping = new Map(Object.entries(regionMapping).map(([key, names]) => [regionKey(key), names]))
+  return keys.map((key) => mapping.get(key)).find((names) => names !== undefined)
 }
 
 /**

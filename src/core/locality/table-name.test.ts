@@ -18,6 +18,9 @@ test.each([
   { name: '"a', want: undefined },
   { name: '"a"b', want: undefined },
   { name: '"".a', want: undefined },
+  { name: 's3a://lake/sales.db/orders', want: undefined },
+  { name: 'HDFS://lake.example.org/x', want: undefined },
+  { name: '"s3://x".orders', want: ['s3://x', 'orders'] },
 ])('$name: $want', ({ name, want }) => {
   expect(splitName(name)).toEqual(want)
 })

@@ -2,11 +2,15 @@
 
 const QUOTES = ['"', '`']
 
+/** The name of a file, which no catalog knows. Its dots do not separate a database from a table. */
+const URI = /^[a-z][a-z0-9+.-]*:\/\//i
+
 /**
- * Returns the parts of a dotted name; undefined if a part is empty or a quote is not closed. A part in double quotes or backticks may
+ * Returns the parts of a dotted name; undefined for a URI, or if a part is empty or a quote is not closed. A part in double quotes or backticks may
  * contain dots: `db."my.table"`. Inside, the quote character is doubled.
  */
 export function splitName(name: string): string[] | undefined {
+  if (URI.test(name)) return undefined
   const parts: string[] = []
   let rest = name
   for (;;) {

@@ -37,9 +37,22 @@ describePlugin({
     status: 404,
     body: { error: { message: 'gone', type: 'NoSuchTableException', code: 404 } },
   })),
-  errorInside: { body: { message: 'Please login first', code: 403 } },
-  wantErrorInside: 'unauthorized',
+  errorInside: { answer: { body: { message: 'Please login first', code: 403 } }, want: 'unauthorized' },
   wantOtherType: 'located',
+  otherNames: ['db.user', 's3://dc1.db/user.x', 'dc1..user', 'dc1.db."user'],
+  unmeasured: {
+    'a table whose snapshot has no size': amoro(() => ({
+      body: { metadata: { ...TABLE.metadata, 'current-snapshot-id': 7 } },
+    })),
+  },
+  unproven: {
+    'the same exception with another status': amoro(() => ({
+      status: 406,
+      body: { error: { type: 'NoSuchTableException', code: 404 } },
+    })),
+    'a 404 of a framework': amoro(() => ({ status: 404, body: { title: 'Not found', status: 404 } })),
+    'a missing file of a table': amoro(() => ({ status: 404, body: { error: { type: 'NotFoundException' } } })),
+  },
 })
 
 describe('the plugin amoro', () => {

@@ -26,6 +26,9 @@ const NO_TABLE = {
   status: 404,
   body: { error: { message: 'Table does not exist: db.user', type: 'NoSuchTableException', code: 404 } },
 }
+function withSnapshot(snapshot: object): object {
+  return { metadata: { ...TABLE.metadata, 'current-snapshot-id': 1, snapshots: [snapshot] } }
+}
 const query = { type: 'table', name: 'db.user', attributes: {} }
 
 function catalog(table: Serve): Serve {
@@ -35,11 +38,31 @@ function catalog(table: Serve): Serve {
 describePlugin({
   system: 'iceberg-rest',
   query,
+  otherNames: ['user', 's3://wh-dc1/db.user', 'hdfs://lake/warehouse/sales.db/user', 'db..user', '/db/user'],
   located: catalog(() => ({ body: TABLE })),
   wantLocated: { kind: 'located', location: 's3://wh-dc1/db/user', bytes: 4096 },
+  unmeasured: {
+    'a table whose snapshot has no size': catalog(() => ({ body: withSnapshot({ 'snapshot-id': 1 }) })),
+    'a table whose snapshot has an invalid size': catalog(() => ({
+      body: withSnapshot({ 'snapshot-id': 1, summary: { 'total-files-size': 'many' } }),
+    })),
+    'a table without its snapshot': catalog(() => ({ body: withSnapshot({ 'snapshot-id': 2 }) })),
+  },
   nowhere: catalog(() => NO_TABLE),
-  errorInside: { body: { error: { message: 'no', type: 'NoSuchTableException', code: 404 } } },
-  wantErrorInside: 'invalidResponse',
+  unproven: {
+    'the same exception with another status': catalog(() => ({ ...NO_TABLE, status: 400 })),
+    'a missing file of a table': catalog(() => ({ status: 404, body: { error: { type: 'NotFoundException' } } })),
+    'a table of another format': catalog(() => ({
+      status: 404,
+      body: { error: { type: 'NoSuchIcebergTableException' } },
+    })),
+    'a 404 of a framework': catalog(() => ({ status: 404, body: { detail: 'Not Found' } })),
+    'a missing warehouse': () => ({ status: 404, body: { error: { type: 'NoSuchWarehouseException', code: 404 } } }),
+  },
+  errorInside: {
+    answer: { body: { error: { message: 'no', type: 'NoSuchTableException', code: 404 } } },
+    want: 'invalidResponse',
+  },
 })
 
 describe('the plugin iceberg-rest', () => {

@@ -43,9 +43,12 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
   return {
     system: config.system,
     locate: async (query, signal) => {
+      const name = parseName(query)
       const named = query.attributes['warehouse'] ?? warehouse
       const paths = await pathsOf(named, signal)
-      const response = await http.send(tableRequest(base, paths, query), signal)
+      const url = `${base}/v1${tablePath(paths, name)}?snapshots=refs`
+      const headers = query.etag === undefined ? {} : { 'if-none-match': query.etag }
+      const response = await http.send({ method: 'GET', url, headers }, signal)
       // The catalog may have changed its prefix, so the next query reads it again.
       if (response.status === 404) known.delete(named ?? '')
       return readAnswer(response, query, http)
@@ -79,22 +82,33 @@ async function loadPaths(
   return paths
 }
 
-/** Builds the request that loads a table, without a request for credentials to its files. */
-function tableRequest(base: string, paths: CatalogPaths, query: LocalityQuery) {
-  if (query.type !== 'table') {
-    throw new LocalityError('rejected', `unknown type ${query.type}; use table`)
+interface TableName {
+  /** The parts of the namespace, encoded for a URL. */
+  namespace: readonly string[]
+  /** Encoded for a URL. */
+  table: string
+}
+
+function parseName({ type, name }: LocalityQuery): TableName {
+  if (type !== 'table') {
+    throw new LocalityError('rejected', `unknown type ${type}; use table`)
   }
-  const parts = splitName(query.name)?.map(pathSegment)
+  const parts = splitName(name)?.map(pathSegment)
   const table = parts?.pop()
-  if (parts === undefined || table === undefined || parts.length === 0 || parts.includes(undefined)) {
-    throw new LocalityError('rejected', `${query.name}: must be namespace.table; parts with dots go into double quotes`)
-  }
-  const namespace = parts.join(paths.separator === undefined ? '%1F' : urlText(paths.separator))
-  return {
-    method: 'GET' as const,
-    url: `${base}/v1${prefixPath(paths.prefix)}/namespaces/${namespace}/tables/${table}?snapshots=refs`,
-    headers: query.etag === undefined ? {} : { 'if-none-match': query.etag },
-  }
+  if (parts === undefined || table === undefined || parts.length === 0) throw invalidName(name)
+  const namespace = parts.filter((part) => part !== undefined)
+  if (namespace.length < parts.length) throw invalidName(name)
+  return { namespace, table }
+}
+
+function invalidName(name: string): LocalityError {
+  return new LocalityError('rejected', `${name}: must be namespace.table; parts with dots go into double quotes`)
+}
+
+/** The path that loads a table. The request asks for no credentials to its files. */
+function tablePath({ prefix, separator }: CatalogPaths, { namespace, table }: TableName): string {
+  const joined = namespace.join(separator === undefined ? '%1F' : urlText(separator))
+  return `${prefixPath(prefix)}/namespaces/${joined}/tables/${table}`
 }
 
 /**

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
-import { DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
+import { type DataRequest, DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
 import { plugins } from './index.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
@@ -39,12 +39,19 @@ export interface PluginCase {
   query: LocalityQuery
   /** The result of the query with another type; default: rejected. */
   wantOtherType?: 'located' | 'rejected'
+  /** Names of data in another system, of which this system has no knowledge; and names that are no names of it. */
+  otherNames: readonly string[]
   located: Serve
-  wantLocated: LocalityAnswer
+  wantLocated: Extract<LocalityAnswer, { kind: 'located' }>
+  /** Requests that only measure: the location stays, whatever their responses are. Default: none. */
+  isOptional?: (request: DataRequest) => boolean
+  /** Valid responses without a usable size: the location stays. */
+  unmeasured?: Readonly<Record<string, Serve>>
   nowhere: Serve
-  /** A response with HTTP 200 and an error in the body. */
-  errorInside: Exclude<Fault, string>
-  wantErrorInside: string
+  /** Responses that do not prove that the data does not exist, beside those of FAULTS. */
+  unproven: Readonly<Record<string, Serve>>
+  /** A response with HTTP 200 and an error in the body, and its error. Absent if only optional requests have responses with a body. */
+  errorInside?: { answer: Exclude<Fault, string>; want: string }
 }
 
 const SECRET = 'hunter2'
@@ -83,6 +90,8 @@ const BODY_FAULTS: typeof FAULTS = [
   { name: 'a body of 9 MiB', fault: { body: ' '.repeat(9 * 1024 * 1024) }, want: 'invalidResponse' },
 ]
 
+const isBodyless = ({ method }: DataRequest) => method === 'HEAD'
+
 export function describePlugin(given: PluginCase): void {
   describe(`the plugin ${given.system}, as every plugin`, () => {
     let server: DataServer
@@ -120,25 +129,57 @@ export function describePlugin(given: PluginCase): void {
       expect(error.retryAfterMs).toBe(wantRetryAfterMs)
       expect(error.message).not.toContain(SECRET)
       // maxRetries is 0.
-      expect(server.requests).toHaveLength(1)
+      const sent = server.requests.map(({ method, url }) => `${method} ${url}`)
+      expect(sent).toEqual([...new Set(sent)])
     })
 
-    test.each(BODY_FAULTS)('throws $want on $name', async ({ fault, want, timeout = '5s' }) => {
-      server.fault = ({ method }) => (method === 'HEAD' ? undefined : fault)
+    const isOptional = (request: DataRequest) => given.isOptional?.(request) === true
+    const withErrorInside = given.errorInside && {
+      name: '200 with an error in the body',
+      fault: given.errorInside.answer,
+      want: given.errorInside.want,
+      timeout: '5s',
+    }
+    const bodyFaults = withErrorInside === undefined ? [] : [...BODY_FAULTS, withErrorInside]
+    test.each(bodyFaults)('throws $want on $name', async ({ fault, want, timeout = '5s' }) => {
+      server.fault = (request) => (isBodyless(request) || isOptional(request) ? undefined : fault)
       const error = await errorOf(locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query))
 
       expect(error.code).toBe(want)
       expect(error.message).not.toContain(SECRET)
     })
 
-    test('throws for 200 with an error in the body', async () => {
-      server.fault = ({ method }) => (method === 'HEAD' ? undefined : given.errorInside)
-      expect((await errorOf(locate(open(), given.query))).code).toBe(given.wantErrorInside)
-    })
-
     test('throws unreachable when no server listens', async () => {
       await server.close()
       expect((await errorOf(locate(open(), given.query))).code).toBe('unreachable')
+    })
+
+    const { bytes: _bytes, bytesAreMinimum: _isMinimum, ...unmeasured } = given.wantLocated
+
+    const measuring = given.isOptional === undefined ? [] : [...FAULTS, ...BODY_FAULTS]
+    test.each(measuring)(
+      'locates without a size when measuring fails with $name',
+      async ({ fault, timeout = '5s' }) => {
+        server.fault = (request) => (isOptional(request) ? fault : undefined)
+        const answer = await locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query)
+        expect(answer).toEqual(unmeasured)
+      },
+    )
+
+    test.each(Object.entries(given.unmeasured ?? {}))('locates without a size for %s', async (_name, serve) => {
+      server.serve = serve
+      expect(await locate(open(), given.query)).toEqual(unmeasured)
+    })
+
+    test.each(Object.entries(given.unproven))('does not take %s for absence', async (_name, serve) => {
+      server.serve = serve
+      expect(await errorOf(locate(open(), given.query))).toBeInstanceOf(LocalityError)
+    })
+
+    test.each(given.otherNames)('rejects the name %j of another system, without a request', async (name) => {
+      const error = await errorOf(locate(open(), { ...given.query, name }))
+      expect([error.code, server.requests]).toEqual(['rejected', []])
+      expect(error.message).not.toContain(SECRET)
     })
 
     test('ends with the reason of an abort', async () => {

@@ -1,12 +1,35 @@
 /** Tests the plugin s3 with responses of S3 and compatible servers. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DataServer, type Serve } from '../http/data-server.fake.ts'
+import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
 import type { LocalityPlugin } from './plugin.ts'
 
 const S3 = { 'x-amz-request-id': '4442587FB7D0A2F9' }
 const IN_IRELAND = { ...S3, 'x-amz-bucket-region': 'eu-west-1' }
 const query = { type: 'prefix', name: 'wh-dc1/raw', attributes: {} }
+
+/** At a server of a provider, the region in its responses is where the bucket is. */
+const AT_PROVIDER = { extra: { provider: 'aws' } }
+const OTHER_NAMES = [
+  'gs://wh-dc1/raw',
+  'oss://wh-dc1/raw',
+  'cosn://wh-dc1/raw',
+  'hdfs://wh-dc1/raw',
+  'file:///wh-dc1/raw',
+  'https://wh-dc1.s3.amazonaws.com/raw',
+  'abfss://wh-dc1@account.dfs.core.windows.net/raw',
+  'arn:aws:s3:::wh-dc1/raw',
+  's3:///wh-dc1/raw',
+  's3://key:hunter2@wh-dc1/raw',
+  'key:hunter2@wh-dc1/raw',
+]
+
+const error = (code: string) => `<?xml version="1.0"?><Error><Code>${code}</Code></Error>`
+
+/** The bucket exists, and its listing has this response. */
+function whenListed(answer: DataAnswer): Serve {
+  return ({ method }) => (method === 'HEAD' ? { headers: IN_IRELAND } : answer)
+}
 
 function listing(sizes: number[], next?: string): string {
   const contents = sizes.map((size, i) => `<Contents><Key>raw/&lt;Size&gt;${i}</Key><Size>${size}</Size></Contents>`)
@@ -24,11 +47,48 @@ const good: Serve = ({ method, path }) => {
 describePlugin({
   system: 's3',
   query,
+  config: AT_PROVIDER,
+  otherNames: OTHER_NAMES,
   located: good,
   wantLocated: { kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1', bytes: 30 },
+  isOptional: ({ method }) => method === 'GET',
+  unmeasured: {
+    'an error in the body': whenListed({ body: error('InternalError') }),
+    'a listing without sizes': whenListed({ body: listing([]).replace('</Name>', '</Name><Contents></Contents>') }),
+    'a redirect to another region': whenListed({ status: 301, headers: S3, body: error('PermanentRedirect') }),
+    'a listing that is not allowed': whenListed({ status: 403, headers: S3, body: error('AccessDenied') }),
+  },
   nowhere: () => ({ status: 404, headers: S3 }),
-  errorInside: { headers: S3, body: '<?xml version="1.0"?><Error><Code>InternalError</Code></Error>' },
-  wantErrorInside: 'invalidResponse',
+  unproven: {
+    'a 404 of CloudFront': () => ({ status: 404, headers: { 'x-amz-cf-id': 'a', 'x-amz-cf-pop': 'b' } }),
+    'a 404 of an API gateway': () => ({ status: 404, headers: { 'x-amzn-requestid': 'a', 'x-amz-apigw-id': 'b' } }),
+    'a redirect without a region': () => ({ status: 301, headers: S3 }),
+    'a request that is not allowed, without a region': () => ({ status: 403, headers: S3 }),
+  },
+})
+
+/** A server without headers of its own. It proves in the body of a further response that it speaks S3. */
+const plain: Serve = ({ method, path, query: parameters }) => {
+  if (method === 'HEAD') return {}
+  if (path === '/') return { status: 403, body: error('AccessDenied') }
+  return { body: parameters.has('location') ? '<LocationConstraint/>' : listing([10, 20]) }
+}
+
+describePlugin({
+  system: 's3',
+  query,
+  config: { extra: { region: 'dc1' } },
+  otherNames: OTHER_NAMES,
+  located: plain,
+  wantLocated: { kind: 'located', location: 's3://wh-dc1/raw?region=dc1', bytes: 30 },
+  isOptional: ({ query: parameters }) => parameters.has('list-type'),
+  nowhere: () => ({ status: 404, body: error('NoSuchBucket') }),
+  unproven: {
+    'a 404 that does not name the bucket': () => ({ status: 404, body: error('NoSuchKey') }),
+    'a 404 with the error inside of HTML': () => ({ status: 404, body: `<html>${error('NoSuchBucket')}</html>` }),
+    'a server that answers everything': () => ({ body: 'ok' }),
+  },
+  errorInside: { answer: { body: { error: 'NoSuchBucket' } }, want: 'invalidResponse' },
 })
 
 describe('the plugin s3', () => {
@@ -44,17 +104,47 @@ describe('the plugin s3', () => {
     await server.close()
   })
 
-  function open(extra: Record<string, unknown> = {}, auth?: object): LocalityPlugin {
-    plugin = openPlugin({ system: 's3', endpoint: { url: server.url, auth }, extra })
+  function open(extra: Record<string, unknown> = AT_PROVIDER.extra, auth?: object, more: object = {}): LocalityPlugin {
+    plugin = openPlugin({ system: 's3', endpoint: { url: server.url, auth }, extra, ...more })
     return plugin
   }
 
   test.each([200, 301, 400, 403])('reads the region from a response with status %i', async (status) => {
     server.serve = () => ({ status, headers: IN_IRELAND })
-    expect(await locate(open({ size: 'none' }), query)).toEqual({
+    expect(await locate(open({ size: 'none', provider: 'aws' }), query)).toEqual({
       kind: 'located',
       location: 's3://wh-dc1/raw?region=eu-west-1',
     })
+  })
+
+  const NAMED = 's3://wh-dc1/raw?region=us-east-1'
+  test.each([
+    { name: 'is ignored', extra: {}, want: 's3://wh-dc1/raw' },
+    { name: 'is that of its provider', extra: { provider: 'aws', region: 'dc1' }, want: NAMED },
+    { name: 'yields to the configured one', extra: { region: 'dc1' }, want: 's3://wh-dc1/raw?region=dc1' },
+    { name: 'counts if a mapping explains it', regionMapping: { 'US-East-1': ['member2'] }, want: NAMED },
+    { name: 'is ignored by another mapping', regionMapping: { dc1: ['member2'] }, want: 's3://wh-dc1/raw' },
+  ])('the region that a server names, such as MinIO, $name', async ({ extra = {}, regionMapping, want }) => {
+    server.serve = () => ({ headers: { ...S3, 'x-amz-bucket-region': 'us-east-1', server: 'MinIO' } })
+    const opened = open({ size: 'none', ...extra }, undefined, { regionMapping })
+    expect(await locate(opened, query)).toEqual({ kind: 'located', location: want })
+  })
+
+  test.each([
+    { header: { 'x-guploader-uploadid': 'ABPt' }, want: 's3://wh-dc1/raw?region=dc1' },
+    {
+      header: { 'x-oss-request-id': '5', 'x-oss-bucket-region': 'oss-cn-hangzhou' },
+      want: 's3://wh-dc1/raw?region=dc1',
+    },
+    { header: { 'x-cos-request-id': 'N' }, want: 's3://wh-dc1/raw?region=dc1' },
+  ])('a server that sends $header has the configured region, and absence is proven', async ({ header, want }) => {
+    server.serve = ({ method }) => ({ headers: header, ...(method === 'GET' && { body: listing([7]) }) })
+    const opened = open({ region: 'dc1' })
+    expect(await locate(opened, query)).toEqual({ kind: 'located', location: want, bytes: 7 })
+    await expect(opened.health(new AbortController().signal)).resolves.toBeUndefined()
+    expect(server.requests.filter(({ url }) => url.includes('location'))).toEqual([])
+    server.serve = () => ({ status: 404, headers: header })
+    expect(await locate(opened, query)).toMatchObject({ kind: 'nowhere' })
   })
 
   test('a server that names no region has the configured one, or none', async () => {
@@ -67,6 +157,39 @@ describe('the plugin s3', () => {
     })
     await plugin?.close()
     expect((await errorOf(locate(open({ size: 'none' }), query))).code).toBe('unauthorized')
+  })
+
+  test('counts the pages before one that fails, as a minimum', async () => {
+    server.serve = ({ method, query: parameters }) => {
+      if (method === 'HEAD') return { headers: IN_IRELAND }
+      return parameters.has('continuation-token') ? { status: 503 } : { headers: S3, body: listing([5], 'next') }
+    }
+    expect(await locate(open(), query)).toMatchObject({ bytes: 5, bytesAreMinimum: true })
+  })
+
+  /** Lists one object of 7 bytes, as S3 does for a prefix. */
+  const withObject =
+    (key: string): Serve =>
+    ({ method, query: parameters }) => {
+      if (method === 'HEAD') return { headers: IN_IRELAND }
+      const isListed = key.startsWith(parameters.get('prefix') ?? '')
+      return { headers: S3, body: listing(isListed ? [7] : []).replace(/<Key>.*<\/Key>/, `<Key>${key}</Key>`) }
+    }
+
+  test.each([
+    { key: 'raw', name: 'wh-dc1/raw', want: { kind: 'located', bytes: 7 } },
+    { key: 'raw/model.bin', name: 's3a://wh-dc1/raw/model.bin', want: { kind: 'located', bytes: 7 } },
+    { key: 'raw-2', name: 'wh-dc1/raw', want: { kind: 'nowhere' } },
+    { key: 'raw', name: 'wh-dc1/raw/', want: { kind: 'nowhere' } },
+    { key: 'raw/', name: 'wh-dc1/raw', want: { kind: 'located', bytes: 7 } },
+  ])('$name of a bucket with the object $key is $want', async ({ key, name, want }) => {
+    server.serve = withObject(key)
+    expect(await locate(open(), { ...query, name })).toMatchObject(want)
+  })
+
+  test('a prefix that may be an object is located while that is unknown', async () => {
+    server.serve = (request) => (request.query.get('prefix') === 'raw' ? { status: 503 } : withObject('other')(request))
+    expect(await locate(open(), query)).toEqual({ kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1' })
   })
 
   test('counts as many pages as allowed, of whole segments only', async () => {
@@ -89,11 +212,6 @@ describe('the plugin s3', () => {
     expect(await locate(open(), { ...query, type: 'bucket', name: 's3a://wh-dc1/' })).toMatchObject({ bytes: 0 })
   })
 
-  test('a bucket that forbids a listing is located', async () => {
-    server.serve = ({ method }) => (method === 'HEAD' ? { headers: IN_IRELAND } : { status: 403, headers: S3 })
-    expect(await locate(open(), query)).toEqual({ kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1' })
-  })
-
   test('404 of a server that is not S3 is rejected', async () => {
     server.serve = () => ({ status: 404 })
     expect((await errorOf(locate(open(), query))).code).toBe('rejected')
@@ -112,7 +230,7 @@ describe('the plugin s3', () => {
 
   test('signs with the region of the bucket after it is known, and sends anonymous requests without keys', async () => {
     const keys = { type: 'sigv4', accessKeyId: 'AKID', secretAccessKey: 'hunter2', sessionToken: 'session' }
-    await locate(open({}, keys), query)
+    await locate(open(undefined, keys), query)
     const [head, list] = server.requests.map(({ headers }) => headers)
     expect(head?.authorization).toMatch(
       /^AWS4-HMAC-SHA256 Credential=AKID\/20260101\/us-east-1\/s3\/aws4_request, SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token, Signature=[0-9a-f]{64}$/,

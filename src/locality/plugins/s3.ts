@@ -1,10 +1,15 @@
-/** The plugin `s3`: finds the region of a bucket and the size of a prefix, on S3 or a compatible server. */
+/**
+ * The plugin `s3`: finds the region of a bucket and the size of a prefix, on S3 or a compatible server. An answer needs the response to HEAD
+ * for the bucket, and a proof that the server speaks S3. The listing is optional: it only measures, and finds prefixes without objects.
+ */
+import { mapsRegion } from '../../core/locality/clusters.ts'
 import { withRegions } from '../../core/locality/location.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../core/s3/address.ts'
 import { parseListing } from '../../core/s3/listing.ts'
+import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '../../core/s3/server.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
-import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
+import { type HttpResponse, openHttpClient } from '../http/http.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 export const s3: SystemDefinition = {
@@ -22,106 +27,163 @@ export const s3: SystemDefinition = {
   open: openS3,
 }
 
+const NO_S3 = 'the endpoint is not an S3 server'
+
 interface Place {
   bucket: string
   /** Without a slash at the beginning or end; empty for the whole bucket. */
   prefix: string
+  /** Whether the prefix can be the key of one object: a name with a slash at its end cannot. */
+  mayBeObject: boolean
+}
+
+/** The size of a place: the objects of the pages that were read. */
+interface Listed {
+  bytes: number
+  objects: number
+  /** Whether these are all objects. */
+  isComplete: boolean
 }
 
 function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
   const http = openHttpClient(config, clock)
   const base = config.endpoint.urls[0] ?? AWS
-  const { region: fallback, pathStyle = base !== AWS, size = 'list', maxPages = 10 } = config.extra
-  const urlOf = ({ bucket }: Place, region?: string) => bucketUrl(base, bucket, region, pathStyle === true)
+  const { pathStyle = base !== AWS, size = 'list', maxPages = 10 } = config.extra
+  const urlOf = (bucket: string, region?: string) => bucketUrl(base, bucket, region, pathStyle === true)
 
-  async function list(place: Place, region: string | undefined, signal: AbortSignal) {
-    let bytes = 0
-    let objects = 0
+  async function listPage(bucket: string, prefix: string, token: string | undefined, { region, signal }: Reading) {
+    const url = listUrl(urlOf(bucket, region), prefix, token)
+    const response = await http.send({ method: 'GET', url, ...(region !== undefined && { region }) }, signal)
+    const page = response.status === 200 ? parseListing(response.text) : undefined
+    if (page !== undefined) return page
+    if (response.status !== 200) throw http.refusal(response, s3ErrorCode(response.text))
+    throw new LocalityError('invalidResponse', `${response.what}: the answer is not a bucket's listing`)
+  }
+
+  /** Lists the objects below a prefix. The slash at its end selects whole segments: `raw` must not include `raw-2`. */
+  async function list({ bucket, prefix }: Place, reading: Reading): Promise<Listed> {
+    const listed = { bytes: 0, objects: 0, isComplete: false }
     let token: string | undefined
-    for (let page = 0; page < Number(maxPages); page++) {
-      const url = listUrl(urlOf(place, region), place, token)
-      const response = await http.send({ method: 'GET', url, ...(region !== undefined && { region }) }, signal)
-      // The region of a bucket is public, but a listing needs a permission.
-      if (response.status === 401 || response.status === 403) return undefined
-      if (response.status !== 200) throw http.refusal(response)
-      const listed = parseListing(response.text)
-      if (listed === undefined)
-        throw new LocalityError('invalidResponse', `${response.what}: the answer is not a bucket's listing`)
-      for (const { size: bytesOfOne } of listed.objects) bytes += bytesOfOne
-      objects += listed.objects.length
-      token = listed.next
-      if (token === undefined) break
+    for (let page = 0; page < Number(maxPages) && !listed.isComplete; page++) {
+      const below = prefix === '' ? '' : `${prefix}/`
+      const { objects, next } = (await optional(listPage(bucket, below, token, reading))) ?? {}
+      if (objects === undefined) break
+      for (const { size: bytesOfOne } of objects) listed.bytes += bytesOfOne
+      listed.objects += objects.length
+      listed.isComplete = next === undefined
+      token = next
     }
-    return { bytes, objects, isComplete: token === undefined }
+    return listed
+  }
+
+  /** Measures a place. Without objects below a prefix, the prefix may be the key of one object, which is the first one that begins with it. */
+  async function measure(place: Place, reading: Reading): Promise<Listed> {
+    const below = await list(place, reading)
+    const isEmpty = below.isComplete && below.objects === 0
+    if (!isEmpty || place.prefix === '' || !place.mayBeObject) return below
+    const page = await optional(listPage(place.bucket, place.prefix, undefined, reading))
+    if (page === undefined) return { ...below, isComplete: false }
+    const object = page.objects.find(({ key }) => key === place.prefix)
+    return object === undefined ? below : { bytes: object.size, objects: 1, isComplete: true }
+  }
+
+  /** Whether the bucket exists. Throws when the responses do not prove either, or when they are not those of an S3 server. */
+  async function exists(head: HttpResponse, bucket: string, signal: AbortSignal): Promise<boolean> {
+    const { status, headers } = head
+    const isAbsent = status === 404
+    // The region of a bucket is public, so S3 names it in every response. At other servers, all buckets are in the configured one.
+    const isThere =
+      status < 300 || regionIn(headers) !== undefined || (status === 403 && config.extra['region'] !== undefined)
+    if (!isAbsent && !isThere) throw http.refusal(head)
+    if (hasS3Headers(headers)) return !isAbsent
+    // The response to HEAD has no body, and some servers have no headers of their own.
+    const probe = await http.send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
+    if (isAbsent && s3ErrorCode(probe.text) === 'NoSuchBucket') return false
+    if (!isAbsent && (hasS3Headers(probe.headers) || isS3Body(probe.text))) return true
+    if (status < 300) throw new LocalityError('invalidResponse', `${head.what}: ${NO_S3}`)
+    throw http.refusal(head, NO_S3)
   }
 
   return {
     system: config.system,
     locate: async (query, signal): Promise<LocalityAnswer> => {
       const place = parsePlace(query)
-      const response = await http.send({ method: 'HEAD', url: `${urlOf(place)}/` }, signal)
-      const region = regionOf(response, fallback as string | undefined, http)
-      if (region === 'nowhere') return { kind: 'nowhere', reason: `there is no bucket ${place.bucket}` }
-      const listed = size === 'none' ? undefined : await list(place, region, signal)
-      if (listed?.objects === 0 && listed.isComplete && place.prefix !== '') {
-        return { kind: 'nowhere', reason: `bucket ${place.bucket} has nothing below ${place.prefix}` }
+      const { bucket, prefix } = place
+      const head = await http.send({ method: 'HEAD', url: `${urlOf(bucket)}/` }, signal)
+      if (!(await exists(head, bucket, signal))) return { kind: 'nowhere', reason: `there is no bucket ${bucket}` }
+      const named = regionIn(head.headers)
+      const listed = size === 'none' ? undefined : await measure(place, { region: named, signal })
+      if (listed?.objects === 0 && listed.isComplete && prefix !== '') {
+        return { kind: 'nowhere', reason: `bucket ${bucket} has no object ${prefix}, and nothing below it` }
       }
-      const uri = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`
-      const location = withRegions(uri, region === undefined ? [] : [region])
-      const measured = listed && { bytes: listed.bytes, ...(!listed.isComplete && { bytesAreMinimum: true }) }
-      return { kind: 'located', location, ...measured }
+      const region = regionOfData(named, config)
+      const location = withRegions(`s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`, region ? [region] : [])
+      return { kind: 'located', location, ...sizeOf(listed) }
     },
     health: async (signal) => {
       // Any user may list buckets. A server that rejects this is healthy too.
       const response = await http.send({ method: 'GET', url: `${base}/` }, signal)
-      if (!isS3(response))
-        throw new LocalityError('invalidResponse', `${response.what}: the endpoint is not an S3 server`)
+      if (!hasS3Headers(response.headers) && !isS3Body(response.text))
+        throw new LocalityError('invalidResponse', `${response.what}: ${NO_S3}`)
     },
     close: () => http.close(),
   }
 }
 
-/** Parses the name of a query. The type `bucket` has a bucket as name, the type `prefix` has `bucket/prefix`. Both may be URIs. */
+interface Reading {
+  /** The region that the server names, for the signature and the host at AWS. */
+  region: string | undefined
+  signal: AbortSignal
+}
+
+/** Returns undefined when a request that only measures fails: the response to HEAD stays the answer. */
+async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: unknown) => {
+    if (error instanceof LocalityError) return undefined
+    throw error
+  })
+}
+
+/** The size of the listed objects, which is a minimum if there are more; unknown if none is listed and there may be some. */
+function sizeOf(listed: Listed | undefined): { bytes?: number; bytesAreMinimum?: true } {
+  if (listed === undefined || (listed.objects === 0 && !listed.isComplete)) return {}
+  return { bytes: listed.bytes, ...(!listed.isComplete && { bytesAreMinimum: true as const }) }
+}
+
+/**
+ * The region of the data. A server that belongs to a provider names it. Other servers name any region, such as us-east-1, so the configured
+ * region precedes it. Without one, a region counts only if the configuration maps it to clusters.
+ */
+function regionOfData(named: string | undefined, { extra, endpoint, regionMapping }: SystemConfig): string | undefined {
+  const { region, provider } = extra as { region?: string; provider?: string }
+  const isOfProvider = endpoint.urls.some((url) => providerOfHost(new URL(url).hostname) !== undefined)
+  if (isOfProvider || provider !== undefined) return named ?? region
+  return region ?? (named !== undefined && mapsRegion(named, { regionMapping }) ? named : undefined)
+}
+
+/** Parses the name of a query. The type `bucket` has a bucket as name, the type `prefix` has `bucket/prefix`. Both may be URIs of S3. */
 function parsePlace({ type, name }: LocalityQuery): Place {
   if (type !== 'bucket' && type !== 'prefix') {
     throw new LocalityError('rejected', `${type}: must be bucket or prefix`)
   }
-  const [bucket = '', ...rest] = name.replace(/^s3[an]?:\/\//i, '').split('/')
+  const [, scheme, user, path = ''] = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/]*@)?(.*)$/is.exec(name) ?? []
+  if (user !== undefined) throw new LocalityError('rejected', 'the name of a bucket must not have a user')
+  if (scheme !== undefined && !/^s3[an]?$/i.test(scheme)) {
+    throw new LocalityError('rejected', `${name}: must be a name of S3, not one of ${scheme}; use s3:// or no scheme`)
+  }
+  const [bucket = '', ...rest] = path.split('/')
   const prefix = rest.join('/').replace(/^\/+|\/+$/g, '')
-  if (isBucketName(bucket) && (type === 'prefix') === (prefix !== '')) return { bucket, prefix }
+  const mayBeObject = !path.endsWith('/')
+  if (isBucketName(bucket) && (type === 'prefix') === (prefix !== '')) return { bucket, prefix, mayBeObject }
   const expected = type === 'bucket' ? 'the name of a bucket' : 'bucket/prefix'
   throw new LocalityError('rejected', `${name}: must be ${expected}`)
 }
 
-/**
- * The region of a bucket, which every response of S3 names, even without a permission. For other servers, it is the configured region or
- * undefined.
- */
-function regionOf(response: HttpResponse, fallback: string | undefined, http: HttpClient): string | undefined {
-  const { status, headers, what } = response
-  if (!isS3(response) && status < 300)
-    throw new LocalityError('invalidResponse', `${what}: the endpoint is not an S3 server`)
-  if (status === 404) {
-    if (isS3(response)) return 'nowhere'
-    throw http.refusal(response, 'the endpoint is not an S3 server')
-  }
-  const region = headers['x-amz-bucket-region']
-  if (region !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(region)) return region
-  if (status === 200 || (status === 403 && fallback !== undefined && isS3(response))) return fallback
-  throw http.refusal(response)
-}
-
-/** Whether S3 or a compatible server sent the response. They send `x-amz-` headers; an error page of a proxy has none. */
-function isS3({ headers }: HttpResponse): boolean {
-  return Object.keys(headers).some((name) => name.startsWith('x-amz-'))
-}
-
-function listUrl(bucket: string, { prefix }: Place, token: string | undefined): string {
-  // The slash selects whole segments: `raw` must not include `raw-2`.
+function listUrl(bucket: string, prefix: string, token: string | undefined): string {
   const parameters = {
     'list-type': '2',
     ...(token !== undefined && { 'continuation-token': token }),
-    ...(prefix !== '' && { prefix: `${prefix}/` }),
+    ...(prefix !== '' && { prefix }),
   }
   const query = Object.entries(parameters).map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
   return `${bucket}/?${query.join('&')}`

@@ -23,11 +23,30 @@ describePlugin({
   system: 'webhdfs',
   config: { extra: { defaultFs: 'hdfs://ns1' } },
   query,
+  otherNames: [
+    'hdfs://archive/warehouse/db/user',
+    'hdfs://ns1:9000/warehouse/db/user',
+    '//archive/warehouse/db/user',
+    'viewfs://ns1/warehouse/db/user',
+    'file:///warehouse/db/user',
+    's3a://ns1/warehouse/db/user',
+    'hdfs://etl:hunter2@ns1/warehouse/db/user',
+    'warehouse/db/user',
+  ],
   located: good,
   wantLocated: { kind: 'located', location: 'hdfs://ns1/warehouse/db/user', bytes: 24_930 },
+  isOptional: ({ query: parameters }) => parameters.get('op') === 'GETCONTENTSUMMARY',
+  unmeasured: {
+    'a file without a length': () => ({ body: { FileStatus: { type: 'FILE' } } }),
+    'a file with a negative length': () => ({ body: { FileStatus: { type: 'FILE', length: -1 } } }),
+  },
   nowhere: () => exception(404, 'FileNotFoundException'),
-  errorInside: exception(200, 'RuntimeException'),
-  wantErrorInside: 'invalidResponse',
+  unproven: {
+    'a 404 of another exception': () => exception(404, 'NotFoundException'),
+    'an exception with another status': () => exception(403, 'FileNotFoundException'),
+    'a 404 with JSON of something else': () => ({ status: 404, body: { message: 'FileNotFoundException' } }),
+  },
+  errorInside: { answer: exception(200, 'RuntimeException'), want: 'invalidResponse' },
 })
 
 describe('the plugin webhdfs', () => {
@@ -156,12 +175,6 @@ describe('the plugin webhdfs', () => {
       expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('this system is hdfs://lake') })
     }
     expect(nn1.requests).toHaveLength(sent)
-  })
-
-  test('locates a path whose status has no usable length', async () => {
-    nn1.serve = () => ({ body: { FileStatus: { type: 'FILE', length: 'long' } } })
-    const answer = await locate(open(), query)
-    expect(answer).toEqual({ kind: 'located', location: 'hdfs://127.0.0.1/warehouse/db/user' })
   })
 
   test('sends its user', async () => {
