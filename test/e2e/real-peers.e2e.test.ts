@@ -160,6 +160,20 @@ test('hive-metastore: a table and a partition elsewhere are located, and an outa
     bytes: 4096,
   })
 
+  // The catalog of a name is that of the answer, and a storage handler has no location.
+  expect(await localityOf('hive', 'table', 'hive.sales.orders')).toMatchObject({ clusterNames: ['member1'] })
+  const parameters = { storage_handler: 'org.apache.hadoop.hive.hbase.HBaseStorageHandler' }
+  await hive.createTable({ database: 'sales', table: 'lookup', location: 's3a://lake-eu/lookup', parameters })
+  for (const name of ['lake.sales.orders', 'sales.lookup']) await claim('hive', 'table', name)
+  await plane.eventually(
+    'a missing catalog is nowhere',
+    async () => (await phaseOf('lake.sales.orders')) === 'Unavailable',
+  )
+  await plane.eventually('the handler is reported', async () => isStale(await find('sales.lookup')), 30_000)
+  expect(await find('sales.lookup')).toMatchObject({
+    status: { lastError: expect.stringContaining('HBaseStorageHandler') },
+  })
+
   await hive.stop()
   await plane.eventually('the outage is seen', async () => isStale(await find('sales.orders')), 30_000)
   expect(await find('sales.orders')).toMatchObject({

@@ -1,10 +1,11 @@
 /** Tests the location and size of tables of a Hive Metastore. */
 import { expect, test } from 'vitest'
-import { type HiveStorage, isHiveView, locationOfHive } from './hive.ts'
+import { type HiveStorage, hasPartitions, placeOfHive, SERDE_PARAMETERS } from './hive.ts'
 
 const storage = (given: Partial<HiveStorage>): HiveStorage => ({
   location: 's3a://lake/orders',
   parameters: {},
+  serdeParameters: {},
   partitionKeys: 0,
   ...given,
 })
@@ -54,14 +55,136 @@ test.each([
   { name: 'without a location', given: { location: undefined }, want: undefined },
   { name: 'with an empty location', given: { location: '' }, want: undefined },
 ])('a table $name', ({ given, want }) => {
-  expect(locationOfHive(storage(given))).toEqual(want)
+  expect(placeOfHive(storage(given))).toEqual(want)
+})
+
+const HERE = 's3a://lake/orders'
+const THERE = 's3a://lake-us/orders'
+const PLACEHOLDER = 'hdfs://lake-eu/sales.db/orders-__PLACEHOLDER__'
+const spark = (provider: string) => ({ 'spark.sql.sources.provider': provider })
+const handler = (name: string) => ({ storage_handler: name })
+
+test.each<{ name: string; given: Partial<HiveStorage>; want: string }>([
+  { name: 'external, of Hive', given: { tableType: 'EXTERNAL_TABLE' }, want: HERE },
+  { name: 'managed and transactional', given: { tableType: 'MANAGED_TABLE' }, want: HERE },
+  { name: 'a materialized view', given: { tableType: 'MATERIALIZED_VIEW' }, want: HERE },
+  { name: 'of Hive, with a path in its serde', given: { serdeParameters: { path: THERE } }, want: HERE },
+  ...['parquet', 'ORC', 'DELTA', 'org.apache.spark.sql.json', 'org.apache.hudi', 'com.databricks.spark.csv'].map(
+    (provider) => ({
+      name: `of the Spark provider ${provider}`,
+      given: { location: PLACEHOLDER, parameters: spark(provider), serdeParameters: { path: THERE } },
+      want: THERE,
+    }),
+  ),
+  {
+    name: 'of Spark, with another case of the name',
+    given: { parameters: spark('parquet'), serdeParameters: { PATH: THERE } },
+    want: THERE,
+  },
+  {
+    name: 'of Delta, with metadata of Iceberg',
+    given: {
+      location: PLACEHOLDER,
+      parameters: { ...spark('delta'), table_type: 'ICEBERG' },
+      serdeParameters: { path: THERE },
+    },
+    want: THERE,
+  },
+  { name: 'of Spark without a path', given: { parameters: spark('parquet') }, want: HERE },
+  {
+    name: 'of Hive, written by Spark',
+    given: { parameters: spark('hive'), serdeParameters: { path: '' } },
+    want: HERE,
+  },
+  {
+    name: 'with a placeholder and no provider',
+    given: { location: PLACEHOLDER, serdeParameters: { path: THERE } },
+    want: THERE,
+  },
+  ...['org.apache.iceberg.mr.hive.HiveIcebergStorageHandler', 'io.delta.hive.DeltaStorageHandler', ''].map((name) => ({
+    name: `with the storage handler "${name}"`,
+    given: { parameters: handler(name) },
+    want: HERE,
+  })),
+  {
+    name: 'of Flink with files',
+    given: { parameters: { 'flink.connector': 'filesystem', 'flink.path': THERE } },
+    want: THERE,
+  },
+  { name: 'of Hive, created by Flink', given: { parameters: { is_generic: 'false' } }, want: HERE },
+  { name: 'of Hive, by its connector', given: { parameters: { 'flink.connector': 'hive' } }, want: HERE },
+])('a table $name is at $want', ({ given, want }) => {
+  expect(placeOfHive(storage(given))).toEqual({ location: want })
+})
+
+test.each<{ name: string; given: Partial<HiveStorage>; want: string }>([
+  { name: 'a view', given: { tableType: 'VIRTUAL_VIEW' }, want: 'is a view' },
+  { name: 'a view of Trino', given: { parameters: { presto_view: 'true' } }, want: 'is a view' },
+  { name: 'a view of Iceberg', given: { parameters: { table_type: 'ICEBERG-VIEW' } }, want: 'is a view' },
+  ...[
+    'org.apache.hadoop.hive.hbase.HBaseStorageHandler',
+    'org.apache.hadoop.hive.kudu.KuduStorageHandler',
+    'org.apache.hive.storage.jdbc.JdbcStorageHandler',
+    'org.apache.hadoop.hive.druid.DruidStorageHandler',
+  ].map((name) => ({ name, given: { parameters: handler(name) }, want: `system of the storage handler ${name}` })),
+  ...['jdbc', 'org.apache.spark.sql.jdbc', 'org.elasticsearch.spark.sql', 'kafka', 'mongodb'].map((provider) => ({
+    name: `a table of the Spark provider ${provider}`,
+    given: { parameters: spark(provider), serdeParameters: { path: THERE } },
+    want: `system of the Spark provider ${provider}`,
+  })),
+  { name: 'a placeholder', given: { location: PLACEHOLDER }, want: 'has a placeholder of Spark' },
+  { name: 'a partition of one', given: { location: `${PLACEHOLDER}/day=1` }, want: 'has a placeholder of Spark' },
+  {
+    name: 'a table of Spark with a placeholder',
+    given: { location: PLACEHOLDER, parameters: spark('parquet') },
+    want: 'has a placeholder of Spark',
+  },
+  { name: 'of Flink', given: { parameters: { 'flink.connector': 'kafka' } }, want: 'system of the connector kafka' },
+  { name: 'of Flink without a path', given: { parameters: { 'flink.connector': 'hudi' } }, want: 'the connector hudi' },
+  { name: 'of Flink 1.12', given: { parameters: { is_generic: 'TRUE' } }, want: 'the connector that it names' },
+  {
+    name: 'a table of links',
+    given: { inputFormat: 'org.apache.hadoop.hive.ql.io.SymlinkTextInputFormat' },
+    want: 'has only a list of its files',
+  },
+  {
+    name: 'a table of Iceberg with its own class',
+    given: { parameters: { table_type: 'ICEBERG', 'write.location-provider.impl': 'org.example.Provider' } },
+    want: 'has a location provider of its own',
+  },
+])('$name has no location', ({ given, want }) => {
+  expect(placeOfHive(storage(given))).toEqual({ unlocated: expect.stringContaining(want) })
 })
 
 test.each([
-  { tableType: 'VIRTUAL_VIEW', want: true },
-  { tableType: 'MATERIALIZED_VIEW', want: false },
-  { tableType: 'EXTERNAL_TABLE', want: false },
-  { tableType: undefined, want: false },
-])('$tableType is a view without data: $want', ({ tableType, want }) => {
-  expect(isHiveView(storage({ tableType }))).toBe(want)
+  { parameters: { totalSize: '0' }, want: undefined },
+  { parameters: { totalSize: '0', 'spark.sql.statistics.totalSize': '7' }, want: 7 },
+])('the size of a table that is not at its location is that of Spark: $want', ({ parameters, want }) => {
+  const given = {
+    location: PLACEHOLDER,
+    parameters: { ...spark('orc'), ...parameters },
+    serdeParameters: { path: THERE },
+  }
+  expect(placeOfHive(storage(given))).toEqual({ location: THERE, ...(want !== undefined && { bytes: want }) })
+})
+
+test.each<{ name: string; given: Partial<HiveStorage>; want: boolean }>([
+  { name: 'of Hive', given: { partitionKeys: 1 }, want: true },
+  { name: 'without partitions', given: { partitionKeys: 0 }, want: false },
+  { name: 'of Iceberg', given: { partitionKeys: 1, parameters: { table_type: 'ICEBERG' } }, want: false },
+  { name: 'of Delta', given: { partitionKeys: 1, parameters: spark('delta') }, want: false },
+  {
+    name: 'of Spark, with a catalog of partitions',
+    given: { partitionKeys: 1, parameters: { ...spark('parquet'), 'spark.sql.partitionProvider': 'catalog' } },
+    want: true,
+  },
+])('the partitions of a table $name are in the metastore: $want', ({ given, want }) => {
+  expect(hasPartitions(storage(given))).toBe(want)
+})
+
+test('of the parameters of a serde, only the path is read', () => {
+  expect(['path', 'Path', 'paths', 'serialization.format'].filter((name) => SERDE_PARAMETERS.has(name))).toEqual([
+    'path',
+    'Path',
+  ])
 })

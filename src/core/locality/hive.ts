@@ -1,12 +1,17 @@
-/** Decides the location and size of a table or partition of a Hive Metastore. */
-import { dataLocation } from './iceberg.ts'
+/** Decides the location and size of a table or partition of a Hive Metastore, or why it has no location. */
+import { dataLocation, hasOwnLocationProvider } from './iceberg.ts'
 
 /** The fields of a table or partition that decide. */
 export interface HiveStorage {
   location: string | undefined
   parameters: Readonly<Record<string, string>>
+  /** The parameters of its serde. Their names have any case. */
+  serdeParameters: Readonly<Record<string, string>>
+  inputFormat?: string | undefined
   /** Only tables have one, such as `VIRTUAL_VIEW`. */
   tableType?: string | undefined
+  /** Absent for a metastore before Hive 3, which has no catalogs. */
+  catalog?: string | undefined
   partitionKeys: number
 }
 
@@ -14,31 +19,138 @@ export interface HiveStorage {
 export const HIVE_PARAMETERS: ReadonlySet<string> = new Set([
   'totalSize',
   'table_type',
+  'storage_handler',
+  'presto_view',
+  'is_generic',
+  'flink.connector',
+  'flink.connector.type',
+  'flink.path',
+  'spark.sql.sources.provider',
+  'spark.sql.partitionProvider',
+  'spark.sql.statistics.totalSize',
   'write.data.path',
+  'write.location-provider.impl',
   'write.object-storage.enabled',
   'write.object-storage.path',
   'write.folder-storage.path',
 ])
 
-/** Returns the location of the data; undefined if there is none. The size is that of the statistics, which Hive, Spark and Iceberg write. */
-export function locationOfHive(storage: HiveStorage): { location: string; bytes?: number } | undefined {
-  const { location: folder, parameters } = storage
-  const isIceberg = parameters['table_type']?.toLowerCase() === 'iceberg'
-  const location = isIceberg ? dataLocation({ properties: parameters, location: folder }) : folder
-  if (location === undefined || location === '') return undefined
-  const bytes = bytesOf(storage)
-  return bytes === undefined ? { location } : { location, bytes }
+/** The wanted parameters of a serde: the path of a table of Spark, which reads the name without regard to case. */
+export const SERDE_PARAMETERS = { has: (name: string) => name.toLowerCase() === 'path' }
+
+export type HivePlace = { location: string; bytes?: number } | { unlocated: string }
+
+/** Formats whose data is files below one path. Every other provider or connector may keep its data in another system. */
+const FILE_FORMATS = new Set([
+  ...['parquet', 'orc', 'avro', 'json', 'csv', 'text', 'xml', 'binaryfile', 'image', 'libsvm', 'filesystem'],
+  ...['delta', 'hudi', 'iceberg', 'paimon', 'lance'],
+])
+/** Storage handlers whose data is files below the location of the table. */
+const FILE_HANDLERS = /^(?:org\.apache\.iceberg\.|org\.apache\.paimon\.|io\.delta\.|org\.apache\.hudi\.)/
+
+/**
+ * Returns the location of the data and its size by the statistics, which Hive, Spark and Iceberg write. The location of the storage descriptor
+ * is not that of the data for tables of storage handlers, Spark and Flink. Returns undefined if the metastore has no location at all.
+ */
+export function placeOfHive(storage: HiveStorage): HivePlace | undefined {
+  const place = dataPlace(storage)
+  if (typeof place === 'object') return place
+  if (place === undefined || place === '') return undefined
+  const bytes = bytesOf(storage, place)
+  return bytes === undefined ? { location: place } : { location: place, bytes }
 }
 
-/** The size. Hive counts the bytes of a partitioned table at its partitions, and writes 0 at the table. */
-function bytesOf({ parameters, partitionKeys }: HiveStorage): number | undefined {
-  const { totalSize = '' } = parameters
-  if (!/^\d{1,16}$/.test(totalSize)) return undefined
-  const bytes = Number(totalSize)
+function dataPlace(storage: HiveStorage): string | { unlocated: string } | undefined {
+  const { location, parameters } = storage
+  if (isView(storage)) return { unlocated: 'is a view, which has no location; name the tables that it reads' }
+  const connector = flinkConnector(parameters)
+  if (connector !== undefined) return ofFlink(connector, parameters['flink.path'])
+  if (isIceberg(storage)) {
+    if (hasOwnLocationProvider(parameters)) return { unlocated: 'has a location provider of its own' }
+    const place = dataLocation({ properties: parameters, location })
+    // A table of Delta may have metadata of Iceberg as well.
+    if (place === undefined || !isPlaceholder(place)) return place
+  }
+  const handler = parameters['storage_handler'] ?? ''
+  if (handler !== '' && !FILE_HANDLERS.test(handler)) {
+    return { unlocated: `has its data in the system of the storage handler ${handler}` }
+  }
+  const provider = parameters['spark.sql.sources.provider'] ?? 'hive'
+  if (provider.toLowerCase() !== 'hive') return ofSpark(provider, storage)
+  if (storage.inputFormat?.endsWith('.SymlinkTextInputFormat')) {
+    return { unlocated: 'has only a list of its files at its location' }
+  }
+  return location !== undefined && isPlaceholder(location) ? ofSpark('parquet', storage) : location
+}
+
+/** Trino marks its views, and Iceberg has a type for them. A materialized view has its data at its location. */
+function isView({ tableType, parameters }: HiveStorage): boolean {
+  return (
+    tableType === 'VIRTUAL_VIEW' ||
+    parameters['presto_view'] === 'true' ||
+    parameters['table_type']?.toLowerCase() === 'iceberg-view'
+  )
+}
+
+function isIceberg({ parameters }: HiveStorage): boolean {
+  return parameters['table_type']?.toLowerCase() === 'iceberg'
+}
+
+/** The connector of a table that is one of Flink and not of Hive (HiveCatalog: isHiveTable). */
+function flinkConnector(parameters: HiveStorage['parameters']): string | undefined {
+  const connector = parameters['flink.connector'] ?? parameters['flink.connector.type']
+  const isOfFlink = parameters['is_generic']?.toLowerCase() ?? String(connector !== undefined)
+  return isOfFlink === 'true' && connector?.toLowerCase() !== 'hive' ? (connector ?? 'that it names') : undefined
+}
+
+/** Flink keeps the options of its own tables in parameters. The location is a default folder without data. */
+function ofFlink(connector: string, path: string | undefined): string | { unlocated: string } {
+  const isFiles = FILE_FORMATS.has(connector.toLowerCase())
+  if (isFiles && path !== undefined && path !== '') return path
+  return { unlocated: `has its data in the system of the connector ${connector}` }
+}
+
+/**
+ * Spark keeps the path of a table of its data sources in the parameters of the serde, since the location can only be a folder. For an external
+ * table, the location is then a placeholder (HiveExternalCatalog: restoreDataSourceTable, saveTableIntoHive).
+ */
+function ofSpark(
+  provider: string,
+  { location, serdeParameters }: HiveStorage,
+): string | { unlocated: string } | undefined {
+  // A managed table of another provider, such as jdbc, has the path of an empty folder.
+  const isFiles = provider
+    .toLowerCase()
+    .split('.')
+    .some((part) => FILE_FORMATS.has(part))
+  if (!isFiles) return { unlocated: `has its data in the system of the Spark provider ${provider}` }
+  const path = Object.entries(serdeParameters).find(([name, value]) => name.toLowerCase() === 'path' && value !== '')
+  if (path !== undefined) return path[1]
+  if (location === undefined || !isPlaceholder(location)) return location
+  return { unlocated: 'has a placeholder of Spark as its location, and no path' }
+}
+
+function isPlaceholder(location: string): boolean {
+  return location.split('/').some((segment) => segment.endsWith('-__PLACEHOLDER__'))
+}
+
+/**
+ * Whether the metastore has the partitions of a table. Iceberg, Delta and tables of Spark without `partitionProvider` keep them elsewhere, so
+ * a missing partition is no proof that the data does not exist.
+ */
+export function hasPartitions(storage: HiveStorage): boolean {
+  const { partitionKeys, parameters } = storage
+  if (partitionKeys === 0 || isIceberg(storage) || isView(storage)) return false
+  const provider = parameters['spark.sql.sources.provider'] ?? 'hive'
+  return provider.toLowerCase() === 'hive' || parameters['spark.sql.partitionProvider'] === 'catalog'
+}
+
+/** The size. Hive counts the bytes at the location, and those of a partitioned table at its partitions, with 0 at the table. */
+function bytesOf(storage: HiveStorage, place: string): number | undefined {
+  const { parameters, partitionKeys, location } = storage
+  const bySpark = parameters['spark.sql.statistics.totalSize']
+  const size = (place === location || isIceberg(storage) ? parameters['totalSize'] : undefined) ?? bySpark ?? ''
+  if (!/^\d{1,16}$/.test(size)) return undefined
+  const bytes = Number(size)
   return Number.isSafeInteger(bytes) && (bytes > 0 || partitionKeys === 0) ? bytes : undefined
-}
-
-/** Whether a table has no data of its own. */
-export function isHiveView({ tableType }: HiveStorage): boolean {
-  return tableType === 'VIRTUAL_VIEW'
 }

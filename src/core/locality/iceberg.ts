@@ -36,14 +36,19 @@ export function parseTable(body: unknown, choice: SnapshotChoice = {}): TableInf
  */
 export function dataLocation(metadata: Members): string | undefined {
   const properties = members(metadata['properties']) ?? {}
-  const objectStorage =
-    properties['write.object-storage.enabled'] === 'true' ? text(properties['write.object-storage.path']) : undefined
+  const isObjectStorage = text(properties['write.object-storage.enabled'])?.toLowerCase() === 'true'
+  const objectStorage = isObjectStorage ? text(properties['write.object-storage.path']) : undefined
   return (
     text(properties['write.data.path']) ??
     objectStorage ??
     text(properties['write.folder-storage.path']) ??
     text(metadata['location'])
   )
+}
+
+/** Whether a class of the user chooses the place of data files. Then no property of the table says where they are. */
+export function hasOwnLocationProvider(properties: Members): boolean {
+  return text(properties['write.location-provider.impl']) !== undefined
 }
 
 /** The branch of every table. Tables of format version 1 do not list it. */

@@ -1,5 +1,5 @@
 /** The calls of the Hive Metastore that the plugin uses: their arguments, and the fields of their results that it reads. */
-import { HIVE_PARAMETERS, type HiveStorage } from '../../core/locality/hive.ts'
+import { HIVE_PARAMETERS, type HiveStorage, SERDE_PARAMETERS } from '../../core/locality/hive.ts'
 import type { ByteQueue } from '../thrift/byte-queue.ts'
 import {
   type Decoding,
@@ -25,6 +25,8 @@ export type HiveResult =
 export interface HiveCall {
   method: string
   fields: ThriftFields
+  /** The meaning of a metastore without this method. */
+  unknown?: string
   read(input: ByteQueue): Decoding<HiveResult>
 }
 
@@ -71,6 +73,13 @@ export function getDatabase(database: string): HiveCall {
   return { method: 'get_database', fields: { 1: { text: database } }, read }
 }
 
+/** Hive 3 and newer: whether a catalog exists. An older metastore has no catalogs, and ignores them in other calls. */
+export function getCatalog(catalog: string): HiveCall {
+  const read = resultReader(() => struct({}), { failed: 2, absent: 1 })
+  const unknown = 'the metastore has no catalogs; name database.table'
+  return { method: 'get_catalog', fields: { 1: { struct: { 1: { text: catalog } } } }, unknown, read }
+}
+
 /** Tells the metastore for which user the next calls of the connection are. */
 export function setUser(username: string): HiveCall {
   const read = resultReader(() => ({ type: TYPES.list, read: ignoreList }), { failed: 1 })
@@ -90,7 +99,7 @@ function resultReader(
   { failed, absent }: { failed: number; absent?: number },
 ): HiveCall['read'] {
   return function* (input) {
-    const storage: Storage = { location: undefined, parameters: {}, partitionKeys: 0 }
+    const storage: Storage = { location: undefined, parameters: {}, serdeParameters: {}, partitionKeys: 0 }
     const value = valueIn(storage)
     let result: HiveResult = { kind: 'empty' }
     const found: FieldDecoder = {
@@ -129,17 +138,35 @@ function tableFields(storage: Storage): Record<number, FieldDecoder> {
     12: text(MAX_TYPE_BYTES, (value) => {
       storage.tableType = value
     }),
+    17: catalog(storage),
   }
 }
 
 function partitionFields(storage: Storage): Record<number, FieldDecoder> {
-  return { 6: storageDescriptor(storage), 7: parameters(storage) }
+  return { 6: storageDescriptor(storage), 7: parameters(storage), 9: catalog(storage) }
+}
+
+function catalog(storage: Storage): FieldDecoder {
+  return text(MAX_TYPE_BYTES, (value) => {
+    storage.catalog = value
+  })
 }
 
 function storageDescriptor(storage: Storage): FieldDecoder {
   return struct({
     2: text(MAX_LOCATION_BYTES, (value) => {
       storage.location = value
+    }),
+    3: text(MAX_TYPE_BYTES, (value) => {
+      storage.inputFormat = value
+    }),
+    7: struct({
+      3: {
+        type: TYPES.map,
+        *read(input) {
+          storage.serdeParameters = yield* readTexts(input, SERDE_PARAMETERS, MAX_LOCATION_BYTES)
+        },
+      },
     }),
   })
 }

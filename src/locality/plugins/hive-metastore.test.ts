@@ -15,11 +15,13 @@ const SECRET = 'hunter2'
 const query = { type: 'table', name: 'sales.orders', attributes: {} }
 const located: LocalityAnswer = { kind: 'located', location: 's3a://lake/orders', bytes: 4096 }
 
-const descriptor = (location: string | undefined): Encoded =>
+const descriptor = (location: string | undefined, serde: Record<string, string> = {}, inputFormat = ''): Encoded =>
   struct({
     1: list(TYPES.struct, [struct({ 1: text('id'), 2: text('bigint') })]),
     ...(location !== undefined && { 2: text(location) }),
+    3: text(inputFormat),
     5: zeros(TYPES.bool, 1),
+    7: struct({ 1: text('serde'), 3: texts({ 'serialization.format': '1', ...serde }) }),
     6: int32(-1),
     10: texts({ 'serialization.format': '1' }),
   })
@@ -86,6 +88,7 @@ describe('a table', () => {
     { name: 'sales.orders', extra: { catalog: 'lake' }, want: ['sales', 'orders', 'lake'] },
     { name: 'own.sales.orders', extra: { catalog: 'lake' }, want: ['sales', 'orders', 'own'] },
   ])('is queried by its name: $name, $extra', async ({ name, extra, want }) => {
+    server.serve = ({ texts: [, , catalog = 'hive'] }) => result(table('s3a://lake', {}, { 17: text(catalog) }))
     await locate(open({}, { extra }), { ...query, name })
     expect(server.calls[0]?.texts).toEqual(want)
   })
@@ -104,7 +107,9 @@ describe('a table', () => {
 
   test('of an older metastore is queried by its older method, on the same connection', async () => {
     server.serve = ({ method }) =>
-      method === 'get_table_req' ? failure(1) : { result: struct({ 0: table('hdfs://nn/t') }) }
+      method === 'get_table_req'
+        ? failure(1)
+        : { result: struct({ 0: table('hdfs://nn/t', {}, { 17: text('lake') }) }) }
     expect(await locate(open(), { ...query, name: 'lake.sales.orders' })).toEqual({
       kind: 'located',
       location: 'hdfs://nn/t',
@@ -117,8 +122,38 @@ describe('a table', () => {
     server.serve = () => result(table(undefined, {}, { 12: text('VIRTUAL_VIEW') }))
     expect(await errorOf(locate(open(), query))).toMatchObject({
       code: 'rejected',
-      message: 'sales.orders: is a view, which has no location; name the tables that it reads',
+      message: 'sales.orders: cannot be located: it is a view, which has no location; name the tables that it reads',
     })
+  })
+
+  test('of Spark is at the path of its serde', async () => {
+    const sd = descriptor('hdfs://lake-eu/sales.db/orders-__PLACEHOLDER__', { Path: 's3a://lake-us/orders' })
+    server.serve = () => result(table(undefined, { 'spark.sql.sources.provider': 'parquet' }, { 7: sd }))
+    expect(await locate(open(), query)).toEqual({ kind: 'located', location: 's3a://lake-us/orders' })
+  })
+
+  test.each([
+    {
+      name: 'of a storage handler',
+      parameters: { storage_handler: 'x.HBaseStorageHandler' },
+      want: 'HBaseStorageHandler',
+    },
+    { name: 'of links', inputFormat: 'x.SymlinkTextInputFormat', want: 'list of its files' },
+  ])('$name is rejected, and has no location', async ({ parameters = {}, inputFormat, want }) => {
+    server.serve = () => result(table('s3a://lake', parameters, { 7: descriptor('s3a://lake', {}, inputFormat) }))
+    const error = await errorOf(locate(open(), query))
+    expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining(want) })
+  })
+
+  test.each([
+    { name: 'lake.sales.orders', catalog: 'LAKE', want: 'located' },
+    { name: 'hive.sales.orders', catalog: undefined, want: 'located' },
+    { name: 'lake.sales.orders', catalog: undefined, want: 'rejected' },
+    { name: 'lake.sales.orders', catalog: 'archive', want: 'rejected' },
+  ])('$name of a metastore that answers from the catalog $catalog is $want', async ({ name, catalog, want }) => {
+    server.serve = () => result(table('s3a://lake', {}, catalog === undefined ? {} : { 17: text(catalog) }))
+    const answer = await locate(open(), { ...query, name }).catch((error: unknown) => error)
+    expect(answer).toMatchObject(want === 'located' ? { kind: want } : { code: want })
   })
 
   test.each([undefined, '', 's'.repeat(20_000)])(
@@ -135,6 +170,7 @@ test('a partition is located by its name, with its own size', async () => {
     1: list(TYPES.text, [text('2026')]),
     6: descriptor('s3a://us/1'),
     7: texts({ totalSize: '7' }),
+    9: text('lake'),
   })
   server.serve = () => ({ result: struct({ 0: partition }) })
   const asked = { ...query, name: 'lake.sales.orders', attributes: { partition: 'day=2026' } }
@@ -156,6 +192,51 @@ describe('only a NoSuchObjectException means nowhere', () => {
       })
     },
   )
+
+  /** A metastore without the object, in which other methods have these replies. */
+  const missing =
+    (replies: Record<string, ReturnType<typeof exception> | ReturnType<typeof failure>>) =>
+    ({ method }: { method: string }) =>
+      replies[method] ?? exception(2)
+  const partitioned = (keys: number, parameters: Record<string, string> = {}) =>
+    result(
+      table('s3a://lake', parameters, {
+        8: list(
+          TYPES.struct,
+          Array.from({ length: keys }, () => struct({})),
+        ),
+      }),
+    )
+
+  test.each([
+    {
+      name: 'a metastore with catalogs',
+      replies: { get_catalog: { result: struct({ 0: struct({}) }) } },
+      want: 'nowhere',
+    },
+    { name: 'a missing catalog', replies: { get_catalog: exception(1) }, want: 'nowhere' },
+    { name: 'a metastore without catalogs', replies: { get_catalog: failure(1) }, want: 'rejected' },
+  ])('in a catalog, of $name: $want', async ({ replies, want }) => {
+    server.serve = missing(replies)
+    for (const attributes of [{}, { partition: 'day=2026' }]) {
+      const asked = locate(open(), { ...query, name: 'lake.sales.orders', attributes })
+      const answer = await asked.catch((error: unknown) => error)
+      expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want })
+      await plugin?.close()
+    }
+  })
+
+  test.each([
+    { name: 'with partitions', table: partitioned(1), want: 'nowhere' },
+    { name: 'without partitions', table: partitioned(0), want: 'rejected' },
+    { name: 'of Iceberg', table: partitioned(1, { table_type: 'ICEBERG' }), want: 'rejected' },
+    { name: 'of Delta', table: partitioned(1, { 'spark.sql.sources.provider': 'delta' }), want: 'rejected' },
+  ])('for a partition of a table $name: $want', async ({ table: reply, want }) => {
+    server.serve = missing({ get_table_req: reply })
+    const asked = locate(open(), { ...query, attributes: { partition: 'day=2026' } })
+    const answer = await asked.catch((error: unknown) => error)
+    expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want })
+  })
 
   test.each([
     { name: 'a MetaException', serve: () => exception(1), want: 'invalidResponse' },

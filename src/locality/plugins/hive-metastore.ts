@@ -1,5 +1,8 @@
-/** The plugin `hive-metastore`: locates tables and partitions of a Hive Metastore, over Thrift. */
-import { type HiveStorage, isHiveView, locationOfHive } from '../../core/locality/hive.ts'
+/**
+ * The plugin `hive-metastore`: locates tables and partitions of a Hive Metastore, over Thrift. An answer needs the path of the data in the
+ * metadata. Its size is optional.
+ */
+import { type HiveStorage, hasPartitions, placeOfHive } from '../../core/locality/hive.ts'
 import { splitName } from '../../core/locality/table-name.ts'
 import type { Clock } from '../../time/clock.ts'
 import { needSecret } from '../auth/credentials.ts'
@@ -8,6 +11,7 @@ import { openThriftClient } from '../thrift/client.ts'
 import type { ThriftConnection } from '../thrift/connection.ts'
 import { UNKNOWN_METHOD } from '../thrift/reply.ts'
 import {
+  getCatalog,
   getDatabase,
   getPartition,
   getTable,
@@ -47,6 +51,18 @@ function openHiveMetastore(config: SystemConfig, clock: Clock): LocalityPlugin {
     })
   }
 
+  const findTable = (name: HiveName, signal: AbortSignal) => find(getTableRequest(name), getTable(name), signal)
+
+  /** Throws unless a missing object proves that the data does not exist: the metastore must know catalogs, and have the partitions. */
+  async function proveAbsence(name: HiveName, query: LocalityQuery, signal: AbortSignal): Promise<void> {
+    if (name.catalog !== undefined) await find(getCatalog(name.catalog), undefined, signal)
+    if (query.attributes['partition'] === undefined) return
+    const table = await findTable(name, signal)
+    if (table === undefined || hasPartitions(table)) return
+    const remedy = 'remove the attribute partition of the claim'
+    throw new LocalityError('rejected', `${query.name}: has no partitions in the metastore; ${remedy}`)
+  }
+
   return {
     system,
     locate: async (query, signal) => {
@@ -54,9 +70,10 @@ function openHiveMetastore(config: SystemConfig, clock: Clock): LocalityPlugin {
       const { partition } = query.attributes
       const storage =
         partition === undefined
-          ? await find(getTableRequest(name), getTable(name), signal)
+          ? await findTable(name, signal)
           : await find(getPartition(name, partition), undefined, signal)
-      if (storage !== undefined) return located(query, storage)
+      if (storage !== undefined) return located(query, name, storage)
+      await proveAbsence(name, query, signal)
       const what = partition === undefined ? '' : `, or no partition ${partition} of it`
       return { kind: 'nowhere', reason: `the metastore has no table ${query.name}${what} (NoSuchObjectException)` }
     },
@@ -79,13 +96,20 @@ function parseName({ type, name }: LocalityQuery, catalog: string | undefined): 
   return { catalog: own ?? catalog, database, table }
 }
 
-function located({ name }: LocalityQuery, storage: HiveStorage): LocalityAnswer {
-  if (isHiveView(storage)) {
-    throw new LocalityError('rejected', `${name}: is a view, which has no location; name the tables that it reads`)
+/** The catalog of a metastore that has no other one. */
+const DEFAULT_CATALOG = 'hive'
+
+function located({ name }: LocalityQuery, { catalog }: HiveName, storage: HiveStorage): LocalityAnswer {
+  // A metastore before Hive 3 ignores the catalog of a query, and sends none.
+  const its = (storage.catalog ?? DEFAULT_CATALOG).toLowerCase()
+  if (catalog !== undefined && catalog.toLowerCase() !== its) {
+    const remedy = 'name a catalog that the metastore has, or database.table'
+    throw new LocalityError('rejected', `${name}: the answer is a table of the catalog ${its}; ${remedy}`)
   }
-  const answer = locationOfHive(storage)
-  if (answer === undefined) throw new LocalityError('invalidResponse', `${name}: the answer has no location`)
-  return { kind: 'located', ...answer }
+  const place = placeOfHive(storage)
+  if (place === undefined) throw new LocalityError('invalidResponse', `${name}: the answer has no location`)
+  if ('location' in place) return { kind: 'located', ...place }
+  throw new LocalityError('rejected', `${name}: cannot be located: it ${place.unlocated}`)
 }
 
 /**
@@ -97,7 +121,10 @@ async function ask(connection: ThriftConnection, call: HiveCall, older?: HiveCal
   if (reply.kind === 'exception') {
     const isUnknown = reply.type === UNKNOWN_METHOD
     if (isUnknown && older !== undefined) return ask(connection, older)
-    if (isUnknown) throw new LocalityError('rejected', `the server has no method ${call.method}; it is no metastore`)
+    if (isUnknown) {
+      const meaning = call.unknown ?? 'it is no metastore'
+      throw new LocalityError('rejected', `the server has no method ${call.method}; ${meaning}`)
+    }
     throw failure('TApplicationException')
   }
   const { result } = reply

@@ -61,7 +61,7 @@ export function* readListSize(input: ByteQueue): Decoding<number> {
 }
 
 /** Reads a map of texts: the values of the wanted keys. It skips values with more than `maxBytes`. */
-export function* readTexts(input: ByteQueue, wanted: ReadonlySet<string>, maxBytes: number) {
+export function* readTexts(input: ByteQueue, wanted: Pick<ReadonlySet<string>, 'has'>, maxBytes: number) {
   const { types, left } = yield* readContainer(input, TYPES.map)
   const values: Record<string, string> = {}
   for (let i = 0; i < left; i += 2) {
