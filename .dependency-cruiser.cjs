@@ -11,7 +11,7 @@ const layers = [
   ['cli'],
 ]
 /** What plugins share or consist of, and their table: every other file of the folder is a plugin. */
-const PLUGIN_PARTS = '^src/locality/plugins/(index|plugin|name-nodes|iceberg-table|hive-messages)\\.ts$'
+const PLUGIN_PARTS = '^src/locality/plugins/(index|plugin|name-nodes|iceberg-table|iceberg-missing|hive-messages)\\.ts$'
 const at = (names) => `^src/(${names.join('|')})/`
 const error = (name, from, to) => ({ name, severity: 'error', from, to })
 

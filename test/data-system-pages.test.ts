@@ -25,6 +25,10 @@ describe.each(pages)('the configurations of the page %s', (page) => {
     expect(parsed).not.toEqual([])
   })
 
+  test('are followed by the responses that an answer needs, and those that may fail', () => {
+    expect(readFileSync(`docs/data-systems/${page}.md`, 'utf8')).toMatch(/^## Required and optional responses\n\n\|/m)
+  })
+
   test('take credentials from files', () => {
     const secret = /^(?:username|password|token|apiKey|secret|clientId|clientSecret|accessKeyId|secretAccessKey)$/
     const fields = documented.flatMap(({ endpoint }) => Object.keys(endpoint?.auth ?? {}))

@@ -1,6 +1,6 @@
 /** Tests the parser of responses of an Iceberg catalog. */
 import { describe, expect, test } from 'vitest'
-import { errorType, hasRef, parseCatalogConfig, parseTable, saysAbsent } from './iceberg.ts'
+import { hasOwnLocationProvider, hasRef, parseCatalogConfig, parseTable } from './iceberg.ts'
 
 function table(properties: Record<string, unknown>, more: object = {}): unknown {
   return { metadata: { location: 's3://root/t', properties, ...more } }
@@ -18,6 +18,11 @@ describe('the location of the data', () => {
     {
       name: 'the object-storage path',
       body: table({ 'write.object-storage.enabled': 'true', 'write.object-storage.path': 's3://os/t' }),
+      want: 's3://os/t',
+    },
+    {
+      name: 'the object-storage path, enabled in capitals as Java accepts it',
+      body: table({ 'write.object-storage.enabled': 'TRUE', 'write.object-storage.path': 's3://os/t' }),
       want: 's3://os/t',
     },
     { name: 'the folder-storage path', body: table({ 'write.folder-storage.path': 's3://fs/t' }), want: 's3://fs/t' },
@@ -91,19 +96,24 @@ test.each([
   { body: { message: 'hello' }, want: undefined },
   { body: null, want: undefined },
 ])('paths of $body', ({ body, want }) => {
-  expect(parseCatalogConfig(body, { prefix: 'configured' })).toEqual(want)
+  expect(parseCatalogConfig(body, { prefix: 'configured' })).toEqual(want && { ...want, hasViews: false })
 })
 
 test.each([
-  { body: { error: { type: 'NoSuchTableException' } }, want: 'NoSuchTableException', absent: true },
-  { body: { error: { type: 'NoSuchTable' } }, want: 'NoSuchTable', absent: true },
-  { body: { type: 'UnsupportedOperationException' }, want: 'UnsupportedOperationException', absent: false },
-  { body: { error: 'invalid_client' }, want: 'invalid_client', absent: false },
-  { body: { error: { type: 'NoSuchTableException of hunter2' } }, want: undefined, absent: false },
-  { body: 'NoSuchTableException', want: undefined, absent: false },
-])('the exception of $body', ({ body, want, absent }) => {
-  expect(errorType(body)).toBe(want)
-  expect(saysAbsent(errorType(body))).toBe(absent)
+  { endpoints: ['GET /v1/{prefix}/namespaces', 'GET /v1/{prefix}/namespaces/{namespace}/views/{view}'], want: true },
+  { endpoints: ['GET /v1/{prefix}/namespaces/{namespace}/tables/{table}'], want: false },
+  { endpoints: 'GET /v1/{prefix}/namespaces/{namespace}/views/{view}', want: false },
+  { endpoints: undefined, want: false },
+])('a catalog with the requests $endpoints loads views: $want', ({ endpoints, want }) => {
+  expect(parseCatalogConfig({ overrides: {}, endpoints })?.hasViews).toBe(want)
+})
+
+test.each([
+  { properties: { 'write.location-provider.impl': 'org.example.Provider' }, want: true },
+  { properties: { 'write.location-provider.impl': '' }, want: false },
+  { properties: { 'write.data.path': 's3://data' }, want: false },
+])('$properties choose the places of files by a class: $want', ({ properties, want }) => {
+  expect(hasOwnLocationProvider(properties)).toBe(want)
 })
 
 test.each([

@@ -18,7 +18,11 @@ export interface CatalogPaths {
   prefix: string | undefined
   /** Encoded for a URL. */
   separator: string | undefined
+  /** Whether the catalog loads views. Only then it lists the request. */
+  hasViews: boolean
 }
+
+const LOAD_VIEW = 'GET /v1/{prefix}/namespaces/{namespace}/views/{view}'
 
 /** Parses a load-table response; undefined if it has no location. */
 export function parseTable(body: unknown, choice: SnapshotChoice = {}): TableInfo | undefined {
@@ -80,14 +84,19 @@ function snapshotBytes(metadata: Members, { ref, snapshotId }: SnapshotChoice): 
  * Parses a catalog's configuration. `overrides` precede `configured`, our own settings, which precede `defaults`. Returns undefined for an invalid
  * configuration.
  */
-export function parseCatalogConfig(body: unknown, configured: Partial<CatalogPaths> = {}): CatalogPaths | undefined {
+export function parseCatalogConfig(
+  body: unknown,
+  configured: Partial<Omit<CatalogPaths, 'hasViews'>> = {},
+): CatalogPaths | undefined {
   const defaults = members(members(body)?.['defaults'])
   const overrides = members(members(body)?.['overrides'])
   if (defaults === undefined && overrides === undefined) return undefined
   const prefix = text(overrides?.['prefix']) ?? configured.prefix ?? text(defaults?.['prefix'])
   const separator =
     text(overrides?.['namespace-separator']) ?? configured.separator ?? text(defaults?.['namespace-separator'])
-  return isPathText(prefix) && isPathText(separator) ? { prefix, separator } : undefined
+  const endpoints = members(body)?.['endpoints']
+  const hasViews = Array.isArray(endpoints) && endpoints.includes(LOAD_VIEW)
+  return isPathText(prefix) && isPathText(separator) ? { prefix, separator, hasViews } : undefined
 }
 
 /** In characters. Both are part of every URL, and servers accept URLs of up to about 8 KiB. */
@@ -95,20 +104,6 @@ const MAX_PATH_TEXT = 1024
 
 function isPathText(value: string | undefined): boolean {
   return value === undefined || (value.length <= MAX_PATH_TEXT && isPrintable(value))
-}
-
-/** Returns the name of the exception in a response, with or without the `error` envelope; undefined if there is none. */
-export function errorType(body: unknown): string | undefined {
-  const error = members(body)?.['error']
-  const type = typeof error === 'string' ? error : (members(error) ?? members(body))?.['type']
-  return typeof type === 'string' && /^[A-Za-z][A-Za-z_]{0,80}$/.test(type) ? type : undefined
-}
-
-const ABSENT = /^(?:NoSuch(?:Table|Namespace)|ObjectNotExists)(?:Exception)?$/
-
-/** Whether an error says that the table does not exist, and not only that the path is unknown. */
-export function saysAbsent(type: string | undefined): boolean {
-  return type !== undefined && ABSENT.test(type)
 }
 
 function text(value: unknown): string | undefined {

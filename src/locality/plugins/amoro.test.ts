@@ -46,6 +46,10 @@ describePlugin({
     })),
   },
   unproven: {
+    'a missing catalog': amoro(() => ({
+      status: 404,
+      body: { error: { message: 'Catalog dc1 does not exist', type: 'ObjectNotExistsException', code: 404 } },
+    })),
     'the same exception with another status': amoro(() => ({
       status: 406,
       body: { error: { type: 'NoSuchTableException', code: 404 } },
@@ -108,6 +112,16 @@ describe('the plugin amoro', () => {
     ])
   })
 
+  test.each([
+    { properties: { 'write.data.path': 's3://data/user' }, want: { kind: 'located', location: 's3://data/user' } },
+    { properties: { 'write.location-provider.impl': 'org.example.Provider' }, want: { code: 'rejected' } },
+    { properties: 'none', want: { kind: 'located', location: 'hdfs://ns1/hive/db/user' } },
+  ])('an external table with the properties $properties is $want', async ({ properties, want }) => {
+    server.serve = external({ body: { ...DETAILS.body, result: { ...DETAILS.body.result, properties } } })
+    const answer = await locate(open(), query).catch((error: unknown) => error)
+    expect(answer).toMatchObject(want)
+  })
+
   test('queries an external catalog as internal again after ten minutes', async () => {
     server.serve = external(DETAILS)
     const opened = open()
@@ -120,6 +134,7 @@ describe('the plugin amoro', () => {
   test.each([
     { name: 'lists no such table', tables: [{ name: 'user2', type: 'HIVE' }], want: 'nowhere' },
     { name: 'lists the table', tables: [{ name: 'user', type: 'HIVE' }], want: 'serverError' },
+    { name: 'lists the table in other capitals', tables: [{ name: 'USER', type: 'HIVE' }], want: 'serverError' },
   ])('code 500 for the details, when Amoro $name: $want', async ({ tables, want }) => {
     server.serve = external({ body: { code: 500, message: 'x' } }, { body: { code: 200, result: tables } })
     const result = await locate(open(), query).then(

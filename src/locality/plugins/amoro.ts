@@ -1,8 +1,10 @@
 /**
- * The plugin `amoro`: locates tables of Amoro. It queries internal catalogs as Iceberg REST, and external catalogs with Amoro's own API.
+ * The plugin `amoro`: locates tables of Amoro. It queries internal catalogs as Iceberg REST, and external catalogs with Amoro's own API. An
+ * answer needs the location in the metadata of the table. Its size is optional.
  */
 import { createHash } from 'node:crypto'
-import { errorType, saysAbsent } from '../../core/locality/iceberg.ts'
+import { dataLocation } from '../../core/locality/iceberg.ts'
+import { absenceOf, errorType } from '../../core/locality/iceberg-absence.ts'
 import { members } from '../../core/locality/members.ts'
 import { pathSegment, splitName } from '../../core/locality/table-name.ts'
 import type { Clock } from '../../time/clock.ts'
@@ -10,7 +12,7 @@ import { needSecret } from '../auth/credentials.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
-import { readTable } from './iceberg-table.ts'
+import { readTable, refuseLocationProvider } from './iceberg-table.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 export const amoro: SystemDefinition = {
@@ -28,8 +30,8 @@ interface TableName {
   catalog: string
   database: string
   table: string
-  /** The unencoded table name, as in a list of tables. */
-  plain: string
+  /** The unencoded names of the database and the table, as in a list of tables. */
+  plain: { namespace: string; table: string }
 }
 
 type SendTo = (path: string, parameters: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<HttpResponse>
@@ -79,14 +81,19 @@ function parseName({ name }: LocalityQuery): TableName {
       `${name}: must be catalog.database.table; parts with dots go into double quotes`,
     )
   }
-  return { catalog, database: rest.join('%1F'), table, plain: parts.at(-1) ?? '' }
+  return {
+    catalog,
+    database: rest.join('%1F'),
+    table,
+    plain: { namespace: parts.at(-2) ?? '', table: parts.at(-1) ?? '' },
+  }
 }
 
 /** Locates a table of an internal catalog; undefined when Amoro does not serve the catalog as Iceberg REST. */
 async function locateInternal(
   http: HttpClient,
   base: string,
-  { catalog, database, table }: TableName,
+  { catalog, database, table, plain }: TableName,
   query: LocalityQuery,
   signal: AbortSignal,
 ): Promise<LocalityAnswer | undefined> {
@@ -94,9 +101,10 @@ async function locateInternal(
   const response = await http.send({ method: 'GET', url: `${base}/api/iceberg/rest/v1/${path}` }, signal)
   if (response.status === 400) return undefined
   if (response.status !== 200) {
-    const type = errorType(tryJson(response))
-    if (response.status === 404 && saysAbsent(type)) {
-      return { kind: 'nowhere', reason: `Amoro has no table ${query.name} (${type})` }
+    const error = tryJson(response)
+    const type = errorType(error)
+    if (response.status === 404 && absenceOf(error, plain) === 'absent') {
+      return { kind: 'nowhere', reason: `Amoro has no table ${query.name} (${type ?? 'HTTP 404'})` }
     }
     throw http.refusal(response, type)
   }
@@ -116,15 +124,20 @@ async function locateExternal(
   const response = await sendTo(`tables/catalogs/${catalog}/dbs/${database}/tables/${table}/details`, {}, signal)
   const body = members(readJson(response))
   if (body?.['code'] !== 500) {
-    const location = members(unwrap(response))?.['baseLocation']
-    if (typeof location === 'string' && location !== '') return { kind: 'located', location }
+    const details = members(unwrap(response))
+    const properties = members(details?.['properties'])
+    refuseLocationProvider(query.name, properties)
+    const location = dataLocation({ properties, location: details?.['baseLocation'] })
+    if (location !== undefined) return { kind: 'located', location }
     throw new LocalityError('invalidResponse', `${response.what}: the answer has no baseLocation`)
   }
   // Code 500 has many causes, such as a missing table. The list of tables distinguishes them.
-  const listing = await sendTo(`catalogs/${catalog}/databases/${database}/tables`, { keywords: plain }, signal)
+  const listing = await sendTo(`catalogs/${catalog}/databases/${database}/tables`, { keywords: plain.table }, signal)
   const tables = unwrap(listing)
   if (!Array.isArray(tables)) throw new LocalityError('invalidResponse', `${listing.what}: the answer is not a list`)
-  if (tables.some((one) => members(one)?.['name'] === plain)) throw codeError(response, 500)
+  // Hive lists names in lower case, and accepts any.
+  const asked = plain.table.toLowerCase()
+  if (tables.some((one) => String(members(one)?.['name']).toLowerCase() === asked)) throw codeError(response, 500)
   return { kind: 'nowhere', reason: `Amoro lists no table ${query.name}` }
 }
 

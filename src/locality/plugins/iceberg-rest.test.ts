@@ -1,7 +1,7 @@
 /** Tests the plugin iceberg-rest with responses of Iceberg catalogs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../time/clock.fake.ts'
-import { DataServer, type Serve } from '../http/data-server.fake.ts'
+import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
 import type { LocalityPlugin } from './plugin.ts'
 
@@ -26,6 +26,8 @@ const NO_TABLE = {
   status: 404,
   body: { error: { message: 'Table does not exist: db.user', type: 'NoSuchTableException', code: 404 } },
 }
+/** The 404 of a catalog, or of a gateway before it. */
+const UNCLEAR = { status: 404, body: { error: { message: 'Not found', code: 404 } } }
 function withSnapshot(snapshot: object): object {
   return { metadata: { ...TABLE.metadata, 'current-snapshot-id': 1, snapshots: [snapshot] } }
 }
@@ -57,6 +59,11 @@ describePlugin({
       body: { error: { type: 'NoSuchIcebergTableException' } },
     })),
     'a 404 of a framework': catalog(() => ({ status: 404, body: { detail: 'Not Found' } })),
+    'a 404 that does not say what is missing': catalog(() => UNCLEAR),
+    'a 404 of another path': catalog(({ url }) => ({
+      status: 404,
+      body: { error: { message: `No route for ${url}, method not found`, code: 404 } },
+    })),
     'a missing warehouse': () => ({ status: 404, body: { error: { type: 'NoSuchWarehouseException', code: 404 } } }),
   },
   errorInside: {
@@ -193,6 +200,58 @@ describe('the plugin iceberg-rest', () => {
   ])('404 with $name is rejected', async ({ body }) => {
     server.serve = catalog(() => ({ status: 404, body }))
     expect((await errorOf(locate(open(), query))).code).toBe('rejected')
+  })
+
+  test.each([
+    { name: 'Embucket', body: { message: 'Table user not found in schema db', status_code: 404 } },
+    {
+      name: 'Unity Catalog',
+      body: { error: { message: 'Table not found: db.user', type: 'BaseException', code: 404 } },
+    },
+    { name: 'a catalog without types', body: { error: { message: 'Schema db does not exist', code: 404 } } },
+  ])('404 of $name, whose message names the missing object, is nowhere', async ({ body }) => {
+    server.serve = catalog(() => ({ status: 404, body }))
+    expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
+  })
+
+  const NAMESPACES = '/v1/ws/main/namespaces'
+  test.each<{ name: string; found: Record<string, DataAnswer>; want: string }>([
+    { name: 'its namespace exists', found: { '/db': { body: { namespace: ['db'] } } }, want: 'nowhere' },
+    { name: 'the catalog lists namespaces', found: { '': { body: { namespaces: [] } } }, want: 'nowhere' },
+    { name: 'its namespace is missing', found: { '/db': NO_TABLE }, want: 'nowhere' },
+    { name: 'the catalog answers everything', found: { '/db': { body: {} }, '': { body: {} } }, want: 'rejected' },
+    { name: 'the other paths are unknown', found: { '/db': { status: 404 } }, want: 'rejected' },
+    { name: 'the namespace is forbidden', found: { '/db': { status: 403 } }, want: 'rejected' },
+    { name: 'the catalog fails', found: { '/db': { status: 503 } }, want: 'unavailable' },
+  ])('404 that does not say what is missing, when $name: $want', async ({ found, want }) => {
+    server.serve = catalog(({ path }) => found[path.slice(NAMESPACES.length)] ?? UNCLEAR)
+    const result = await locate(open(), query).then(
+      ({ kind }) => kind,
+      ({ code }) => code,
+    )
+    expect(result).toBe(want)
+  })
+
+  test.each([
+    { name: 'a view', view: { body: { metadata: { 'view-uuid': 'u' } } }, want: 'rejected' },
+    { name: 'no view either', view: NO_TABLE, want: 'nowhere' },
+    { name: 'a failing request for the view', view: { status: 503 }, want: 'nowhere' },
+  ])('a missing table with $name is $want', async ({ view, want }) => {
+    const endpoints = ['GET /v1/{prefix}/namespaces/{namespace}/views/{view}']
+    server.serve = ({ path }) => {
+      if (path === '/v1/config') return { body: { ...CONFIG, endpoints } }
+      return path.endsWith('/views/user') ? view : NO_TABLE
+    }
+    const answer = await locate(open(), query).catch((error: unknown) => error)
+    expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want })
+    expect(tablePaths().at(-1)).toBe('/v1/ws/main/namespaces/db/views/user')
+  })
+
+  test('a table whose files are placed by a class of the user cannot be located', async () => {
+    const properties = { 'write.location-provider.impl': 'org.example.Provider' }
+    server.serve = catalog(() => ({ body: { metadata: { ...TABLE.metadata, properties } } }))
+    const error = await errorOf(locate(open(), query))
+    expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('db.user: cannot be located') })
   })
 
   test('a missing namespace is nowhere, a missing warehouse of the configuration is rejected', async () => {

@@ -1,11 +1,16 @@
-/** The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. */
-import { type CatalogPaths, errorType, parseCatalogConfig, saysAbsent } from '../../core/locality/iceberg.ts'
+/**
+ * The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. An answer needs the configuration of the catalog, and the location in
+ * the metadata of the table. Its size is optional.
+ */
+import { type CatalogPaths, parseCatalogConfig } from '../../core/locality/iceberg.ts'
+import { errorType } from '../../core/locality/iceberg-absence.ts'
 import { members } from '../../core/locality/members.ts'
 import { pathSegment, splitName } from '../../core/locality/table-name.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
+import { isAbsent, isView, type MissingTable } from './iceberg-missing.ts'
 import { readTable } from './iceberg-table.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
@@ -46,12 +51,16 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
       const name = parseName(query)
       const named = query.attributes['warehouse'] ?? warehouse
       const paths = await pathsOf(named, signal)
-      const url = `${base}/v1${tablePath(paths, name)}?snapshots=refs`
+      const { namespaces, namespace, table, view } = pathsOfTable(paths, name)
       const headers = query.etag === undefined ? {} : { 'if-none-match': query.etag }
+      const get = (path: string) => http.send({ method: 'GET', url: `${base}/v1${path}`, headers: {} }, signal)
+      const url = `${base}/v1${table}?snapshots=refs`
       const response = await http.send({ method: 'GET', url, headers }, signal)
+      if (response.status !== 404) return readAnswer(response, query, http)
       // The catalog may have changed its prefix, so the next query reads it again.
-      if (response.status === 404) known.delete(named ?? '')
-      return readAnswer(response, query, http)
+      known.delete(named ?? '')
+      const missing = { named: name.plain, paths: { namespaces, namespace, view }, get }
+      return answerMissing(response, query, missing, http)
     },
     health: async (signal) => {
       await loadPaths(http, base, warehouse, configured, signal)
@@ -87,28 +96,32 @@ interface TableName {
   namespace: readonly string[]
   /** Encoded for a URL. */
   table: string
+  /** The unencoded table, and the last part of its namespace. */
+  plain: { namespace: string; table: string }
 }
 
 function parseName({ type, name }: LocalityQuery): TableName {
   if (type !== 'table') {
     throw new LocalityError('rejected', `unknown type ${type}; use table`)
   }
-  const parts = splitName(name)?.map(pathSegment)
-  const table = parts?.pop()
-  if (parts === undefined || table === undefined || parts.length === 0) throw invalidName(name)
-  const namespace = parts.filter((part) => part !== undefined)
-  if (namespace.length < parts.length) throw invalidName(name)
-  return { namespace, table }
+  const parts = splitName(name) ?? []
+  const encoded = parts.map(pathSegment).filter((part) => part !== undefined)
+  const table = encoded.pop()
+  if (table === undefined || encoded.length === 0 || encoded.length < parts.length - 1) throw invalidName(name)
+  const plain = { namespace: parts.at(-2) ?? '', table: parts.at(-1) ?? '' }
+  return { namespace: encoded, table, plain }
 }
 
 function invalidName(name: string): LocalityError {
   return new LocalityError('rejected', `${name}: must be namespace.table; parts with dots go into double quotes`)
 }
 
-/** The path that loads a table. The request asks for no credentials to its files. */
-function tablePath({ prefix, separator }: CatalogPaths, { namespace, table }: TableName): string {
-  const joined = namespace.join(separator === undefined ? '%1F' : urlText(separator))
-  return `${prefixPath(prefix)}/namespaces/${joined}/tables/${table}`
+/** The paths of the requests about a table. None asks for credentials to its files. */
+function pathsOfTable({ prefix, separator, hasViews }: CatalogPaths, { namespace: parts, table }: TableName) {
+  const namespaces = `${prefixPath(prefix)}/namespaces`
+  const namespace = `${namespaces}/${parts.join(separator === undefined ? '%1F' : urlText(separator))}`
+  const view = hasViews ? `${namespace}/views/${table}` : undefined
+  return { namespaces, namespace, table: `${namespace}/tables/${table}`, view }
 }
 
 /**
@@ -131,11 +144,6 @@ function urlText(text: string): string {
 function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClient): LocalityAnswer {
   const { status, headers, what } = response
   if (status === 304 && query.etag !== undefined) return { kind: 'unchanged' }
-  if (status === 404) {
-    const type = errorType(tryJson(response))
-    if (saysAbsent(type)) return { kind: 'nowhere', reason: `the catalog has no table ${query.name} (${type})` }
-    throw http.refusal(response, type ?? 'no Iceberg catalog at this path')
-  }
   if (status !== 200) throw http.refusal(response, errorType(tryJson(response)))
   const body = readJson(response)
   if (members(body)?.['error'] !== undefined) {
@@ -143,4 +151,19 @@ function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClie
   }
   const etag = headers['etag']
   return { kind: 'located', ...readTable(response, query), ...(etag !== undefined && { etag }) }
+}
+
+/** The answer to a 404. Throws unless the catalog proves that the data does not exist. */
+async function answerMissing(
+  response: HttpResponse,
+  { name }: LocalityQuery,
+  missing: MissingTable,
+  http: HttpClient,
+): Promise<LocalityAnswer> {
+  const type = errorType(tryJson(response))
+  if (!(await isAbsent(response, missing))) throw http.refusal(response, type ?? 'no proof that this is the catalog')
+  if (!(await isView(missing)))
+    return { kind: 'nowhere', reason: `the catalog has no table ${name} (${type ?? 'HTTP 404'})` }
+  const remedy = 'name the tables that it reads'
+  throw new LocalityError('rejected', `${name}: cannot be located: it is a view, which has no location; ${remedy}`)
 }

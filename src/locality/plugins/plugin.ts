@@ -32,7 +32,11 @@ export type LocalityAnswer =
 
 export interface LocalityPlugin {
   readonly system: string
-  /** Throws `LocalityError` when the location is unknown. The data may exist then. */
+  /**
+   * Returns the place of the data, or a proof of the system that it does not exist. Throws `LocalityError` when the location is unknown; the
+   * data may exist then. Its code is `rejected` for a name of another system, and for data that has no location. The size is optional: a
+   * request that only measures does not fail the answer.
+   */
   locate(query: LocalityQuery, signal: AbortSignal): Promise<LocalityAnswer>
   /** Resolves when the system is healthy; throws `LocalityError` otherwise. */
   health(signal: AbortSignal): Promise<void>
@@ -49,6 +53,14 @@ export class LocalityError extends Error {
     this.code = code
     this.retryAfterMs = options.retryAfterMs
   }
+}
+
+/** Returns undefined when a request fails whose response an answer does not need, such as one that only measures. */
+export async function optional<T>(response: Promise<T>): Promise<T | undefined> {
+  return response.catch((error: unknown) => {
+    if (error instanceof LocalityError) return undefined
+    throw error
+  })
 }
 
 export interface SystemHealth {

@@ -10,7 +10,7 @@ import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '.
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpResponse, openHttpClient } from '../http/http.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from './plugin.ts'
 
 export const s3: SystemDefinition = {
   endpoint: 'one',
@@ -134,14 +134,6 @@ interface Reading {
   /** The region that the server names, for the signature and the host at AWS. */
   region: string | undefined
   signal: AbortSignal
-}
-
-/** Returns undefined when a request that only measures fails: the response to HEAD stays the answer. */
-async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
-  return reading.catch((error: unknown) => {
-    if (error instanceof LocalityError) return undefined
-    throw error
-  })
 }
 
 /** The size of the listed objects, which is a minimum if there are more; unknown if none is listed and there may be some. */

@@ -11,7 +11,7 @@ import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
 import { openNameNodes } from './name-nodes.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from './plugin.ts'
 
 export const webhdfs: SystemDefinition = {
   endpoint: 'several',
@@ -43,12 +43,8 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   async function measure(path: string, status: FileStatus, signal: AbortSignal): Promise<number | undefined> {
     if (status.type !== 'DIRECTORY') return status.length
     if (config.extra['size'] === 'none') return undefined
-    try {
-      return parseSummary(await ask(path, 'GETCONTENTSUMMARY', signal))
-    } catch (error) {
-      if (error instanceof LocalityError) return undefined
-      throw error
-    }
+    const summary = await optional(ask(path, 'GETCONTENTSUMMARY', signal))
+    return summary && parseSummary(summary)
   }
 
   return {

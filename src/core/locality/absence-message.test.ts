@@ -1,0 +1,39 @@
+/** Tests which messages of a catalog say that a table does not exist. */
+import { expect, test } from 'vitest'
+import { saysAbsent, subjectOf } from './absence-message.ts'
+
+const named = { namespace: 'sales', table: 'orders' }
+
+test.each([
+  { message: 'Table orders not found in schema sales', want: true },
+  { message: 'Table does not exist: sales.orders', want: true },
+  { message: "The table 'SALES.ORDERS' was not found", want: true },
+  { message: 'No such namespace "sales"', want: true },
+  { message: 'Unknown database sales', want: true },
+  { message: 'Table orders_2024 not found', want: false },
+  { message: 'Table my-orders not found', want: false },
+  { message: 'Table not found', want: false },
+  { message: 'Not Found', want: false },
+  { message: 'Table orders is locked', want: false },
+  { message: 'Warehouse orders not found', want: false },
+  { message: 'Catalog sales not found', want: false },
+  { message: 'Cannot GET /v1/wh/namespaces/sales/tables/orders: not found', want: false },
+  { message: 'No such path: /namespaces/sales/table/orders', want: false },
+  { message: 'Could not find the resource of table orders', want: false },
+  { message: 'Metadata file of table orders not found', want: false },
+  { message: '', want: false },
+])('"$message" says that the table or its namespace does not exist: $want', ({ message, want }) => {
+  expect(saysAbsent(message, named)).toBe(want)
+})
+
+test('an empty name is in no message', () => {
+  expect(saysAbsent('Table not found', { namespace: '', table: '' })).toBe(false)
+})
+
+test.each([
+  { message: 'Catalog eu does not exist', want: 'catalog' },
+  { message: 'the TABLE of a file', want: 'table' },
+  { message: 'tables', want: undefined },
+])('"$message" is about a $want', ({ message, want }) => {
+  expect(subjectOf(message)).toBe(want)
+})

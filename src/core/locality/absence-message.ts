@@ -1,0 +1,39 @@
+/**
+ * Reads which object an error message of a catalog says is missing. Some catalogs send no type or code for it: Embucket, OneLake, and Unity
+ * Catalog with one type for all objects.
+ */
+
+/** The names of a table, as in the query. */
+export interface NamedTable {
+  /** The last part of its namespace. */
+  namespace: string
+  table: string
+}
+
+/** What a message may be about. The first one is the missing object: "Table orders not found in the catalog eu". */
+const SUBJECT =
+  /\b(table|namespace|schema|database|catalog|warehouse|project|view|file|path|route|resource|url|uri|endpoint|page|method)\b/i
+const MISSING = /not found|not exist|n't exist|no such|unknown|not find|missing/i
+
+/** Returns the kind of the missing object that a message names first; undefined if it names none. */
+export function subjectOf(message: string): string | undefined {
+  return SUBJECT.exec(message)?.[1]?.toLowerCase()
+}
+
+/** Whether a message names the table or its namespace as the missing object. */
+export function saysAbsent(message: string, { namespace, table }: NamedTable): boolean {
+  const subject = subjectOf(message)
+  if (subject === undefined || !MISSING.test(message)) return false
+  if (subject === 'table') return hasWord(message, table)
+  return /^(?:namespace|schema|database)$/.test(subject) && hasWord(message, namespace)
+}
+
+/** Whether a text has a name that does not continue on either side. */
+function hasWord(text: string, name: string): boolean {
+  const [lower, word] = [text.toLowerCase(), name.toLowerCase()]
+  for (let at = lower.indexOf(word); at >= 0 && word !== ''; at = lower.indexOf(word, at + 1)) {
+    const around = `${lower[at - 1] ?? ''}${lower[at + word.length] ?? ''}`
+    if (!/[\w-]/.test(around)) return true
+  }
+  return false
+}
