@@ -179,7 +179,7 @@ function renew(input: ParsedInput, narrowing: FittingNarrowing): FittingNarrowin
 }
 
 /**
- * Whether a workload waits to return to preferred data: it runs outside of the first group that fits, and the scheduler would not look at
+ * Whether a workload waits to return to preferred data. It runs outside of the first group that fits, and the scheduler would not look at
  * that group again. Undefined if it does not wait.
  */
 function waitForPreferred(

@@ -45,7 +45,7 @@ export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding
 }
 
 /**
- * Returns when a state of an annotation began (RFC 3339): the stored time, or the time that the first round of this request wrote, or now.
+ * Returns when a state of an annotation began (RFC 3339): the stored time, or that of the first round of this request, or now.
  *
  * A stored time is not changed if the clocks of replicas differ a little: each replica would write its own. A time far in the future counts
  * as now, since the state would never end.

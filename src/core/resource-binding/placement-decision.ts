@@ -10,7 +10,7 @@ import type { ParsedInput, ResolvedAnnotations } from './parse-input.ts'
 /**
  * - Narrowed: the affinity allows only the clusters with the data, or tries them first.
  * - OnHold: the workload is not scheduled until the location is known and satisfiable.
- * - Kept: the workload stays where it is: the location is unknown, the clusters with the data cannot take it, the data moved and the
+ * - Kept: the workload stays where it is. The location is unknown, or the clusters with the data cannot take it. Or the data moved and the
  *   workload may not follow (yet), or its last claim was deleted a moment ago.
  * - Relaxed: the base affinity applies, since the narrowed affinity would delete the workload or is outside of the base.
  * - Released: the hold exceeded its timeout; the base affinity applies.

@@ -105,7 +105,7 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
 const RELEASE_RETRY_MS = 5000
 
 /**
- * Milliseconds until the decision changes by time alone: a deleted claim is no longer honored, a hold is released, or a workload returns to
+ * Milliseconds until the decision changes by time alone. A deleted claim is no longer honored, a hold is released, or a workload returns to
  * its data or loses its narrowing.
  */
 function requeueAfter(decided: ResourceBinding, input: BindingInput): number | undefined {
@@ -127,7 +127,7 @@ function requeueAfter(decided: ResourceBinding, input: BindingInput): number | u
 }
 
 /**
- * Whether a write may start the workload in other clusters: the affinity excludes a cluster in which it runs, the scheduler begins with the
+ * Whether a write may start the workload in other clusters. The affinity excludes a cluster in which it runs, the scheduler begins with the
  * first group again, or its narrowing ends. The workload still runs where it is until the scheduler acts.
  */
 function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
