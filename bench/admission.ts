@@ -2,6 +2,7 @@
  * `npm run bench:admission`: CPU cost and latency of a review, compared with Karmada's webhook in the same rounds. Also the memory and the
  * start of Lodestone with a large fleet. `--against dist/main.js` of another build adds that build to the comparison.
  */
+import { endProcess } from '../src/cli/end-process.ts'
 import { resolvedFleet } from './harness/fleet.ts'
 import { type Load, openLoad } from './harness/load.ts'
 import { stopControllers, withPlane } from './harness/plane.ts'
@@ -70,7 +71,7 @@ await withPlane({}, async ({ plane, start }) => {
     ),
   )
 })
-process.exit()
+await endProcess()
 
 /** Returns the cells of a row: reviews per CPU-second, their ratios, p99, and its ratios. */
 async function measure(servers: Server[], body: string, connections: number): Promise<string[]> {

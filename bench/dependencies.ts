@@ -5,9 +5,11 @@
  * Everything is seeded and every process is at rest before the clock starts. The benchmark then writes the scheduler's result into all
  * bindings, past the API server, so that neither a scheduler nor a start is measured. No controller creates Works.
  */
+
 import { configMaps, secrets, serviceAccounts } from '../src/api/dependencies.ts'
 import { BINDING_ID_LABEL, type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
 import type { K8sObject } from '../src/api/meta.ts'
+import { endProcess } from '../src/cli/end-process.ts'
 import { makeBinding } from '../test/builders.ts'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
@@ -45,7 +47,7 @@ print(
     ]),
   ),
 )
-process.exit()
+await endProcess()
 
 /** Returns the cells of each phase. */
 async function measure({ name, karmada, distribution }: (typeof DISTRIBUTORS)[number]): Promise<string[][]> {

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import type { Client } from 'undici'
+import { endProcess } from '../src/cli/end-process.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { webhooksOf } from '../src/webhooks/index.ts'
 import { resolvedFleet } from './harness/fleet.ts'
@@ -68,7 +69,7 @@ const failed = await withPlane({}, async ({ plane, start }) => {
   )
   return peak >= MAX_RSS_MIB || others.answered < others.sent || hostile === 0
 })
-process.exit(failed ? 1 : 0)
+await endProcess(failed ? 1 : 0)
 
 async function attack(server: Server, end: number): Promise<void> {
   const bodies = hostileBodies.map((body) => {

@@ -3,6 +3,7 @@
  * own time from a policy to a binding is beside it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endProcess } from '../src/cli/end-process.ts'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import { deployment, policy, tableClaim } from '../test/e2e/manifests.ts'
 import { startCatalog } from './harness/catalog.ts'
@@ -74,7 +75,7 @@ await withPlane({}, async ({ plane, start }) => {
     table([`${rounds} rounds`, ...columns], [['p50, p90 ms', ...cells]]),
   )
 })
-process.exit()
+await endProcess()
 
 async function atRest(): Promise<void> {
   while (performance.now() - moved.heardAt < REST_MS) await sleep(REST_MS / 10)

@@ -3,6 +3,7 @@
  * Also the latency of admission meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endProcess } from '../src/cli/end-process.ts'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import { startCatalog } from './harness/catalog.ts'
 import { clusterOf, unresolvedFleet } from './harness/fleet.ts'
@@ -52,7 +53,7 @@ print(
     ROWS.map(([name, goal], i) => [name, ...columns.map((column) => column[i] ?? ''), goal]),
   ),
 )
-process.exit()
+await endProcess()
 
 /** Returns the cells of a column. */
 async function measure({ plane, start }: Installed, limit: number): Promise<(string | number)[]> {

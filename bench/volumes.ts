@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REFRESH_ANNOTATION } from '../src/api/lodestone.ts'
 import type { VolumeManagerStatus } from '../src/api/volume-manager.ts'
+import { endProcess } from '../src/cli/end-process.ts'
 import { makeVolumeManager } from '../test/builders.ts'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import { type GatedRequest, startApiGate } from '../test/e2e/api-gate.ts'
@@ -26,7 +27,7 @@ const REQUESTS_AT_ONCE = 8
 
 const nodes = { names: Array.from({ length: values.nodes }, (_, i) => `node-${i}`), movers: 'succeed' } as const
 await withPlane({ karmada: false, nodes }, measure)
-process.exit()
+await endProcess()
 
 async function measure({ plane, start }: Installed): Promise<void> {
   // All requests of Lodestone pass the gate, which counts them.

@@ -1,5 +1,6 @@
-/** Entry point: runs the command line and sets the exit status. No other module ends the process. */
+/** Entry point: runs the command line and sets the exit status. */
 import { setFlagsFromString } from 'node:v8'
+import { endProcess } from './cli/end-process.ts'
 import { runCli } from './cli/index.ts'
 import { limitHeap } from './cli/serve/heap-limit.ts'
 
@@ -9,10 +10,11 @@ setFlagsFromString('--no-allocation-site-pretenuring')
 const LINGER_MS = 500
 
 const ending = new AbortController()
+let hasEnded = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // The second signal ends the process immediately.
-    if (ending.signal.aborted) process.exit(130)
+    // The second signal ends the process immediately. So does the first one if only the reader of the output is waited for.
+    if (ending.signal.aborted || hasEnded) process.exit(130)
     ending.abort()
   })
 }
@@ -25,7 +27,7 @@ function endWith(stream: NodeJS.WriteStream, name: string): void {
     // A server ends in order: callers are answered, and the Lease is released.
     if (error.code === 'EPIPE' && words[0] === 'serve') return ending.abort()
     if (error.code !== 'EPIPE') process.stderr.write(`lodestone: ${name}: ${error.message}\n`)
-    process.exit(1)
+    void endProcess(1)
   })
 }
 endWith(process.stdout, 'standard output')
@@ -45,11 +47,12 @@ try {
     signal: ending.signal,
     now: Date.now,
   })
-  // An open request, such as one to an API server that hangs, must not keep an ended command alive.
-  setTimeout(() => process.exit(), LINGER_MS).unref()
 } catch (error) {
   process.stderr.write(
     `lodestone: ${error instanceof Error ? (process.env['LODESTONE_DEBUG'] ? error.stack : error.message) : error}\n`,
   )
-  process.exit(1)
+  process.exitCode = 1
 }
+hasEnded = true
+// An open request, such as one to an API server that hangs, must not keep an ended command alive. A slow reader does.
+setTimeout(endProcess, LINGER_MS).unref()

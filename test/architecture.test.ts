@@ -154,6 +154,15 @@ describe('no file contains', () => {
     ])
   })
 
+  test('process.exit, which drops what a slow reader has not read: src/cli/end-process.ts waits for it', () => {
+    // Signals and channels of tests and measurements end a process that prints nothing more.
+    const exempt = ['src/cli/end-process.ts', 'test/e2e/processes.ts', 'bench/harness/catalog.ts']
+    const found = places(everything, /\bprocess\.(exit|abort|reallyExit)\(/).filter(
+      (place) => !exempt.some((path) => place.startsWith(path)),
+    )
+    expect(found).toEqual([expect.stringMatching(/^src\/main\.ts:\d+: if \(ending\.signal\.aborted/)])
+  })
+
   test('a recursive mkdir, which does not return below /proc: src/time/make-folder.ts does', () => {
     const programs = source.filter(({ path }) => !path.endsWith('.fake.ts'))
     expect(places(programs, /\bmkdir(Sync)?\(.*recursive/)).toEqual([])

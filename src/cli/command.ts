@@ -7,6 +7,8 @@ export interface Output {
   write(text: string): unknown
   isTTY?: boolean
   fd?: number
+  /** Whether the reader has not taken the last text yet. */
+  readonly writableNeedDrain?: boolean
 }
 
 /** The environment of a command: output, variables, signal and clock. */

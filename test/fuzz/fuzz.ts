@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { endProcess } from '../../src/cli/end-process.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { type Batch, makeBatch } from './batches.ts'
@@ -50,7 +51,7 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 console.log(`fuzz: seed ${seed}: ${closing}; ${failure ? 'FAILED' : 'no failure'}`)
-process.exit(failure ? 1 : 0)
+await endProcess(failure ? 1 : 0)
 
 async function startRunner(objects: ReturnType<typeof stateWithClaims>, index: number): Promise<Runner> {
   const folder = writeFolder(join(work, `state-${index}`), objects)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { BUILT } from '../../bench/harness/process.ts'
+import { endProcess } from '../../src/cli/end-process.ts'
 import { type AmoroServer, startAmoroServer } from '../e2e/amoro-server.ts'
 import { type Balancer, startBalancer } from '../e2e/balancer.ts'
 import { startControlPlane } from '../e2e/control-plane.ts'
@@ -58,7 +59,7 @@ console.log(`faults: ${[...struck].map(([name, count]) => `${name} ${count}`).jo
 console.log(
   `soak: ${minutes} minutes, seed ${values.seed}: ${checked} versions of bindings checked, ${rests} rests, ${faults} faults, ${problems.length} problems`,
 )
-process.exit(problems.length === 0 ? 0 : 1)
+await endProcess(problems.length === 0 ? 0 : 1)
 
 async function soak(): Promise<void> {
   const catalog = await startAmoroServer({})

@@ -89,6 +89,8 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     if (!app) return stopStarting(starting)
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, signal)
+    // The caches of an API server that does not respond have no sizes.
+    if (signal.aborted) return 0
     log.info({ objects: sizesOf(store) }, 'ready')
     if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses, io.env))
     await ended(signal)

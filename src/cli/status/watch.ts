@@ -11,6 +11,7 @@ const CLEAR = '\u001b[H\u001b[2J'
 
 /**
  * Prints the status, and prints it again when it changed, until the user stops it. At a terminal, the new text replaces the old one.
+ * A reader that pauses gets the last status when it continues: the ones between would fill the memory.
  *
  * @param render returns the current status; it is not called again before it has resolved
  */
@@ -29,7 +30,7 @@ export async function watchStatus(
   let last: string | undefined
   try {
     for (;;) {
-      if (isChanged) {
+      if (isChanged && !stdout.writableNeedDrain) {
         isChanged = false
         const text = await render()
         if (text !== last) stdout.write(last === undefined ? text : `${separator}${text}`)

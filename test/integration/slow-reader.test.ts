@@ -1,0 +1,53 @@
+/** Everything that a command prints arrives, also when its reader pauses: `lodestone manifests | kubectl apply -f -`. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeKubeconfig } from '../../src/cli/cli.fake.ts'
+import { startInFullPipe } from './full-pipe.ts'
+import { MISTAKEN_LINES, printingLines, usePrintingCommands } from './printing-commands.ts'
+
+const wordsOf = usePrintingCommands()
+const lines = [...(await printingLines()), ...MISTAKEN_LINES]
+
+describe.concurrent('a reader that pauses gets every byte of', () => {
+  test.each(lines)('%s', async (line) => {
+    const { code, text, printed } = await startInFullPipe(wordsOf(line)).readLate()
+
+    expect({ bytes: Buffer.byteLength(text), isOwnStatus: code !== null && code <= 2 }).toEqual({
+      bytes: printed,
+      isOwnStatus: true,
+    })
+    expect(printed).toBeGreaterThan(0)
+  })
+})
+
+test('serve ends after its log and its hints are read', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'lodestone-cache-'))
+  onTestFinished(() => rmSync(cache, { recursive: true, force: true }))
+  const words = ['serve', '--folder', 'examples/hub', '--port', '0', '--health-port', '0']
+  const server = startInFullPipe(words, { XDG_CACHE_HOME: cache })
+  await server.prints
+  server.child.kill('SIGTERM')
+
+  const { code, text, printed } = await server.readLate()
+
+  expect({ code, bytes: Buffer.byteLength(text) }).toEqual({ code: 0, bytes: printed })
+})
+
+describe('while the reader pauses, Ctrl-C ends', () => {
+  test.each([
+    { what: 'a command that has ended', words: ['version'] },
+    { what: 'a command that still runs, the second time', words: ['check-install', '--wait', '5m', '--kubeconfig'] },
+  ])('$what', async ({ words }) => {
+    const server = words.at(-1) === '--kubeconfig' ? [makeKubeconfig('https://127.0.0.1:1')] : []
+    const { child, prints } = startInFullPipe([...words, ...server])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await prints
+    const interrupted = () => {
+      child.kill('SIGINT')
+      return child.exitCode
+    }
+    await expect.poll(interrupted).toBe(130)
+  })
+})
