@@ -163,6 +163,15 @@ describe('no file contains', () => {
     expect(found).toEqual([expect.stringMatching(/^src\/main\.ts:\d+: if \(ending\.signal\.aborted/)])
   })
 
+  test('its own reading of what a binding says: src/core/placement/binding-state.ts has each predicate once', () => {
+    const readers = source.filter(
+      ({ path }) => !/binding-state\.ts$|^src.(api|store)./.test(path) || path === 'src/store/kinds/bindings.ts',
+    )
+    const own =
+      /\.clusters\?\.length|clusters \?\? \[\]\)\.length|fromCluster \}\) => fromCluster|suspension\??\.scheduling [!=]==|replicas \?\? 0\) > 0/
+    expect(places(readers, own)).toEqual([])
+  })
+
   test('a recursive mkdir, which does not return below /proc: src/time/make-folder.ts does', () => {
     const programs = source.filter(({ path }) => !path.endsWith('.fake.ts'))
     expect(places(programs, /\bmkdir(Sync)?\(.*recursive/)).toEqual([])

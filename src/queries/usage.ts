@@ -6,6 +6,7 @@ import type { ClaimAnswer } from '../core/data-source-claim/locate.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import { referenceTo } from '../core/dependencies/references.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { hasTarget } from '../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
 import { bindingName } from '../core/resource-binding/derive.ts'
 import { locateUnread, locateVolumeManager, type VolumeUse } from '../core/volume-manager/locate.ts'
@@ -36,7 +37,7 @@ export function locateVolumes(bound: ResourceBinding, store: ObjectStore): Claim
  * workload stays in the clusters with its data until its binding is deleted too.
  */
 function mayUseVolumes({ metadata, spec }: ResourceBinding, store: ObjectStore): boolean {
-  const isOpen = !spec.clusters?.length || hasOurAnnotations(metadata.annotations)
+  const isOpen = !hasTarget(spec) || hasOurAnnotations(metadata.annotations)
   return isOpen && store.byIndex(clusters, 'serves', kindKey(volumeManagers)).length > 0
 }
 

@@ -7,6 +7,7 @@ import {
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } from '../../api/meta.ts'
 import { isObject } from '../../core/json.ts'
+import { targetClusters } from '../../core/placement/binding-state.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { firstNames, firstNodes } from './lists.ts'
@@ -95,7 +96,7 @@ async function unattachedNode(workload: Reference, store: ObjectStore): Promise<
 }
 
 function ownPlacement(binding: ResourceBinding): TreeNode {
-  const clusters = binding.spec.clusters?.map(({ name }) => name) ?? []
+  const clusters = targetClusters(binding.spec)
   const where = clusters.length > 0 ? `scheduled to ${firstNames(clusters)}` : 'not scheduled yet'
   return {
     ...referenceOf(binding),

@@ -2,6 +2,7 @@
 import type { PlacementAffinity, PropagationPolicy } from '../../api/karmada.ts'
 import { keyOfObject, referenceOf } from '../../api/meta.ts'
 import { affinityOf } from '../../core/placement/affinity.ts'
+import { targetClusters } from '../../core/placement/binding-state.ts'
 import { declineOf } from '../../core/propagation-policy/decide.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { firstNames } from './lists.ts'
@@ -36,7 +37,7 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
   const { base } = readAnnotations(decided.metadata.annotations)
   const known = base === BASE_OF_POLICY ? affinityOf(input.policy?.placement) : base
   const before = known ?? affinityOf(binding.spec.placement)
-  const scheduled = binding.spec.clusters?.map(({ name }) => name) ?? []
+  const scheduled = targetClusters(binding.spec)
   const title = `${binding.kind} ${keyOfObject(binding)}`
   return {
     ...referenceOf(binding),

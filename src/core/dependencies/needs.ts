@@ -3,6 +3,7 @@ import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { isObject } from '../json.ts'
+import { hasTarget } from '../placement/binding-state.ts'
 import { matchesLabels } from '../selectors.ts'
 import { dependencyKey } from './keys.ts'
 import type { Need } from './plan-attached.ts'
@@ -54,7 +55,7 @@ export function attachesAny(
   dependents: Iterable<K8sObject>,
   distribution: Distribution,
 ): boolean {
-  if ((binding.spec.clusters ?? []).length === 0) return false
+  if (!hasTarget(binding.spec)) return false
   for (const dependent of dependents) if (isOurs(binding, dependent, distribution)) return true
   return false
 }

@@ -8,6 +8,7 @@ import {
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
+import { hasTarget } from '../placement/binding-state.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { labelsFor, newAttachedBinding, resourceOf, snapshotsOf, strategyOf } from './attached-binding.ts'
 import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
@@ -57,7 +58,7 @@ export function planAttachedBinding(input: AttachedInput): Plan {
 }
 
 function planNew(dependent: K8sObject, needs: readonly Need[]): Plan {
-  const referrers = needs.filter(({ ours, binding }) => ours && isScheduled(binding)).map(({ binding }) => binding)
+  const referrers = needs.filter(({ ours, binding }) => ours && hasTarget(binding.spec)).map(({ binding }) => binding)
   if (referrers.length === 0 || dependent.metadata.deletionTimestamp) return NOTHING
   const type = dependent.metadata.namespace ? resourceBindings : clusterResourceBindings
   const object = newAttachedBinding(type, dependent, referrers)
@@ -72,7 +73,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const needs = input.needs
     .filter(({ binding, ours }) => ours || isNotHandedOver(binding, labels))
     // If the dependency is being deleted or is gone, it gets no new referrers.
-    .filter(({ binding }) => ourLabelOf(binding) in labels || (dependent && isScheduled(binding)))
+    .filter(({ binding }) => ourLabelOf(binding) in labels || (dependent && hasTarget(binding.spec)))
   const attached = needs.map(({ binding }) => binding)
   const left = input.waitedMs < KARMADA_MOVES_WITHIN_MS ? movedByKarmada(needs, entries) : new Set()
   const unknown = unknownReferrers(input, entries)
@@ -199,10 +200,6 @@ function conflictEvents(about: ResourceBinding, referrers: readonly ResourceBind
   if (conflicts.length === 0) return []
   const message = `the workloads have different values of ${conflicts.join(' and ')}; Overwrite and true apply`
   return [{ kind: 'event', about, type: 'Warning', reason: 'DependencyPolicyConflict', message }]
-}
-
-function isScheduled({ spec }: ResourceBinding): boolean {
-  return (spec.clusters ?? []).length > 0
 }
 
 function isOfPredecessor({ metadata }: ResourceBinding, dependent: K8sObject): boolean {

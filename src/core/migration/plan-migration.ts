@@ -3,6 +3,7 @@ import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type ClusterAffinity, type Placement, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { isSuspended } from '../placement/binding-state.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
 import {
   ASSOCIATED_BINDINGS_ANNOTATION,
@@ -116,10 +117,10 @@ function affinityPatch(affinity: ClusterAffinity, kept: string[], policy: Placem
 
 /** Removes a suspension of scheduling, unless it is a hold of Lodestone. */
 function suspension({ metadata, spec }: ResourceBinding): Change[] {
-  const { scheduling, ...rest } = spec.suspension ?? {}
+  const { scheduling: _theirs, ...rest } = spec.suspension ?? {}
   const { hold } = readAnnotations(metadata.annotations)
   const isOurs = hold !== undefined && !hold.released
-  if (scheduling !== true || isOurs || !isSuspendedKind(spec.resource)) return []
+  if (!isSuspended(spec) || isOurs || !isSuspendedKind(spec.resource)) return []
   const words = 'resume scheduling'
   return [{ words, spec: { suspension: Object.keys(rest).length > 0 ? { scheduling: null } : null } }]
 }

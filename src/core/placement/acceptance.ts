@@ -3,6 +3,7 @@ import { type ApiEnablement, type BindingSpec, type Cluster, COMPLETE_APIS } fro
 import { isTrue } from '../conditions.ts'
 import { blockingTaints, taintText } from '../tolerations.ts'
 import type { ClusterLookup } from './affinity.ts'
+import { evictedClusters, targetClusters } from './binding-state.ts'
 
 /** Returns why the scheduler refuses a cluster, as the rest of a sentence about the cluster; undefined if it accepts the cluster. */
 export type Refusal = (name: string) => string | undefined
@@ -21,8 +22,8 @@ export type SchedulingRequest = Pick<BindingSpec, 'resource' | 'placement' | 'cl
  * @param clusters undefined if Clusters cannot be read; then only graceful evictions count
  */
 export function refusalOf(request: SchedulingRequest, clusters: ClusterLookup | undefined): Refusal {
-  const targets = new Set(request.clusters?.map(({ name }) => name))
-  const evicted = new Set(request.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
+  const targets = new Set(targetClusters(request))
+  const evicted = evictedClusters(request)
   return (name) => {
     if (evicted.has(name)) return 'is being evicted'
     if (!clusters) return undefined

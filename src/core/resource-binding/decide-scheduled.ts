@@ -1,5 +1,6 @@
 /** Decides on a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
+import { evictedClusters, targetClusters } from '../placement/binding-state.ts'
 import { demandsSame } from '../placement/constraint.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import type { LocalityAnnotation } from './annotations.ts'
@@ -50,9 +51,8 @@ function keepOrWait(
 
 /** Whether the workload ran in a cluster with its data, and leaves it now. */
 function isEvictedFromData({ binding, constraint }: ParsedInput): boolean {
-  return (
-    binding.spec.gracefulEvictionTasks?.some(({ fromCluster }) => constraint.required?.includes(fromCluster)) ?? false
-  )
+  const evicted = evictedClusters(binding.spec)
+  return constraint.required?.some((name) => evicted.has(name)) ?? false
 }
 
 /** Returns the decision while the workload may not move yet, and undefined when it may be narrowed now. */
@@ -118,9 +118,9 @@ function isSentByLoop({ annotations: { locality }, constraint }: ParsedInput): b
  */
 function excludesTarget({ binding, stored }: ParsedInput, allowed: string[] | undefined): boolean {
   if (allowed === undefined) return false
-  const runsIn = new Set(stored?.spec.clusters?.map(({ name }) => name))
+  const runsIn = new Set(targetClusters(stored?.spec))
   const mayRunIn = new Set(allowed)
-  return binding.spec.clusters?.some(({ name }) => runsIn.has(name) && !mayRunIn.has(name)) ?? false
+  return targetClusters(binding.spec).some((name) => runsIn.has(name) && !mayRunIn.has(name))
 }
 
 /** Keeps the workload in its cluster until the loop moves it. Returns undefined if it cannot stay there in any case. */

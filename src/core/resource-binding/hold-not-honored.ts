@@ -3,17 +3,18 @@
  * suspended bindings after a change of a cluster (karmada#6354), and a write passes while Lodestone is not available.
  */
 import type { ResourceBinding } from '../../api/karmada.ts'
+import { evictedClusters, hasTarget, isSuspended } from '../placement/binding-state.ts'
 import { type HoldAnnotation, readAnnotations } from './annotations.ts'
 
 /** Returns the hold of a binding that is suspended by Lodestone and scheduled; undefined if it is not both. */
 export function holdNotHonored({ metadata, spec }: ResourceBinding): HoldAnnotation | undefined {
-  const isScheduled = !!spec.clusters?.length && !spec.gracefulEvictionTasks?.length
+  const isScheduled = hasTarget(spec) && evictedClusters(spec).size === 0
   return isScheduled ? activeHold({ metadata, spec }) : undefined
 }
 
 /** Returns the hold of a binding that is suspended by Lodestone; undefined if there is none. */
 export function activeHold({ metadata, spec }: Pick<ResourceBinding, 'metadata' | 'spec'>): HoldAnnotation | undefined {
-  if (spec.suspension?.scheduling !== true) return undefined
+  if (!isSuspended(spec)) return undefined
   const { hold } = readAnnotations(metadata.annotations)
   return hold?.released ? undefined : hold
 }

@@ -1,5 +1,6 @@
 /** The hold annotation: when a hold began and whether it is over. Only the stored annotation counts, since any requester can send one. */
 import type { FieldError } from '../field-errors.ts'
+import { hasTarget, isSuspended } from '../placement/binding-state.ts'
 import type { HoldAnnotation } from './annotations.ts'
 import { activeHold } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
@@ -36,8 +37,8 @@ export function holdAnnotation(
  * that was queued before the hold would be scheduled to any cluster. The scheduler retries, and succeeds after the hold.
  */
 export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding' | 'stored'>): FieldError[] {
-  const isFirst = stored !== undefined && !stored.spec.clusters?.length && !!binding.spec.clusters?.length
-  if (!isFirst || binding.spec.suspension?.scheduling !== true) return []
+  const isFirst = stored !== undefined && !hasTarget(stored.spec) && hasTarget(binding.spec)
+  if (!isFirst || !isSuspended(binding.spec)) return []
   const hold = activeHold(stored)
   if (!hold) return []
   const message = `cannot be set while Lodestone has the workload on hold (${hold.reason}: ${hold.message}); it is scheduled when the hold ends`

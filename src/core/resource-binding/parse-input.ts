@@ -4,6 +4,7 @@ import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { sortedUnique } from '../json.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
+import { isPlaced, isWorkload } from '../placement/binding-state.ts'
 import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
 import { BASE_OF_POLICY, type BindingAnnotations, type LocalityAnnotation, readAnnotations } from './annotations.ts'
 import type { BindingInput } from './input.ts'
@@ -31,7 +32,7 @@ export interface ParsedInput extends BindingInput {
   isScheduled: boolean
   /** The affinity group that the scheduler chose last. */
   observedGroup: string | undefined
-  /** Karmada's ResourceBindingSpec.IsWorkload: overflow tiers apply only to workloads. */
+  /** Overflow tiers apply only to workloads. */
   isWorkload: boolean
 }
 
@@ -50,7 +51,7 @@ export function parseInput(input: BindingInput): ParsedInput {
   const annotations = resolveAnnotations(binding, input)
   // The loop decides on the stored binding itself.
   const storedAnnotations = stored === binding ? annotations : resolveAnnotations(stored, input)
-  const placed = isPlaced(binding) || isPlaced(stored)
+  const placed = isPlaced(binding.spec) || isPlaced(stored?.spec)
   return {
     ...input,
     claims: claims.length < 2 ? claims : claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1)),
@@ -61,7 +62,7 @@ export function parseInput(input: BindingInput): ParsedInput {
     isScheduled:
       placed || (storedAnnotations.locality !== undefined && stored?.status?.lastScheduledTime !== undefined),
     observedGroup: stored?.status?.schedulerObservingAffinityName,
-    isWorkload: isWorkload(binding),
+    isWorkload: isWorkload(binding.spec),
   }
 }
 
@@ -82,14 +83,6 @@ function boundClaims(claims: readonly ClaimAnswer[]): readonly ClaimAnswer[] {
       answer: { kind: 'unknown', reason },
     },
   ]
-}
-
-function isPlaced(binding: BindingInput['stored']): boolean {
-  return !!binding?.spec.clusters?.length || !!binding?.spec.gracefulEvictionTasks?.length
-}
-
-function isWorkload({ spec }: BindingInput['binding']): boolean {
-  return (spec.replicas ?? 0) > 0 || spec.replicaRequirements != null || !!spec.components?.length
 }
 
 function resolveAnnotations(binding: ResourceBinding | undefined, { policy }: BindingInput): ResolvedAnnotations {

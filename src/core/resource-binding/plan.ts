@@ -4,7 +4,8 @@ import { nameOfObject } from '../../api/meta.ts'
 import { jsonEqual, sortedUnique } from '../json.ts'
 import { mergePatch } from '../merge-patch.ts'
 import { cut } from '../outcome.ts'
-import { affinityOf } from '../placement/affinity.ts'
+import { affinityOf, termsOf } from '../placement/affinity.ts'
+import { isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { type EventAction, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from './annotations.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
@@ -51,7 +52,7 @@ function planNotHonored(input: BindingInput): { report: NotHonored; restored?: R
   const { binding } = input
   const hold = holdNotHonored(binding)
   if (!hold) return undefined
-  const scheduled = sortedUnique((binding.spec.clusters ?? []).map(({ name }) => name)).join(', ')
+  const scheduled = sortedUnique(targetClusters(binding.spec)).join(', ')
   const what = cut(`scheduled to ${scheduled} although it is on hold (${hold.reason}: ${hold.message})`, 512)
   const runsIn = clustersThatRun(binding)
   const report = (result: NotHonored['result'], rest: string) => ({ result, message: `${what}; ${rest}` })
@@ -131,18 +132,17 @@ function requeueAfter(decided: ResourceBinding, input: BindingInput): number | u
  * first group again, or its narrowing ends. The workload still runs where it is until the scheduler acts.
  */
 function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
-  const { clusters = [], placement } = before.spec
+  const clusters = targetClusters(before.spec)
   const affinity = affinityOf(after.spec.placement)
-  if (clusters.length === 0 || jsonEqual(affinity, affinityOf(placement))) return false
+  if (clusters.length === 0 || jsonEqual(affinity, affinityOf(before.spec.placement))) return false
   const was = readAnnotations(before.metadata.annotations).locality
   const is = readAnnotations(after.metadata.annotations).locality
   if (was && !is) return true
   // To relax a binding saves its workload from deletion, so it never waits.
   if (is?.state === 'Relaxed') return false
-  const { clusterAffinity, clusterAffinities } = affinity
-  if (clusterAffinities && (was?.round ?? 0) !== (is?.round ?? 0)) return true
-  const terms = clusterAffinities ?? (clusterAffinity ? [clusterAffinity] : [])
+  if (affinity.clusterAffinities && (was?.round ?? 0) !== (is?.round ?? 0)) return true
+  const terms = termsOf(affinity, isWorkload(after.spec))
   const allowed = new Set(terms.flatMap(({ clusterNames }) => clusterNames ?? []))
-  if (terms.some(({ clusterNames }) => !clusterNames?.length) || terms.length === 0) return false
-  return clusters.some(({ name }) => !allowed.has(name))
+  if (terms.some(({ clusterNames }) => !clusterNames?.length)) return false
+  return clusters.some((name) => !allowed.has(name))
 }

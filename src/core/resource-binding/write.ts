@@ -2,6 +2,7 @@
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../json.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
+import { isSuspended } from '../placement/binding-state.ts'
 import { fitAnnotations } from './annotation-size.ts'
 import { type BindingAnnotations, writeTexts } from './annotations.ts'
 import type { ParsedInput } from './parse-input.ts'
@@ -54,11 +55,11 @@ function suspend(
   const { suspension } = input.binding.spec
   const wanted = annotations.hold !== undefined && !annotations.hold.released
   const ours = [input.storedAnnotations, input.annotations].some(({ hold }) => hold !== undefined && !hold.released)
-  if (suspension?.scheduling === true && !ours) {
+  if (isSuspended(input.binding.spec) && !ours) {
     const { hold: _notOurs, ...rest } = annotations
     return { value: suspension, annotations: wanted ? rest : annotations }
   }
-  if (wanted === (suspension?.scheduling === true)) return { value: suspension, annotations }
+  if (wanted === isSuspended(input.binding.spec)) return { value: suspension, annotations }
   if (wanted) return { value: { ...suspension, scheduling: true }, annotations }
   const { scheduling: _ours, ...siblings } = suspension ?? {}
   return { value: Object.keys(siblings).length > 0 ? siblings : undefined, annotations }

@@ -24,6 +24,7 @@ import {
 import { objectKey, type ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { hasTarget, isWorkload } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { keepMemberStatus } from '../../core/volume-manager/locate.ts'
@@ -77,6 +78,8 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
         // Attached bindings copy the clusters of the binding that they depend on, with all fields.
         ...(spec.clusters && { clusters: propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name })) }),
         ...(spec.replicas && { replicas: spec.replicas }),
+        // Of a workload without replicas, such as a FlinkDeployment, decisions read only that it is one.
+        ...(!spec.replicas && isWorkload(spec) && { replicaRequirements: {} }),
         ...(spec.suspension && { suspension: spec.suspension }),
         ...(spec.gracefulEvictionTasks && {
           gracefulEvictionTasks: spec.gracefulEvictionTasks.map(({ fromCluster }) => ({ fromCluster })),
@@ -108,7 +111,7 @@ function keptMembers({ metadata, spec, status }: ResourceBinding): AggregatedSta
   const members = status?.aggregatedStatus
   if (!members) return undefined
   if (spec.resource.kind === volumeManagers.kind) return members.map(keepMemberStatus)
-  if (!metadata.annotations?.[HOLD_ANNOTATION] || !spec.clusters?.length) return undefined
+  if (!metadata.annotations?.[HOLD_ANNOTATION] || !hasTarget(spec)) return undefined
   return members.filter((member) => member.applied).map(({ clusterName }) => ({ clusterName, applied: true }))
 }
 

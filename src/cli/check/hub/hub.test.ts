@@ -61,6 +61,22 @@ function makeApp(scheduled: string[], spec: Partial<BindingSpec> = {}): Stored[]
   ]
 }
 
+/** The same, with the data in member1 and member2; the binding runs in member2, its overflow tier. */
+function makeOverflowing(spec: Partial<BindingSpec>): Stored[] {
+  const tiers = [{ affinityName: 'more', clusterNames: ['member2', 'member3'] }]
+  const placement = {
+    clusterAffinities: [{ affinityName: 'first', clusterNames: ['member1'], overflowAffinities: tiers }],
+  }
+  const [deployment, , binding] = makeApp(['member2'], { replicas: 0, ...spec, placement })
+  const source = makeSource({ locality: { clusterNames: ['member1', 'member2'] } })
+  return [
+    deployment as Stored,
+    [propagationPolicies, makePolicy({ placement })],
+    binding as Stored,
+    [dataSources, source],
+  ]
+}
+
 const inMember2: Stored = [dataSources, makeSource()]
 const other = { dataSourceName: 'lake.shop.other' }
 const inMember3: Stored = [
@@ -110,6 +126,18 @@ describe('the summary counts the workloads of the hub', () => {
       stored: [...makeApp(['member2']), inMember2],
       given: [makeClaim()],
       summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'a workload with components, which runs in an overflow tier that has its data, stays',
+      stored: makeOverflowing({ components: [{ name: 'jobmanager', replicas: 1 }] }),
+      given: [makeClaim()],
+      summary: '0 workloads would move, 0 would wait, 1 unchanged',
+    },
+    {
+      name: 'a resource without replicas, to which no overflow tier applies, moves',
+      stored: makeOverflowing({}),
+      given: [makeClaim()],
+      summary: '1 workload would move, 0 would wait, 0 unchanged',
     },
     {
       name: 'a given claim hides the stored one',

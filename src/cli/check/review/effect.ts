@@ -2,6 +2,7 @@
 import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual } from '../../../core/json.ts'
 import { affinityOf } from '../../../core/placement/affinity.ts'
+import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
@@ -40,9 +41,8 @@ function effectOn(before: ResourceBinding, after: ResourceBinding, state: string
   const affinity = affinityOf(after.spec.placement)
   if (jsonEqual(affinity, affinityOf(before.spec.placement))) return 'unchanged'
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
-  // Karmada ignores overflow tiers for objects without replicas.
-  const filter = placementFilter(affinity, lookup, (after.spec.replicas ?? 0) > 0)
-  const isMoved = (before.spec.clusters ?? []).some(({ name }) => !filter.allows(name))
+  const filter = placementFilter(affinity, lookup, isWorkload(after.spec))
+  const isMoved = targetClusters(before.spec).some((name) => !filter.allows(name))
   return isMoved ? 'moves' : 'unchanged'
 }
 

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import type { BindingSpec } from '../../api/karmada.ts'
+import { evictedClusters, hasTarget, isPlaced, isSuspended, isWorkload, targetClusters } from './binding-state.ts'
+
+const clusters = [{ name: 'member2' }, { name: 'member1' }]
+const gracefulEvictionTasks = [{ fromCluster: 'member3' }]
+
+// The cases of Test…_IsWorkload in Karmada 1.18.1, pkg/apis/work/v1alpha2/binding_types_helper_test.go.
+test.each<{ name: string; spec: Partial<BindingSpec>; want: boolean }>([
+  { name: 'replicas', spec: { replicas: 2 }, want: true },
+  { name: 'requirements of replicas, as of a suspended Job', spec: { replicaRequirements: {} }, want: true },
+  { name: 'components, as of a FlinkDeployment', spec: { components: [{ name: 'jobmanager' }] }, want: true },
+  { name: 'no replica, as of a Deployment that is scaled to zero', spec: { replicas: 0 }, want: false },
+  {
+    name: 'empty components and null, as of a ConfigMap',
+    spec: { components: [], replicaRequirements: null },
+    want: false,
+  },
+])('Karmada counts a resource with $name as a workload: $want', ({ spec, want }) => {
+  expect(isWorkload(spec as BindingSpec)).toBe(want)
+})
+
+describe('a binding', () => {
+  test.each<{ name: string; spec: Partial<BindingSpec>; want: object }>([
+    { name: 'that is new', spec: {}, want: { targets: [], has: false, evicted: [], placed: false } },
+    {
+      name: 'that is scheduled',
+      spec: { clusters },
+      want: { targets: ['member2', 'member1'], has: true, evicted: [], placed: true },
+    },
+    {
+      name: 'whose only cluster evicts it',
+      spec: { clusters: [], gracefulEvictionTasks },
+      want: { targets: [], has: false, evicted: ['member3'], placed: true },
+    },
+  ])('$name', ({ spec, want }) => {
+    expect({
+      targets: targetClusters(spec),
+      has: hasTarget(spec),
+      evicted: [...evictedClusters(spec)],
+      placed: isPlaced(spec),
+    }).toEqual(want)
+  })
+
+  test('that does not exist is nowhere', () => {
+    expect([hasTarget(undefined), isPlaced(undefined), isSuspended(undefined), isWorkload(undefined)]).toEqual(
+      Array(4).fill(false),
+    )
+  })
+
+  test.each([
+    { suspension: { scheduling: true }, want: true },
+    { suspension: { scheduling: false }, want: false },
+    { suspension: { dispatching: true }, want: false },
+  ])('with $suspension is suspended: $want', ({ suspension, want }) => {
+    expect(isSuspended({ suspension })).toBe(want)
+  })
+})

@@ -1,0 +1,37 @@
+/** What a binding says about its workload, as Karmada reads it: every decision asks here. */
+import type { BindingSpec } from '../../api/karmada.ts'
+
+/**
+ * Whether the resource has replicas or requirements: overflow tiers apply only to such resources. It is `ResourceBindingSpec.IsWorkload` of
+ * Karmada 1.16.0 to 1.18.2 (pkg/apis/work/v1alpha2/binding_types_helper.go).
+ */
+export function isWorkload(
+  spec: Pick<BindingSpec, 'replicas' | 'replicaRequirements' | 'components'> | undefined,
+): boolean {
+  return (spec?.replicas ?? 0) > 0 || spec?.replicaRequirements != null || !!spec?.components?.length
+}
+
+/** Returns the names of the clusters that the scheduler chose. */
+export function targetClusters(spec: Pick<BindingSpec, 'clusters'> | undefined): string[] {
+  return spec?.clusters?.map(({ name }) => name) ?? []
+}
+
+/** Whether the scheduler chose a cluster. */
+export function hasTarget(spec: Pick<BindingSpec, 'clusters'> | undefined): boolean {
+  return !!spec?.clusters?.length
+}
+
+/** Returns the clusters that the workload leaves after a graceful eviction. The scheduler does not choose them again before it ends. */
+export function evictedClusters(spec: Pick<BindingSpec, 'gracefulEvictionTasks'> | undefined): Set<string> {
+  return new Set(spec?.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
+}
+
+/** Whether the workload runs, or is being replaced after an eviction. */
+export function isPlaced(spec: Pick<BindingSpec, 'clusters' | 'gracefulEvictionTasks'> | undefined): boolean {
+  return hasTarget(spec) || !!spec?.gracefulEvictionTasks?.length
+}
+
+/** Whether the scheduler leaves the binding alone, by Lodestone or by another client. */
+export function isSuspended(spec: Pick<BindingSpec, 'suspension'> | undefined): boolean {
+  return spec?.suspension?.scheduling === true
+}
