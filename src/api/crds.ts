@@ -28,6 +28,11 @@ interface Definition {
   type: ResourceType
   shortNames: string[]
   schema: Schema
+  /**
+   * Fields of the spec for which the CRD of volcano-global has no limits; admission checks them. Kubernetes before 1.30 would reject each
+   * write of a stored object that breaks a limit, such as the removal of a finalizer.
+   */
+  unlimited: readonly string[]
   columns: Column[]
 }
 
@@ -36,6 +41,7 @@ const definitions: Definition[] = [
     type: dataSourceClaims,
     shortNames: ['dsc'],
     schema: dataSourceClaimSchema,
+    unlimited: ['system', 'dataSourceType', 'dataSourceName', 'attributes', 'workload'],
     columns: [
       { name: 'System', type: 'string', jsonPath: '.spec.system', description: 'The data system' },
       { name: 'Data', type: 'string', jsonPath: '.spec.dataSourceName', description: 'The data in that system' },
@@ -86,6 +92,7 @@ const definitions: Definition[] = [
     type: dataSources,
     shortNames: ['ds'],
     schema: dataSourceSchema,
+    unlimited: ['system', 'type', 'name', 'attributes', 'reclaimPolicy', 'locality.clusterNames'],
     columns: [
       { name: 'System', type: 'string', jsonPath: '.spec.system', description: 'The data system' },
       { name: 'Data', type: 'string', jsonPath: '.spec.name', description: 'The data in that system' },
@@ -127,6 +134,8 @@ const definitions: Definition[] = [
     // VCK has `vm`, which is the VirtualMachine of KubeVirt.
     shortNames: ['vmgr'],
     schema: volumeManagerSchema,
+    // The CRD of VCK is for API servers that Lodestone does not support (apiextensions.k8s.io/v1beta1).
+    unlimited: [],
     columns: [
       { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Whether the data is usable' },
       { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Number of usable volumes' },
@@ -162,7 +171,7 @@ export function ownShortNames({ group, kind }: ResourceType): readonly string[] 
 
 /** All CRDs of Lodestone, for `kubectl apply`. */
 export function customResourceDefinitions(): K8sObject[] {
-  return definitions.map(({ type, shortNames, schema, columns }) => ({
+  return definitions.map(({ type, shortNames, schema, unlimited, columns }) => ({
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${type.plural}.${type.group}` },
@@ -184,11 +193,38 @@ export function customResourceDefinitions(): K8sObject[] {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: columns,
-          schema: { openAPIV3Schema: { ...schema, properties: { ...metaProperties, ...schema.properties } } },
+          schema: { openAPIV3Schema: schemaOf(schema, unlimited) },
         },
       ],
     },
   }))
+}
+
+function schemaOf(schema: Schema, unlimited: readonly string[]): Schema {
+  const relaxed = unlimited.reduce((all, path) => relax(all, ['spec', ...path.split('.')]), schema)
+  return { ...relaxed, properties: { ...metaProperties, ...relaxed.properties } }
+}
+
+/** Removes the limits of the field at a path. */
+function relax(schema: Schema, [name, ...rest]: readonly string[]): Schema {
+  if (name === undefined) return withoutLimits(schema)
+  const field = schema.properties?.[name]
+  if (!field) throw new Error(`the schema has no field ${name}`)
+  return { ...schema, properties: { ...schema.properties, [name]: relax(field, rest) } }
+}
+
+/** Returns a schema with the types and the required fields only. */
+function withoutLimits(schema: Schema): Schema {
+  const { minLength: _0, maxLength: _1, maxItems: _2, maxProperties: _3, enum: _4, ...types } = schema
+  const { items, properties, additionalProperties } = types
+  return {
+    ...types,
+    ...(items && { items: withoutLimits(items) }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, withoutLimits(field)])),
+    }),
+    ...(typeof additionalProperties === 'object' && { additionalProperties: withoutLimits(additionalProperties) }),
+  }
 }
 
 const metaProperties: Record<string, Schema> = {

@@ -31,6 +31,7 @@ export function annotatedPodWebhook(kinds: WorkloadKinds): Webhook {
     },
     // As with the label: a pod that requests data must not run without it.
     failurePolicy: 'Fail',
+    validates: 'spec and annotations',
     gather: (request, context) => ({ request, context }),
     decide({ request, context }) {
       const completed = completePod(request.object as Pod)

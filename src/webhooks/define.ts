@@ -1,6 +1,7 @@
 /** The definition of an admission point: its path, its rules for the API server, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
+import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { leaveMalformed, type Outcome } from '../core/outcome.ts'
@@ -58,19 +59,31 @@ export interface ObjectRequest extends AdmissionRequest {
 }
 
 export interface WebhookDefinition<Input> extends Omit<Webhook, 'review'> {
+  /** The parts of an object that `decide` may reject; default: the spec. */
+  validates?: ValidatedParts
   /** Gathers the input of the decision, from the cache only. */
   gather(request: ObjectRequest, context: GatherContext): Input
   /** The decision, a pure function. */
   decide(input: Input): Outcome
 }
 
-/** Builds an admission point from its definition. It allows a request without an object (DELETE) or for a subresource, unchanged. */
-export function defineWebhook<Input>({ gather, decide, ...webhook }: WebhookDefinition<Input>): Webhook {
+/**
+ * Builds an admission point from its definition. It allows a request without an object (DELETE) or for a subresource, unchanged. It rejects
+ * no object that is being deleted, and no update that leaves the validated parts as they are.
+ */
+export function defineWebhook<Input>({
+  validates = 'spec',
+  gather,
+  decide,
+  ...webhook
+}: WebhookDefinition<Input>): Webhook {
   return {
     ...webhook,
     review(request, context) {
       if (!request.object || request.subResource) return { kind: 'allow' }
-      return decide(gather(request as ObjectRequest, context))
+      const { object, oldObject } = request
+      const outcome = decide(gather(request as ObjectRequest, context))
+      return ratchet(outcome, { object, stored: oldObject ?? undefined }, validates)
     },
   }
 }

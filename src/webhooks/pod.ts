@@ -28,6 +28,7 @@ export function podWebhook(kinds: WorkloadKinds): Webhook {
     objectSelector: { matchLabels: { [INJECT_LABEL]: 'true' } },
     // A pod that requests data must not run without it. Pods without the label are not sent to this webhook.
     failurePolicy: 'Fail',
+    validates: 'spec and annotations',
     gather(request, { store, whenNotReady, volumeLimits }) {
       const { uid, object, namespace } = request
       const pod = object as Pod

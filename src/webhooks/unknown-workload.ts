@@ -27,6 +27,7 @@ export function unknownWorkloadWebhook(kinds: WorkloadKinds): Webhook {
     },
     // A warning is no reason to reject a request.
     failurePolicy: 'Ignore',
+    validates: 'spec and annotations',
     gather: ({ object, oldObject }) => ({ object, stored: oldObject ?? undefined }),
     // As the condition: commands that review manifests have no API server that evaluates it.
     decide: (input) => (isKnownOrOwned(input.object, kinds) ? { kind: 'allow' } : decideUnknown(input)),

@@ -26,6 +26,7 @@ export function workloadWebhook(kinds: WorkloadKinds): Webhook {
     },
     // The webhook for pods checks the rest when the pods are created.
     failurePolicy: 'Ignore',
+    validates: 'spec and annotations',
     gather(request, { store, volumeLimits }) {
       const { object, oldObject, namespace } = request
       const { apiVersion, kind, metadata } = object

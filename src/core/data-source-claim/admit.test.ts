@@ -31,11 +31,6 @@ test.each<{ name: string; input: Partial<ClaimAdmissionInput>; want: FieldError[
     input: { stored, errors: [invalid] },
     want: [invalid],
   },
-  {
-    name: 'a claim that is being deleted is allowed, so that its finalizer can be removed',
-    input: { claim: makeForeignClaim({ deletionTimestamp: '2026-01-01T00:00:00Z' }) },
-    want: [],
-  },
 ])('$name', ({ input, want }) => {
   const outcome = admitClaim({ claim: makeForeignClaim(), stored: undefined, errors: [], refusal, ...input })
 

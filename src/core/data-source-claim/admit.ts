@@ -18,11 +18,11 @@ export interface ClaimAdmissionInput {
 const RETRY = 'if this was just done, retry in a few seconds'
 
 /**
- * Rejects a claim without permission if this write names a new workload. Every other write of such a claim is allowed: its finalizer must
- * be removable, and the permission may have been removed since.
+ * Rejects a claim without permission if this write names a new workload. Every other write of such a claim is allowed: the permission may
+ * have been removed since.
  */
 export function admitClaim({ claim, stored, errors, refusal }: ClaimAdmissionInput): Outcome {
-  if (refusal === undefined || claim.metadata.deletionTimestamp) return denyErrors(errors)
+  if (refusal === undefined) return denyErrors(errors)
   if (stored && jsonEqual(stored.spec?.workload, claim.spec.workload)) return denyErrors(errors)
   const message = claim.spec.workload.namespace ? `${refusal}; ${RETRY}` : refusal
   return denyErrors([...errors, { path: 'spec.workload', code: 'Forbidden', message }])

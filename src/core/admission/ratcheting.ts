@@ -1,0 +1,35 @@
+/** Lets writes pass that do not change what is invalid, as the ratcheting validation of Kubernetes does. */
+import type { K8sObject } from '../../api/meta.ts'
+import { jsonEqual } from '../json.ts'
+import type { Outcome } from '../outcome.ts'
+
+const OUR_PREFIX = 'lodestone.dev/'
+
+/** The parts of an object that a validation reads. Validations of workloads also read annotations of Lodestone. */
+export type ValidatedParts = 'spec' | 'spec and annotations'
+
+export interface Write {
+  object: K8sObject
+  /** The stored object; absent if the write creates the object. */
+  stored: K8sObject | undefined
+}
+
+/**
+ * Allows a rejected write of an object that is being deleted, or whose validated parts do not change. Then its finalizers can be removed,
+ * and its metadata can be written. The stored object may be older than the rule that it breaks. Warnings stay.
+ */
+export function ratchet(outcome: Outcome, { object, stored }: Write, parts: ValidatedParts): Outcome {
+  if (outcome.kind !== 'deny') return outcome
+  const isUnchanged = stored != null && jsonEqual(validated(object, parts), validated(stored, parts))
+  if (!object.metadata.deletionTimestamp && !isUnchanged) return outcome
+  const { errors: _ignored, ...details } = outcome
+  return { ...details, kind: 'allow' }
+}
+
+function validated(object: K8sObject, parts: ValidatedParts): unknown {
+  const { metadata, ...rest } = object
+  const { status: _status, ...content } = rest as typeof rest & { status?: unknown }
+  if (parts === 'spec') return content
+  const own = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(OUR_PREFIX))
+  return { content, annotations: Object.fromEntries(own) }
+}
