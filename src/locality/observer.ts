@@ -8,6 +8,8 @@ export interface SystemsObserver {
   removed(event: { system: string }): void
   /** A file or the folder is invalid. Its last valid content stays in use. Reported once until the problem changes. */
   configError(event: { file: string; message: string }): void
+  /** A file of volcano-global is in use, and some of its fields are ignored or replaced. Reported for each new content. */
+  configWarning(event: { system: string; file: string; message: string }): void
   /** A health check has ended. */
   health(event: {
     system: string
@@ -30,6 +32,7 @@ export function completeObserver(partial: Partial<SystemsObserver> = {}): System
     loaded: (event) => tell(() => partial.loaded?.(event)),
     removed: (event) => tell(() => partial.removed?.(event)),
     configError: (event) => tell(() => partial.configError?.(event)),
+    configWarning: (event) => tell(() => partial.configWarning?.(event)),
     health: (event) => tell(() => partial.health?.(event)),
     located: (event) => tell(() => partial.located?.(event)),
   }

@@ -4,7 +4,8 @@ import type { Cluster } from '../api/karmada.ts'
 import { spreadInterval } from '../core/backoff.ts'
 import { sortedUnique } from '../core/json.ts'
 import { checkLocated, isPrintable } from '../core/locality/check.ts'
-import { type ClusterRules, clustersOfLocation } from '../core/locality/clusters.ts'
+import { type ClusterRules, clustersOfLocation, describeLocation, whyNoCluster } from '../core/locality/clusters.ts'
+import { indexLocations } from '../core/locality/location-index.ts'
 import { providerOfHost } from '../core/s3/server.ts'
 import { type Clock, sleep } from '../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from './config/config.ts'
@@ -39,6 +40,14 @@ export interface OpenSystemInput {
 export function openSystem(input: OpenSystemInput): OpenSystem {
   const { config, clock, observer } = input
   const inner = input.definition.open(config, clock)
+  const rules = rulesOf(config)
+  const version = digest([
+    config.locationMapping,
+    config.locationMatching,
+    config.regionMapping,
+    rules.region,
+    rules.provider,
+  ])
   const stopping = new AbortController()
   let health: SystemHealth = { state: 'unknown' }
   const checks = check()
@@ -57,7 +66,7 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   }
 
   return {
-    plugin: observed(inner, () => versionOf(rulesOf(config), input.clusters()), { clock, observer }),
+    plugin: observed(inner, () => versionOf(version, input.clusters()), { clock, observer }),
     refreshIntervalMs: config.refreshIntervalMs,
     maxConcurrent: config.maxConcurrent,
     retry: config.retry,
@@ -66,7 +75,11 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
     },
     clustersOf: (answer) => {
       if (answer.clusters !== undefined) return sortedUnique(answer.clusters)
-      return clustersOfLocation(answer.location, rulesOf(config), input.clusters())
+      return [...clustersOfLocation(answer.location, rules, input.clusters())]
+    },
+    whyNoCluster: ({ location, clusters }) => {
+      if (clusters === undefined) return whyNoCluster(location, rules, config.system)
+      return `system ${config.system} lists no cluster for location ${describeLocation(location)}; add its clusters`
     },
     close: async () => {
       stopping.abort()
@@ -76,12 +89,13 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   }
 }
 
-function rulesOf({ locationMapping, regionMapping, extra, plugin, endpoint }: SystemConfig): ClusterRules {
+function rulesOf(config: SystemConfig): ClusterRules {
+  const { locationMapping, locationMatching, regionMapping, extra, plugin, endpoint } = config
   const { region, provider } = extra as { region?: string; provider?: string }
   const hosts = plugin === 's3' ? endpoint.urls.map((url) => new URL(url).hostname) : []
   const owner = provider ?? hosts.map(providerOfHost).find((one) => one !== undefined)
   return {
-    locationMapping,
+    locations: indexLocations(locationMapping, locationMatching),
     regionMapping,
     ...(region !== undefined && { region }),
     ...(owner !== undefined && { provider: owner }),
@@ -158,11 +172,12 @@ function withoutOldVersion({ etag, ...query }: LocalityQuery, version: string): 
   return etag?.startsWith(`${version}:`) ? { ...query, etag: etag.slice(version.length + 1) } : query
 }
 
-/** A short digest of all inputs that map a location to clusters. */
-function versionOf(rules: ClusterRules, clusters: readonly Cluster[]): string {
+/** A version of all inputs that map a location to clusters. */
+function versionOf(rules: string, clusters: readonly Cluster[]): string {
   const places = clusters.map(({ metadata, spec }) => [metadata.name, spec.provider, spec.region, spec.zones])
-  return createHash('sha256')
-    .update(JSON.stringify([rules, places.sort()]))
-    .digest('base64url')
-    .slice(0, 12)
+  return digest([rules, places.sort()])
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 12)
 }

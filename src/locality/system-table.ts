@@ -63,6 +63,8 @@ export class SystemTable {
     for (const other of this.entries()) if (other.file === file && other.system !== system) this.#remove(other)
     if (before !== undefined) this.#close(before)
     observer.loaded({ system, file })
+    for (const { path, message } of config.warnings)
+      observer.configWarning({ system, file, message: `${path}: ${message}` })
     this.#changed.add(system)
   }
 

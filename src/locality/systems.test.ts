@@ -45,6 +45,7 @@ async function open(more: Partial<SystemsInput> = {}): Promise<OpenedSystems> {
     observer: {
       loaded: ({ system }) => told.push(`loaded ${system}`),
       removed: ({ system }) => told.push(`removed ${system}`),
+      configWarning: ({ system, message }) => told.push(`${system}: ${message}`),
       configError: ({ message }) => told.push(message.replaceAll(directory, '')),
     },
     ...more,
@@ -98,6 +99,17 @@ test('a query is answered, and its location is mapped to clusters', async () => 
 })
 
 describe('hot reload', () => {
+  test('a warning about a field of volcano-global is reported once for each content', async () => {
+    const warning = 'amoro: note: unknown field; ignored, as in volcano-global'
+    await write('amoro', amoro('m1', { note: 1 }))
+    const opened = await open()
+    await opened.reload()
+    expect(told).toEqual(['loaded amoro', warning])
+    await write('amoro', amoro('m2', { note: 1 }))
+    await opened.reload()
+    expect(told).toEqual(['loaded amoro', warning, 'loaded amoro', warning])
+  })
+
   test('an invalid file keeps the last valid configuration, and is reported once', async () => {
     await write('amoro', amoro())
     const opened = await open()

@@ -29,6 +29,7 @@ const lake: System = {
   maxConcurrent: 16,
   retry: { maxRetries: 0, initialBackoffMs: 0, maxBackoffMs: 0, backoffMultiplier: 1, timeoutMs: 1_000 },
   clustersOf: ({ clusters = [] }) => [...clusters],
+  whyNoCluster: ({ location }) => `no cluster for ${location}`,
   plugin: {
     system: 'amoro',
     async locate({ name }) {

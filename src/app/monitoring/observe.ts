@@ -77,6 +77,8 @@ export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsOb
     },
     configError: ({ file, message }) =>
       log.error({ file, reason: message }, 'invalid data system configuration; keeping the last valid one'),
+    configWarning: ({ system, file, message }) =>
+      log.warn({ system, file, reason: message }, 'data system configured with a warning'),
     health({ system, healthy, message }) {
       metrics.systemHealthy.labels(system).set(healthy ? 1 : 0)
       if (!healthy) log.warn({ system, reason: message }, 'data system health check failed')

@@ -1,11 +1,14 @@
 /** Decides which clusters are local to a location: by the mapping of locations, otherwise by the region of the location. */
 import type { Cluster } from '../../api/karmada.ts'
 import { sortedUnique } from '../json.ts'
-import { matchLocation, parseLocation } from './location.ts'
+import { cut } from '../outcome.ts'
+import { printable } from '../printable.ts'
+import { parseLocation } from './location.ts'
+import type { LocationIndex } from './location-index.ts'
 
 export interface ClusterRules {
-  /** Location prefix → clusters. */
-  locationMapping: Readonly<Record<string, readonly string[]>>
+  /** The compiled `locationMapping`. */
+  locations: LocationIndex
   /** `region` or `provider/region` → clusters. For a region without an entry, the Cluster objects are compared. */
   regionMapping: Readonly<Record<string, readonly string[]>>
   /** The region of all data in the system, for locations that do not contain one. */
@@ -26,12 +29,47 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 }
 
 /** Returns the names of the clusters that are local to a location, sorted; an empty list if none is known. */
-export function clustersOfLocation(uri: string, rules: ClusterRules, clusters: readonly Cluster[]): string[] {
-  const mapped = matchLocation(uri, rules.locationMapping)
-  if (mapped !== undefined) return mapped
+export function clustersOfLocation(uri: string, rules: ClusterRules, clusters: readonly Cluster[]): readonly string[] {
+  const mapped = rules.locations.find(uri)
+  if (mapped !== undefined) return mapped.clusters
+  return sortedUnique(regionsOf(uri, rules).flatMap((region) => clustersOfRegion(region, rules, clusters)))
+}
+
+/**
+ * Returns why a location is local to no cluster, with the remedy.
+ *
+ * @param system the name of the data system, for the message
+ */
+export function whyNoCluster(uri: string, rules: ClusterRules, system: string): string {
+  const location = `location ${describeLocation(uri)}`
+  const mapped = rules.locations.find(uri)
+  if (mapped !== undefined) {
+    const key = cut(mapped.keys.join(', '), MAX_SHOWN)
+    return `${location} matches ${key} in locationMapping of system ${system}, which lists no cluster; add its clusters`
+  }
+  const noKey = `matches no key of locationMapping of system ${system}`
+  const regions = regionsOf(uri, rules)
+  if (regions.length === 0) return `${location} ${noKey}; add one`
+  return `${location} ${noKey}, and no cluster is in region ${regions.join(', ')}; add a key, or the region to regionMapping`
+}
+
+/** In characters. */
+const MAX_SHOWN = 256
+
+/**
+ * Returns a location for a message, without credentials. Hadoop accepts keys of S3 in a location (`s3n://ID:SECRET@bucket/`). Azure
+ * accepts a signature as a parameter.
+ */
+export function describeLocation(uri: string): string {
+  const safe = uri.replace(/(?<=:\/\/)[^/@]*:[^/@]*(?=@)/, '***').replace(/\?.*$/s, '')
+  return cut(printable(safe), MAX_SHOWN)
+}
+
+/** The regions in the location, or else the configured one. volcano-global has no regions. */
+function regionsOf(uri: string, { locations, region }: ClusterRules): readonly string[] {
+  if (locations.matching === 'prefix') return []
   const named = parseLocation(uri)?.regions ?? []
-  const regions = named.length > 0 || rules.region === undefined ? named : [rules.region.toLowerCase()]
-  return sortedUnique(regions.flatMap((region) => clustersOfRegion(region, rules, clusters)))
+  return named.length > 0 || region === undefined ? named : [region.toLowerCase()]
 }
 
 /** Whether the mapping of regions has an entry for a region. Then the configuration says what this name means. */

@@ -6,15 +6,24 @@ const UNITS: Readonly<Record<string, number>> = {
   s: 1000,
   ms: 1,
   us: 0.001,
-  µs: 0.001,
+  // The micro sign, and the Greek letter.
+  '\u00b5s': 0.001,
+  '\u03bcs': 0.001,
   ns: 0.000001,
 }
 
+/** 24 days: a timer of Node fires at once if it is longer than 2^31 - 1 ms. */
+export const MAX_DURATION_MS = 24 * 86_400_000
+
+/** Go, time.ParseDuration, without a minus sign. */
+const DURATION = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|\u00b5s|\u03bcs|ns))+$/
+
 /** Returns a duration in milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
-  if (text === '0') return 0
-  if (!/^(?:\d+(?:\.\d+)?(?:h|ms|m|s|us|µs|ns))+$/.test(text)) return undefined
+  if (/^\+?0$/.test(text)) return 0
+  if (!DURATION.test(text)) return undefined
   let ms = 0
-  for (const [, number, unit = ''] of text.matchAll(/([\d.]+)([a-zµ]+)/g)) ms += Number(number) * (UNITS[unit] ?? 0)
+  for (const [, number, unit = ''] of text.matchAll(/([\d.]+)([a-z\u00b5\u03bc]+)/g))
+    ms += Number(number) * (UNITS[unit] ?? 0)
   return ms
 }

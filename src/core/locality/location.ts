@@ -1,8 +1,4 @@
-/**
- * Parses a location URI, and finds the longest entry of a mapping that covers it. It compares scheme family, authority and whole path
- * segments.
- */
-import { sortedUnique } from '../json.ts'
+/** Parses a location URI into scheme family, authority and path segments. */
 
 /** Schemes of the same store have one family: they differ only in the client that wrote the table. */
 const FAMILIES: Readonly<Record<string, string>> = {
@@ -57,37 +53,6 @@ export function parseLocation(uri: string): Location | undefined {
 /** Appends the regions to a location, so that its clusters can be found again without another query. */
 export function withRegions(uri: string, regions: readonly string[]): string {
   return regions.length === 0 ? uri : `${uri}?region=${regions.join(',')}`
-}
-
-/**
- * Returns the clusters of the longest entry that covers a location, sorted; undefined if no entry covers it. Equivalent entries
- * (`s3://wh/`, `s3a://wh`) are combined, unless one has the location's own scheme.
- */
-export function matchLocation(uri: string, mapping: Readonly<Record<string, readonly string[]>>): string[] | undefined {
-  const location = parseLocation(uri)
-  if (location === undefined) return undefined
-  const covering = Object.entries(mapping).flatMap(([prefix, clusters]) => {
-    const entry = parseLocation(prefix)
-    return entry !== undefined && covers(entry, location) ? [{ rank: rankOf(entry, location), clusters }] : []
-  })
-  if (covering.length === 0) return undefined
-  const best = Math.max(...covering.map(({ rank }) => rank))
-  return sortedUnique(covering.filter(({ rank }) => rank === best).flatMap(({ clusters }) => clusters))
-}
-
-function covers(entry: Location, location: Location): boolean {
-  return (
-    entry.family === location.family &&
-    entry.authority === location.authority &&
-    (entry.port === undefined || entry.port === location.port) &&
-    entry.segments.length <= location.segments.length &&
-    entry.segments.every((segment, i) => segment === location.segments[i])
-  )
-}
-
-/** Ranks an entry by the number of its segments, then by its port, then by its scheme. */
-function rankOf(entry: Location, location: Location): number {
-  return entry.segments.length * 4 + (entry.port === undefined ? 0 : 2) + (entry.scheme === location.scheme ? 1 : 0)
 }
 
 function splitAuthority(authority: string, family: string): { authority: string; port: string | undefined } {

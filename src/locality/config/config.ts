@@ -2,8 +2,9 @@
 import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
 import { isObject } from '../../core/json.ts'
-import { parseDuration } from '../../core/locality/duration.ts'
-import { parseLocation } from '../../core/locality/location.ts'
+import { MAX_DURATION_MS, parseDuration } from '../../core/locality/duration.ts'
+import type { LocationMapping, LocationMatching } from '../../core/locality/location-index.ts'
+import { problemOfLocationKey } from '../../core/locality/location-key.ts'
 import { withoutNullFields } from '../../core/schema/null-fields.ts'
 import { compileSchema } from '../../core/schema/schema-errors.ts'
 import { suggest } from '../../core/suggest.ts'
@@ -13,9 +14,11 @@ import type { TlsFiles } from '../http/dispatchers.ts'
 import type { LocalityPlugin } from '../plugins/plugin.ts'
 import { completeAuth } from './auth.ts'
 import { completeEndpoint, type EndpointRules } from './endpoint.ts'
+import type { FieldWarning } from './go-json.ts'
 import { parseText } from './parse-text.ts'
 import { commonExtra, type GivenSystem, systemSchema } from './schema.ts'
 import { SystemConfigError } from './system-config-error.ts'
+import { readVolcanoGlobal } from './volcano-global.ts'
 
 export interface EndpointConfig {
   /** Without a slash at the end. A system with several servers has several URLs. */
@@ -31,13 +34,17 @@ export interface SystemConfig {
   /** The name of the plugin. Default: the name of the system. */
   plugin: string
   endpoint: EndpointConfig
-  locationMapping: Readonly<Record<string, readonly string[]>>
+  locationMapping: LocationMapping
+  /** Decided by the format of the file. */
+  locationMatching: LocationMatching
   regionMapping: Readonly<Record<string, readonly string[]>>
   retry: RetryPolicy
   refreshIntervalMs: number
   maxConcurrent: number
   maxRequestsPerSecond: number
   extra: Readonly<Record<string, unknown>>
+  /** The fields of a file of volcano-global that are ignored or replaced. */
+  warnings: readonly FieldWarning[]
 }
 
 /** An entry of the table of plugins: a function that opens the plugin, and the fields of its configuration. */
@@ -69,8 +76,9 @@ export function parseSystemConfig(
   text: string,
   definitions: Readonly<Record<string, SystemDefinition>>,
 ): SystemConfig {
-  const given = withoutNullFields(systemSchema, parseText(file, text))
-  const errors: FieldError[] = [...validate(given), ...pluginErrors(given, definitions)]
+  const foreign = readVolcanoGlobal(file, text, Object.keys(definitions))
+  const given = foreign?.given ?? withoutNullFields(systemSchema, parseText(file, text))
+  const errors: FieldError[] = [...(foreign?.errors ?? []), ...validate(given), ...pluginErrors(given, definitions)]
   const mistyped = validateTypes(given)
   // With an error that has no section, it is not known which sections can be completed.
   if (!isObject(given) || mistyped.some(({ count }) => count !== undefined)) throw invalid(file, errors)
@@ -81,7 +89,7 @@ export function parseSystemConfig(
   const sound = Object.fromEntries(
     Object.entries(given).filter(([name]) => !unsound.has(name)),
   ) as unknown as GivenSystem
-  const config = complete(sound, definition ?? UNKNOWN_DEFINITION, file, completed)
+  const config = complete(sound, definition ?? UNKNOWN_DEFINITION, file, foreign?.warnings, completed)
   errors.push(...completed.filter((error) => !unsound.has(sectionOf(error))))
   if (errors.length > 0) throw invalid(file, errors)
   return config
@@ -125,23 +133,27 @@ function complete(
   given: GivenSystem,
   definition: Omit<SystemDefinition, 'open'>,
   file: string,
+  warnings: readonly FieldWarning[] | undefined,
   errors: FieldError[],
 ): SystemConfig {
   const { url, ...endpoint } = completeEndpoint(given.endpoint, definition, file, errors)
   const auth = completeAuth(given.endpoint?.auth, definition.auth, file, errors)
-  checkLocations(given.locationMapping, errors)
+  // Keys of volcano-global are prefixes of any text.
+  if (warnings === undefined) checkLocations(given.locationMapping, errors)
   const extra = completeExtra(given.extra, definition, errors)
   return {
     system: given.system,
     plugin: given.plugin ?? given.system,
     endpoint: { urls: url, auth, ...endpoint },
     locationMapping: given.locationMapping ?? {},
+    locationMatching: warnings === undefined ? 'segments' : 'prefix',
     regionMapping: given.regionMapping ?? {},
     retry: completeRetry(given.retryConfig, errors),
     refreshIntervalMs: duration('refreshInterval', given.refreshInterval ?? '5m', errors, 1000),
     maxConcurrent: given.maxConcurrent ?? 16,
     maxRequestsPerSecond: given.maxRequestsPerSecond ?? 50,
     extra,
+    warnings: warnings ?? [],
   }
 }
 
@@ -159,17 +171,17 @@ function completeRetry(given: GivenSystem['retryConfig'] = {}, errors: FieldErro
 
 function duration(path: string, text: string, errors: FieldError[], leastMs: number): number {
   const ms = parseDuration(text)
-  if (ms !== undefined && ms >= leastMs) return ms
-  const message = ms === undefined ? DURATION_HINT : `must be at least ${leastMs} ms`
+  if (ms !== undefined && ms >= leastMs && ms <= MAX_DURATION_MS) return ms
+  const bound = ms !== undefined && ms < leastMs ? `at least ${leastMs} ms` : `at most ${MAX_DURATION_MS / 3_600_000}h`
+  const message = ms === undefined ? DURATION_HINT : `must be ${bound}`
   errors.push({ path, code: 'Invalid', message })
   return leastMs
 }
 
 function checkLocations(mapping: GivenSystem['locationMapping'] = {}, errors: FieldError[]): void {
-  for (const prefix of Object.keys(mapping)) {
-    if (parseLocation(prefix) !== undefined) continue
-    const message = 'must be a location such as s3://bucket/path'
-    errors.push({ path: `locationMapping[${prefix}]`, code: 'Invalid', message })
+  for (const key of Object.keys(mapping)) {
+    const message = problemOfLocationKey(key)
+    if (message !== undefined) errors.push({ path: `locationMapping[${key}]`, code: 'Invalid', message })
   }
 }
 

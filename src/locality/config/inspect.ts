@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { describeErrors } from '../../core/field-errors.ts'
 import { plugins } from '../plugins/index.ts'
-import { duplicateSystem, parseSystemConfig } from './config.ts'
+import { duplicateSystem, parseSystemConfig, type SystemConfig } from './config.ts'
 import { type ConfigFile, type ConfigSource, ConfigSourceError } from './source.ts'
 import { SystemConfigError } from './system-config-error.ts'
 
@@ -10,6 +10,8 @@ export interface InspectedSystem {
   /** The name of the system; for an invalid configuration the name of its file, which is usually the same. */
   system: string
   problem?: string
+  /** Present if the configuration is valid. */
+  config?: Pick<SystemConfig, 'locationMapping' | 'locationMatching' | 'warnings'>
 }
 
 /** Lists the systems of a source. A source that cannot be read counts as one invalid system. */
@@ -29,12 +31,13 @@ function inspect(given: ConfigFile, files: Map<string, string>): InspectedSystem
   const named = basename(file).replace(/\.(?:ya?ml|json)$/i, '')
   if ('problem' in given) return { system: named, problem: `${file}: ${given.problem}` }
   try {
-    const { system } = parseSystemConfig(file, given.text, plugins)
+    const config = parseSystemConfig(file, given.text, plugins)
+    const { system } = config
     const other = files.get(system)
     if (other !== undefined)
       return { system: named, problem: `${file}: ${describeErrors([duplicateSystem(system, other)])}` }
     files.set(system, file)
-    return { system }
+    return { system, config }
   } catch (error) {
     if (!(error instanceof SystemConfigError)) throw error
     return { system: named, problem: error.message }

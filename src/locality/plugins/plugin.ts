@@ -82,6 +82,8 @@ export interface System {
   readonly health: SystemHealth
   /** The clusters that have the located data, sorted; empty when no rule maps the location. */
   clustersOf(answer: Extract<LocalityAnswer, { kind: 'located' }>): string[]
+  /** Why the located data is in no cluster, with the remedy. Asked only if `clustersOf` is empty. */
+  whyNoCluster(answer: Extract<LocalityAnswer, { kind: 'located' }>): string
 }
 
 /** The currently configured systems. */

@@ -27,6 +27,7 @@ function makeSystem(maxConcurrent = 2) {
     maxConcurrent,
     retry: { maxRetries: 0, initialBackoffMs: 0, maxBackoffMs: 0, backoffMultiplier: 1, timeoutMs: 1_000 },
     clustersOf: ({ clusters = [] }) => [...clusters],
+    whyNoCluster: ({ location }) => `no cluster for ${location}`,
     plugin: {
       system: 'lake',
       locate: ({ name }) => {

@@ -40,6 +40,7 @@ export const FINDINGS = {
   'unknown-kind': { severity: 'warning', failsOn: 'warning', title: 'An annotation has no effect on this kind' },
   'admission-warning': { severity: 'warning', failsOn: 'warning', title: 'Admission warns about the object' },
   'unanswered-query': { severity: 'warning', failsOn: 'warning', title: 'A data system does not answer' },
+  'system-warning': { severity: 'warning', failsOn: 'warning', title: 'A field of a data system is ignored' },
   'valid-system': { severity: 'info', title: 'A file of a data system is valid' },
   'no-claim': { severity: 'info', title: 'No claim names the workload' },
   'kept-narrowing': { severity: 'info', title: 'The last narrowing stays' },

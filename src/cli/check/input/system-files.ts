@@ -21,6 +21,8 @@ export class SystemFiles {
       if (other !== undefined)
         throw new SystemConfigError(file, { reason: '', errors: [duplicateSystem(system, other)] })
       this.#files.set(system, file)
+      for (const { path, message } of config.warnings)
+        this.findings.push(finding('system-warning', `${path}: ${message}`, { file, ...find(path) }))
       this.findings.push(finding('valid-system', `data system ${system}, plugin ${plugin}`, { file, line: 1 }))
       return config
     } catch (error) {
@@ -39,11 +41,15 @@ export class SystemFiles {
   }
 }
 
+const SYSTEM_FIELDS = ['system', 'plugin', 'locationmapping']
+
 /** Whether the fields are those of a data system, and not those of a manifest. */
 export function isSystemFile(text: string): boolean {
   const { contents } = parse(text)
-  const fields = isMap(contents) ? contents.items.map(({ key }) => (isScalar(key) ? key.value : key)) : []
-  return !fields.includes('apiVersion') && (fields.includes('system') || fields.includes('plugin'))
+  const keys = isMap(contents) ? contents.items.map(({ key }) => (isScalar(key) ? key.value : key)) : []
+  // Files of volcano-global may have any capitals, and no system.
+  const fields = new Set(keys.map((key) => String(key).toLowerCase()))
+  return !fields.has('apiversion') && SYSTEM_FIELDS.some((field) => fields.has(field))
 }
 
 function positionsIn(text: string) {

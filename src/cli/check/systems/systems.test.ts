@@ -86,6 +86,21 @@ describe('a data system of the configuration', () => {
   })
 })
 
+test('a file of volcano-global is a finding for each field that is ignored, with its line', async () => {
+  const text = '{\n  "Endpoint": {"url": "http://ams"},\n  "note": 1,\n  "locationMapping": {"s3://wh-": ["m1"]}\n}\n'
+  const file = join(makeFolder({ amoro: text }), 'amoro')
+  const { status, stdout } = await runWords(['check', '-f', file, '-o', 'json'])
+  const found = JSON.parse(stdout).findings.map(({ id, line, message }: Record<string, unknown>) => [id, line, message])
+  expect([status, found]).toEqual([
+    0,
+    [
+      ['system-warning', 2, 'Endpoint: read as endpoint, as in volcano-global; write endpoint'],
+      ['system-warning', 3, 'note: unknown field; ignored, as in volcano-global'],
+      ['valid-system', 1, 'data system amoro, plugin amoro'],
+    ],
+  ])
+})
+
 describe('--query-systems', () => {
   async function startServer(answer: (path: string) => { status: number; body: unknown }) {
     const requests: string[] = []
