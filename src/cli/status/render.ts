@@ -89,7 +89,7 @@ const TABLES: { [section in Section]: Table<NonNullable<StatusReport[section]>[n
       SYSTEM: system.name,
       SOURCES: String(system.sources),
       STALE: String(system.staleSources),
-      HEALTH: healthOf(system, now),
+      HEALTH: `${healthOf(system, now)}${warningOf(system)}`,
     }),
   },
 }
@@ -131,6 +131,12 @@ function healthOf({ health, message, since }: SystemReport, now: number): string
     case 'InvalidConfiguration':
       return `invalid configuration: ${message}`
   }
+}
+
+/** The first warning. `-o json` has all. */
+function warningOf({ warnings: [first, ...others] = [] }: SystemReport): string {
+  if (first === undefined) return ''
+  return `; warning: ${first}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
 }
 
 function age(time: string, now: number): string {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -12,6 +13,7 @@ import {
   makeSource,
   makeVolumeManager,
 } from '../../../test/builders.ts'
+import { makeFolder } from '../cli.fake.ts'
 import { at, status } from './status.fake.ts'
 
 describe('the output for programs', () => {
@@ -48,6 +50,15 @@ describe('the output for programs', () => {
       expect(parse(yaml.stdout)).toEqual(report)
     },
   )
+
+  test('matches its schema with warnings about a data system', async () => {
+    const lake = 'system: amoro\nendpoint: { url: http://ams }\nlocationMapping: { s3://old/: [m1] }\n'
+    const folder = makeFolder({ 'systems/lake': lake })
+    const config = join(makeFolder({ 'c.yaml': { systems: { directory: join(folder, 'systems') } } }), 'c.yaml')
+    const report = JSON.parse((await status(objects(), '-o', 'json', '--config', config)).stdout)
+    expect(report.systems).toMatchObject([{ name: 'amoro', warnings: [expect.stringContaining('s3://old/')] }])
+    expect(validate(report), JSON.stringify(validate.errors)).toBe(true)
+  })
 
   test('has every list, with the objects that the tables show', async () => {
     const report = JSON.parse((await status(objects(), '-o', 'json')).stdout)

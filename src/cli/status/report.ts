@@ -96,4 +96,6 @@ export interface SystemReport {
   message?: string
   /** Since when the system is unhealthy. */
   since?: string
+  /** Fields of its file that are ignored, and keys of `locationMapping` that match no location of its sources. */
+  warnings?: string[]
 }

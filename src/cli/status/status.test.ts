@@ -97,6 +97,39 @@ describe('with a configuration, systems are shown', () => {
     ])
   })
 
+  test('with the keys of locationMapping that match no location, and the fields that are ignored', async () => {
+    const text = 'system: lake\nplugin: s3\nlocationMapping: { s3://wh/: [m1], s3://wh/prod_: [m2], s3://old/: [m3] }\n'
+    const foreign = {
+      system: 'amoro',
+      endpoint: { url: 'http://ams' },
+      locationMapping: { 's3://wh/prod_': ['m2'] },
+      note: 1,
+    }
+    const directory = makeFolder({ lake: text, amoro: JSON.stringify(foreign) })
+    const config = join(makeFolder({ 'config.yaml': { systems: { directory } } }), 'config.yaml')
+    const sourceIn = (system: string) => {
+      const locality = { clusterNames: ['m1'], location: 's3://wh/prod_eu/t' }
+      return makeSource({ system, locality }, { name: system })
+    }
+
+    const { stdout } = await status([sourceIn('lake'), sourceIn('amoro')], '--config', config)
+    const { stdout: json } = await status([sourceIn('lake'), sourceIn('amoro')], '--config', config, '-o', 'json')
+
+    const unmatched = (key: string) =>
+      `locationMapping[${key}]: matches no location of a DataSource; correct or remove the key`
+    const ignored = 'note: unknown field; ignored, as in volcano-global'
+    expect(systemsOf(stdout).slice(2)).toEqual([
+      `amoro    1         0       never queried; warning: ${ignored}`,
+      `lake     1         0       never queried; warning: ${unmatched('s3://wh/prod_')} (and 1 more)`,
+    ])
+    expect(JSON.parse(json).systems).toMatchObject([
+      { name: 'amoro', warnings: [ignored] },
+      { name: 'lake', warnings: [unmatched('s3://wh/prod_'), unmatched('s3://old/')] },
+    ])
+    // Before the first location, no key can have matched.
+    expect((await status([makeSource({ system: 'lake' })], '--config', config)).stdout).not.toContain('locationMapping')
+  })
+
   test('with a folder that does not exist, as one problem', async () => {
     const directory = join(makeFolder(), 'gone')
     const config = join(makeFolder({ 'config.yaml': { systems: { directory } } }), 'config.yaml')

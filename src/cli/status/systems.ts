@@ -1,6 +1,7 @@
 /** Reports data systems: from the configuration and from the DataSources. */
 import type { DataSource } from '../../api/data-source.ts'
 import { isTrue } from '../../core/conditions.ts'
+import { indexLocations, unmatchedKeys } from '../../core/locality/location-index.ts'
 import type { InspectedSystem } from '../../locality/config/inspect.ts'
 import type { SystemReport } from './report.ts'
 
@@ -15,11 +16,12 @@ export function reportSystems(
   configured: readonly InspectedSystem[] | undefined,
 ): SystemReport[] {
   const bySystem = Map.groupBy(sources, ({ spec }) => spec.system)
-  const problems = new Map(configured?.map(({ system, problem }) => [system, problem]))
-  return [...new Set([...bySystem.keys(), ...problems.keys()])].map((name) => {
+  const inspected = new Map(configured?.map((one) => [one.system, one]))
+  return [...new Set([...bySystem.keys(), ...inspected.keys()])].map((name) => {
     const its = bySystem.get(name) ?? []
-    const problem = problems.get(name)
-    const isConfigured = configured === undefined || problems.has(name)
+    const { problem, config } = inspected.get(name) ?? {}
+    const isConfigured = configured === undefined || inspected.has(name)
+    const warnings = config === undefined ? [] : warningsOf(config, its)
     return {
       name,
       sources: its.length,
@@ -29,8 +31,29 @@ export function reportSystems(
         : isConfigured
           ? healthOf(its)
           : { health: 'NotConfigured' }),
+      ...(warnings.length > 0 && { warnings }),
     }
   })
+}
+
+/** The unmatched keys that are listed. */
+const MAX_KEYS = 10
+
+/** Without a location, no key can have matched yet. */
+function warningsOf(
+  { warnings, locationMapping, locationMatching }: NonNullable<InspectedSystem['config']>,
+  sources: readonly DataSource[],
+): string[] {
+  const locations = sources.flatMap(({ spec }) => spec.locality?.location ?? [])
+  const index = indexLocations(locationMapping, locationMatching)
+  const keys = locations.length === 0 ? [] : unmatchedKeys(locationMapping, index, locations)
+  return [
+    ...warnings.map(({ path, message }) => `${path}: ${message}`),
+    ...keys
+      .slice(0, MAX_KEYS)
+      .map((key) => `locationMapping[${key}]: matches no location of a DataSource; correct or remove the key`),
+    ...(keys.length > MAX_KEYS ? [`locationMapping: and ${keys.length - MAX_KEYS} more keys match no location`] : []),
+  ]
 }
 
 function healthOf(sources: readonly DataSource[]): Pick<SystemReport, 'health' | 'message' | 'since'> {
