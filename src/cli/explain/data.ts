@@ -56,13 +56,16 @@ export function sourceNode(source: DataSource, answer: Answer, now: number): Tre
     ...(Number.isNaN(resolved) ? [] : [`confirmed ${formatAge(now - resolved)} ago`]),
   ]
   const isStale = isTrue(status?.conditions, 'Stale')
+  const text = `DataSource ${source.metadata.name}: ${whereOf(answer)}`
   return {
     ...referenceOf(source),
-    text: `DataSource ${source.metadata.name}: ${whereOf(answer)}`,
+    text,
     ...stateOf(answer),
     children: [
       ...(facts.length > 0 ? [{ text: facts.join(', ') }] : []),
-      ...(isStale && status?.lastError ? [{ text: `the last query failed: ${status.lastError}` }] : []),
+      ...(isStale && status?.lastError && !text.includes(status.lastError)
+        ? [{ text: `the last query failed: ${status.lastError}` }]
+        : []),
       ...(status?.lastResolvedTime ? [{ text: `lastResolvedTime ${status.lastResolvedTime}`, isDetail: true }] : []),
     ],
   }

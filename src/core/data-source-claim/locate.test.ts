@@ -1,12 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import type { DataSource } from '../../api/data-source.ts'
+import type { Condition } from '../../api/meta.ts'
 import { type Answer, type ClaimTerms, locateClaim, staleAt } from './locate.ts'
 
 const located: Answer = { kind: 'located', clusters: ['member2'], bytes: undefined }
 const nowhere = (why: string): Answer => ({ kind: 'nowhere', reason: `DataSource amoro-table-lake.shop.sales ${why}` })
 const unknown = (why: string): Answer => ({ kind: 'unknown', reason: `DataSource amoro-table-lake.shop.sales ${why}` })
 const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString()
+
+function conditionOf(type: string, status: 'True' | 'False', message: string): Condition {
+  return { type, status, reason: 'Any', message, lastTransitionTime: ago(0) }
+}
+
+function withCondition(
+  type: string,
+  status: 'True' | 'False',
+  message: string,
+  { status: more, ...spec }: Partial<DataSource['spec']> & { status?: DataSource['status'] },
+): DataSource {
+  const conditions = [...(more?.conditions ?? []), conditionOf(type, status, message)]
+  return makeSource(spec, { status: { ...more, conditions } })
+}
 
 test.each<{ name: string; source: DataSource | undefined; maxStalenessSeconds?: number; want: Answer }>([
   {
@@ -33,6 +48,42 @@ test.each<{ name: string; source: DataSource | undefined; maxStalenessSeconds?: 
     name: 'data of an Unavailable source is nowhere, for any locality',
     source: makeSource({}, { status: { phase: 'Unavailable' } }),
     want: nowhere('is Unavailable'),
+  },
+  {
+    name: 'the answer of the system is in the reason',
+    source: withCondition('Ready', 'False', 'table sales.orders does not exist in catalog prod', {
+      status: { phase: 'Unavailable' },
+    }),
+    want: nowhere('is Unavailable: table sales.orders does not exist in catalog prod'),
+  },
+  {
+    name: 'a reason without an answer of the system does not repeat the phase',
+    source: withCondition('Ready', 'False', 'Unavailable', { status: { phase: 'Unavailable' } }),
+    want: nowhere('is Unavailable'),
+  },
+  {
+    name: 'the missing key of the mapping is in the reason, also while the system fails',
+    source: withCondition('Mapped', 'False', 'location s3://lake-eu/t matches no key; add one', {
+      locality: { clusterNames: [] },
+      status: { conditions: [conditionOf('Stale', 'True', 'HTTP 503')] },
+    }),
+    want: nowhere('is in none of the clusters: location s3://lake-eu/t matches no key; add one'),
+  },
+  {
+    name: 'the error of the system is in the reason of an unresolved source',
+    source: withCondition('Stale', 'True', 'amoro: GET http://ams/x: HTTP 403', { locality: undefined as never }),
+    want: unknown('has no locality yet: amoro: GET http://ams/x: HTTP 403'),
+  },
+  {
+    name: 'the error of the system is in the reason of a location that is too old',
+    source: withCondition('Stale', 'True', 'HTTP 503', { status: { lastResolvedTime: ago(61) } }),
+    maxStalenessSeconds: 60,
+    want: unknown('is older than 60 s: HTTP 503'),
+  },
+  {
+    name: 'a reason is printable and has a limited length',
+    source: withCondition('Ready', 'False', `\u001b[1m${'x'.repeat(600)}`, { status: { phase: 'Unavailable' } }),
+    want: nowhere(`is Unavailable:  [1m${'x'.repeat(507)}…`),
   },
   {
     name: 'a source without a resolve time never becomes stale',

@@ -2,6 +2,7 @@
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
+import { type ReasonCondition, reasonOf } from '../data-source/conditions.ts'
 import { phaseOf } from '../data-source/phase.ts'
 import { sortedUnique } from '../json.ts'
 import { honoredUntil } from './honored.ts'
@@ -54,19 +55,26 @@ function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: n
   }
   if (phaseOf(source) !== 'Unavailable' && now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
     const maxAge = claim.spec.policy?.maxStalenessSeconds
-    return { kind: 'unknown', reason: `DataSource ${source.metadata.name} is older than ${maxAge} s` }
+    return { kind: 'unknown', reason: reasonWith(source, `is older than ${maxAge} s`, 'Stale') }
   }
   return answerOfSource(source)
 }
 
 /** Returns the location that a source has, whatever its age. */
 export function answerOfSource(source: DataSource): Answer {
-  const of = (reason: string) => `DataSource ${source.metadata.name} ${reason}`
-  if (phaseOf(source) === 'Unavailable') return { kind: 'nowhere', reason: of('is Unavailable') }
+  if (phaseOf(source) === 'Unavailable')
+    return { kind: 'nowhere', reason: reasonWith(source, 'is Unavailable', 'Ready') }
   const { clusterNames, bytes } = source.spec.locality ?? {}
-  if (!clusterNames) return { kind: 'unknown', reason: of('has no locality yet') }
-  if (clusterNames.length === 0) return { kind: 'nowhere', reason: of('is in none of the clusters') }
+  if (!clusterNames) return { kind: 'unknown', reason: reasonWith(source, 'has no locality yet', 'Stale') }
+  if (clusterNames.length === 0)
+    return { kind: 'nowhere', reason: reasonWith(source, 'is in none of the clusters', 'Mapped') }
   return { kind: 'located', clusters: sortedClusters(clusterNames), bytes }
+}
+
+/** The state of a source, with the reason that its data system gave. */
+function reasonWith(source: DataSource, state: string, condition: ReasonCondition): string {
+  const reason = reasonOf(source, condition)
+  return `DataSource ${source.metadata.name} ${state}${reason === undefined ? '' : `: ${reason}`}`
 }
 
 /** Sorted names, by list: a cached source never changes, and each decision reads its clusters. */

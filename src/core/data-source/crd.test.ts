@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { makeSource } from '../../../test/builders.ts'
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import type { Action } from '../plan.ts'
+import type { Attempt } from './attempt.ts'
 import { crdAfter, dropsLocation, hasLocation, isCreatable, localityFor, type SourceCrd, statusFor } from './crd.ts'
-import type { Attempt } from './plan.ts'
 
 const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member1'] }
 const nowhere: Attempt = { kind: 'nowhere', reason: 'no table', confirmations: 1 }

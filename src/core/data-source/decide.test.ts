@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
+import type { Attempt } from './attempt.ts'
 import { decideSource, type SourceDecision, type SourceInput } from './decide.ts'
-import type { Attempt } from './plan.ts'
 
 const INTERVAL_MS = 300_000
 const stored = makeSource({}, { resourceVersion: '7' })

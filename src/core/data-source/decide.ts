@@ -1,9 +1,9 @@
 /** Decides what one reconcile of a DataSource does: the query of its data system, the write, and the time of the next one. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import type { Attempt } from './attempt.ts'
 import { isCreatable, type SourceCrd } from './crd.ts'
 import { dueAt, refreshIntervalMs } from './due.ts'
-import type { Attempt } from './plan.ts'
 import type { QueryHistory } from './query-history.ts'
 
 export interface SourceInput {

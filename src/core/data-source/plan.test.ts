@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { makeSource as draft, makeClaim, NOW } from '../../../test/builders.ts'
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import type { Action } from '../plan.ts'
-import { type Attempt, planSource, type SourcePlanInput } from './plan.ts'
+import type { Attempt } from './attempt.ts'
+import { planSource, type SourcePlanInput } from './plan.ts'
 
 const claims = [makeClaim()]
 const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member2', 'member1'], bytes: 7 }

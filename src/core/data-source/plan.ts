@@ -3,21 +3,14 @@ import { type ClaimReference, type DataSource, dataSources } from '../../api/dat
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, objectKey } from '../../api/meta.ts'
-import { type ConditionState, condition, isTrue, withConditions } from '../conditions.ts'
+import { isTrue } from '../conditions.ts'
 import { jsonEqual, sortedUnique } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
+import type { Attempt } from './attempt.ts'
 import { columnsOf, removedColumns } from './columns.ts'
+import { failureOf, listed, messageOf, sourceConditions } from './conditions.ts'
 import { hasLocation, localityFor, type SourceCrd, statusFor } from './crd.ts'
 import { phaseOf, phaseOrDeclared, type SourcePhase } from './phase.ts'
-
-/** The result of the last query. */
-export type Attempt =
-  | { kind: 'located'; location: string; clusters: readonly string[]; bytes?: number; bytesAreMinimum?: boolean }
-  /** The system confirms its last answer (HTTP 304). */
-  | { kind: 'unchanged' }
-  /** The system answers that the data does not exist. `confirmations` counts these answers in a row. */
-  | { kind: 'nowhere'; reason: string; confirmations: number }
-  | { kind: 'failed'; reason: string }
 
 export interface SourcePlanInput {
   /** The stored source. Without a resourceVersion, it is a source that is not created yet. */
@@ -141,7 +134,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
   const { source, claims, attempt, crd = 'ours', now } = input
   const before = source.status ?? {}
   const phase = nextPhase(input)
-  const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
+  const failure = failureOf(attempt)
   const columns = columnsOf(source)
   const status = {
     ...before,
@@ -152,7 +145,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
       .sort((a, b) => (objectKey(a.namespace, a.name ?? '') < objectKey(b.namespace, b.name ?? '') ? -1 : 1)),
     boundClaims: claims.length,
     ...(attempt && !failure && { lastResolvedTime: new Date(now).toISOString() }),
-    conditions: withConditions(before.conditions, states(input, phase), source.metadata.generation, now),
+    conditions: sourceConditions(input, phase, now),
   }
   const next = statusFor(crd, attempt ? { ...status, lastError: failure } : status)
   if (
@@ -168,30 +161,6 @@ function updateStatus(input: SourcePlanInput): Action[] {
   return [patch(source, { status: statusFor(crd, { ...next, ...removed }) }, 'status'), ...eventsOf(input, phase)]
 }
 
-function states(input: SourcePlanInput, phase: SourcePhase | undefined): ConditionState[] {
-  const { source, attempt, health } = input
-  const before = source.status?.conditions
-  const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
-  return [
-    ...(phase ? [condition('Ready', phase === 'Available', phase, messageOf(input, phase))] : []),
-    ...(attempt
-      ? [
-          condition(
-            'Stale',
-            failure !== undefined,
-            failure ? 'NotAnswered' : 'Answered',
-            failure ?? 'the data system answers',
-          ),
-        ]
-      : // `kubectl wait` ignores a condition of an older generation.
-        (before ?? []).filter(({ type }) => type === 'Stale')),
-    // If a system never failed, its thousands of sources do not need the condition.
-    ...(health && (!health.isHealthy || before?.some(({ type }) => type === 'SystemHealthy'))
-      ? [condition('SystemHealthy', health.isHealthy, health.isHealthy ? 'Healthy' : 'Unhealthy', health.message)]
-      : []),
-  ]
-}
-
 /** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */
 function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePhase | undefined {
   const before = phaseOf(source)
@@ -205,22 +174,16 @@ function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePh
   }
 }
 
-function messageOf({ source, attempt }: SourcePlanInput, phase: string): string {
-  if (attempt?.kind === 'located') return `the data is in ${listed(attempt.clusters)}`
-  if (attempt?.kind === 'nowhere') return attempt.reason
-  const before = source.status?.conditions?.find(({ type }) => type === 'Ready')?.message
-  return before ?? (phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase)
-}
-
 /** Returns an Event when the phase changes, when the system stops answering, or when it answers again. */
 function eventsOf(input: SourcePlanInput, phase: SourcePhase | undefined): Action[] {
   const { source, attempt } = input
   const wasStale = isTrue(source.status?.conditions, 'Stale')
+  const failure = failureOf(attempt)
   return [
     ...(phase && phaseOf(source) !== phase
       ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, messageOf(input, phase))]
       : []),
-    ...(attempt?.kind === 'failed' && !wasStale ? [event(source, 'Warning', 'Stale', attempt.reason)] : []),
+    ...(failure !== undefined && !wasStale ? [event(source, 'Warning', 'Stale', failure)] : []),
     ...(attempt && attempt.kind !== 'failed' && wasStale
       ? [event(source, 'Normal', 'Fresh', 'the data system answers again')]
       : []),
@@ -236,10 +199,6 @@ function referenceOf({ metadata }: DataSourceClaim): ClaimReference {
     ...(name && { name }),
     ...(uid && { uid }),
   }
-}
-
-function listed(clusters: readonly string[] | undefined): string {
-  return clusters?.length ? clusters.join(', ') : 'no cluster'
 }
 
 function event(about: DataSource, type: 'Normal' | 'Warning', reason: string, message: string): EventAction {

@@ -1,7 +1,7 @@
 /** The state of each DataSource between two reconciles, and the sending of its query. */
 import type { DataSource } from '../../api/data-source.ts'
+import type { Attempt } from '../../core/data-source/attempt.ts'
 import { spreadOf } from '../../core/data-source/due.ts'
-import type { Attempt } from '../../core/data-source/plan.ts'
 import {
   afterNewConfiguration,
   afterResult,

@@ -86,6 +86,15 @@ test('each system has its configured number of slots, and further queries wait',
   expect(observed).toEqual(['lake located'])
 })
 
+test('an answer in no cluster has the reason', async () => {
+  const { system, next } = makeSystem()
+  const { send, ends } = open()
+  send(system, 't')
+  const unmapped: LocalityAnswer = { kind: 'located', location: 's3://a', clusters: [] }
+  await next(unmapped)
+  expect(ends).toEqual({ t: { ...unmapped, whyNoCluster: 'no cluster for s3://a' } })
+})
+
 test('a system with failing queries gets one at a time, at an interval of one second, and all slots after an answer', async () => {
   const { system, started, next } = makeSystem(4)
   const { send, queries, ends } = open()

@@ -117,7 +117,9 @@ function openQueue(system: System, { now, signal, observe }: SystemQueriesInput)
 async function locate(system: System, query: LocalityQuery, signal: AbortSignal): Promise<QueryEnd> {
   try {
     const answer = await system.plugin.locate(query, signal)
-    return answer.kind === 'located' ? { ...answer, clusters: system.clustersOf(answer) } : answer
+    if (answer.kind !== 'located') return answer
+    const clusters = system.clustersOf(answer)
+    return { ...answer, clusters, ...(clusters.length === 0 && { whyNoCluster: system.whyNoCluster(answer) }) }
   } catch (error) {
     if (!(error instanceof LocalityError)) return { kind: 'fault', error }
     const { code, message, retryAfterMs } = error

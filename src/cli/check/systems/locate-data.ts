@@ -5,7 +5,8 @@ import { type DataSource, dataSources } from '../../../api/data-source.ts'
 import type { DataSourceClaim } from '../../../api/data-source-claim.ts'
 import { clusters } from '../../../api/karmada.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
-import { condition, withConditions } from '../../../core/conditions.ts'
+import { type ConditionState, condition, withConditions } from '../../../core/conditions.ts'
+import { mappedStates } from '../../../core/data-source/conditions.ts'
 import { phaseOf } from '../../../core/data-source/phase.ts'
 import { queryOfClaim } from '../../../core/data-source-claim/keys.ts'
 import type { SystemConfig } from '../../../locality/config/config.ts'
@@ -135,14 +136,18 @@ async function putSource(
 /** The source as the controller writes it for an answer. */
 function withAnswer(source: DataSource, answer: LocalityAnswer, system: System, now: number): DataSource {
   if (answer.kind === 'located') {
-    const { bytes } = answer
-    const locality = { clusterNames: system.clustersOf(answer), ...(bytes !== undefined && { bytes }) }
-    return { ...source, spec: { ...source.spec, locality } }
+    const { location, bytes } = answer
+    const clusters = system.clustersOf(answer)
+    const locality = { clusterNames: clusters, location, ...(bytes !== undefined && { bytes }) }
+    const attempt = { kind: 'located', location, clusters, whyNoCluster: system.whyNoCluster(answer) } as const
+    return withStates({ ...source, spec: { ...source.spec, locality } }, mappedStates(attempt), now)
   }
   if (answer.kind === 'unchanged') return source
-  const ready = condition('Ready', false, 'Unavailable', answer.reason)
-  return {
-    ...source,
-    status: { ...source.status, conditions: withConditions(source.status?.conditions, [ready], undefined, now) },
-  }
+  return withStates(source, [condition('Ready', false, 'Unavailable', answer.reason)], now)
+}
+
+function withStates(source: DataSource, states: ConditionState[], now: number): DataSource {
+  if (states.length === 0) return source
+  const conditions = withConditions(source.status?.conditions, states, undefined, now)
+  return { ...source, status: { ...source.status, conditions } }
 }

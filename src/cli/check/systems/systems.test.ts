@@ -42,9 +42,20 @@ describe('a data system of the configuration', () => {
     expect(report.objects).toMatchObject([{ decision: 'Narrowed', reason: 'default/sales is in member2' }])
   })
 
-  test('that does not list the data holds the workload', async () => {
+  test('that does not list the data holds the workload, with the answer of the system', async () => {
     const { report } = await checkWith({ lake: { system, plugin: 'static', extra: { sources: [] } } })
-    expect(report.objects).toMatchObject([{ decision: 'OnHold', reason: expect.stringContaining('is Unavailable') }])
+    const reason = 'is Unavailable: the configuration lists no table lake.shop.sales'
+    expect(report.objects).toMatchObject([{ decision: 'OnHold', reason: expect.stringContaining(reason) }])
+  })
+
+  test('that has the data in no cluster holds the workload, with the location and the missing key', async () => {
+    const { clusters: _unknown, ...source } = listed
+    const locationMapping = { 's3://other/': ['member2'] }
+    const { report } = await checkWith({
+      lake: { system, plugin: 'static', locationMapping, extra: { sources: [source] } },
+    })
+    const reason = `is in none of the clusters: location s3://bucket/sales matches no key of locationMapping of system ${system}; add one`
+    expect(report.objects).toMatchObject([{ decision: 'OnHold', reason: expect.stringContaining(reason) }])
   })
 
   test('does not replace an answer that the hub has', async () => {

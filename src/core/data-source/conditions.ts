@@ -1,0 +1,99 @@
+/** The conditions of a DataSource: what its data system answered, and why. */
+import type { DataSource } from '../../api/data-source.ts'
+import type { Condition } from '../../api/meta.ts'
+import { type ConditionState, condition, withConditions } from '../conditions.ts'
+import { cut } from '../outcome.ts'
+import { printable } from '../printable.ts'
+import { type Attempt, MAX_REASON_LENGTH } from './attempt.ts'
+import { phaseOf, type SourcePhase } from './phase.ts'
+
+export interface SourceStateInput {
+  source: DataSource
+  /** Undefined without a result. */
+  attempt: Attempt | undefined
+  /** The last health check of the system. */
+  health: { isHealthy: boolean; message: string } | undefined
+}
+
+/** False for data that exists in none of the clusters, else absent. */
+const MAPPED = 'Mapped'
+
+/** Returns the conditions after a result. `now` is in ms since the epoch. */
+export function sourceConditions(input: SourceStateInput, phase: SourcePhase | undefined, now: number): Condition[] {
+  const { metadata, spec, status } = input.source
+  const isUnmapped = phase !== 'Unavailable' && spec.locality?.clusterNames?.length === 0
+  const before = status?.conditions?.filter(({ type }) => type !== MAPPED || isUnmapped)
+  return withConditions(before, states(input, phase), metadata.generation, now)
+}
+
+function states(input: SourceStateInput, phase: SourcePhase | undefined): ConditionState[] {
+  const { source, attempt, health } = input
+  const before = source.status?.conditions
+  const failure = failureOf(attempt)
+  return [
+    ...(phase ? [condition('Ready', phase === 'Available', phase, messageOf(input, phase))] : []),
+    ...(attempt
+      ? [
+          condition(
+            'Stale',
+            failure !== undefined,
+            failure ? 'NotAnswered' : 'Answered',
+            failure ?? 'the data system answers',
+          ),
+        ]
+      : // `kubectl wait` ignores a condition of an older generation.
+        (before ?? []).filter(({ type }) => type === 'Stale')),
+    ...mappedStates(attempt),
+    // If a system never failed, its thousands of sources do not need the condition.
+    ...(health && (!health.isHealthy || before?.some(({ type }) => type === 'SystemHealthy'))
+      ? [condition('SystemHealthy', health.isHealthy, health.isHealthy ? 'Healthy' : 'Unhealthy', health.message)]
+      : []),
+  ]
+}
+
+/** The condition of data in none of the clusters, if the answer has a reason. */
+export function mappedStates(attempt: Attempt | undefined): ConditionState[] {
+  if (attempt?.kind !== 'located' || attempt.clusters.length > 0 || !attempt.whyNoCluster) return []
+  return [condition(MAPPED, false, 'NoCluster', bounded(attempt.whyNoCluster))]
+}
+
+/** Returns the error of a failed query, as the status has it. */
+export function failureOf(attempt: Attempt | undefined): string | undefined {
+  return attempt?.kind === 'failed' ? bounded(attempt.reason) : undefined
+}
+
+/** The message of the condition Ready, and of the Event about a new phase. */
+export function messageOf({ source, attempt }: SourceStateInput, phase: SourcePhase): string {
+  if (attempt?.kind === 'located') return `the data is in ${listed(attempt.clusters)}`
+  if (attempt?.kind === 'nowhere') return bounded(attempt.reason)
+  const before = conditionOf(source, 'Ready')?.message
+  return before ?? (phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase)
+}
+
+export function listed(clusters: readonly string[] | undefined): string {
+  return clusters?.length ? clusters.join(', ') : 'no cluster'
+}
+
+/** The conditions with a reason: Ready for data that does not exist, Mapped for data in no cluster, Stale for a failed query. */
+export type ReasonCondition = 'Ready' | 'Mapped' | 'Stale'
+
+/**
+ * Returns the reason in the words of the data system, for messages such as that of a hold. Returns undefined if the status has none.
+ */
+export function reasonOf(source: DataSource, type: ReasonCondition): string | undefined {
+  const found = conditionOf(source, type)
+  if (!found?.message || found.status !== (type === 'Stale' ? 'True' : 'False')) return undefined
+  // Without a message of the system, the phase is the message.
+  return found.message === phaseOf(source) ? undefined : cut(printable(found.message), MAX_SHOWN)
+}
+
+/** In characters. A hold may have several reasons. */
+const MAX_SHOWN = 512
+
+function conditionOf({ status }: DataSource, type: string): Condition | undefined {
+  return status?.conditions?.find((one) => one.type === type)
+}
+
+function bounded(text: string): string {
+  return cut(printable(text), MAX_REASON_LENGTH)
+}
