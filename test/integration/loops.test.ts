@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { propagationPolicies, type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
+import { HOLD_ANNOTATION } from '../../src/api/lodestone.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { HONOR_MS } from '../../src/core/data-source-claim/honored.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
@@ -88,6 +89,37 @@ test('a claim gets a source, an answer and a phase; the binding that waits for i
     status: { phase: 'Available', boundClaims: 1, claimRefs: [{ namespace: 'default', name: 'sales' }] },
   })
   await expect.poll(() => events().map(({ reason }) => reason)).toContain('LocalityNarrowed')
+})
+
+test('the hold of a workload says what the data system answered, and names a location without a key', async () => {
+  const hold = async () => (await readBinding())?.metadata.annotations?.[HOLD_ANNOTATION]
+  answer = () => ({ kind: 'nowhere', reason: 'table sales does not exist in catalog prod' })
+  start()
+  await binding()
+  await claim()
+  await expect.poll(hold).toContain('is Unavailable: table sales does not exist in catalog prod')
+
+  answer = locatedIn()
+  await expect.poll(hold).toContain('is in none of the clusters: no cluster for s3://lake/sales')
+
+  answer = locatedIn('member2')
+  await expect.poll(affinity).toEqual(['member2'])
+  expect((await source())?.status?.conditions?.map(({ type }) => type)).not.toContain('Mapped')
+})
+
+test('a claim says that it has no effect while its workload has no placement of its own', async () => {
+  const effect = async () => (await conditions())?.find(({ type }) => type === 'Effective')?.reason
+  start()
+  await claim()
+  await expect.poll(effect).toBe('NoBinding')
+
+  const { placement, ...spec } = makeBinding().spec
+  await store.create(resourceBindings, { ...makeBinding(), spec })
+  await expect.poll(effect).toBe('AttachedDependency')
+
+  await store.patch(resourceBindings, { namespace: 'default', name: 'app-deployment' }, { spec: { placement } })
+  await expect.poll(effect).toBeUndefined()
+  await expect.poll(affinity).toEqual(['member2'])
 })
 
 test('fifty claims with one query are one source, queried once', async () => {

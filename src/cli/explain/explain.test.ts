@@ -358,3 +358,24 @@ test('the first line is bold at a terminal, unless NO_COLOR is set', async () =>
   expect(coloured.stdout.startsWith('\u001b[1mDeployment default/app')).toBe(true)
   expect(plain.stdout).toMatch(/^Deployment default\/app\n/)
 })
+
+test('a claim for an attached dependency has no effect, and the explanation names the workloads that decide', async () => {
+  const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'settings' } }
+  const { placement: _absent, ...spec } = makeBinding({
+    resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' },
+    requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }],
+  }).spec
+  const attached = { ...makeBinding({}, { name: 'settings-configmap' }), spec }
+  const claim = makeClaim({ workload: { apiVersion: 'v1', kind: 'ConfigMap', name: 'settings' } })
+  const { stdout } = await explain('dsc/sales -n default', [configMap, attached, claim, source])
+  expect(stdout).toBe(`ConfigMap default/settings
+├─ DataSourceClaim default/sales (Required): amoro table lake.shop.sales
+│  └─ DataSource amoro-table-lake.shop.sales: located in member2
+│     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
+├─ the claim has no effect: ConfigMap settings is a dependency, and follows the workloads of default/app-deployment; name such a workload instead
+├─ no policy selects it: Karmada creates no binding for it
+└─ ResourceBinding default/settings-configmap: unchanged
+   ├─ has no placement: it follows the bindings that require it
+   └─ scheduled to: none yet
+`)
+})

@@ -47,10 +47,14 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
     ...(stored && { clusters: scheduled }),
     children: [
       ...(message ? [{ text: message }] : []),
-      { text: `before: ${describeAffinity(before)}` },
-      {
-        text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
-      },
+      ...(binding.spec.placement === undefined
+        ? [{ text: 'has no placement: it follows the bindings that require it' }]
+        : [
+            { text: `before: ${describeAffinity(before)}` },
+            {
+              text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
+            },
+          ]),
       ...(stored ? [{ text: `scheduled to: ${firstNames(scheduled) || 'none yet'}` }] : []),
     ],
   }

@@ -3,6 +3,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { objectKey, type ResourceType } from '../../api/meta.ts'
+import { noEffect } from '../../core/data-source-claim/effect.ts'
 import { bindingName } from '../../core/resource-binding/derive.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { interpretObject } from '../../queries/dependents.ts'
@@ -81,10 +82,21 @@ async function explainWorkload(target: Target, context: Context): Promise<TreeNo
         return claimNode(claim, sourceOf(claim, context.store), context.now, refusal)
       }),
       ...volumes.map(volumeNode),
+      ...effectNodes(placed),
       ...placementNodes(placed),
       ...(await dependencyNodes(placed, context)),
     ],
   }
+}
+
+/** Why the claims have no effect, if the stored binding of the workload has no placement. */
+function effectNodes({ claims, placement }: Placed): TreeNode[] {
+  const [claim] = claims
+  const stored = placement?.input.stored
+  const effect = claim && stored && noEffect(claim, [stored])
+  return effect
+    ? [{ text: `the claim has no effect: ${effect.message}`, state: 'NoEffect', reason: effect.message }]
+    : []
 }
 
 /** A workload that does not exist, although other objects name it. */

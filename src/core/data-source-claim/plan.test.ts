@@ -285,3 +285,24 @@ test('a deleted claim is released immediately without bindings, otherwise when i
   expect(plan({ claim, bindings: [makeBinding()], now: NOW + HONOR_MS })).toEqual([goes])
   expect(plan({ claim })).toEqual([goes])
 })
+
+test('a claim that affects no placement says so, until its workload has a placement', () => {
+  const { placement: _absent, ...spec } = makeBinding().spec
+  const attached = { ...makeBinding(), spec }
+  const conditionsOf = (actions: Action[]) => summary(actions).conditions
+  const ineffective = plan({ readsBindings: true, bindings: [attached] })
+  expect(conditionsOf(ineffective)).toEqual([
+    BOUND,
+    expect.stringMatching(/^Effective=False AttachedDependency: Deployment app is a dependency, /),
+    expect.stringMatching(/^Resolved=True Located: the data is in member2; the claim has no effect: /),
+  ])
+  const claim = { ...makeClaim({}, held), status: withoutNulls(statusIn(ineffective)) as never }
+  expect(plan({ claim, readsBindings: true, bindings: [attached] })).toEqual([])
+  expect(conditionsOf(plan({ claim, readsBindings: true, bindings: [makeBinding()] }))).toEqual([
+    BOUND,
+    'Resolved=True Located: the data is in member2',
+  ])
+  expect(conditionsOf(plan({ readsBindings: true }))[1]).toMatch(/^Effective=False NoBinding: /)
+  expect(conditionsOf(plan())).toHaveLength(2)
+  expect(conditionsOf(plan({ readsBindings: true, refusal: 'no' }))).toHaveLength(2)
+})

@@ -8,6 +8,7 @@ import { type ConditionState, condition, withConditions } from '../conditions.ts
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
+import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
 import { withoutPastHold } from './hold-condition.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type Answer, locateClaim, staleAt } from './locate.ts'
@@ -26,6 +27,8 @@ export interface ClaimPlanInput {
   nameHolder: DataSource | undefined
   /** The bindings of the workload that the claim names. */
   bindings: readonly ResourceBinding[]
+  /** Whether bindings are cached. Without them, it is not known whether the claim has an effect. Default: false. */
+  readsBindings?: boolean
   now: number
 }
 
@@ -90,22 +93,23 @@ function planRelease({ claim, bindings, now }: ClaimPlanInput): Plan {
 }
 
 function updateStatus(input: ClaimPlanInput): Action[] {
-  const { claim, refusal, source, bindings, now } = input
+  const { claim, refusal, source, bindings, readsBindings = false, now } = input
   const { answer } = locateClaim(claim, source, now)
   const before = claim.status ?? {}
   const state = refusal === undefined ? stateOf(input, answer) : pending('NotPermitted', refusal)
   const { phase, reason, message } = state
   const placed = refusal === undefined ? workloadPlaced(bindings, before.conditions) : undefined
+  const effect = readsBindings && refusal === undefined ? noEffect(claim, bindings) : undefined
   const states = [
     boundOf(state, claim, source),
-    resolvedOf(state, answer, refusal === undefined ? source : undefined),
-    ...(placed ? [placed] : []),
+    withNoEffect(resolvedOf(state, answer, refusal === undefined ? source : undefined), effect),
+    ...[effect, placed].filter((one) => one !== undefined),
   ]
   const status = {
     phase,
     ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
     conditions: withConditions(
-      withoutPastHold(before.conditions, bindings, answer)?.filter(({ type }) => type !== WORKLOAD_PLACED),
+      withoutPastHold(before.conditions, bindings, answer)?.filter(({ type }) => !OF_BINDING.includes(type)),
       states,
       claim.metadata.generation,
       now,
@@ -130,6 +134,9 @@ function updateStatus(input: ClaimPlanInput): Action[] {
 function event(about: DataSourceClaim, isWarning: boolean, reason: string, message: string): Action {
   return { kind: 'event', about, type: isWarning ? 'Warning' : 'Normal', reason, message }
 }
+
+/** The conditions that follow from the binding of the workload. Each is absent if it has nothing to say. */
+const OF_BINDING: readonly string[] = [EFFECTIVE, WORKLOAD_PLACED]
 
 /** Reasons that require an action of the user. */
 const NEEDS_ACTION = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])

@@ -43,6 +43,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
       systemKnown: systems.get(claim.spec.system) !== undefined,
       nameHolder: source ? undefined : nameHolder(claim, store),
       bindings: bindingsOfClaim(claim, store),
+      readsBindings: store.typesWithIndex('workload').some(({ kind }) => isBinding(kind)),
       now: now(),
     })
     await applyPlan({ store, events }, plan)

@@ -1,12 +1,14 @@
 /** Finds claims without an effect: their workload does not exist, or they are not permitted to apply to it. */
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
 import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { noEffect } from '../../../core/data-source-claim/effect.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
 import { suggest } from '../../../core/suggest.ts'
 import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
 import { refusalFor } from '../../../queries/permission.ts'
-import { bindingsOfWorkload } from '../../../queries/workload.ts'
+import { bindingsOfClaim, bindingsOfWorkload } from '../../../queries/workload.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
+import type { ObjectStore } from '../../../store/store.ts'
 import { placeOf, titleOf } from '../input/place-manifests.ts'
 import { isOf } from '../input/validate-manifest.ts'
 import type { ReviewContext } from '../review/review-object.ts'
@@ -31,7 +33,8 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
     if (found) {
       const refusal = refusalFor(claim, found, store, context.clusterScopedClaims)
       const concerned = own ?? given.get(workloadKey(found))
-      return refusal && concerned ? [finding('ignored-claim', `is ignored: ${refusal}`, place, titleOf(claim))] : []
+      const reason = refusal ?? attachedReason(claim, store)
+      return reason && concerned ? [finding('ignored-claim', `is ignored: ${reason}`, place, titleOf(claim))] : []
     }
     if (workloads.some((workload) => bindingsOfWorkload(workload, store).length > 0)) return []
     const [meant] = workloads
@@ -44,6 +47,12 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
       finding('dangling-claim', `${title} is not in the input${hint}; correct spec.workload`, place, titleOf(claim)),
     ]
   })
+}
+
+/** Why a claim has no effect although its workload has a binding. */
+function attachedReason(claim: DataSourceClaim, store: ObjectStore): string | undefined {
+  const bindings = bindingsOfClaim(claim, store)
+  return bindings.length === 0 ? undefined : noEffect(claim, bindings)?.message
 }
 
 function referenceWithName(object: K8sObject): WorkloadReference {

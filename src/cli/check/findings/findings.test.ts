@@ -162,6 +162,20 @@ test.each([
   expect(answer.status).toBe(status)
 })
 
+test('a claim for an attached dependency of the hub is ignored, with the reason', async () => {
+  const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'settings' }
+  const { placement: _absent, ...spec } = makeBinding({ resource: { ...reference, namespace: 'default' } }).spec
+  const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, name: 'settings' } }
+  const attached = { ...makeBinding({}, { name: 'settings-configmap' }), spec }
+  const hub = makeFolder({ 'a.yaml': [configMap, attached] })
+
+  const { findings } = await check([makeClaim({ workload: reference })], '--folder', hub)
+
+  expect(findings.find(({ id }) => id === 'ignored-claim')?.message).toBe(
+    'is ignored: ConfigMap settings is a dependency, and follows the workloads that need it; name such a workload instead',
+  )
+})
+
 describe('a claim whose workload is not in the input', () => {
   test.each([
     { name: 'a similar name', given: [trainr, trainer], hint: '(did you mean trainer?)' },

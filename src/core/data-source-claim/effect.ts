@@ -1,0 +1,45 @@
+/** Finds claims that affect no placement: their workload is an attached dependency, or has no binding. */
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { objectKey } from '../../api/meta.ts'
+import { type ConditionState, condition } from '../conditions.ts'
+import { isObject } from '../json.ts'
+import { listNames } from '../names.ts'
+
+/** The condition: False while the claim affects no placement, else absent. */
+export const EFFECTIVE = 'Effective'
+
+const ATTACHED = 'AttachedDependency'
+
+/**
+ * Returns the condition of a claim that affects no placement, with the remedy; undefined if a binding of its workload has a placement.
+ *
+ * @param bindings the bindings of the workloads that the claim may name
+ */
+export function noEffect({ spec }: DataSourceClaim, bindings: readonly ResourceBinding[]): ConditionState | undefined {
+  const [attached] = bindings
+  if (bindings.some((binding) => binding.spec.placement !== undefined)) return undefined
+  const { kind, name } = spec.workload
+  if (attached === undefined) {
+    const message = `${kind} ${name} has no binding yet; create it, and a policy that selects it`
+    return condition(EFFECTIVE, false, 'NoBinding', message)
+  }
+  return condition(EFFECTIVE, false, ATTACHED, describeAttached(kind, name, attached))
+}
+
+/** Adds the reason of an attached dependency to the condition that `kubectl get` prints. */
+export function withNoEffect(resolved: ConditionState, effect: ConditionState | undefined): ConditionState {
+  if (effect?.reason !== ATTACHED) return resolved
+  return { ...resolved, message: `${resolved.message}; the claim has no effect: ${effect.message}` }
+}
+
+/** The distributor of dependencies creates bindings without a placement. They follow the bindings in `requiredBy`. */
+function describeAttached(kind: string, name: string, { spec: { requiredBy } }: ResourceBinding): string {
+  // In a folder, a binding may have any shape.
+  const snapshots = Array.isArray(requiredBy) ? requiredBy.filter(isObject) : []
+  const names = snapshots.map((binding) => objectKey(binding['namespace'] as string, String(binding['name'])))
+  const owners = names.length === 0 ? 'workloads that need it' : `workloads of ${listNames(names, OWNERS_SHOWN)}`
+  return `${kind} ${name} is a dependency, and follows the ${owners}; name such a workload instead`
+}
+
+const OWNERS_SHOWN = 3
