@@ -150,3 +150,17 @@ test('a backlog of short runs yields to the event loop', async () => {
   const steps = doneAtTurn.map((count, i) => count - (doneAtTurn[i - 1] ?? 0))
   expect(Math.max(...steps)).toBeLessThanOrEqual(25)
 })
+
+test('a delay that is longer than any timer does not run the key again and again', async () => {
+  const runs: string[] = []
+  const { queue } = open(async (key) => {
+    runs.push(key)
+    // For instance until a location is older than maxStalenessSeconds: 2592000, a month.
+    return 2_592_000_000
+  })
+  queue.add('a')
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(runs).toEqual(['a'])
+  await vi.advanceTimersByTimeAsync(2 ** 31)
+  expect(runs).toEqual(['a', 'a'])
+})

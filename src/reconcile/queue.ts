@@ -23,6 +23,8 @@ export interface Queue {
 }
 
 const BACKOFF = { firstMs: 5, lastMs: 300_000 }
+/** Node fires a longer timer at once. After this time, the run finds that it is early, and requests the rest. */
+const MAX_DELAY_MS = 2 ** 31 - 1
 /** Runs that start before the queue yields to the event loop: without it, a backlog of unchanged keys is one long run of microtasks. */
 const RUNS_BEFORE_YIELD = 25
 
@@ -49,11 +51,12 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
       pump()
       return
     }
-    const at = performance.now() + delayMs
+    const waitMs = Math.min(delayMs, MAX_DELAY_MS)
+    const at = performance.now() + waitMs
     const waiting = timers.get(key)
     if (due.has(key) || (waiting && waiting.at <= at)) return
     cancel(key)
-    timers.set(key, { at, timer: setTimeout(() => add(key), delayMs) })
+    timers.set(key, { at, timer: setTimeout(() => add(key), waitMs) })
   }
 
   function cancel(key: string): void {
