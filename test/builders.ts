@@ -16,6 +16,7 @@ import type { NodeAffinity } from '../src/api/node.ts'
 import type { Pod, PodSpec } from '../src/api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
+import { newestRules } from '../src/core/karmada-rules.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
 import type { BindingInput, PolicyInput } from '../src/core/resource-binding/input.ts'
 import type {
@@ -185,6 +186,7 @@ export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
     claims: [located(['member2'])],
     policy: undefined,
     clusters: undefined,
+    rules: newestRules,
     now: NOW,
     ...overrides,
   }

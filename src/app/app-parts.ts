@@ -118,6 +118,7 @@ function serverPart(app: AppState, interpreter: Interpreter | undefined): Part {
         now,
         propagateDeps: config.dependencies.propagate,
         clusterScopedClaims: config.claims.clusterScoped,
+        karmadaRules: app.karmada.rules,
         volumes: () => {
           const { volumes } = live.current()
           return { whenNotReady: volumes.whenNotReady, volumeLimits: volumes }
@@ -146,7 +147,8 @@ function loopsPart(app: AppState): Part {
     name: 'loops',
     stopsAt: 'drainStart',
     start() {
-      app.synced = app.store.start(app.aborter.signal)
+      // Decisions wait for the rules of Karmada as they wait for the caches.
+      app.synced = Promise.all([app.store.start(app.aborter.signal), app.karmada.refresh()]).then(() => undefined)
       app.loops = app.synced.then(async () => {
         if (!app.config.loops.enabled || app.isStopping) return
         stopLoops = await startLoops(app)
@@ -172,7 +174,10 @@ function featuresPart(app: AppState, readServerInfo: FeaturesInput['readServerIn
       const usesGates = config.volumes.whenNotReady === 'gate'
       const report = openFeatureReport({ readServerInfo, usesGates, log, metrics })
       app.synced?.then(report, () => undefined)
-      timer = setInterval(report, FEATURES_INTERVAL_MS)
+      timer = setInterval(() => {
+        void report()
+        void app.karmada.refresh()
+      }, FEATURES_INTERVAL_MS)
     },
     stop: () => clearInterval(timer),
   }

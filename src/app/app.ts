@@ -8,6 +8,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { type AppState, CLOSE_SERVER_MS, partsOf } from './app-parts.ts'
 import type { Config } from './config/config.ts'
 import { type ConfigSource, openLiveConfig } from './config/live-config.ts'
+import { openKarmadaVersion } from './karmada.ts'
 import { reasonsNotReady } from './monitoring/readiness.ts'
 import { type Part, startParts, stopParts } from './parts.ts'
 
@@ -77,11 +78,12 @@ export async function startApp(input: AppInput): Promise<App> {
 }
 
 function openState({ configSource, ...input }: AppInput): AppState {
-  const { config, store, log, metrics, now } = input
+  const { config, store, log, metrics, now, readServerInfo } = input
   const app: AppState = {
     leaseStore: store,
     eventStore: store,
     ...input,
+    karmada: openKarmadaVersion({ version: config.karmada.version, readServerInfo, log }),
     live: openLiveConfig({ config, source: configSource, log }),
     aborter: new AbortController(),
     isStopping: false,

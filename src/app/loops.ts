@@ -15,6 +15,7 @@ import type { LiveConfig } from './config/live-config.ts'
 import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
 import { workloadKindsOf } from './config/workload-kinds-config.ts'
+import type { KarmadaVersion } from './karmada.ts'
 import { startLeader } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
@@ -22,6 +23,7 @@ import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from '.
 
 export interface LoopsInput {
   config: Config
+  karmada: KarmadaVersion
   /** The configuration with the changes at run time. */
   live: LiveConfig
   store: ObjectStore
@@ -39,6 +41,7 @@ export interface LoopsInput {
 /** Starts the configured loops on a synced store. Returns a function that stops them. */
 export async function startLoops({
   config,
+  karmada,
   live,
   store,
   leaseStore,
@@ -72,18 +75,19 @@ export async function startLoops({
       clusterScopedClaims: config.claims.clusterScoped,
       timing: placementTiming(config.placement),
       kinds: workloadKindsOf(config),
+      karmadaRules: karmada.rules,
       now,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,
       observer: observeLoops(log, metrics, logFailure),
     })
-    // A new configuration may free a slot, a node or a budget for waiting keys.
-    const unsubscribe = live.subscribe(() => controller.enqueueAll())
+    // A new configuration may free a slot, a node or a budget for waiting keys. New rules may allow other clusters.
+    const unsubscribe = [live, karmada].map((source) => source.subscribe(() => controller.enqueueAll()))
     metrics.observeQueues(() => controller.depths())
     metrics.leaderStatus.labels(config.leaderElection.name).set(1)
     log.info('loops started')
     await aborted(signal)
-    unsubscribe()
+    for (const end of unsubscribe) end()
     await controller.stop()
     await moverLogs.stop()
     await events.stop()

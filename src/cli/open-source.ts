@@ -1,11 +1,13 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
+import { type KarmadaRules, rulesOfSchemas, strictestRules } from '../core/karmada-rules.ts'
 import { printable } from '../core/printable.ts'
 import { RepeatLimit } from '../core/repeat-limit.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { isMember } from '../queries/member.ts'
 import type { ApiConnection } from '../store/cluster/api-connection.ts'
+import { ApiError } from '../store/cluster/api-error.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
-import { servesPolicies } from '../store/cluster/server-info.ts'
+import { readBindingSchemas, servesPolicies } from '../store/cluster/server-info.ts'
 import type { FolderStore } from '../store/folder/folder.ts'
 import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -42,6 +44,8 @@ export interface OpenSource {
   folder?: FolderStore
   /** Whether the objects are those of a cluster that is not a hub: a member cluster, or a single cluster. */
   isMember: boolean
+  /** The rules of the hub's Karmada; absent for a folder. */
+  karmadaRules?: KarmadaRules
   /** Stops the store and closes its connection. */
   close(): Promise<void>
 }
@@ -112,10 +116,20 @@ async function openHub(
   try {
     await store.start(AbortSignal.any([io.signal, failure.signal]))
     failure.end()
-    return { store, isMember: !isHub, close }
+    return { store, isMember: !isHub, karmadaRules: await readRules(connection), close }
   } catch (error) {
     failure.end()
     await close()
+    throw error
+  }
+}
+
+/** Returns the strictest rules if the user may not read the schemas of the API server. */
+async function readRules(connection: ApiConnection): Promise<KarmadaRules> {
+  try {
+    return rulesOfSchemas(await readBindingSchemas(connection))
+  } catch (error) {
+    if (error instanceof ApiError) return strictestRules
     throw error
   }
 }

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem, subdomainProblem } from './names.ts'
+import {
+  apiVersionProblem,
+  isLabelKey,
+  isLabelValue,
+  kindProblem,
+  labelProblem,
+  pathSegmentProblem,
+  subdomainProblem,
+} from './names.ts'
 
 const rules = { labelProblem, subdomainProblem, pathSegmentProblem, apiVersionProblem, kindProblem }
 
@@ -33,4 +41,16 @@ test.each<{ rule: keyof typeof rules; good: string[]; bad: string[] }>([
 
 test('the length of a cluster name may have a lower limit', () => {
   expect([labelProblem('a'.repeat(48), 48), labelProblem('a'.repeat(49), 48) === undefined]).toEqual([undefined, false])
+})
+
+test.each<{ rule: 'isLabelKey' | 'isLabelValue'; good: string[]; bad: string[] }>([
+  {
+    rule: 'isLabelKey',
+    good: ['tier', 'A', 'a_b.c-d', 'x'.repeat(63), 'karmada.io/zone', `${'p'.repeat(253)}/a`],
+    bad: ['', '-a', 'a-', 'a b', 'x'.repeat(64), '/a', 'a/', 'A.io/a', 'a/b/c', `${'p'.repeat(254)}/a`],
+  },
+  { rule: 'isLabelValue', good: ['', 'a', 'A_b.C-1', 'x'.repeat(63)], bad: ['-a', 'a.', 'a b', 'a/b', 'x'.repeat(64)] },
+])('$rule has the syntax of Kubernetes', ({ rule, good, bad }) => {
+  const accepts = { isLabelKey, isLabelValue }[rule]
+  expect([good.filter((text) => !accepts(text)), bad.filter(accepts)]).toEqual([[], []])
 })

@@ -2,6 +2,7 @@
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
 const PATH_SEGMENT = /^(?!\.{1,2}$)[^/%]+$/
 const API_VERSION = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?v[a-z0-9]+$/
 const KIND = /^[A-Z][A-Za-z0-9]*$/
@@ -16,6 +17,18 @@ export function labelProblem(name: string, max = 63): string | undefined {
 export function subdomainProblem(name: string): string | undefined {
   if (name.length > 253) return 'must be at most 253 characters'
   return SUBDOMAIN.test(name) ? undefined : 'must be lower-case letters, digits, "-" and ".", e.g. my-app'
+}
+
+/** Whether a text can be the key of a label: a name, or a DNS subdomain, a slash and a name. */
+export function isLabelKey(key: string): boolean {
+  const [name = '', prefix, ...rest] = key.split('/').reverse()
+  const isPrefixed = prefix === undefined || (prefix.length <= 253 && SUBDOMAIN.test(prefix))
+  return rest.length === 0 && isPrefixed && name.length <= 63 && LABEL_NAME.test(name)
+}
+
+/** Whether a text can be the value of a label. */
+export function isLabelValue(value: string): boolean {
+  return value === '' || (value.length <= 63 && LABEL_NAME.test(value))
 }
 
 /** Checks an object name of any kind. RBAC names such as `system:reader` are valid; only names that change a URL path are rejected. */

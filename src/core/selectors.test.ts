@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeCluster } from '../../test/builders.ts'
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
+import { newestRules, strictestRules } from './karmada-rules.ts'
 import { fieldMatcher, matchesLabels } from './selectors.ts'
 
 const labels = { tier: 'core', gpu: '' }
@@ -143,6 +144,55 @@ describe("a cluster's fields", () => {
       wantBare: false,
     },
   ])('$name', ({ requirements, wantFull, wantBare }) => {
-    expect([fieldMatcher(requirements)(full), fieldMatcher(requirements)(bare)]).toEqual([wantFull, wantBare])
+    expect([fieldMatcher(requirements, newestRules)(full), fieldMatcher(requirements, newestRules)(bare)]).toEqual([
+      wantFull,
+      wantBare,
+    ])
+  })
+})
+
+describe('zones of a cluster, before and since Karmada 1.18 (karmada#6431)', () => {
+  test.each<{ operator: string; values?: string[]; zones?: string[]; old: boolean; recent: boolean }>([
+    { operator: 'In', values: ['a', 'c'], zones: ['a'], old: true, recent: true },
+    { operator: 'In', values: ['a', 'c'], zones: ['c', 'a'], old: true, recent: true },
+    { operator: 'In', values: ['a', 'c'], zones: ['a', 'b'], old: false, recent: true },
+    { operator: 'In', values: ['a', 'c'], zones: ['b'], old: false, recent: false },
+    { operator: 'In', values: ['a', 'c'], old: false, recent: false },
+    { operator: 'In', values: [], zones: ['a'], old: false, recent: false },
+    { operator: 'NotIn', values: ['a'], zones: ['a', 'b'], old: false, recent: false },
+    { operator: 'NotIn', values: [], zones: ['a'], old: true, recent: true },
+    { operator: 'Exists', values: ['a'], zones: ['b'], old: true, recent: true },
+    { operator: 'DoesNotExist', zones: ['b'], old: false, recent: false },
+  ])('$zones $operator $values', ({ operator, values, zones, old, recent }) => {
+    const cluster = makeCluster('c1', zones ? { zones } : {})
+    const matches = (rules: typeof newestRules) => fieldMatcher([expression('zone', operator, values)], rules)(cluster)
+    expect([matches(strictestRules), matches(newestRules)]).toEqual([old, recent])
+  })
+})
+
+describe('a requirement that Kubernetes rejects matches nothing', () => {
+  const cluster = makeCluster('c1', { region: 'eu', provider: 'aws' })
+  test.each([
+    expression('region', 'NotIn', []),
+    expression('region', 'NotIn'),
+    expression('region', 'Exists', ['eu']),
+    expression('tier', 'DoesNotExist', ['eu']),
+    expression('region', 'In', ['eu', 'not a label']),
+    expression('tier', 'NotIn', ['x'.repeat(64)]),
+    expression('', 'DoesNotExist'),
+    expression('a/b/c', 'DoesNotExist'),
+    expression('not a label', 'DoesNotExist'),
+  ])('%j', (requirement) => {
+    expect([
+      fieldMatcher([requirement], newestRules)(cluster),
+      matchesLabels({ matchExpressions: [requirement] }, { region: 'eu' }),
+    ]).toEqual([false, false])
+  })
+
+  test('also a label with such a key or value', () => {
+    expect([
+      matchesLabels({ matchLabels: { tier: 'not a label' } }, { tier: 'not a label' }),
+      matchesLabels({ matchLabels: { 'a b': '' } }, { 'a b': '' }),
+    ]).toEqual([false, false])
   })
 })

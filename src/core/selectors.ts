@@ -2,27 +2,56 @@
 import type { Cluster } from '../api/karmada.ts'
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
 import { membership } from './json.ts'
+import type { KarmadaRules } from './karmada-rules.ts'
+import { isLabelKey, isLabelValue } from './names.ts'
 
 type Labels = Record<string, string>
 
-/** Whether the labels satisfy the selector; an absent or empty selector matches everything. An unknown operator matches nothing. */
+/** Whether the labels satisfy the selector; an absent or empty selector matches everything. An invalid one matches nothing. */
 export function matchesLabels(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
   return selector === undefined || labelMatcher(selector)(labels)
 }
 
-/** Compiles a selector for many look-ups. The cost of each is the number of requirements; the number of their values does not matter. */
+/**
+ * Compiles a selector for many look-ups. The cost of each is the number of requirements; the number of their values does not matter. A
+ * selector that Kubernetes rejects matches nothing (apimachinery, metav1.LabelSelectorAsSelector).
+ */
 export function labelMatcher({ matchLabels = {}, matchExpressions = [] }: LabelSelector): (labels: Labels) => boolean {
   const wanted = Object.entries(matchLabels)
+  const isValid =
+    wanted.every(([key, value]) => isLabelKey(key) && isLabelValue(value)) && matchExpressions.every(isValidRequirement)
+  if (!isValid) return () => false
   const expressions = matchExpressions.map(requirementMatcher)
   return (labels) =>
     wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
     expressions.every(({ key, matches }) => matches(Object.hasOwn(labels, key) ? [labels[key] as string] : []))
 }
 
-/** Compiles Karmada's field selector over provider, region and zone (util.ClusterMatches, pkg/util/selector.go). */
-export function fieldMatcher(requirements: readonly LabelSelectorRequirement[]): (cluster: Cluster) => boolean {
-  const fields = requirements.map(requirementMatcher)
+/**
+ * Compiles Karmada's field selector over provider, region and zone (util.ClusterMatches, pkg/util/selector.go). An invalid requirement matches
+ * nothing; requirements on zones are always valid (matchZones).
+ */
+export function fieldMatcher(
+  requirements: readonly LabelSelectorRequirement[],
+  { zoneInMatchesAny }: Pick<KarmadaRules, 'zoneInMatchesAny'>,
+): (cluster: Cluster) => boolean {
+  if (!requirements.every((requirement) => requirement.key === ZONE || isValidRequirement(requirement)))
+    return () => false
+  const fields = requirements.map((requirement) => {
+    const { key, operator, values = [] } = requirement
+    return key === ZONE && operator === 'In' && !zoneInMatchesAny
+      ? { key, matches: everyIn(values) }
+      : requirementMatcher(requirement)
+  })
   return (cluster) => fields.every(({ key, matches }) => matches(fieldValues(key, cluster)))
+}
+
+const ZONE = 'zone'
+
+/** Whether a cluster has zones, and all of them are listed: the rule for `In` before Karmada 1.18. */
+function everyIn(values: readonly string[]): RequirementMatcher['matches'] {
+  const isListed = membership(values)
+  return (actual) => actual.length > 0 && actual.every(isListed)
 }
 
 /** Returns the values of a cluster's field: none, one, or (for zones) several. */
@@ -32,7 +61,7 @@ export function fieldValues(field: string, { spec }: Cluster): readonly string[]
       return spec.provider ? [spec.provider] : []
     case 'region':
       return spec.region ? [spec.region] : []
-    case 'zone':
+    case ZONE:
       return spec.zones ?? []
     default:
       return []
@@ -42,6 +71,12 @@ export function fieldValues(field: string, { spec }: Cluster): readonly string[]
 interface RequirementMatcher {
   key: string
   matches(actual: readonly string[]): boolean
+}
+
+/** Whether Kubernetes accepts a requirement (apimachinery, labels.NewRequirement): `In` needs values, `Exists` has none, and so on. */
+function isValidRequirement({ key, operator, values = [] }: LabelSelectorRequirement): boolean {
+  const needsValues = operator === 'In' || operator === 'NotIn'
+  return isLabelKey(key) && needsValues === values.length > 0 && values.every(isLabelValue)
 }
 
 function requirementMatcher({ key, operator, values = [] }: LabelSelectorRequirement): RequirementMatcher {

@@ -8,6 +8,7 @@ import {
 } from '../api/karmada.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
+import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
@@ -27,6 +28,8 @@ interface BindingContext {
   timing?: PlacementTiming | undefined
   /** The table of workload kinds; the shipped one if absent. */
   kinds?: WorkloadKinds | undefined
+  /** The rules of the connected Karmada; the strictest if absent. */
+  karmadaRules?: KarmadaRules | undefined
 }
 
 interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
@@ -38,7 +41,7 @@ interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
-  { store, now, clusterScopedClaims, timing, kinds }: BindingContext,
+  { store, now, clusterScopedClaims, karmadaRules, timing, kinds }: BindingContext,
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
@@ -52,6 +55,7 @@ export function gatherBindingInput(
     claims: volumes.length === 0 ? claims : [...claims, ...volumes],
     policy: policy && policyInputOf(policy),
     clusters: clusterLookup(store),
+    rules: karmadaRules,
     now,
     leavesMovesToLoop,
     ...(timing && { timing }),

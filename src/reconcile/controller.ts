@@ -34,7 +34,7 @@ export interface Controller {
  * Events.
  */
 export function startController(input: ControllerInput): Controller {
-  const { loops, store, systems, events, clusterScopedClaims, timing, kinds, now, observer } = input
+  const { loops, store, systems, events, clusterScopedClaims, karmadaRules, timing, kinds, now, observer } = input
   const aborter = new AbortController()
   const context = {
     store,
@@ -43,6 +43,7 @@ export function startController(input: ControllerInput): Controller {
     ...(clusterScopedClaims && { clusterScopedClaims }),
     ...(timing && { timing }),
     ...(kinds && { kinds }),
+    karmadaRules,
     now,
     signal: aborter.signal,
     moveAllowance: openAllowance(input),

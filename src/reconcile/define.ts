@@ -1,5 +1,6 @@
 /** The interface of a reconcile loop: the keys that a change concerns, and the reconcile of one key. */
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
+import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { NotHonored } from '../core/resource-binding/plan.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
@@ -16,6 +17,8 @@ export interface ReconcileContext extends Writers {
   timing?: PlacementTiming
   /** The table of workload kinds; the shipped one if absent. */
   kinds?: WorkloadKinds
+  /** The current rules of the connected Karmada; the strictest if absent. */
+  karmadaRules?: (() => KarmadaRules) | undefined
   /** Milliseconds since the epoch. */
   now: () => number
   signal: AbortSignal

@@ -10,6 +10,8 @@ export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
   propagateDeps: GatherContext['propagateDeps']
   clusterScopedClaims?: GatherContext['clusterScopedClaims']
+  /** The current rules of the connected Karmada; the strictest if absent. */
+  karmadaRules?: () => GatherContext['karmadaRules']
   /** The current configuration of volumes. */
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
@@ -18,7 +20,7 @@ export interface AdmissionDependencies extends CallDependencies {
 
 /** Returns a function from the text of a body to the answer of one webhook. The function throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
-  const { store, now: clock, propagateDeps, clusterScopedClaims = 'forbidden', volumes } = dependencies
+  const { store, now: clock, propagateDeps, clusterScopedClaims = 'forbidden', karmadaRules, volumes } = dependencies
   return serveCalls(
     {
       name: webhook.name,
@@ -31,6 +33,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           store,
           propagateDeps,
           clusterScopedClaims,
+          karmadaRules: karmadaRules?.(),
           ...volumes(),
           now: clock(),
         })

@@ -4,6 +4,7 @@ import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
 import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { FieldError } from '../core/field-errors.ts'
+import type { KarmadaRules } from '../core/karmada-rules.ts'
 import { leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import type { VolumeLimits } from '../core/volume-manager/spec/settings.ts'
@@ -21,6 +22,8 @@ export interface GatherContext {
   whenNotReady: WhenNotReady
   /** Whether claims apply to cluster-scoped workloads; forbidden if absent. */
   clusterScopedClaims?: ClusterScopedClaims
+  /** The rules of the connected Karmada; the strictest if absent. */
+  karmadaRules?: KarmadaRules | undefined
   /** The limits for volumes; absent for the defaults. */
   volumeLimits?: VolumeLimits
 }

@@ -2,6 +2,7 @@
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
 import { isObject } from '../../core/json.ts'
+import { KARMADA_VERSION_PATTERN } from '../../core/karmada-rules.ts'
 import type { PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
 import { withoutNullFields } from '../../core/schema/null-fields.ts'
 import { compileSchema } from '../../core/schema/schema-errors.ts'
@@ -43,6 +44,10 @@ export interface Config {
     clusterScoped: ClusterScopedClaims
   }
   placement: PlacementConfig
+  karmada: {
+    /** The version whose rules apply, such as `1.17`; the API server decides if it is absent. */
+    version?: string
+  }
   loops: {
     enabled: boolean
     /** The maximum number of scheduled workloads that are moved per minute because their data moved. */
@@ -101,6 +106,7 @@ export const DEFAULT_CONFIG: Config = {
   systems: {},
   claims: { clusterScoped: 'forbidden' },
   placement: DEFAULT_PLACEMENT,
+  karmada: {},
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
   dependencies: { propagate: 'dataBound', distribution: 'karmada', related: [], relatedKinds: [] },
   volumes: DEFAULT_VOLUMES,
@@ -146,6 +152,16 @@ export const configSchema = {
     systems: systemsSchema,
     claims: { type: 'object', properties: { clusterScoped: { enum: ['allowed', 'forbidden'] } } },
     placement: placementSchema,
+    karmada: {
+      type: 'object',
+      properties: {
+        version: {
+          type: 'string',
+          pattern: KARMADA_VERSION_PATTERN.source,
+          errorMessage: 'must be a version of Karmada, e.g. "1.17"',
+        },
+      },
+    },
     loops: {
       type: 'object',
       properties: {

@@ -7,6 +7,7 @@ import { scopesOf } from '../../core/scope.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Arguments, type Command, type CommandIo, painter } from '../command.ts'
+import { karmadaRulesOf } from '../karmada-version.ts'
 import { contextNamespace } from '../namespace.ts'
 import { openFolder } from '../open-folder.ts'
 import { readConfig } from '../read-config.ts'
@@ -93,6 +94,7 @@ async function reportOf(options: CheckOptions, config: Config, args: Arguments, 
       now: io.now(),
       propagateDeps: dependencies.propagate,
       clusterScopedClaims: claims.clusterScoped,
+      karmadaRules: karmadaRulesOf(args, config),
       whenNotReady: volumes.whenNotReady,
       volumeLimits: volumes,
       excludedNamespaces: excludedNamespacesOf(config),

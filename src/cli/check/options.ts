@@ -2,6 +2,7 @@
 import { suggest } from '../../core/suggest.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone } from '../connect.ts'
+import { KARMADA_VERSION_OPTION } from '../karmada-version.ts'
 import { givenNamespace } from '../namespace.ts'
 import { readFormat } from '../output.ts'
 import { FAIL_ON, type FailOn } from './findings/findings.ts'
@@ -50,6 +51,7 @@ export const CHECK_OPTIONS = {
     value: 'FILE',
     description: 'Configuration file of the server',
   },
+  ...KARMADA_VERSION_OPTION,
   'query-systems': {
     type: 'boolean',
     description:

@@ -4,6 +4,7 @@ import { loadConfig } from '../../app/config/config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
 import { printable } from '../../core/printable.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
+import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../karmada-version.ts'
 import { kindOfManifest, kindsNamed, knownKinds, readTarget, selectedKinds, unknownKind } from '../kinds.ts'
 import { readNamespace } from '../namespace.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
@@ -27,6 +28,7 @@ export const explain: Command = {
     },
     ...OUTPUT_OPTION,
     ...SOURCE_OPTIONS,
+    ...KARMADA_VERSION_OPTION,
     ...HELP_OPTION,
   },
   positionals: true,
@@ -59,7 +61,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   // Only policies and claims have the kinds that no table has. The explanation of a workload reads them.
   const explainers = named.length > 0 ? named.map((type) => explainerOf(type, kinds)) : [workloadExplainer]
   const cached = [...new Set(explainers.flatMap((explainer) => explainer.reads(kinds)))]
-  const { store, isMember, close } = await openSource('explain', args, io, {
+  const { store, isMember, karmadaRules, close } = await openSource('explain', args, io, {
     kinds: cached,
     workloads: kinds,
     mayBeMember: true,
@@ -72,6 +74,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
       kinds,
       scope: config.claims.clusterScoped,
       config,
+      karmadaRules: karmadaRulesOf(args, config, karmadaRules),
       isMember,
       place:
         folder !== undefined ? `in folder ${folder}` : `on this API server${isMember ? ', which is not a hub' : ''}`,

@@ -33,7 +33,7 @@ export interface Placed {
 
 /** Returns undefined if the workload does not exist, no claim names it, and it has no binding. */
 export async function placeWorkload(target: Target, context: Context): Promise<Placed | undefined> {
-  const { store, kinds, scope, now } = context
+  const { store, kinds, scope, now, karmadaRules } = context
   const { type, namespace, name } = target
   const object = await readTarget(target, store)
   const named = { apiVersion: apiVersionOf(type), kind: type.kind, ...(namespace && { namespace }), name }
@@ -58,7 +58,9 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     object && kinds.find(apiVersion, type.kind)
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
       : []
-  const input = binding && gatherBindingInput(binding, stored, { store, now, clusterScopedClaims: scope }, { volumes })
+  const input =
+    binding &&
+    gatherBindingInput(binding, stored, { store, now, clusterScopedClaims: scope, karmadaRules }, { volumes })
   return {
     workload,
     object,

@@ -1,6 +1,7 @@
 /** The object to explain, and the inputs of all explanations. */
 import { type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import type { Config } from '../../app/config/config.ts'
+import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { ClusterScope } from '../../queries/permission.ts'
 import type { AnyCachedKind } from '../../store/kinds/any-kind.ts'
@@ -30,6 +31,7 @@ export interface Context {
   kinds: WorkloadKinds
   scope: ClusterScope
   config: Config
+  karmadaRules: KarmadaRules
   /** Whether the objects are those of a cluster that is not a hub: the hub decides on the placement. */
   isMember: boolean
   /** Where the objects are, for messages. */

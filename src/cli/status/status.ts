@@ -7,6 +7,7 @@ import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
 import { excludedNamespacesOf } from '../../app/registration.ts'
+import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { suggest } from '../../core/suggest.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
@@ -151,12 +152,13 @@ async function holdsOf(
 ): Promise<HoldReport[]> {
   const stored = storedHolds(store)
   if (!folder) return stored
-  const { claims, dependencies, volumes } = config
+  const { claims, dependencies, karmada, volumes } = config
   const context = {
     workloads: workloadKindsOf(config),
     now,
     propagateDeps: dependencies.propagate,
     clusterScopedClaims: claims.clusterScoped,
+    karmadaRules: rulesOfVersion(karmada.version ?? '') ?? newestRules,
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,
     excludedNamespaces: excludedNamespacesOf(config),

@@ -6,6 +6,7 @@ import { excludedNamespacesOf } from '../../app/registration.ts'
 import { diffJson } from '../../core/admission/diff.ts'
 import { describeErrors } from '../../core/field-errors.ts'
 import { jsonEqual } from '../../core/json.ts'
+import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { scopesOf } from '../../core/scope.ts'
 import { placeObject } from '../check/input/place-manifests.ts'
 import { policiesOf, reviewDerived } from '../check/review/review-derived.ts'
@@ -41,6 +42,7 @@ async function answerOf({ config, now, given, object: raw, oldObject }: TestCase
     propagateDeps: config.dependencies.propagate,
     clusterScopedClaims: config.claims.clusterScoped,
     whenNotReady: config.volumes.whenNotReady,
+    karmadaRules: rulesOfVersion(config.karmada.version ?? '') ?? newestRules,
     volumeLimits: config.volumes,
     excludedNamespaces: excludedNamespacesOf(config),
   })

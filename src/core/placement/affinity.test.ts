@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { newestRules } from '../karmada-rules.ts'
 import { affinityOf, withAffinity } from './affinity.ts'
 import { clusterFilter } from './cluster-filter.ts'
 import { placementFilter } from './placement-filter.ts'
@@ -48,8 +49,8 @@ test.each<{ name: string; affinity: ClusterAffinity; cluster?: string; want: boo
   },
 ])('$name', ({ affinity, cluster = 'c1', want, wantUnread }) => {
   expect([
-    clusterFilter(affinity, clusters).allows(cluster),
-    clusterFilter(affinity, undefined).allows(cluster),
+    clusterFilter(affinity, clusters, newestRules).allows(cluster),
+    clusterFilter(affinity, undefined, newestRules).allows(cluster),
   ]).toEqual([want, wantUnread])
 })
 
@@ -71,8 +72,8 @@ test.each<{ name: string; affinity: PlacementAffinity; want: [workload: boolean,
   },
 ])('$name', ({ affinity, want }) => {
   expect([
-    placementFilter(affinity, clusters, true).allows('c1'),
-    placementFilter(affinity, clusters, false).allows('c1'),
+    placementFilter(affinity, clusters, true, newestRules).allows('c1'),
+    placementFilter(affinity, clusters, false, newestRules).allows('c1'),
   ]).toEqual(want)
 })
 

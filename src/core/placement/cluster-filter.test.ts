@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeCluster } from '../../../test/builders.ts'
+import { newestRules } from '../karmada-rules.ts'
 import { type ClusterFilter, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 
 test.each([
@@ -20,7 +21,7 @@ test('a narrowing iterates over the shorter list only', () => {
   const few = ['c5', 'c3']
   const looksOf = (named: string[], wanted: string[]) => {
     let looks = 0
-    const filter = clusterFilter({ clusterNames: named }, (name) => makeCluster(name))
+    const filter = clusterFilter({ clusterNames: named }, (name) => makeCluster(name), newestRules)
     const counted: ClusterFilter = {
       ...filter,
       allows(name) {

@@ -1,6 +1,7 @@
 /** Compiles an affinity into a filter of clusters. The cost of a look-up does not grow with the lists of the affinity. */
 import type { Cluster, ClusterAffinity } from '../../api/karmada.ts'
 import { membership, sortedUnique, withoutEmpties } from '../json.ts'
+import type { KarmadaRules } from '../karmada-rules.ts'
 import { fieldMatcher, labelMatcher } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
 
@@ -30,13 +31,17 @@ export interface ClusterFilter {
 }
 
 /** Compiles an affinity. The cost grows with its size. */
-export function clusterFilter(affinity: ClusterAffinity, clusters: ClusterLookup | undefined): ClusterFilter {
+export function clusterFilter(
+  affinity: ClusterAffinity,
+  clusters: ClusterLookup | undefined,
+  rules: KarmadaRules,
+): ClusterFilter {
   const { clusterNames, exclude, labelSelector, fieldSelector } = affinity
   const named = clusterNames?.length ? clusterNames : undefined
   const isNamed = named && membership(named)
   const isExcluded = exclude?.length ? membership(exclude) : undefined
   const matchesLabels = labelSelector && labelMatcher(labelSelector)
-  const matchesFields = fieldSelector?.matchExpressions && fieldMatcher(fieldSelector.matchExpressions)
+  const matchesFields = fieldSelector?.matchExpressions && fieldMatcher(fieldSelector.matchExpressions, rules)
   const matches = (cluster: Cluster | undefined) =>
     cluster !== undefined &&
     (!matchesLabels || matchesLabels(cluster.metadata.labels ?? {})) &&

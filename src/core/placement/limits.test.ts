@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { located, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { newestRules } from '../karmada-rules.ts'
 import type { DataConstraint } from './constraint.ts'
 import { constraintOf } from './constraint.ts'
 import {
@@ -26,7 +27,7 @@ function narrow(base: Placement, constraint: DataConstraint) {
     lookups++
     return makeCluster(name)
   }
-  const narrowing = narrowPlacement({ base, constraint, clusters, isWorkload: true })
+  const narrowing = narrowPlacement({ base, constraint, clusters, isWorkload: true, rules: newestRules })
   return { narrowing, lookups }
 }
 
@@ -147,6 +148,7 @@ describe('a placement at a limit is narrowed:', () => {
       result,
       (name) => makeCluster(name),
       true,
+      newestRules,
     )
     expect(widened).toEqual(result.clusterAffinity.clusterNames.sort())
   })
@@ -198,14 +200,14 @@ test('two placements that are too large to compare count as widened', () => {
   const expressions = Array.from({ length: MAX_COMPARISONS }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   const base: PlacementAffinity = { clusterAffinity: { labelSelector: { matchExpressions: expressions } } }
   const result: PlacementAffinity = { clusterAffinity: { clusterNames: names(10) } }
-  expect(widenedBy(base, result, (name) => makeCluster(name), true)).toEqual(['*'])
+  expect(widenedBy(base, result, (name) => makeCluster(name), true, newestRules)).toEqual(['*'])
 })
 
 test('a result with too many comparisons counts as widened, even if the base needs none', () => {
   const expressions = Array.from({ length: 200 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   const result = { clusterAffinity: { clusterNames: names(1000), labelSelector: { matchExpressions: expressions } } }
   const base = { clusterAffinity: { clusterNames: ['other'] } }
-  expect(widenedBy(base, result, (name) => makeCluster(name), true)).toEqual(['*'])
+  expect(widenedBy(base, result, (name) => makeCluster(name), true, newestRules)).toEqual(['*'])
 })
 
 test.each<{ name: string; terms: ClusterAffinity[]; clusters: number; want: number }>([

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinityTerm, Placement } from '../../api/karmada.ts'
+import { newestRules } from '../karmada-rules.ts'
 import { type NarrowInput, type Narrowing, narrowPlacement } from './narrow.ts'
 
 const clusters = lookup(
@@ -10,7 +11,14 @@ const clusters = lookup(
 )
 
 function narrow(base: Placement, required: string[], more: Partial<NarrowInput> = {}): Narrowing {
-  return narrowPlacement({ base, constraint: { required }, clusters: undefined, isWorkload: true, ...more })
+  return narrowPlacement({
+    base,
+    constraint: { required },
+    clusters: undefined,
+    isWorkload: true,
+    rules: newestRules,
+    ...more,
+  })
 }
 
 const one = (...names: string[]): Placement => ({ clusterAffinity: { clusterNames: names } })
@@ -344,7 +352,7 @@ describe('spread constraints', () => {
 
 test('without a required cluster, the base stays as it is', () => {
   const base = { ...one('c1'), clusterTolerations: [] }
-  expect(narrowPlacement({ base, constraint: {}, clusters: undefined, isWorkload: true })).toEqual({
+  expect(narrowPlacement({ base, constraint: {}, clusters: undefined, isWorkload: true, rules: newestRules })).toEqual({
     kind: 'narrowed',
     affinity: one('c1'),
     allowed: undefined,
@@ -416,6 +424,7 @@ describe('an unsatisfiable constraint has a reason:', () => {
         constraint: { required: [], preferred: [['c1']] },
         clusters: undefined,
         isWorkload: true,
+        rules: newestRules,
       }),
     ).toEqual({ kind: 'unsatisfiable', reason: 'no cluster holds all of the data' })
   })

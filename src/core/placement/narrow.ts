@@ -7,6 +7,7 @@ import type {
   PlacementAffinity,
 } from '../../api/karmada.ts'
 import { sortedUnique } from '../json.ts'
+import type { KarmadaRules } from '../karmada-rules.ts'
 import { affinityOf, type ClusterLookup, termsOf, tiersOf } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
@@ -19,8 +20,9 @@ export interface NarrowInput {
   base: Placement
   constraint: DataConstraint
   clusters: ClusterLookup | undefined
-  /** Whether overflow tiers count (Karmada's IsWorkload). */
+  /** Whether overflow tiers count (Karmada's IsWorkload, since 1.18). */
   isWorkload: boolean
+  rules: KarmadaRules
 }
 
 export type Narrowing =
@@ -48,10 +50,14 @@ interface Requirement {
   wanted: ClusterSet
   clusters: ClusterLookup | undefined
   isWorkload: boolean
+  rules: KarmadaRules
   spread: SpreadCheck
 }
 
-function requireClusters({ base, constraint, clusters, isWorkload }: NarrowInput, spread: SpreadCheck): Narrowing {
+function requireClusters(
+  { base, constraint, clusters, isWorkload, rules }: NarrowInput,
+  spread: SpreadCheck,
+): Narrowing {
   const affinity = affinityOf(base)
   if (constraint.required === undefined) return { kind: 'narrowed', affinity, allowed: undefined }
   if (constraint.required.length === 0) return unsatisfiable('no cluster holds all of the data')
@@ -60,14 +66,14 @@ function requireClusters({ base, constraint, clusters, isWorkload }: NarrowInput
   if (terms.length > MAX_AFFINITIES || comparisons(terms, wanted.names.length) > MAX_COMPARISONS) {
     return unsatisfiable(tooLarge(terms, wanted))
   }
-  const requirement = { wanted, clusters, isWorkload, spread }
+  const requirement = { wanted, clusters, isWorkload, rules, spread }
   return affinity.clusterAffinities
     ? requireInGroups(affinity.clusterAffinities, requirement)
     : requireInOne(affinity.clusterAffinity ?? {}, requirement)
 }
 
-function requireInOne(base: ClusterAffinity, { wanted, clusters, spread }: Requirement): Narrowing {
-  const clusterAffinity = narrowAffinity(base, clusterFilter(base, clusters), wanted)
+function requireInOne(base: ClusterAffinity, { wanted, clusters, rules, spread }: Requirement): Narrowing {
+  const clusterAffinity = narrowAffinity(base, clusterFilter(base, clusters, rules), wanted)
   if (!clusterAffinity) return unsatisfiable(noneLeft(wanted, clusters))
   const reason = spread(clusterAffinity.clusterNames)
   if (reason) return unsatisfiable(reason)
@@ -116,15 +122,15 @@ function limitOf(groups: readonly ClusterAffinityTerm[]): number {
  */
 function narrowGroup(
   group: ClusterAffinityTerm,
-  { wanted, clusters, isWorkload }: Requirement,
+  { wanted, clusters, isWorkload, rules }: Requirement,
 ): ClusterAffinityTerm | undefined {
   const { overflowAffinities = [], ...own } = group
   const overflow = overflowAffinities.flatMap(
-    (tier) => narrowAffinity(tier, clusterFilter(tier, clusters), wanted) ?? [],
+    (tier) => narrowAffinity(tier, clusterFilter(tier, clusters, rules), wanted) ?? [],
   )
   const withOverflow = (term: OverflowClusterAffinity, rest: OverflowClusterAffinity[]): ClusterAffinityTerm =>
     rest.length === 0 ? term : { ...term, overflowAffinities: rest }
-  const main = narrowAffinity(own, clusterFilter(own, clusters), wanted)
+  const main = narrowAffinity(own, clusterFilter(own, clusters, rules), wanted)
   if (main) return withOverflow(main, overflow)
   const [first, ...rest] = isWorkload ? overflow : []
   return first && withOverflow({ ...first, affinityName: group.affinityName }, rest)

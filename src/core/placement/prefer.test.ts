@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { newestRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from './affinity.ts'
 import type { DataConstraint } from './constraint.ts'
 import { narrowPlacement } from './narrow.ts'
@@ -132,6 +133,6 @@ test.each<{
     want: { clusterAffinities: [group('default-local', ['c1']), group('default')] },
   },
 ])('$name', ({ base, constraint, clusters, want }) => {
-  const got = narrowPlacement({ base, constraint, clusters, isWorkload: true })
+  const got = narrowPlacement({ base, constraint, clusters, isWorkload: true, rules: newestRules })
   expect(got.kind === 'narrowed' && got.affinity).toEqual(want)
 })

@@ -6,6 +6,7 @@ import {
   type PlacementAffinity,
 } from '../../api/karmada.ts'
 import { withoutEmpties } from '../json.ts'
+import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
@@ -17,6 +18,7 @@ interface PreferInput {
   affinity: PlacementAffinity
   constraint: DataConstraint
   clusters: ClusterLookup | undefined
+  rules: KarmadaRules
   spread: SpreadCheck
 }
 
@@ -29,7 +31,7 @@ const UNNAMED_GROUP = 'default'
  * cluster of the group, all of them, or too few for the spread constraints. Without tiers, or with too many groups, the affinity stays as
  * it is.
  */
-export function preferClusters({ affinity, constraint, clusters, spread }: PreferInput): PlacementAffinity {
+export function preferClusters({ affinity, constraint, clusters, rules, spread }: PreferInput): PlacementAffinity {
   const { preferred: tiersOfNames = [] } = constraint
   if (tiersOfNames.length === 0) return affinity
   const before: readonly ClusterAffinityTerm[] = affinity.clusterAffinities ?? [
@@ -44,7 +46,7 @@ export function preferClusters({ affinity, constraint, clusters, spread }: Prefe
   const groups = before.map((group) => withoutEmpties(group) ?? group)
   const freeName = openNames(groups.map((group) => group.affinityName))
   const preferred = groups.flatMap((group) => [
-    ...localGroups(group, tiers, clusters, spread).map((term) => ({
+    ...localGroups(group, tiers, { clusters, rules, spread }).map((term) => ({
       ...term,
       affinityName: freeName(group.affinityName),
     })),
@@ -57,10 +59,9 @@ export function preferClusters({ affinity, constraint, clusters, spread }: Prefe
 function localGroups(
   { overflowAffinities: _overflow, ...own }: ClusterAffinityTerm,
   tiers: readonly ClusterSet[],
-  clusters: ClusterLookup | undefined,
-  spread: SpreadCheck,
+  { clusters, rules, spread }: Pick<PreferInput, 'clusters' | 'rules' | 'spread'>,
 ) {
-  const filter = clusterFilter(own, clusters)
+  const filter = clusterFilter(own, clusters, rules)
   const ownNames = filter.named && new Set(filter.named).size
   return tiers.flatMap((tier) => {
     const narrowed = narrowAffinity(own, filter, tier)

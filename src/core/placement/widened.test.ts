@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { PlacementAffinity } from '../../api/karmada.ts'
+import { newestRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { widenedBy } from './widened.ts'
 
@@ -88,7 +89,7 @@ test.each<{
     want: ['c2'],
   },
 ])('$name', ({ base, result, clusters: known, isWorkload = true, want }) => {
-  expect(widenedBy(base, result, known, isWorkload)).toEqual(want)
+  expect(widenedBy(base, result, known, isWorkload, newestRules)).toEqual(want)
 })
 
 test('an affinity that the result shares with the base is not compared again', () => {
@@ -98,6 +99,6 @@ test('an affinity that the result shares with the base is not compared again', (
     lookups.push(name)
     return clusters(name)
   }
-  expect(widenedBy(shared, shared, read, true)).toEqual([])
+  expect(widenedBy(shared, shared, read, true, newestRules)).toEqual([])
   expect(lookups).toEqual([])
 })

@@ -1,6 +1,7 @@
 /** Checks a narrowed affinity before it is returned: finds clusters that it allows and the base does not. */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import { withoutEmpties } from '../json.ts'
+import { type KarmadaRules, newestRules } from '../karmada-rules.ts'
 import { affinityOf, type ClusterLookup, termsOf } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
 import { comparisons, MAX_COMPARISONS } from './limits.ts'
@@ -15,10 +16,11 @@ export function widenedBy(
   result: PlacementAffinity,
   clusters: ClusterLookup | undefined,
   isWorkload: boolean,
+  rules: KarmadaRules,
 ): string[] {
   if (result === base) return []
   const own = openOwnTerms(base, isWorkload)
-  const baseFilter = placementFilter(base, clusters, isWorkload)
+  const baseFilter = placementFilter(base, clusters, isWorkload, rules)
   const widened = new Set<string>()
   let compared = 0
   for (const term of termsOf(affinityOf(result), isWorkload)) {
@@ -34,9 +36,9 @@ export function widenedBy(
       compared += isAllowed ? 0 : comparisons([term], 1)
       if (compared + baseFilter.compared() > MAX_COMPARISONS) return ['*']
       if (isAllowed) continue
-      // If the result's own selectors reject a name, the result does not allow it either.
-      filter ??= clusterFilter(term, clusters)
-      if (filter.allows(name)) widened.add(name)
+      // If the result's own selectors reject a name in every version, the result does not allow it either.
+      filter ??= clusterFilter(term, clusters, newestRules)
+      if (filter.allows(name) && !own.isEqualToOne(term)) widened.add(name)
     }
   }
   return widened.size === 0 ? [] : [...widened].sort()

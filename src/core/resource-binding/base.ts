@@ -106,10 +106,10 @@ function localityText({ metadata }: ResourceBinding): string | undefined {
 
 /** Whether a result stays within the policy or within the incoming affinity. A forged annotation must not widen a placement. */
 function isTrusted(
-  { policy, clusters, isWorkload }: ParsedInput,
+  { policy, clusters, usesOverflow, rules }: ParsedInput,
   result: PlacementAffinity,
   incoming: PlacementAffinity,
 ): boolean {
-  const within = (outer: PlacementAffinity) => widenedBy(outer, result, clusters, isWorkload).length === 0
+  const within = (outer: PlacementAffinity) => widenedBy(outer, result, clusters, usesOverflow, rules).length === 0
   return policy === undefined || within(affinityOf(policy.placement)) || within(incoming)
 }

@@ -86,7 +86,7 @@ function decideOnce(input: BindingInput): BindingDecision {
   const parsed = parseInput(input)
   if (input.claims.length === 0 && !known && !lacksRequiredClaim(parsed)) return untouched
   const { base, decision } = decideForFirstBase(parsed)
-  const widened = widenedBy(base, decision.affinity, input.clusters, parsed.isWorkload)
+  const widened = widenedBy(base, decision.affinity, input.clusters, parsed.usesOverflow, parsed.rules)
   if (widened.length > 0) {
     return { state: 'Widened', binding, message: `narrowing would have allowed ${widened.slice(0, 5).join(', ')}` }
   }

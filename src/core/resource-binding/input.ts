@@ -2,6 +2,7 @@
 import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
 import type { PlacementTiming } from './timing.ts'
@@ -16,6 +17,8 @@ export interface BindingInput {
   /** The policy of the binding, if Lodestone knows it. */
   policy: PolicyInput | undefined
   clusters: ClusterLookup | undefined
+  /** The rules of the connected Karmada; the strictest if absent. */
+  rules?: KarmadaRules | undefined
   /** Milliseconds since the epoch. */
   now: number
   /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */

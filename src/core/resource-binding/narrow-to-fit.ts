@@ -39,13 +39,17 @@ export function narrowToFit(
   base: PlacementAffinity,
   constraint: DataConstraint,
 ): FittingNarrowing | Misfit {
-  const { binding, clusters, isWorkload, observedGroup } = input
+  const { binding, clusters, usesOverflow, observedGroup } = input
   const { preferred } = constraint
   const { placement, narrowing, preferenceProblem: problem } = narrowBase(input, base, constraint)
   if (narrowing.kind === 'unsatisfiable') return narrowing
   const round = roundOf(input)
   const affinity = nameGroups(narrowing.affinity, round)
-  const fit = { refuses: refusalOf(binding.spec, clusters), spread: spreadCheck(placement, clusters), isWorkload }
+  const fit = {
+    refuses: refusalOf(binding.spec, clusters),
+    spread: spreadCheck(placement, clusters),
+    isWorkload: usesOverflow,
+  }
   const result: FittingNarrowing = { ...narrowing, affinity, unnamed: narrowing.affinity, round }
   if (problem) result.preferenceProblem = problem
   else if (preferred) {
@@ -62,7 +66,13 @@ export function narrowToFit(
 
 /** Narrows a base without regard to the scheduler. Preferred data is left out if it must not change the clusters. */
 export function narrowBase(
-  { binding, clusters, isWorkload }: Pick<ParsedInput, 'binding' | 'clusters' | 'isWorkload'>,
+  {
+    binding,
+    clusters,
+    isWorkload,
+    usesOverflow,
+    rules,
+  }: Pick<ParsedInput, 'binding' | 'clusters' | 'isWorkload' | 'usesOverflow' | 'rules'>,
   base: PlacementAffinity,
   constraint: DataConstraint,
 ): { placement: Placement; narrowing: Narrowing; preferenceProblem: string | undefined } {
@@ -70,7 +80,7 @@ export function narrowBase(
   const { preferred, ...required } = constraint
   const problem = preferred && preferenceProblem({ spec: binding.spec, isWorkload, preferred })
   const applied = problem ? required : constraint
-  const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload })
+  const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload: usesOverflow, rules })
   return { placement, narrowing, preferenceProblem: problem }
 }
 

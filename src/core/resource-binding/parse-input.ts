@@ -3,6 +3,7 @@
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { sortedUnique } from '../json.ts'
+import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { isPlaced, isWorkload } from '../placement/binding-state.ts'
 import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
@@ -32,8 +33,11 @@ export interface ParsedInput extends BindingInput {
   isScheduled: boolean
   /** The affinity group that the scheduler chose last. */
   observedGroup: string | undefined
-  /** Overflow tiers apply only to workloads. */
+  rules: KarmadaRules
+  /** Karmada's ResourceBindingSpec.IsWorkload. */
   isWorkload: boolean
+  /** Whether overflow tiers count: they do for workloads, if the connected Karmada has them. */
+  usesOverflow: boolean
 }
 
 /** The constraint in a locality annotation. */
@@ -46,7 +50,7 @@ export function constraintIn({ required, requiredDigest, preferred }: LocalityAn
 }
 
 export function parseInput(input: BindingInput): ParsedInput {
-  const { binding, stored } = input
+  const { binding, stored, rules = strictestRules } = input
   const claims = boundClaims(input.claims)
   const annotations = resolveAnnotations(binding, input)
   // The loop decides on the stored binding itself.
@@ -62,7 +66,9 @@ export function parseInput(input: BindingInput): ParsedInput {
     isScheduled:
       placed || (storedAnnotations.locality !== undefined && stored?.status?.lastScheduledTime !== undefined),
     observedGroup: stored?.status?.schedulerObservingAffinityName,
+    rules,
     isWorkload: isWorkload(binding.spec),
+    usesOverflow: rules.overflowAffinities && isWorkload(binding.spec),
   }
 }
 

@@ -71,11 +71,21 @@ export const resourceBindingLoop: ReconcileLoop = {
       for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
     }
   },
-  async reconcile(key, { store, events, clusterScopedClaims, timing, kinds, now, moveAllowance, observer }) {
+  async reconcile(
+    key,
+    { store, events, clusterScopedClaims, karmadaRules, timing, kinds, now, moveAllowance, observer },
+  ) {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
     const plan = planBinding(
-      gatherBindingInput(binding, binding, { store, now: now(), clusterScopedClaims, timing, kinds }),
+      gatherBindingInput(binding, binding, {
+        store,
+        now: now(),
+        clusterScopedClaims,
+        karmadaRules: karmadaRules?.(),
+        timing,
+        kinds,
+      }),
     )
     const waitMs = plan.moves ? moveAllowance() : 0
     if (waitMs > 0) return waitMs

@@ -31,7 +31,8 @@ export async function servesPolicies(connection: ApiConnection, signal: AbortSig
   }
 }
 
-async function readBindingSchemas(connection: ApiConnection): Promise<Record<string, unknown> | undefined> {
+/** Returns the schemas of Karmada's bindings by name; undefined if the API server is no hub. Throws if it rejects the request. */
+export async function readBindingSchemas(connection: ApiConnection): Promise<Record<string, unknown> | undefined> {
   try {
     const document = await connection.request('GET', `/openapi/v3/apis/${group}/${version}`)
     const components = isObject(document) ? document['components'] : undefined

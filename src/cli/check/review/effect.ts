@@ -1,6 +1,7 @@
 /** Finds out what happens to a workload of a hub: the decision of admission, and then that of the loop, which moves running workloads. */
 import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual } from '../../../core/json.ts'
+import { strictestRules } from '../../../core/karmada-rules.ts'
 import { affinityOf } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
@@ -36,12 +37,22 @@ export async function withEffect(review: ObjectReview, context: GatherContext): 
   }
 }
 
-function effectOn(before: ResourceBinding, after: ResourceBinding, state: string, { store }: GatherContext): Effect {
+function effectOn(
+  before: ResourceBinding,
+  after: ResourceBinding,
+  state: string,
+  { store, karmadaRules = strictestRules }: GatherContext,
+): Effect {
   if (state === 'OnHold') return 'waits'
   const affinity = affinityOf(after.spec.placement)
   if (jsonEqual(affinity, affinityOf(before.spec.placement))) return 'unchanged'
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
-  const filter = placementFilter(affinity, lookup, isWorkload(after.spec))
+  const filter = placementFilter(
+    affinity,
+    lookup,
+    karmadaRules.overflowAffinities && isWorkload(after.spec),
+    karmadaRules,
+  )
   const isMoved = targetClusters(before.spec).some((name) => !filter.allows(name))
   return isMoved ? 'moves' : 'unchanged'
 }
