@@ -239,8 +239,8 @@ describe('groups', () => {
 })
 
 describe('spread constraints', () => {
-  const clusterSpread = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] }
-  const regionSpread = { spreadConstraints: [{ spreadByField: 'region', minGroups: 2 }] }
+  const clusterSpread = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2, maxGroups: 9 }] }
+  const regionSpread = { spreadConstraints: [{ spreadByField: 'region', minGroups: 2, maxGroups: 9 }] }
   const divided = (weightPreference?: { staticWeightList?: unknown[]; dynamicWeight?: string }) => ({
     replicaScheduling: {
       replicaSchedulingType: 'Divided',
@@ -264,7 +264,7 @@ describe('spread constraints', () => {
     },
     {
       name: 'a constraint without a field counts clusters',
-      base: { spreadConstraints: [{ minGroups: 2 }] },
+      base: { spreadConstraints: [{ minGroups: 2, maxGroups: 9 }] },
       required: ['c1'],
       want: 'unsatisfiable',
     },
@@ -289,17 +289,30 @@ describe('spread constraints', () => {
       want: { affinity: one('c1', 'c2'), allowed: ['c1', 'c2'] },
     },
     {
-      name: 'zones, providers and labels are not enforced by Karmada',
+      name: 'zones, providers and labels are not enforced by Karmada, beside clusters',
       base: {
         spreadConstraints: [
           { spreadByField: 'zone', minGroups: 9 },
           { spreadByField: 'provider', minGroups: 9 },
           { spreadByLabel: 'rack', minGroups: 9 },
+          { spreadByField: 'cluster', maxGroups: 1 },
         ],
       },
       required: ['c1'],
-      more: { clusters },
+      more: { clusters: lookup(makeCluster('c1', { provider: 'aws', zones: ['a'] })) },
       want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'regions and clusters are judged together: one region must have two clusters',
+      base: {
+        spreadConstraints: [
+          { spreadByField: 'region', maxGroups: 1 },
+          { spreadByField: 'cluster', minGroups: 2 },
+        ],
+      },
+      required: ['c1', 'c3'],
+      more: { clusters },
+      want: 'unsatisfiable',
     },
     {
       name: 'static weights ignore it',
@@ -389,13 +402,13 @@ describe('an unsatisfiable constraint has a reason:', () => {
     },
     {
       name: 'groups without a cluster that has the data, also with a spread constraint',
-      base: { clusterAffinities: [group('g', 'c1')], spreadConstraints: [{ minGroups: 2 }] },
+      base: { clusterAffinities: [group('g', 'c1')], spreadConstraints: [{ minGroups: 2, maxGroups: 9 }] },
       required: names(1),
       want: 'the data is in m1, which the policy does not allow',
     },
     {
       name: 'groups with too few clusters for the spread',
-      base: { clusterAffinities: [group('g', 'c1', 'c2')], spreadConstraints: [{ minGroups: 2 }] },
+      base: { clusterAffinities: [group('g', 'c1', 'c2')], spreadConstraints: [{ minGroups: 2, maxGroups: 9 }] },
       required: ['c1'],
       want: 'spread constraint requires at least 2 cluster groups, the clusters with the data form 1',
     },

@@ -73,7 +73,7 @@ test.each<{
     name: 'a tier with too few clusters for the spread adds nothing',
     base: {
       clusterAffinity: { clusterNames: ['c1', 'c2', 'c3'] },
-      spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }],
+      spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2, maxGroups: 9 }],
     },
     constraint: { preferred: [['c1'], ['c2', 'c3']] },
     want: { clusterAffinities: [group('default-local', ['c2', 'c3']), group('default', ['c1', 'c2', 'c3'])] },

@@ -3,24 +3,96 @@ import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { Placement } from '../../api/karmada.ts'
 import { spreadCheck } from './spread.ts'
 
-const clusters = lookup(makeCluster('c1', { region: 'eu' }), makeCluster('c2', { region: 'us' }), makeCluster('c3'))
-const byRegion = { spreadByField: 'region', minGroups: 2 }
-
-test('a missing cluster and a cluster without a region are in no region', () => {
-  const check = spreadCheck({ spreadConstraints: [byRegion] }, clusters)
-  expect(check(['c1', 'c2'])).toBeUndefined()
-  expect(check(['c1', 'c3', 'gone'])).toBe(
-    'spread constraint requires at least 2 region groups, the clusters with the data form 1',
-  )
+const clusters = lookup(
+  makeCluster('c1', { region: 'eu', zones: ['eu-1'] }),
+  makeCluster('c2', { region: 'us', provider: 'aws', zones: ['us-1'] }),
+  makeCluster('c3'),
+  makeCluster('c4', { region: 'us' }),
+)
+const by = (spreadByField: string, minGroups?: number, maxGroups?: number) => ({
+  spreadByField,
+  ...(minGroups && { minGroups }),
+  ...(maxGroups && { maxGroups }),
 })
 
-test('of several constraints on one field, the largest one counts, in any order', () => {
-  const constraints = [1, 3, 2].map((minGroups) => ({ spreadByField: 'cluster', minGroups }))
-  const check = spreadCheck({ spreadConstraints: constraints }, undefined)
-  expect(check(['c1', 'c2', 'c3'])).toBeUndefined()
-  expect(check(['c1', 'c2'])).toBe(
-    'spread constraint requires at least 3 cluster groups, the clusters with the data form 2',
+test.each<{ name: string; constraints: NonNullable<Placement['spreadConstraints']>; names: string[]; want?: string }>([
+  { name: 'no constraint accepts all', constraints: [], names: ['gone'] },
+  { name: 'two regions are enough for two', constraints: [by('region', 2, 2)], names: ['c1', 'c2'] },
+  {
+    name: 'a missing cluster and a cluster without a region are in no region',
+    constraints: [by('region', 2, 2)],
+    names: ['c1', 'c3', 'gone'],
+    want: 'spread constraint requires at least 2 region groups, the clusters with the data form 1',
+  },
+  {
+    name: 'one region of two clusters is enough for two clusters in one region',
+    constraints: [by('region', 1, 1), by('cluster', 2, 2)],
+    names: ['c1', 'c2', 'c4'],
+  },
+  {
+    name: 'two regions of one cluster have no two clusters in one region',
+    constraints: [by('region', 1, 1), by('cluster', 2, 2)],
+    names: ['c1', 'c2'],
+    want: 'spread constraints require at least 2 clusters in at most 1 region groups, the clusters with the data have 1',
+  },
+  {
+    name: 'more regions than are allowed never exist',
+    constraints: [by('region', 2, 1)],
+    names: ['c1', 'c2'],
+    want: 'spread constraint requires at least 2 region groups and at most 1',
+  },
+  {
+    name: 'without a value of a field no cluster is a candidate, whatever the field requires',
+    constraints: [by('provider', 1, 1), by('zone', 1, 1), by('cluster', 1, 1)],
+    names: ['c1', 'c3', 'c4'],
+    want: 'spread constraint requires clusters with a provider and a zone, the clusters with the data have none',
+  },
+  {
+    name: 'a cluster without a value of a field does not count',
+    constraints: [by('zone', 1, 1), by('cluster', 2, 2)],
+    names: ['c1', 'c4'],
+    want: 'spread constraint requires at least 2 cluster groups, the clusters with the data form 1',
+  },
+  {
+    name: 'the scheduler selects no cluster without maxGroups',
+    constraints: [by('cluster', 1)],
+    names: ['c1'],
+    want: "spread constraint by cluster has no maxGroups, so Karmada's scheduler selects no cluster; set maxGroups in the policy",
+  },
+  {
+    name: 'the scheduler selects no region without maxGroups',
+    constraints: [by('region', 1), by('cluster', 1, 1)],
+    names: ['c1'],
+    want: "spread constraint by region has no maxGroups, so Karmada's scheduler selects no cluster; set maxGroups in the policy",
+  },
+  {
+    name: 'a label alone is not supported by the scheduler',
+    constraints: [{ spreadByLabel: 'rack', maxGroups: 1 }],
+    names: ['c1'],
+    want: "spread constraints are neither by cluster nor by region, and Karmada's scheduler supports no others",
+  },
+  {
+    name: 'a label beside clusters is ignored',
+    constraints: [{ spreadByLabel: 'rack', minGroups: 9, maxGroups: 9 }, by('cluster', 1, 1)],
+    names: ['c1'],
+  },
+  {
+    name: 'the last of several constraints on one field counts',
+    constraints: [by('cluster', 3, 3), by('cluster', 2, 2)],
+    names: ['c1', 'c2'],
+  },
+])('$name', ({ constraints, names, want }) => {
+  expect(spreadCheck({ spreadConstraints: constraints }, clusters)(names)).toBe(want)
+})
+
+test('if Clusters cannot be read, every distribution over regions is possible', () => {
+  const check = spreadCheck(
+    { spreadConstraints: [by('region', 2, 2), by('cluster', 3, 3), by('zone', 9, 9)] },
+    undefined,
   )
+  expect(check(['c1', 'c2', 'c3'])).toBeUndefined()
+  expect(check(['c1', 'c2'])).toContain('at least 3 clusters in at most 2 region groups')
+  expect(check(['c1'])).toContain('at least 2 region groups')
 })
 
 test.each<{ name: string; replicaScheduling: Placement['replicaScheduling']; isEnforced: boolean }>([
@@ -72,7 +144,7 @@ test.each<{ name: string; replicaScheduling: Placement['replicaScheduling']; isE
   },
 ])('with $name, the spread is enforced: $isEnforced', ({ replicaScheduling, isEnforced }) => {
   const placement: Placement = {
-    spreadConstraints: [{ minGroups: 2 }],
+    spreadConstraints: [{ minGroups: 2, maxGroups: 2 }],
     ...(replicaScheduling && { replicaScheduling }),
   }
   expect(spreadCheck(placement, undefined)(['c1']) !== undefined).toBe(isEnforced)

@@ -1,52 +1,110 @@
-/** Finds spread constraints that a set of clusters can never satisfy: Karmada's scheduler would retry such a binding forever. */
+/** Finds sets of clusters of which Karmada's scheduler selects none because of spread constraints: it would retry such a binding forever. */
 import type { Placement } from '../../api/karmada.ts'
 import { fieldValues } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
 
-/** Returns the constraint that a set of clusters cannot satisfy; undefined if it satisfies all. */
+/** Returns why the scheduler selects none of a set of clusters; undefined if it selects some. */
 export type SpreadCheck = (names: readonly string[]) => string | undefined
 
+interface Groups {
+  minGroups: number
+  maxGroups: number
+}
+
+/** The fields that a cluster must have, if the clusters are spread by them (pkg/scheduler/framework/plugins/spreadconstraint). */
+const NEEDED_FIELDS = ['provider', 'region', 'zone']
+
 /**
- * Reads the spread constraints of a placement once, for many sets of clusters. Karmada enforces only `cluster` and `region`, and neither
- * with static weights (pkg/scheduler/core/spreadconstraint/select_clusters.go).
+ * Reads the spread constraints of a placement once, for many sets of clusters. They count together, as in the scheduler of 1.16 to 1.19
+ * (pkg/scheduler/core/spreadconstraint/select_clusters.go): by region and cluster, or by cluster alone. Other fields need only a value, and
+ * with static weights every constraint does. The scheduler finds a selection whenever one exists (select_groups.go). Free capacity is not
+ * known here and counts as sufficient. If Clusters cannot be read, each region that is possible counts.
  */
 export function spreadCheck(placement: Placement, clusters: ClusterLookup | undefined): SpreadCheck {
-  const wanted = minGroupsOf(placement)
+  const { spreadConstraints = [] } = placement
+  if (spreadConstraints.length === 0) return () => undefined
+  const byField = groupsByField(spreadConstraints)
+  const needed = clusters ? NEEDED_FIELDS.filter((field) => byField.has(field)) : []
+  const select = ignoresGroups(placement) ? undefined : selectionOf(byField, clusters)
   return (names) => {
-    for (const [field, minGroups] of wanted) {
-      const groups = countGroups(field, names, clusters)
-      if (groups !== undefined && groups < minGroups) {
-        return `spread constraint requires at least ${minGroups} ${field} groups, the clusters with the data form ${groups}`
-      }
+    const candidates = needed.length === 0 ? names : names.filter((name) => hasFields(name, needed, clusters))
+    if (candidates.length === 0 && names.length > 0) {
+      return `spread constraint requires clusters with a ${needed.join(' and a ')}, the clusters with the data have none`
     }
-    return undefined
+    return select?.(candidates)
   }
 }
 
-/** The largest minGroups of the constraints, by the field that defines the groups. */
-function minGroupsOf(placement: Placement): ReadonlyMap<string, number> {
-  const wanted = new Map<string, number>()
-  if (ignoresSpread(placement)) return wanted
-  for (const { spreadByField, spreadByLabel, minGroups = 0 } of placement.spreadConstraints ?? []) {
-    if (spreadByLabel) continue
-    const field = spreadByField || 'cluster'
-    wanted.set(field, Math.max(minGroups, wanted.get(field) ?? 0))
+/** The constraints by field; the last one of a field counts. Karmada's webhook sets the defaults (SetDefaultSpreadConstraints). */
+function groupsByField(constraints: NonNullable<Placement['spreadConstraints']>): ReadonlyMap<string, Groups> {
+  return new Map(
+    constraints.map(({ spreadByField, spreadByLabel, minGroups, maxGroups = 0 }) => [
+      spreadByField || (spreadByLabel ? '' : 'cluster'),
+      { minGroups: minGroups || 1, maxGroups },
+    ]),
+  )
+}
+
+function hasFields(name: string, fields: readonly string[], clusters: ClusterLookup | undefined): boolean {
+  const cluster = clusters?.(name)
+  return cluster !== undefined && fields.every((field) => fieldValues(field, cluster).length > 0)
+}
+
+function selectionOf(byField: ReadonlyMap<string, Groups>, clusters: ClusterLookup | undefined): SpreadCheck {
+  const region = byField.get('region')
+  const cluster = byField.get('cluster')
+  if (region) return byRegion(region, cluster?.minGroups ?? 0, clusters)
+  if (cluster) return byCluster(cluster)
+  return () => "spread constraints are neither by cluster nor by region, and Karmada's scheduler supports no others"
+}
+
+/** select_clusters_by_cluster.go: it takes at most `maxGroups` clusters, so none without one. */
+function byCluster({ minGroups, maxGroups }: Groups): SpreadCheck {
+  return ({ length }) => {
+    if (maxGroups < 1) return lacksMaximum('cluster')
+    return length < minGroups ? tooFew(minGroups, 'cluster', length) : undefined
   }
-  return wanted
 }
 
-function countGroups(field: string, names: readonly string[], clusters: ClusterLookup | undefined): number | undefined {
-  if (field === 'cluster') return names.length
-  if (field !== 'region' || clusters === undefined) return undefined
-  return new Set(
-    names.flatMap((name) => {
-      const cluster = clusters(name)
-      return cluster ? fieldValues('region', cluster) : []
-    }),
-  ).size
+/**
+ * select_clusters_by_region.go: it takes at least `minGroups` and at most `maxGroups` regions that have enough clusters together. A selection
+ * exists if the largest regions have enough. The `maxGroups` of the clusters excludes no selection.
+ */
+function byRegion(
+  { minGroups, maxGroups }: Groups,
+  minClusters: number,
+  clusters: ClusterLookup | undefined,
+): SpreadCheck {
+  return (names) => {
+    if (maxGroups < 1) return lacksMaximum('region')
+    if (maxGroups < minGroups)
+      return `spread constraint requires at least ${minGroups} region groups and at most ${maxGroups}`
+    const sizes = clusters && regionSizes(names, clusters)
+    const regions = sizes?.length ?? names.length
+    if (regions < minGroups) return tooFew(minGroups, 'region', regions)
+    const most = sizes?.slice(0, maxGroups).reduce((sum, size) => sum + size, 0) ?? names.length
+    return most < minClusters
+      ? `spread constraints require at least ${minClusters} clusters in at most ${maxGroups} region groups, the clusters with the data have ${most}`
+      : undefined
+  }
 }
 
-function ignoresSpread({ replicaScheduling }: Placement): boolean {
+/** The number of clusters in each region, the largest first. */
+function regionSizes(names: readonly string[], clusters: ClusterLookup): number[] {
+  const regions = Map.groupBy(names, (name) => clusters(name)?.spec.region)
+  return [...regions.values()].map(({ length }) => length).sort((a, b) => b - a)
+}
+
+function tooFew(minGroups: number, field: string, groups: number): string {
+  return `spread constraint requires at least ${minGroups} ${field} groups, the clusters with the data form ${groups}`
+}
+
+function lacksMaximum(field: string): string {
+  return `spread constraint by ${field} has no maxGroups, so Karmada's scheduler selects no cluster; set maxGroups in the policy`
+}
+
+/** Static weights select all candidates (select_clusters.go, shouldIgnoreSpreadConstraint). */
+function ignoresGroups({ replicaScheduling }: Placement): boolean {
   if (replicaScheduling?.replicaSchedulingType !== 'Divided') return false
   if (replicaScheduling.replicaDivisionPreference !== 'Weighted') return false
   const weights = replicaScheduling.weightPreference

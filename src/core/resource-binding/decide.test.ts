@@ -106,11 +106,11 @@ describe('a binding that is not scheduled', () => {
     {
       name: 'is on hold if the spread constraint cannot be satisfied',
       claims: [located(['member2'])],
-      placement: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] },
+      placement: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2, maxGroups: 9 }] },
       want: {
         ...nothing,
         state: 'OnHold',
-        affinity: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] },
+        affinity: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2, maxGroups: 9 }] },
         suspension: { scheduling: true },
         hold: 'Unsatisfiable',
       },
