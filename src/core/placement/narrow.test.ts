@@ -303,7 +303,7 @@ describe('spread constraints', () => {
       want: { affinity: one('c1'), allowed: ['c1'] },
     },
     {
-      name: 'regions and clusters are judged together: one region must have two clusters',
+      name: 'regions and clusters count together: one region must have two clusters',
       base: {
         spreadConstraints: [
           { spreadByField: 'region', maxGroups: 1 },
