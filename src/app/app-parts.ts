@@ -1,6 +1,7 @@
 /** The parts of the application. Each part opens a resource when it starts and closes it when it stops. */
 import { interpretObject, isStoredWorkload } from '../queries/dependents.ts'
 import { type HealthServer, openHealthServer } from '../server/health.ts'
+import type { NotReady } from '../server/health-protocol.ts'
 import { listen } from '../server/listen.ts'
 import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -24,7 +25,7 @@ export interface AppState extends Omit<LoopsInput, 'live'> {
   live: LiveConfig
   readServerInfo?: FeaturesInput['readServerInfo']
   /** The reasons why the application is not ready. */
-  notReady: () => string[]
+  notReady: () => NotReady[]
   /** Aborts at the end of the drain. */
   aborter: AbortController
   isStopping: boolean

@@ -98,6 +98,7 @@ function openState({ configSource, ...input }: AppInput): AppState {
       }),
   }
   metrics.observeObjects(() => sizesOf(store))
+  metrics.observeUnavailable(() => store.unavailable().map(({ type: { kind }, reason }) => ({ kind, reason })))
   return app
 }
 

@@ -104,7 +104,12 @@ async function openHub(
     },
   }
   const optional = isHub ? {} : { optional: true as const }
-  const store = openClusterStore({ connection, kinds: kinds.map((kind) => ({ ...kind, ...optional })), observer })
+  const store = openClusterStore({
+    connection,
+    // A command shows what exists now.
+    kinds: kinds.map(({ absence, ...kind }) => ({ ...kind, ...optional })),
+    observer,
+  })
   // Ctrl-C also ends a request for a single object, to which the API server may not respond for long.
   const abort = () => void connection.close()
   io.signal.addEventListener('abort', abort, { once: true })

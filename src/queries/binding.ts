@@ -1,4 +1,5 @@
 /** Gathers the input of the decision on a binding from the cache of a store. */
+import { dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
   clusters,
@@ -6,6 +7,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
@@ -45,6 +47,7 @@ export function gatherBindingInput(
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
+  const claimsUnknown = whyClaimsUnknown(store)
   // The honored claims; none for a malformed binding.
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
     .filter((claim) => isHonored(claim, now))
@@ -53,6 +56,7 @@ export function gatherBindingInput(
     binding,
     stored,
     claims: volumes.length === 0 ? claims : [...claims, ...volumes],
+    ...(claimsUnknown !== undefined && { claimsUnknown }),
     policy: policy && policyInputOf(policy),
     clusters: clusterLookup(store),
     rules: karmadaRules,
@@ -61,6 +65,13 @@ export function gatherBindingInput(
     ...(timing && { timing }),
     ...(kinds && { kinds }),
   }
+}
+
+/** Returns why a claim or VolumeManager may exist that is not cached; undefined if all are cached. */
+function whyClaimsUnknown(store: ObjectStore): string | undefined {
+  const unavailable = store.unavailable()
+  if (unavailable.length === 0) return undefined
+  return unavailable.find(({ type }) => [dataSourceClaims.kind, volumeManagers.kind].includes(type.kind))?.message
 }
 
 /** Returns the policy in the annotations of a binding; undefined if it is not cached. */

@@ -1,9 +1,12 @@
 /** Runs the loops: changes of objects add keys to their queues, and a periodic drift pass adds every key. */
+import { servedBy } from '../api/definition.ts'
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
+import type { EventAction } from '../core/plan.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
 import { forEachInSlices } from '../store/for-each-in-slices.ts'
-import { ConflictError, NotFoundError } from '../store/store.ts'
+import { ConflictError, NotFoundError, type UnavailableKind } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
 import { openQueue, type Queue } from './queue.ts'
 
@@ -74,6 +77,11 @@ export function startController(input: ControllerInput): Controller {
         )
       }
     }),
+    store.subscribeAvailability((type, unavailable) => {
+      events.record(availabilityEvent(type, unavailable))
+      // A decision on an object that was unknown may change.
+      if (!unavailable) everything()
+    }),
     systems.subscribe((names) => void afterPasses(() => addOfSystems(new Set(names)))),
   ]
   let passes = Promise.resolve()
@@ -92,6 +100,7 @@ export function startController(input: ControllerInput): Controller {
   async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {
     await forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
   }
+  for (const unavailable of store.unavailable()) events.record(availabilityEvent(unavailable.type, unavailable))
   const timer = setInterval(everything, input.driftIntervalMs)
   everything()
   return {
@@ -106,6 +115,20 @@ export function startController(input: ControllerInput): Controller {
       await passes
     },
   }
+}
+
+/** Returns the Event about a kind that became unavailable, or available again. */
+function availabilityEvent(type: ResourceType, unavailable: UnavailableKind | undefined): EventAction {
+  const about = servedBy(type)
+  return unavailable
+    ? { kind: 'event', about, type: 'Warning', reason: 'KindUnavailable', message: unavailable.message }
+    : {
+        kind: 'event',
+        about,
+        type: 'Normal',
+        reason: 'KindAvailable',
+        message: `${type.kind} objects are available again`,
+      }
 }
 
 /**

@@ -64,7 +64,8 @@ function eventOf({ about, type, reason, message }: EventAction, now: number): K8
   const event: K8sObject & Record<string, unknown> = {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { generateName: `${name}.`.slice(0, 200), namespace },
+    // The APIService of the core group ends with a dot, which an Event may not contain twice.
+    metadata: { generateName: `${name.replace(/\.+$/, '')}.`.slice(0, 200), namespace },
     involvedObject: {
       apiVersion: about.apiVersion,
       kind: about.kind,

@@ -8,6 +8,13 @@ export interface HealthThreadInput {
   livenessStallMs: number
 }
 
+/** A reason why the server is not ready. */
+export interface NotReady {
+  /** The check that fails, by which `/readyz?exclude=CHECK` leaves it out, as kube-apiserver does. */
+  check: 'shutdown' | 'certificate' | 'caches' | 'registration' | 'kinds' | 'watches' | 'stall' | 'start'
+  message: string
+}
+
 /** The queries from the thread to the main thread. */
 export type HealthQuery = 'readiness' | 'metrics'
 
@@ -17,7 +24,7 @@ export type FromThread =
   | { kind: 'query'; about: HealthQuery }
 
 export type ToThread =
-  | { kind: 'readiness'; reasons: string[] }
+  | { kind: 'readiness'; reasons: NotReady[] }
   /** The text is absent if it is too long. */
   | { kind: 'metrics'; text: string | undefined }
 

@@ -9,6 +9,7 @@ import {
   type HealthQuery,
   type HealthThreadInput,
   MAX_METRICS_CHARACTERS,
+  type NotReady,
   type ToThread,
 } from './health-protocol.ts'
 
@@ -22,7 +23,7 @@ const MAX_CONNECTIONS = 100
 
 const { host, port, heartbeat, livenessStallMs } = workerData as HealthThreadInput
 const pendingQueries = new Map<HealthQuery, PromiseWithResolvers<void>>()
-let reasons = ['starting']
+let reasons: NotReady[] = [{ check: 'start', message: 'starting' }]
 let metrics: { text: string | undefined; takenAt: number } = { text: '', takenAt: performance.now() }
 
 parentPort?.on('message', (message: ToThread) => {
@@ -73,12 +74,15 @@ function livez(): Answer {
   return { status: 503, text: `not alive: ${busyFor(stall)}, longer than ${livenessStallMs / 1000} s\n` }
 }
 
-async function readyz(): Promise<Answer> {
+/** Readiness, without the checks that the query excludes. */
+async function readyz(query: URLSearchParams): Promise<Answer> {
   await ask('readiness')
   const stall = stallMs()
-  const all = stall > READINESS_STALL_MS ? [...reasons, busyFor(stall)] : reasons
-  if (all.length === 0) return { status: 200, text: 'ok\n' }
-  return { status: 503, text: all.map((reason) => `not ready: ${reason}\n`).join('') }
+  const stalled: NotReady[] = stall > READINESS_STALL_MS ? [{ check: 'stall', message: busyFor(stall) }] : []
+  const excluded = new Set(query.getAll('exclude'))
+  const failing = [...reasons, ...stalled].filter(({ check }) => !excluded.has(check))
+  if (failing.length === 0) return { status: 200, text: 'ok\n' }
+  return { status: 503, text: failing.map(({ message }) => `not ready: ${message}\n`).join('') }
 }
 
 async function metricsText(): Promise<Answer> {
@@ -97,7 +101,7 @@ function gauge(name: string, help: string, ms: number): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${(ms / 1000).toFixed(3)}\n`
 }
 
-const paths: Record<string, () => Answer | Promise<Answer>> = {
+const paths: Record<string, (query: URLSearchParams) => Answer | Promise<Answer>> = {
   '/livez': livez,
   '/readyz': readyz,
   '/metrics': metricsText,
@@ -106,11 +110,12 @@ const paths: Record<string, () => Answer | Promise<Answer>> = {
 const server = createServer(
   { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 30_000, maxHeaderSize: 8 * 1024 },
   async (request, response) => {
-    const answer = paths[request.url?.split('?', 1)[0] ?? '']
+    const [path = '', query] = request.url?.split('?', 2) ?? []
+    const answer = paths[path]
     if (!answer)
       return send(response, { status: 404, text: `path not found; paths are ${Object.keys(paths).join(', ')}\n` })
     if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, { status: 405, text: 'use GET\n' })
-    send(response, await answer())
+    send(response, await answer(new URLSearchParams(query)))
     connections.answered(request.socket)
   },
 )

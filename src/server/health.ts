@@ -8,6 +8,7 @@ import {
   type HealthQuery,
   type HealthThreadInput,
   MAX_METRICS_CHARACTERS,
+  type NotReady,
   type ToThread,
 } from './health-protocol.ts'
 
@@ -17,7 +18,7 @@ export interface HealthOptions {
   /** Liveness fails if the main thread has been busy for longer. */
   livenessStallMs: number
   /** The reasons why the server is not ready; empty if it is. */
-  notReady: () => string[]
+  notReady: () => NotReady[]
   metrics: Metrics
   log: Logger
 }

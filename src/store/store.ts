@@ -12,7 +12,26 @@ export interface CachedKind<T extends K8sObject> {
   metadataOnly?: true
   /** Whether the API server may lack the kind. Then the kind is synced and empty after discovery has shown this. */
   optional?: boolean
+  /**
+   * Set for kinds whose absence must not count as a deletion. `keep`: the last objects stay cached while the API server does not serve the
+   * kind. `confirm`: a deletion also counts only after its CustomResourceDefinition was read, since the deletion of a CRD deletes its objects.
+   */
+  absence?: 'keep' | 'confirm'
 }
+
+/** Why a kind is not available. `Terminating`: its CRD is being deleted. `Forbidden`: Lodestone may not read the kind or its CRD. */
+export type UnavailableReason = 'Terminating' | 'NotServed' | 'NotEstablished' | 'Forbidden'
+
+/** A kind that cannot be read at present. The cache has its last known objects. */
+export interface UnavailableKind {
+  type: ResourceType
+  reason: UnavailableReason
+  /** A sentence with the remedy. */
+  message: string
+}
+
+/** Receives a kind that became unavailable, or with `undefined` a kind that is available again. */
+export type AvailabilityListener = (type: ResourceType, unavailable: UnavailableKind | undefined) => void
 
 export interface StoreChange {
   type: ResourceType
@@ -47,11 +66,15 @@ export interface ObjectStore {
   /** The number of cached objects of the kind. */
   size(type: ResourceType): number
   kinds(): readonly ResourceType[]
-  /** Whether the API server serves the kind. A kind that it does not serve is synced and empty. */
+  /** Whether the API server serves the kind. A kind that it does not serve is empty, or `unavailable` with its last known objects. */
   serves(type: ResourceType): boolean
   synced(): boolean
   /** The kinds that are not synced yet, for the readiness probe and error messages. */
   unsynced(): readonly ResourceType[]
+  /** The kinds that were read before and cannot be read now. An object that is missing in one of them may exist. */
+  unavailable(): readonly UnavailableKind[]
+  /** Calls `listener` when a kind becomes unavailable or available. Returns a function that unsubscribes. */
+  subscribeAvailability(listener: AvailabilityListener): () => void
   /**
    * Milliseconds since the last response of the server for each kind; `ageMs` is absent before the first one. Undefined for a store without
    * a server.

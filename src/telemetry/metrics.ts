@@ -9,6 +9,8 @@ export interface Metrics extends ServerMetrics {
   countCalls: CallCounter
   /** Sets the source of `lodestone_cached_objects`, which is called at each scrape. */
   observeObjects(read: () => Iterable<{ kind: string; size: number }>): void
+  /** Sets the source of `lodestone_kind_unavailable`, which is called at each scrape. */
+  observeUnavailable(read: () => Iterable<{ kind: string; reason: string }>): void
   faults: Counter<'webhook'>
   slowReviews: Counter<'webhook'>
   lists: Counter<'kind'>
@@ -102,12 +104,26 @@ export function openMetrics(): Metrics {
       for (const { kind, size } of readObjects()) this.labels(kind).set(size)
     },
   })
+  let readUnavailable: () => Iterable<{ kind: string; reason: string }> = () => []
+  new Gauge({
+    name: 'lodestone_kind_unavailable',
+    help: 'Kinds that cannot be read now: 1 each; their last known objects stay in use',
+    labelNames: ['kind', 'reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { kind, reason } of readUnavailable()) this.labels(kind, reason).set(1)
+    },
+  })
   return {
     registry,
     countCalls: openCallMetrics(registers),
     ...openServerMetrics(registers),
     observeObjects(read) {
       readObjects = read
+    },
+    observeUnavailable(read) {
+      readUnavailable = read
     },
     faults: new Counter({
       name: 'controller_runtime_webhook_panics_total',

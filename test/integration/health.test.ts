@@ -2,12 +2,13 @@
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { openHealthServer } from '../../src/server/health.ts'
+import type { NotReady } from '../../src/server/health-protocol.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 
 const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => undefined } })
 
-async function open({ livenessStallMs = 60_000, reasons = [] as string[] } = {}) {
+async function open({ livenessStallMs = 60_000, reasons = [] as NotReady[] } = {}) {
   const metrics = openMetrics()
   const health = await openHealthServer({
     host: '127.0.0.1',
@@ -84,7 +85,7 @@ test('beyond the configured stall it is not alive, with both lengths', async () 
 })
 
 test('a stall of more than 5 s is a reason not to be ready, beside the others', async () => {
-  const { url } = await open({ reasons: ['webhooks not registered yet'] })
+  const { url } = await open({ reasons: [{ check: 'registration', message: 'webhooks not registered yet' }] })
   expect(await (await fetch(`${url}/readyz`)).text()).toBe('not ready: webhooks not registered yet\n')
 
   const [readyz] = await whileBusy(url, { stallSeconds: 5.1, paths: ['/readyz'] })
@@ -93,6 +94,22 @@ test('a stall of more than 5 s is a reason not to be ready, beside the others', 
   expect(readyz?.text).toMatch(
     /^not ready: webhooks not registered yet\nnot ready: the main thread has been busy for \d\.\d s\n$/,
   )
+})
+
+test.each([
+  { query: '', want: 'not ready: kind\nnot ready: draining\n', status: 503 },
+  { query: '?exclude=kinds', want: 'not ready: draining\n', status: 503 },
+  { query: '?exclude=kinds&exclude=shutdown', want: 'ok\n', status: 200 },
+  { query: '?exclude=unknown', want: 'not ready: kind\nnot ready: draining\n', status: 503 },
+])('/readyz$query leaves out the checks that it excludes', async ({ query, want, status }) => {
+  const { url } = await open({
+    reasons: [
+      { check: 'kinds', message: 'kind' },
+      { check: 'shutdown', message: 'draining' },
+    ],
+  })
+  const response = await fetch(`${url}/readyz${query}`)
+  expect([response.status, await response.text()]).toEqual([status, want])
 })
 
 test('after a stall everything is fresh again', async () => {

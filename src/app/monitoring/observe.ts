@@ -34,6 +34,10 @@ export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserv
         { kind, served },
         served ? 'the API server serves this kind' : 'the API server does not serve this kind',
       ),
+    availability({ kind, unavailable }) {
+      if (unavailable) log.warn({ kind, cause: unavailable.reason, reason: unavailable.message }, 'kind not available')
+      else log.info({ kind }, 'kind available again')
+    },
     error({ kind, message, error, retryInMs }) {
       metrics.storeErrors.labels(kind).inc()
       const remedy = error instanceof ApiError ? STORE_REMEDIES[error.status] : undefined

@@ -1,4 +1,5 @@
-/** Lists the reasons why the application is not ready, as texts. */
+/** Lists the reasons why the application is not ready. */
+import type { NotReady } from '../../server/health-protocol.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { ServingCertificates } from '../../tls/source.ts'
 
@@ -16,14 +17,28 @@ export interface ReadinessInput {
 }
 
 /** Returns the reasons; empty if the application is ready. */
-export function reasonsNotReady({ store, draining, certificate, registered, now }: ReadinessInput): string[] {
+export function reasonsNotReady({ store, draining, certificate, registered, now }: ReadinessInput): NotReady[] {
   return [
-    ...(draining ? ['shutting down'] : []),
-    ...certificateReasons(certificate, now),
-    ...store.unsynced().map(({ kind }) => `${kind} cache not synced`),
-    ...(registered ? [] : ['webhooks not registered yet']),
-    ...staleKinds(store).map((kind) => `no watch event of ${kind} for ${STALE_AFTER_MS / 60_000} minutes`),
+    ...as('shutdown', draining ? ['shutting down'] : []),
+    ...as('certificate', certificateReasons(certificate, now)),
+    ...as(
+      'caches',
+      store.unsynced().map(({ kind }) => `${kind} cache not synced`),
+    ),
+    ...as('registration', registered ? [] : ['webhooks not registered yet']),
+    ...as(
+      'kinds',
+      store.unavailable().map(({ type: { kind }, message }) => `${kind} objects are not available: ${message}`),
+    ),
+    ...as(
+      'watches',
+      staleKinds(store).map((kind) => `no watch event of ${kind} for ${STALE_AFTER_MS / 60_000} minutes`),
+    ),
   ]
+}
+
+function as(check: NotReady['check'], messages: readonly string[]): NotReady[] {
+  return messages.map((message) => ({ check, message }))
 }
 
 function certificateReasons(certificate: ServingCertificates | undefined, now: number): string[] {

@@ -1,6 +1,7 @@
 /** The ClusterRoles of Lodestone in the cluster that it serves: the rights that its caches and writes need, and no more. */
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { definitionName, definitions } from '../../api/definition.ts'
 import { interpreterWebhookConfigurations } from '../../api/interpreter.ts'
 import {
   clusterPropagationPolicies,
@@ -29,8 +30,10 @@ export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
  */
 export function clusterRoles(workloads: WorkloadKinds): K8sObject[] {
   const { name } = LODESTONE
+  const kinds = kindsFor({ workloads, dependencies: false, movesData: false })
   const rules: PolicyRule[] = [
-    ...readRules(kindsFor({ workloads, dependencies: false, movesData: false })),
+    ...readRules(kinds),
+    ...definitionRules(kinds),
     // The objects that the loops write.
     {
       apiGroups: [dataSourceClaims.group],
@@ -82,6 +85,17 @@ function ownRegistrations(types: readonly ResourceType[]): PolicyRule {
     resourceNames: [REGISTRATION_NAME],
     verbs: ['get', 'update'],
   }
+}
+
+/**
+ * Returns the right to read the CustomResourceDefinitions of these kinds, by name: without them, a deleted object cannot be told from a deleted
+ * CRD.
+ */
+function definitionRules(kinds: readonly AnyCachedKind[]): PolicyRule[] {
+  const names = kinds.filter(({ absence }) => absence === 'confirm').map(({ type }) => definitionName(type))
+  return [
+    { apiGroups: [definitions.group], resources: [definitions.plural], resourceNames: names.sort(), verbs: ['get'] },
+  ]
 }
 
 /** Returns the rights to read these kinds. For a kind with `metadataOnly`, single objects are never read, so `get` is not needed. */

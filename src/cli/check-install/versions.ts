@@ -1,25 +1,19 @@
 /** Checks the versions: of Kubernetes and Karmada by their features, and of the CRDs of Lodestone. */
 import { isDeepStrictEqual } from 'node:util'
 import { customResourceDefinitions } from '../../api/crds.ts'
-import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { type CustomResourceDefinition, definitions } from '../../api/definition.ts'
+import type { ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { missingFeatures } from '../../core/server-features.ts'
 import { readObject } from '../../store/cluster/object-writer.ts'
 import { openServerInfo } from '../../store/cluster/server-info.ts'
 import { type Check, failed, passed, skipped, warning } from './check.ts'
 
-interface Definition extends K8sObject {
+interface Definition extends CustomResourceDefinition {
   spec: { versions: { name: string; served: boolean; schema?: { openAPIV3Schema?: unknown } }[] }
-  status?: { conditions?: { type: string; status: string }[] }
 }
 
-const definitionType: ResourceType<Definition> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-}
+const definitionType: ResourceType<Definition> = definitions as ResourceType<Definition>
 
 const KARMADA_FEATURE = 'schedulingSuspension'
 const APPLY_CRDS = 'apply the CRDs: lodestone manifests crds | kubectl apply --server-side --force-conflicts -f -'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, NOW, nowhere, unknown } from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
-import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { decidePlacement, holdTooLarge, lacksRequiredClaim } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
@@ -272,4 +272,68 @@ test.each([
 ])('a policy that requires a claim holds a workload $name: $want', ({ given, want }) => {
   const policy = makePolicyInput({ requiresClaim: true })
   expect(lacksRequiredClaim(parseInput(makeInput({ ...given, policy })))).toBe(want)
+})
+
+describe('while claims are not available, a workload without a known claim', () => {
+  const claimsUnknown = 'the CRD is being deleted'
+  const decideUnknown = (binding: ResourceBinding, given: Partial<BindingInput> = {}) =>
+    decide({ claims: [], claimsUnknown, binding, stored: binding, ...given })
+  const hold = { message: UNRESOLVED, reason: 'Unresolved', since: new Date(NOW).toISOString() }
+  const onHold = (more: object = {}) =>
+    makeBinding(
+      { placement: base, suspension: { scheduling: true } },
+      { annotations: { [HOLD_ANNOTATION]: JSON.stringify({ ...hold, ...more }) } },
+    )
+
+  test('keeps its narrowing, and the names of its claims', () => {
+    const decision = decideUnknown(runningIn('m2', ['m2']))
+    expect(summary(decision)).toEqual({
+      state: 'Kept',
+      message: claimsUnknown,
+      affinity: one('m2'),
+      written: ['base', 'locality'],
+    })
+    expect(decision.annotations.locality?.claims).toEqual(['default/sales'])
+  })
+
+  test('keeps its narrowing before it is scheduled', () => {
+    const narrowed = runningIn('m2', ['m2'])
+    const binding = { ...narrowed, spec: { ...narrowed.spec, clusters: [] } }
+    expect(decideUnknown(binding)).toMatchObject({ state: 'Kept', affinity: one('m2') })
+  })
+
+  test('stays relaxed', () => {
+    const decision = decideUnknown(runningIn('m1', ['m2'], 'Relaxed'))
+    expect(decision).toMatchObject({ state: 'Relaxed', affinity: base, message: 'm' })
+  })
+
+  test('stays on hold, with the cause and the beginning of the hold', () => {
+    expect(decideUnknown(onHold())).toEqual({
+      state: 'OnHold',
+      affinity: base,
+      annotations: { hold },
+      message: UNRESOLVED,
+    })
+  })
+
+  test('stays released after its hold', () => {
+    expect(decideUnknown(onHold({ released: true }))).toMatchObject({ state: 'Released', affinity: base })
+  })
+
+  test('is on hold if its policy requires a claim', () => {
+    const policy = makePolicyInput({ requiresClaim: true })
+    expect(decideUnknown(makeBinding(), { policy })).toMatchObject({ state: 'OnHold' })
+  })
+
+  test('is left as it is if it has neither', () => {
+    expect(decideUnknown(runningIn('m1'))).toMatchObject({ affinity: base, annotations: {} })
+  })
+
+  test('with a known claim is narrowed as before', () => {
+    const binding = runningIn('m2', ['m2'])
+    expect(decideUnknown(binding, { claims: [located(['m2'])] })).toMatchObject({
+      state: 'Narrowed',
+      affinity: one('m2'),
+    })
+  })
 })

@@ -1,6 +1,6 @@
 /** Decides on a binding for a given base: its affinity, its hold and its annotations. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { awaitSuccessor, decideScheduled } from './decide-scheduled.ts'
+import { awaitSuccessor, decideScheduled, keep } from './decide-scheduled.ts'
 import { holdAnnotation } from './hold.ts'
 import {
   describeUnlocated,
@@ -13,8 +13,8 @@ import {
   unsatisfiable,
 } from './hold-cause.ts'
 import { narrowToFit } from './narrow-to-fit.ts'
-import type { ParsedInput } from './parse-input.ts'
-import { applyBase, narrowed, type PlacementDecision } from './placement-decision.ts'
+import { constraintIn, type ParsedInput } from './parse-input.ts'
+import { applyBase, narrowed, type PlacementDecision, relaxed } from './placement-decision.ts'
 
 /** Decides for one base. Pure and deterministic: the same input gives the same bytes, and the order of the claims does not matter. */
 export function decidePlacement(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
@@ -24,8 +24,26 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
 
 /** A workload without a claim gets its base back. A scheduled one waits for a successor of its last claim first. */
 function decideUnclaimed(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
+  const kept = input.claimsUnknown === undefined ? undefined : keepUnknown(input, base, input.claimsUnknown)
+  if (kept) return kept
   if (lacksRequiredClaim(input)) return holdOrApplyBase(input, base, [missingClaim])
   return awaitSuccessor(input, base) ?? applyBase('Restored', base, 'no claim is left for this workload')
+}
+
+/** Keeps the narrowing or the hold while claims may exist that are not known. Returns undefined for a binding without both. */
+function keepUnknown(input: ParsedInput, base: PlacementAffinity, why: string): PlacementDecision | undefined {
+  const { locality: last, hold } = input.stored ? input.storedAnnotations : input.annotations
+  if (last) {
+    const decision =
+      last.state === 'Relaxed' ? relaxed(input, base, constraintIn(last), last.message) : keep(input, base, last, why)
+    const { locality } = decision.annotations
+    const annotations = { ...decision.annotations, ...(locality && { locality: { ...locality, claims: last.claims } }) }
+    return { ...decision, annotations }
+  }
+  if (!hold || input.isScheduled) return undefined
+  const { message } = hold
+  const next = holdAnnotation(input, hold, undefined)
+  return { state: next.released ? 'Released' : 'OnHold', affinity: base, annotations: { hold: next }, message }
 }
 
 /** A workload that does not run waits until the location is known and a cluster with the data can take it. */

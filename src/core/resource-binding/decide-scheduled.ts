@@ -86,7 +86,7 @@ export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): Pla
 }
 
 /** Applies the last narrowing again: Lodestone never moves a running workload because a location is unknown. */
-function keep(
+export function keep(
   input: ParsedInput,
   base: PlacementAffinity,
   last: LocalityAnnotation,

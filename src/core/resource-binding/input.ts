@@ -14,6 +14,8 @@ export interface BindingInput {
   stored: ResourceBinding | undefined
   /** The claims of the bound workload with their answers, in any order. */
   claims: readonly ClaimAnswer[]
+  /** Why a claim or VolumeManager of the workload may exist although none is known; absent if all are known. */
+  claimsUnknown?: string
   /** The policy of the binding, if Lodestone knows it. */
   policy: PolicyInput | undefined
   clusters: ClusterLookup | undefined

@@ -3,7 +3,7 @@ import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { metadataOf } from '../cluster/watch/metadata.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
 import type { StoreObserver } from '../observer.ts'
-import { NotSyncedError, type StoreChange } from '../store.ts'
+import { type AvailabilityListener, NotSyncedError, type StoreChange, type UnavailableKind } from '../store.ts'
 import { ObjectCache, type ObjectChange } from './cache.ts'
 import type { IndexFunctions } from './object-table.ts'
 
@@ -12,6 +12,7 @@ export interface KindCache {
   readonly type: ResourceType
   readonly optional: boolean
   readonly metadataOnly: boolean
+  readonly absence: AnyCachedKind['absence']
   readonly cache: ObjectCache<K8sObject>
   /** Reduces a raw object to the cached fields. It throws for an object that the kind cannot cache. */
   keep(raw: K8sObject): K8sObject
@@ -26,6 +27,8 @@ export class CachedStore {
   /** The same caches by ResourceType, because building a string key is too slow for frequent reads. */
   readonly #byType = new Map<ResourceType, KindCache>()
   readonly #listeners = new Set<(change: StoreChange) => void>()
+  readonly #availabilityListeners = new Set<AvailabilityListener>()
+  #unavailable: readonly UnavailableKind[] = []
 
   constructor(kinds: readonly AnyCachedKind[], observer: StoreObserver) {
     this.observer = observer
@@ -37,6 +40,7 @@ export class CachedStore {
         type: kind.type,
         optional: kind.optional ?? false,
         metadataOnly: kind.metadataOnly ?? false,
+        absence: kind.absence,
         cache: new ObjectCache(kind.indexes as IndexFunctions<K8sObject>),
         // Also removes the content of objects from a folder, or from a server that cannot send metadata only.
         keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
@@ -92,17 +96,41 @@ export class CachedStore {
     }
   }
 
+  unavailable(): readonly UnavailableKind[] {
+    return this.#unavailable
+  }
+
+  subscribeAvailability(listener: AvailabilityListener): () => void {
+    const own: AvailabilityListener = (type, unavailable) => listener(type, unavailable)
+    this.#availabilityListeners.add(own)
+    return () => {
+      this.#availabilityListeners.delete(own)
+    }
+  }
+
+  /** Sets why a kind is not available; undefined if it is. Calls the listeners if that changed. */
+  protected setUnavailable(type: ResourceType, unavailable: UnavailableKind | undefined): void {
+    const before = this.#unavailable.find((other) => other.type === type)
+    if (before?.reason === unavailable?.reason && before?.message === unavailable?.message) return
+    const others = this.#unavailable.filter((other) => other !== before)
+    this.#unavailable = unavailable ? [...others, unavailable] : others
+    this.observer.availability({ kind: type.kind, unavailable })
+    for (const listener of this.#availabilityListeners) this.#call(type, () => listener(type, unavailable))
+  }
+
   /** Calls every listener, in order. An error of a listener is reported, and the other listeners are still called. */
   protected publish(type: ResourceType, change: ObjectChange<K8sObject>): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener({ type, ...change })
-      } catch (error) {
-        this.observer.error({ kind: type.kind, message: 'a listener failed', error })
-      }
-    }
+    for (const listener of this.#listeners) this.#call(type, () => listener({ type, ...change }))
     const event = change.after === undefined ? 'deleted' : change.before === undefined ? 'added' : 'modified'
     this.observer.event({ kind: type.kind, type: event })
+  }
+
+  #call(type: ResourceType, listener: () => void): void {
+    try {
+      listener()
+    } catch (error) {
+      this.observer.error({ kind: type.kind, message: 'a listener failed', error })
+    }
   }
 
   #read(type: ResourceType): KindCache {

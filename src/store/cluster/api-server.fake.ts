@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import { definitionName, definitionOf, definitions } from '../../api/definition.ts'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { applyMergePatch } from '../../core/merge-patch.ts'
@@ -21,6 +22,8 @@ import {
 } from './api-responses.fake.ts'
 import { type OpenWatch, openWatch } from './api-watch.fake.ts'
 
+const DEFINITIONS = `${collectionPath(definitions)}/`
+
 interface Target {
   collection: string
   type: ResourceType
@@ -39,6 +42,7 @@ export class FakeApiServer {
   token: string | undefined
   readonly #types: readonly ResourceType[]
   readonly #unserved = new Set<string>()
+  readonly #terminating = new Set<string>()
   readonly #missingNamespaces = new Set<string>()
   readonly #watches = new Map<OpenWatch, string>()
   readonly #faults: { match: (request: ApiRequest) => boolean; answer: Answer }[] = []
@@ -95,6 +99,12 @@ export class FakeApiServer {
   serve(type: ResourceType, served: boolean): void {
     if (served) this.#unserved.delete(collectionPath(type))
     else this.#unserved.add(collectionPath(type))
+    this.#terminating.delete(definitionName(type))
+  }
+
+  /** Begins the deletion of a CRD, as a client does. Its objects stay until the test removes them. */
+  terminate(type: ResourceType): void {
+    this.#terminating.add(definitionName(type))
   }
 
   /** Removes a namespace: later creations in it fail. */
@@ -134,6 +144,7 @@ export class FakeApiServer {
     if (this.token !== undefined && headers.authorization !== `Bearer ${this.token}`) return status(401, 'Unauthorized')
     if (path === '/version') return json(200, { gitVersion: 'v1.35.4' })
     if (this.#servesGroup(path)) return json(200, { kind: 'APIGroup' })
+    if (path.startsWith(DEFINITIONS)) return this.#definition(path.slice(DEFINITIONS.length))
     const target = this.#target(path)
     if (target === undefined || this.#unserved.has(target.collection)) return pageNotFound
     if (method === 'POST') return this.#create(target, JSON.parse(text))
@@ -150,6 +161,15 @@ export class FakeApiServer {
       ...page,
       items: page.items.map(view),
     })
+  }
+
+  /** Answers with the CRD of a kind. Every kind has one. */
+  #definition(name: string): Answer {
+    const type = this.#types.find((type) => definitionName(type) === name)
+    if (!type || this.#unserved.has(collectionPath(type))) return notFound({ type: definitions, name })
+    const deletionTimestamp = this.#terminating.has(name) ? '2026-01-01T00:00:00Z' : undefined
+    const status = { conditions: [{ type: 'Established', status: 'True' }] }
+    return json(200, { ...definitionOf(type), metadata: { name, deletionTimestamp }, status })
   }
 
   #servesGroup(path: string): boolean {

@@ -54,6 +54,7 @@ class ReflectedStore extends CachedStore implements ClusterStore {
         clock,
         observer: this.observer,
         publish: (change) => this.publish(kind.type, change),
+        setUnavailable: (unavailable) => this.setUnavailable(kind.type, unavailable),
         synced: () => this.#announce(),
         options,
       })

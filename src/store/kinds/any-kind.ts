@@ -8,6 +8,7 @@ export interface AnyCachedKind {
   indexes: Record<string, (object: never) => readonly string[]>
   metadataOnly?: true
   optional?: boolean
+  absence?: 'keep' | 'confirm'
 }
 
 /** The key of a kind in any version: an object must not be cached twice when its API has two versions. */

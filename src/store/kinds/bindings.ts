@@ -154,6 +154,8 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       },
     },
     optional: true,
+    // No decision follows from the deletion of a binding, and a hub deletes many.
+    absence: 'keep',
   }
 }
 

@@ -46,12 +46,14 @@ const claimKind: CachedKind<DataSourceClaim> = {
     otherNamespace: (claim) => [otherNamespaceOf(claim) ?? []].flat(),
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
   },
+  absence: 'confirm',
 }
 
 const sourceKind: CachedKind<DataSource> = {
   type: dataSources,
   keep: keepOwn,
   indexes: { key: (source) => [queryKeyOfSource(source)] },
+  absence: 'confirm',
 }
 
 /** A hub has thousands of namespaces. Most are cached with their name only. */
@@ -69,6 +71,7 @@ const namespaceKind: CachedKind<GrantingNamespace> = {
   indexes: {},
   metadataOnly: true,
   optional: true,
+  absence: 'keep',
 }
 
 const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
@@ -101,6 +104,8 @@ const clusterKind: CachedKind<Cluster> = {
         ),
   },
   optional: true,
+  // Served by karmada-aggregated-apiserver, without a CRD.
+  absence: 'keep',
 }
 
 /** The APIs that a member serves, and whether their list is complete. The list is shared: most members serve the same APIs. */
@@ -141,6 +146,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
     },
     indexes: { selects: selectorKeys },
     optional: true,
+    absence: 'confirm',
   }
 }
 

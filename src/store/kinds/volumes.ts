@@ -78,6 +78,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
         : [],
   },
   optional: true,
+  absence: 'confirm',
 }
 
 const asWorkload = workloadKind(pods, SHIPPED_KINDS)

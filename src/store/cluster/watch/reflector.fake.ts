@@ -79,6 +79,7 @@ function record(heard: string[]): StoreObserver {
     relisted: ({ reason }) => heard.push(`list ${reason}`),
     watchEnded: ({ result }) => heard.push(`watch ${result}`),
     served: ({ served }) => heard.push(served ? 'served' : 'not served'),
+    availability: ({ unavailable }) => heard.push(unavailable ? `unavailable ${unavailable.reason}` : 'available'),
     error: ({ message }) => heard.push(`error ${message}`),
     event: () => {},
     fileError: ({ message }) => heard.push(`file ${message}`),

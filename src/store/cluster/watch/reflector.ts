@@ -1,15 +1,16 @@
 /** Keeps the cache of one kind equal to the API server with LIST and WATCH requests, until it is stopped. */
 import type { K8sObject } from '../../../api/meta.ts'
-import { backoffMs, spreadInterval } from '../../../core/backoff.ts'
 import { Backoff, type BackoffOptions } from '../../../time/backoff.ts'
 import { type Clock, sleep } from '../../../time/clock.ts'
 import type { ObjectChange, StagedObjects } from '../../cache/cache.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
 import { forEachInSlices } from '../../for-each-in-slices.ts'
-import { withType } from '../../kinds/any-kind.ts'
 import type { RelistReason, StoreObserver } from '../../observer.ts'
+import type { UnavailableKind } from '../../store.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { ApiError, isExpired, isRefused } from '../api-error.ts'
+import { checkAgainMs, confirmKind, GONE_AFTER, KindUnavailableError, whyUnavailable } from './absence.ts'
+import { type CacheWriter, createCacheWriter } from './cache-writer.ts'
 import { type ListOptions, listAll } from './pager.ts'
 import { ServedVersion } from './served-version.ts'
 import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
@@ -28,6 +29,8 @@ interface ReflectorInput {
   clock: Clock
   observer: StoreObserver
   publish(change: ObjectChange<K8sObject>): void
+  /** Receives why the kind is not available; undefined when it is available again. */
+  setUnavailable(unavailable: UnavailableKind | undefined): void
   /** Called after each complete list, and when the server begins or ceases to serve the kind. */
   synced(): void
   options: ReflectorOptions
@@ -39,10 +42,6 @@ const MIN_WATCH_SECONDS = 300
 const SHORT_WATCH_MS = 1000
 /** The longest Retry-After that is honored. */
 const MAX_RETRY_AFTER_MS = 300_000
-/** 404 responses in a row before a kind that was served counts as removed. An API server that restarts lacks CRDs for a moment. */
-const GONE_AFTER = 2
-/** The first check for a kind that is not served; the interval then doubles. CRDs are often applied together with Lodestone. */
-const FIRST_LOOK_MS = 2000
 
 export class Reflector {
   readonly #input: ReflectorInput
@@ -51,6 +50,7 @@ export class Reflector {
   #running: Promise<void> | undefined
   #version: string | undefined
   readonly #served: ServedVersion
+  readonly #writer: CacheWriter
   #reason: RelistReason = 'initial'
   #listedAt = Number.NEGATIVE_INFINITY
   #missing = 0
@@ -60,6 +60,7 @@ export class Reflector {
     this.#input = input
     this.#backoff = new Backoff(input.clock, input.options.backoff)
     this.#served = new ServedVersion(input.kind)
+    this.#writer = createCacheWriter(input, this.#abort.signal)
   }
 
   /** Milliseconds since the last response of the server for this kind; undefined before the first one. */
@@ -108,10 +109,11 @@ export class Reflector {
           begin: () => {
             staged = kind.cache.stage()
           },
-          add: (raw) => this.#keep(raw, (object) => staged.add(object)),
+          add: (raw) => this.#writer.keep(raw, this.#served.kind.type, (object) => staged.add(object)),
           contact: () => this.#contact(),
         }),
       )
+      await confirmKind(connection, kind, this.#abort.signal)
       const changes = await this.#commit(true)
       observer.listed({ kind: kind.type.kind, items: kind.cache.size, changes, durationMs: clock.now() - startedAt })
       this.#version = version
@@ -119,28 +121,45 @@ export class Reflector {
       return 0
     } catch (error) {
       if (this.#abort.signal.aborted) return 0
-      return error instanceof ApiError && error.status === 404 && kind.optional
-        ? await this.#notServed(error)
-        : this.#failed('list', error)
+      if (error instanceof KindUnavailableError) return this.#unavailable(error)
+      if (error instanceof ApiError && error.status === 404) return await this.#notServed(error)
+      return this.#failed('list', error)
     }
   }
 
-  /** Handles a kind that the server does not serve. The cache becomes empty when that is certain, and the kind is checked again later. */
+  /** Handles a kind that the server does not serve: its objects stay, or the cache becomes empty. */
   async #notServed(error: ApiError): Promise<number> {
-    const { kind, observer, options, clock } = this.#input
+    const { kind, observer } = this.#input
+    const unavailable = whyUnavailable(kind, error, 404)
+    if (!kind.optional && !unavailable) return this.#failed('list', error)
     this.#contact()
-    this.#missing += 1
-    if (kind.cache.size > 0 && this.#missing < GONE_AFTER) return this.#failed('list', error)
-    this.#relist('unserved')
-    this.#backoff.reset()
+    if ((unavailable || kind.cache.size > 0) && this.#missing + 1 < GONE_AFTER) {
+      this.#missing += 1
+      return this.#failed('list', error)
+    }
+    if (unavailable) return this.#unavailable(unavailable)
     if (kind.served || !kind.cache.synced) {
-      kind.served = false
       kind.cache.stage()
       await this.#commit(false)
       observer.served({ kind: kind.type.kind, served: false })
     }
-    const retryMs = backoffMs({ firstMs: FIRST_LOOK_MS, lastMs: options.unservedRetryMs ?? 30_000 }, this.#missing)
-    return spreadInterval(retryMs, clock.random())
+    return this.#checkLater()
+  }
+
+  /** Handles a kind whose objects are unknown at present: they stay. */
+  #unavailable({ unavailable }: KindUnavailableError): number {
+    this.#contact()
+    this.#input.kind.served = false
+    this.#input.setUnavailable(unavailable)
+    return this.#checkLater()
+  }
+
+  /** Returns the delay before the next list of a kind that is absent. */
+  #checkLater(): number {
+    this.#missing += 1
+    this.#relist('unserved')
+    this.#backoff.reset()
+    return checkAgainMs(this.#missing, this.#input.options.unservedRetryMs, this.#input.clock)
   }
 
   /** Commits the staged state and publishes the differences in slices. Returns their number. */
@@ -151,6 +170,7 @@ export class Reflector {
     kind.served = served
     const changes = kind.cache.commit()
     this.#input.synced()
+    this.#input.setUnavailable(undefined)
     if (appeared) observer.served({ kind: kind.type.kind, served: true })
     return forEachInSlices(changes, this.#input.publish)
   }
@@ -166,11 +186,14 @@ export class Reflector {
       timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + clock.random())),
       silenceMs: this.#input.options.silenceMs ?? 90_000,
       signal: this.#abort.signal,
-      event: (type, raw) => this.#apply(type, raw),
+      event: (type, raw) => this.#writer.apply(type, raw, this.#served.kind.type),
       advance: (version) => {
         this.#version = version
       },
-      contact: () => this.#contact(),
+      contact: () => {
+        this.#contact()
+        this.#input.setUnavailable(undefined)
+      },
     })
     observer.watchEnded({ kind: kind.type.kind, result: end.result, livedMs: end.livedMs })
     return this.#afterWatch(end)
@@ -190,37 +213,12 @@ export class Reflector {
         // Without a delay, a list that expires immediately would be repeated without end.
         return this.#input.clock.now() - this.#listedAt < this.#backoff.healthyAfterMs ? this.#backoff.nextDelayMs() : 0
       case 'failed':
+        if (end.error instanceof KindUnavailableError) return this.#unavailable(end.error)
         // The same watch would fail again, so a list gets a new resource version.
         if (isRefused(end.error) || end.error instanceof MalformedEventError) this.#relist('rejected')
         return this.#failed('watch', end.error)
       default:
         return assertNever(end.result)
-    }
-  }
-
-  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: K8sObject): void {
-    const { kind, publish } = this.#input
-    const { namespace, name } = raw.metadata
-    if (name === undefined) throw new MalformedEventError(`watch of ${kind.type.plural}: an event without a name`)
-    if (type === 'DELETED') {
-      const change = kind.cache.remove(namespace, name)
-      if (change !== undefined) publish(change)
-      return
-    }
-    this.#keep(raw, (object) => {
-      const change = kind.cache.put(object)
-      if (change !== undefined) publish(change)
-    })
-  }
-
-  /** An object that cannot be cached is reported and skipped, so that the other objects stay available. */
-  #keep(raw: K8sObject, put: (object: K8sObject) => void): void {
-    const { kind, observer } = this.#input
-    try {
-      put(kind.keep(withType(this.#served.kind.type, raw)))
-    } catch (error) {
-      const message = `${raw.metadata?.namespace ?? ''}/${raw.metadata?.name ?? ''} cannot be cached`
-      observer.error({ kind: kind.type.kind, message, error })
     }
   }
 
@@ -232,6 +230,8 @@ export class Reflector {
   #failed(verb: 'list' | 'watch', error: unknown): number {
     const { kind, observer } = this.#input
     if (isExpired(error)) this.#relist('expired')
+    const forbidden = whyUnavailable(kind, error, 403)
+    if (forbidden) this.#input.setUnavailable(forbidden.unavailable)
     const askedMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
     // Adds jitter to Retry-After, because the server sends the same time to every client.
     const retryInMs = askedMs + this.#backoff.nextDelayMs()

@@ -9,6 +9,8 @@ import { acceptFor } from './metadata.ts'
 import { FrameDecoder } from './watch-frames.ts'
 import { startWatchdog } from './watchdog.ts'
 
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
 interface WatchInput {
   connection: ApiConnection
   kind: Pick<KindCache, 'type' | 'metadataOnly'>
@@ -20,7 +22,8 @@ interface WatchInput {
   /** How long the watch may send no byte before it is ended. Bookmarks arrive about once a minute. */
   silenceMs: number
   signal: AbortSignal
-  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: K8sObject): void
+  /** Called in order. The next event waits for a promise; if it rejects, the watch ends with its error, before this event. */
+  event(type: WatchEventType, raw: K8sObject): void | Promise<void>
   /** Called with the resource version up to which all events were passed on. */
   advance(resourceVersion: string): void
   /** Called when bytes arrive. */
@@ -91,19 +94,21 @@ async function consume(input: WatchInput, signal: AbortSignal, fed: () => void):
     for (const frame of frames.push(chunk)) {
       // Events after the end of the watch are dropped. The next watch repeats them.
       if (signal.aborted) return
-      handleFrame(input, frame)
+      const pending = handleFrame(input, frame)
+      if (pending) await pending
     }
   }
 }
 
-function handleFrame(input: WatchInput, frame: string): void {
+function handleFrame(input: WatchInput, frame: string): void | Promise<void> {
   const { type, object } = parseFrame(frame)
   const what = `watch of ${input.kind.type.plural}`
   if (type === 'ERROR') throw readErrorEvent(what, object)
   const resourceVersion = object?.metadata?.resourceVersion
   if (!object || !resourceVersion) throw new MalformedEventError(`${what}: a ${type} event without a resourceVersion`)
-  if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') input.event(type, object)
   // Unknown event types are ignored as in client-go, but their version counts.
+  const pending = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' ? input.event(type, object) : undefined
+  if (pending) return pending.then(() => input.advance(resourceVersion))
   input.advance(resourceVersion)
 }
 
