@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ServerInfo } from '../core/server-features.ts'
+import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -23,6 +24,8 @@ export interface AppInput {
   eventStore?: ObjectStore
   /** Reads logs of pods; absent if pods have no logs, as in a folder. */
   podLogs?: PodLogReader
+  /** Sends a probe of the webhooks; absent if no API server calls them, as for a folder. */
+  probeWebhooks?: WebhookProbe
   /** Reads the version of the API server; absent if there is none, as in a folder. */
   readServerInfo?: () => Promise<ServerInfo>
   log: Logger

@@ -7,6 +7,7 @@ import { startController } from '../reconcile/controller.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
 import { openLoops } from '../reconcile/index.ts'
 import { openMoverLogs } from '../reconcile/volumes/mover-logs.ts'
+import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -20,6 +21,7 @@ import { startLeader } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
+import { untilWebhooksSeen } from './webhook-gate.ts'
 
 export interface LoopsInput {
   config: Config
@@ -33,6 +35,8 @@ export interface LoopsInput {
   eventStore: ObjectStore
   /** Reads logs of pods; absent if pods have no logs. */
   podLogs?: PodLogReader | undefined
+  /** Sends a probe of the webhooks; absent if no API server calls them, as for a folder. */
+  probeWebhooks?: WebhookProbe | undefined
   log: Logger
   metrics: Metrics
   now: () => number
@@ -47,6 +51,7 @@ export async function startLoops({
   leaseStore,
   eventStore,
   podLogs,
+  probeWebhooks,
   log,
   metrics,
   now,
@@ -64,6 +69,8 @@ export async function startLoops({
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(logFailure, metrics) })
     const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
+      // Each new leader waits again: the registration may have changed while there was none.
+      ...(probeWebhooks && { webhooksSeen: untilWebhooksSeen({ probe: probeWebhooks, log, metrics, signal }) }),
       loops: openLoops({
         ...config.dependencies,
         // Also if VolumeManagers are not served: their kind may be installed later, and until then the loops are idle.

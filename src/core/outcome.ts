@@ -12,7 +12,8 @@ interface OutcomeDetails {
 export type Outcome =
   | ({ kind: 'allow' } & OutcomeDetails)
   | ({ kind: 'patch'; object: K8sObject } & OutcomeDetails)
-  | ({ kind: 'deny'; errors: FieldError[] } & OutcomeDetails)
+  /** `reason` is the reason of the Status; `Invalid` if absent. */
+  | ({ kind: 'deny'; errors: FieldError[]; reason?: string } & OutcomeDetails)
 
 const MAX_WARNING_LENGTH = 120
 

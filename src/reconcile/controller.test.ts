@@ -1,7 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { makeClaim } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../store/store.ts'
 import { startController } from './controller.ts'
+import type { ReconcileLoop } from './define.ts'
+import { openLoops } from './index.ts'
+
+const systems = { get: () => undefined, subscribe: () => () => undefined }
+const ignored = { done: () => undefined, queryEnded: () => undefined, moved: () => undefined }
 
 /** Runs a loop whose only key fails with `error` three times. Returns the failures that the controller reports. */
 async function failuresOf(error: Error): Promise<{ key: string; retryInMs: number }[]> {
@@ -24,14 +31,12 @@ async function failuresOf(error: Error): Promise<{ key: string; retryInMs: numbe
     ],
     store: await storeOf(),
     events: { record: () => undefined },
-    systems: { get: () => undefined, subscribe: () => () => undefined },
+    systems,
     now: () => 0,
     maxMovesPerMinute: 60,
     driftIntervalMs: 600_000,
     observer: {
-      done: () => undefined,
-      queryEnded: () => undefined,
-      moved: () => undefined,
+      ...ignored,
       failed: (_loop, key, _error, retryInMs) => failures.push({ key, retryInMs }),
     },
   })
@@ -50,4 +55,40 @@ test.each([
 test('a run is reported and retried with back-off if its namespace or kind is missing', async () => {
   const error = new MissingPrerequisiteError('namespace "shop" does not exist; create it')
   expect(await failuresOf(error)).toEqual([5, 10, 20].map((retryInMs) => ({ key: 'shop/sales', retryInMs })))
+})
+
+test('a loop that makes Karmada write begins when the API server calls the webhooks; other loops begin at once', async () => {
+  const ran: string[] = []
+  const loop = (name: string, awaits: object): ReconcileLoop => ({
+    ...{ name, concurrency: 1, ...awaits },
+    keysOf: (change) => [`changed ${change.after?.metadata.name}`],
+    allKeys: () => ['every'],
+    reconcile: async (key) => void ran.push(`${name}: ${key}`),
+  })
+  const { promise: webhooksSeen, resolve } = Promise.withResolvers<boolean>()
+  const store = await storeOf()
+  const controller = startController({
+    loops: [loop('status', {}), loop('bindings', { awaitsWebhooks: true })],
+    ...{ store, systems, webhooksSeen, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    events: { record: () => undefined },
+    observer: { ...ignored, failed: () => undefined },
+  })
+  onTestFinished(() => controller.stop())
+  await store.create(dataSourceClaims, makeClaim({}, { name: 'early' }))
+  controller.enqueueAll()
+  await expect.poll(() => ran).toEqual(expect.arrayContaining(['status: every', 'status: changed early']))
+  expect(ran.filter((run) => run.startsWith('bindings'))).toEqual([])
+
+  resolve(true)
+  await expect.poll(() => ran).toContain('bindings: every')
+
+  await store.create(dataSourceClaims, makeClaim({}, { name: 'late' }))
+  await expect.poll(() => ran).toContain('bindings: changed late')
+})
+
+test('the loops whose writes make Karmada write bindings await the webhooks', () => {
+  const loops = openLoops({ propagate: 'dataBound', distribution: 'builtin' })
+  expect(loops.filter(({ awaitsWebhooks }) => awaitsWebhooks).map(({ name }) => name)).toEqual([
+    ...['resource-binding', 'propagation-policy', 'daemon-set', 'dependencies', 'attached-binding'],
+  ])
 })

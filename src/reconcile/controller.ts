@@ -16,6 +16,8 @@ export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqu
   maxMovesPerMinute: number
   /** The interval of the drift pass, in ms. The pass finds bindings that were written while Lodestone was not running. */
   driftIntervalMs: number
+  /** Resolves to true when the loops with `awaitsWebhooks` may begin; absent if they need not wait. */
+  webhooksSeen?: Promise<boolean>
   observer: ControllerObserver
 }
 
@@ -64,7 +66,11 @@ export function startController(input: ControllerInput): Controller {
       }),
     ]),
   )
+  let isOpen = input.webhooksSeen === undefined
+  const hasBegun = ({ awaitsWebhooks }: ReconcileLoop) => isOpen || !awaitsWebhooks
   const add = (loop: ReconcileLoop, keys: Iterable<string>) => {
+    // The first pass adds every key later.
+    if (!hasBegun(loop)) return
     for (const key of keys) queues.get(loop)?.add(key)
   }
   const unsubscribe = [
@@ -79,8 +85,8 @@ export function startController(input: ControllerInput): Controller {
     }),
     store.subscribeAvailability((type, unavailable) => {
       events.record(availabilityEvent(type, unavailable))
-      // A decision on an object that was unknown may change.
-      if (!unavailable) everything()
+      // A decision on an object that was unknown may change, and objects of a deleted CRD may wait for a finalizer.
+      everything()
     }),
     systems.subscribe((names) => void afterPasses(() => addOfSystems(new Set(names)))),
   ]
@@ -98,11 +104,17 @@ export function startController(input: ControllerInput): Controller {
   }
   /** A hundred thousand bindings in one slice would delay an admission request by a tenth of a second. */
   async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {
+    if (!hasBegun(loop)) return
     await forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
   }
   for (const unavailable of store.unavailable()) events.record(availabilityEvent(unavailable.type, unavailable))
   const timer = setInterval(everything, input.driftIntervalMs)
   everything()
+  void input.webhooksSeen?.then((seen) => {
+    if (!seen) return
+    isOpen = true
+    everything()
+  })
   return {
     enqueueAll: everything,
     depths: () => [...queues].map(([{ name }, queue]) => ({ loop: name, depth: queue.depth() })),

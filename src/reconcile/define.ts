@@ -47,6 +47,11 @@ export interface ReconcileLoop {
   /** The name of the loop in metrics and logs. */
   name: string
   concurrency: number
+  /**
+   * Set if a write of the loop makes Karmada write bindings. The loop begins when the API server is seen to call our webhooks: before that,
+   * Karmada's detector would write the placement of the policy.
+   */
+  awaitsWebhooks?: true
   /** The keys to reconcile after a change. */
   keysOf(change: StoreChange, store: ObjectStore): Iterable<string>
   /** The keys to reconcile after a change of the configuration or health of these data systems. */

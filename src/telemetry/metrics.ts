@@ -1,16 +1,15 @@
 /** All metrics of Lodestone. Names are those of controller-runtime where it has the metric. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type ApiMetrics, openApiMetrics } from './api-metrics.ts'
 import { readBuildInfo } from './build-info.ts'
 import { type CallCounter, openCallMetrics } from './call-metrics.ts'
 import { openServerMetrics, type ServerMetrics } from './server-metrics.ts'
 
-export interface Metrics extends ServerMetrics {
+export interface Metrics extends ServerMetrics, ApiMetrics {
   registry: Registry
   countCalls: CallCounter
   /** Sets the source of `lodestone_cached_objects`, which is called at each scrape. */
   observeObjects(read: () => Iterable<{ kind: string; size: number }>): void
-  /** Sets the source of `lodestone_kind_unavailable`, which is called at each scrape. */
-  observeUnavailable(read: () => Iterable<{ kind: string; reason: string }>): void
   faults: Counter<'webhook'>
   slowReviews: Counter<'webhook'>
   lists: Counter<'kind'>
@@ -104,26 +103,13 @@ export function openMetrics(): Metrics {
       for (const { kind, size } of readObjects()) this.labels(kind).set(size)
     },
   })
-  let readUnavailable: () => Iterable<{ kind: string; reason: string }> = () => []
-  new Gauge({
-    name: 'lodestone_kind_unavailable',
-    help: 'Kinds that cannot be read now: 1 each; their last known objects stay in use',
-    labelNames: ['kind', 'reason'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { kind, reason } of readUnavailable()) this.labels(kind, reason).set(1)
-    },
-  })
   return {
     registry,
     countCalls: openCallMetrics(registers),
     ...openServerMetrics(registers),
+    ...openApiMetrics(registers),
     observeObjects(read) {
       readObjects = read
-    },
-    observeUnavailable(read) {
-      readUnavailable = read
     },
     faults: new Counter({
       name: 'controller_runtime_webhook_panics_total',

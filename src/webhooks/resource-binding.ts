@@ -1,6 +1,7 @@
 /** Admission of bindings: narrows their cluster affinity to the clusters with the workload's data. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
+import { answerProbe } from '../core/registration/webhook-probe.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'
@@ -28,6 +29,8 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, k
     gather: (binding, stored, context) =>
       gatherBindingInput(binding, stored, { ...context, kinds }, { leavesMovesToLoop: true }),
     decide(input) {
+      const probed = answerProbe(input.binding)
+      if (probed) return probed
       const errors = scheduledOnHold(input)
       return errors.length > 0 ? { kind: 'deny', errors } : answerBinding(decideBinding(input), input)
     },

@@ -43,6 +43,8 @@ export function clusterRoles(workloads: WorkloadKinds): K8sObject[] {
     { apiGroups: [dataSources.group], resources: ['datasources'], verbs: ['create', 'patch', 'delete'] },
     { apiGroups: [dataSources.group], resources: ['datasources/status'], verbs: ['patch'] },
     { apiGroups: [resourceBindings.group], resources: BINDINGS, verbs: ['patch'] },
+    // Only for dry runs: the probe of the webhooks.
+    { apiGroups: [clusterResourceBindings.group], resources: [clusterResourceBindings.plural], verbs: ['create'] },
     {
       apiGroups: [propagationPolicies.group],
       resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],

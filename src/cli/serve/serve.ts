@@ -10,6 +10,7 @@ import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
 import { openPodLogs } from '../../store/cluster/pod-log.ts'
 import { openServerInfo } from '../../store/cluster/server-info.ts'
+import { openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS, type Logger, openLogger } from '../../telemetry/logger.ts'
@@ -143,7 +144,7 @@ function openStores(
   config: Config,
   log: Logger,
   metrics: Metrics,
-): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'readServerInfo'> {
+): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'probeWebhooks' | 'readServerInfo'> {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
@@ -170,6 +171,7 @@ function openStores(
     leaseStore: openClusterStore({ connection: host, kinds: [] }),
     eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
     podLogs: openPodLogs(connection),
+    probeWebhooks: openWebhookProbe(connection),
     readServerInfo: openServerInfo(connection),
   }
 }

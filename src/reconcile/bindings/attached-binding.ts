@@ -42,6 +42,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
   return {
     name: 'attached-binding',
     concurrency: 16,
+    awaitsWebhooks: true,
     keysOf: (change, store) => new Set(attaches ? keysOf(change, store) : annotatedKeys(change)),
     *allKeys(store) {
       for (const type of [resourceBindings, clusterResourceBindings]) {

@@ -19,6 +19,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
   return {
     name: 'dependencies',
     concurrency: 16,
+    awaitsWebhooks: true,
     *keysOf({ type, before, after }, store) {
       if (!isBinding(type.kind)) {
         for (const object of [before, after]) {

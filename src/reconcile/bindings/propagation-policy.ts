@@ -26,6 +26,7 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
   return {
     name: 'propagation-policy',
     concurrency: 4,
+    awaitsWebhooks: true,
     keysOf: (change, store) => (mode === 'never' ? [] : keysOf(change, store)),
     *allKeys(store) {
       if (mode === 'never') return

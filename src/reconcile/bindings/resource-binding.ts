@@ -28,6 +28,7 @@ import type { ReconcileLoop } from '../define.ts'
 export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
   concurrency: 32,
+  awaitsWebhooks: true,
   keysOf: (change, store) => {
     const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
