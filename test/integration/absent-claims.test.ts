@@ -64,6 +64,24 @@ test('the narrowing stays, and the application is not ready, with the reason, a 
   expect(decideBinding(input).binding.spec.placement?.clusterAffinity?.clusterNames).toEqual(['member2'])
 })
 
+test('the finalizer of a claim that is deleted with its CRD is removed, and the narrowing stays', async () => {
+  const { server, store, claim, clusters } = await start()
+  const stored = () =>
+    server.objects.get(
+      '/apis/datadependency.volcano.sh/v1alpha1/datasourceclaims',
+      'default',
+      claim.metadata.name ?? '',
+    )
+  await expect.poll(() => stored()?.metadata.finalizers).toEqual(['lodestone.dev/claim'])
+
+  server.terminate(dataSourceClaims)
+  const metadata = { ...stored()?.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' }
+  server.put(dataSourceClaims, { ...claim, metadata: { ...metadata, finalizers: ['lodestone.dev/claim', 'a/b'] } })
+
+  await expect.poll(() => stored()?.metadata.finalizers).toEqual(['a/b'])
+  expect([store.size(dataSourceClaims), clusters()]).toEqual([1, ['member2']])
+})
+
 test('the application is ready again after the CRD and its claims were applied again', async () => {
   const world = await start()
   const { server, store, claim, clusters, read } = world

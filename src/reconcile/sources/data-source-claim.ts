@@ -2,6 +2,7 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
+import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { queryOfClaim, workloadKey } from '../../core/data-source-claim/keys.ts'
 import { planClaim } from '../../core/data-source-claim/plan.ts'
@@ -11,6 +12,7 @@ import { bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
+import { handleUnavailable } from './deleted-definition.ts'
 
 export const dataSourceClaimLoop: ReconcileLoop = {
   name: 'data-source-claim',
@@ -34,6 +36,8 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     const { namespace, name } = splitObjectKey(key)
     const claim = store.get(dataSourceClaims, namespace, name)
     if (!claim) return undefined
+    const unavailable = await handleUnavailable(dataSourceClaims, { namespace, name }, CLAIM_FINALIZER, store)
+    if (unavailable) return unavailable.requeueAfterMs
     const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
     const source = sourceOf(claim, store)
     const plan = planClaim({

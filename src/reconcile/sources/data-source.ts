@@ -1,6 +1,7 @@
 /** The loop of DataSources: creates one per query of claims, queries its data system at the configured interval, and writes the answer. */
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { crdAfter, dropsLocation, type SourceCrd } from '../../core/data-source/crd.ts'
 import { decideSource } from '../../core/data-source/decide.ts'
 import { planSource } from '../../core/data-source/plan.ts'
@@ -12,6 +13,7 @@ import { claimsOfSource, namesAfter, sourceNamesOfClaim, sourceToCreate } from '
 import { refusalOf } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+import { handleUnavailable } from './deleted-definition.ts'
 import { cancelQuery, newState, type SourceState, sendQuery, setSystem } from './source-queries.ts'
 import { openSystemQueries, type SystemQueries } from './system-queries.ts'
 
@@ -58,6 +60,8 @@ export function openDataSourceLoop(): ReconcileLoop {
     },
     async reconcile(name, context) {
       const { store, systems, clusterScopedClaims, now, signal, observer, enqueue } = context
+      const unavailable = await handleUnavailable(dataSources, { name }, SOURCE_FINALIZER, store)
+      if (unavailable) return unavailable.requeueAfterMs
       const isPermitted = (claim: DataSourceClaim) => workloadsFor(claim, store, clusterScopedClaims).length > 0
       const source = store.get(dataSources, undefined, name) ?? sourceToCreate(name, store, isPermitted)
       if (!source) {

@@ -1,0 +1,124 @@
+// The CRDs of Lodestone are deleted on a real hub while workloads run, and applied again.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { claim, deployment, policy, source } from './manifests.ts'
+import { stopAndCheckRights } from './rights.ts'
+
+const run = promisify(execFile)
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+const bindings = 'resourcebindings.work.karmada.io'
+const CRDS = ['datasourceclaims.datadependency.volcano.sh', 'datasources.datadependency.volcano.sh']
+const objects = [claim('web', { data: 'web-data' }), source('web-data', ['member2'])]
+
+let plane: ControlPlane
+let lodestone: Lodestone
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
+})
+
+// Until the CRDs are back, the loops cannot write the status of claims.
+afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone], expected: 'does not serve' }))
+
+test('a running workload stays with its data while the CRDs of claims and DataSources are deleted', async () => {
+  await create(...objects, policy('web'), deployment('web'))
+  await plane.eventually('the workload is scheduled to its data', async () => (await scheduled()).join() === 'member2')
+  const seen = watchClusters()
+
+  await plane.kubectl(['delete', 'crd', ...CRDS, '--wait=false'])
+  await plane.eventually('the kinds are not available', async () => {
+    const reasons = await readiness()
+    for (const kind of ['DataSourceClaim', 'DataSource'])
+      expect(reasons).toContain(`${kind} objects are not available: `)
+    expect(await lodestone.metric('lodestone_kind_unavailable')).toBe(2)
+    expect(await eventReasons()).toEqual(expect.arrayContaining(CRDS.map((crd) => `${crd} KindUnavailable`)))
+    return true
+  })
+  // Karmada's detector writes the placement of the policy again.
+  await plane.kubectl(['annotate', 'deployment', 'web', 'changed=yes'])
+  await plane.kubectl(['set', 'image', 'deployment/web', 'main=main:2'])
+  await plane.eventually(
+    'the detector has written',
+    async () => (await binding()).spec.resource.resourceVersion !== undefined,
+  )
+  expect(await (await fetch(`${lodestone.healthUrl}/readyz?exclude=kinds`)).text()).toBe('ok\n')
+
+  await plane.eventually(
+    'the CRDs are gone',
+    async () => (await plane.kubectl(['get', 'crd', ...CRDS, '--ignore-not-found', '-o', 'name'])).stdout === '',
+    240_000,
+  )
+  expect(await affinity()).toEqual(['member2'])
+  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds'])
+  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  await plane.kubectl(['wait', '--for=condition=Established', 'crd', ...CRDS, '--timeout=60s'])
+  expect(await seen.stop()).toEqual(['member2'])
+
+  await create(...objects)
+  await plane.eventually('Lodestone is ready, and the workload is with its data', async () => {
+    expect(await readiness()).toBe('ok\n')
+    expect(await affinity()).toEqual(['member2'])
+    expect(await scheduled()).toEqual(['member2'])
+    return true
+  })
+}, 400_000)
+
+interface Binding extends KubeObject {
+  spec: {
+    resource: { resourceVersion?: string }
+    clusters?: { name: string }[]
+    placement?: { clusterAffinity?: { clusterNames?: string[] } }
+  }
+}
+
+async function binding(): Promise<Binding> {
+  return (await plane.getJson(bindings, 'web-deployment', 'default')) as Binding
+}
+
+async function scheduled(): Promise<string[]> {
+  return ((await binding())?.spec.clusters ?? []).map(({ name }) => name).sort()
+}
+
+async function affinity(): Promise<string[] | undefined> {
+  return (await binding()).spec.placement?.clusterAffinity?.clusterNames
+}
+
+async function readiness(): Promise<string> {
+  return (await fetch(`${lodestone.healthUrl}/readyz`)).text()
+}
+
+// Collects every set of clusters that the workload was scheduled to.
+function watchClusters(): { stop(): Promise<string[]> } {
+  const seen = new Set<string>()
+  let isOver = false
+  const watched = (async () => {
+    while (!isOver) seen.add((await scheduled()).join())
+  })()
+  return {
+    async stop() {
+      isOver = true
+      await watched
+      return [...seen]
+    },
+  }
+}
+
+async function eventReasons(): Promise<string[]> {
+  const events = (await plane.listJson('events', 'default')) as (KubeObject & {
+    reason: string
+    involvedObject: { name: string }
+  })[]
+  return events.map(({ involvedObject, reason }) => `${involvedObject.name} ${reason}`)
+}
+
+async function create(...created: KubeObject[]): Promise<void> {
+  const input = created.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+  await plane.kubectl(['create', '-f', '-'], { input })
+}
