@@ -16,6 +16,10 @@ export interface MemberCluster {
   ready?: boolean
   // Kinds beyond the built-in ones that the cluster serves: kind by plural name, by group version.
   apis?: Record<string, Record<string, string>>
+  // Built-in group versions that the cluster does not serve.
+  lacks?: string[]
+  // false: the list of kinds may be incomplete.
+  apisComplete?: boolean
 }
 
 export const memberClusters: Record<string, MemberCluster> = {
@@ -74,8 +78,9 @@ export function clusterObject(name: string, cluster: MemberCluster): KubeObject 
 }
 
 export function clusterStatus(cluster: MemberCluster, now: Date): object {
-  const ready = cluster.ready ?? true
-  const apis = Object.entries({ ...builtInApis, ...cluster.apis })
+  const { ready = true, lacks = [], apisComplete = true } = cluster
+  const builtIn = Object.entries(builtInApis).filter(([groupVersion]) => !lacks.includes(groupVersion))
+  const apis = [...builtIn, ...Object.entries(cluster.apis ?? {})]
   return {
     kubernetesVersion: 'v1.35.0',
     conditions: [
@@ -86,11 +91,10 @@ export function clusterStatus(cluster: MemberCluster, now: Date): object {
         message: 'set by hand',
         lastTransitionTime: `${now.toISOString().slice(0, 19)}Z`,
       },
-      // Without it the scheduler takes the list of APIs for possibly incomplete.
       {
         type: 'CompleteAPIEnablements',
-        status: 'True',
-        reason: 'FullAPIEnablements',
+        status: apisComplete ? 'True' : 'False',
+        reason: apisComplete ? 'FullAPIEnablements' : 'PartialAPIEnablements',
         message: 'set by hand',
         lastTransitionTime: `${now.toISOString().slice(0, 19)}Z`,
       },
