@@ -22,6 +22,16 @@ export interface ApiResponse {
   body: unknown
 }
 
+export interface WatchEvent {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  object: KubeObject
+}
+
+export interface Watch {
+  // Throws if the watch ended before.
+  stop(): Promise<void>
+}
+
 export class ApiError extends Error {
   readonly status: number
 
@@ -89,6 +99,35 @@ export class ApiClient {
   async list(resource: string, namespace?: string): Promise<KubeObject[]> {
     const body = await this.expect('GET', await this.collection(resource, namespace))
     return (body as { items: KubeObject[] }).items
+  }
+
+  // Reports all objects, and then each change, in all namespaces.
+  async watch(resource: string, seen: (event: WatchEvent) => void): Promise<Watch> {
+    const path = await this.collection(resource)
+    const aborter = new AbortController()
+    const { statusCode, body } = await httpRequest(`${this.#server}${path}?watch=true`, {
+      dispatcher: this.#agent,
+      signal: aborter.signal,
+      bodyTimeout: 0,
+    })
+    if (statusCode !== 200) throw new Error(`watch ${path}: ${statusCode} ${await body.text()}`)
+    const follow = async () => {
+      let rest = ''
+      for await (const piece of body.setEncoding('utf8')) {
+        const lines = (rest + piece).split('\n')
+        rest = lines.pop() ?? ''
+        for (const line of lines) seen(JSON.parse(line))
+      }
+      throw new Error(`watch ${path}: the server ended it`)
+    }
+    const ended = follow().catch((error: unknown) => (aborter.signal.aborted ? undefined : error))
+    return {
+      stop: async () => {
+        aborter.abort()
+        const error = await ended
+        if (error !== undefined) throw error
+      },
+    }
   }
 
   async apply(object: KubeObject): Promise<KubeObject> {

@@ -20,6 +20,10 @@ export type Component =
   | (typeof nodesComponents)[number]
   | (typeof karmadaComponents)[number]
 
+// What happens to a workload in a cluster that gets a NoExecute taint. `Gracefully`: it stays until its replacement is healthy, or a timeout.
+// `Directly`: it is deleted first.
+export type PurgeMode = 'Gracefully' | 'Directly'
+
 export interface ComponentContext {
   dir: string
   ports: Readonly<Record<Component | 'etcd-peer', number>>
@@ -32,6 +36,8 @@ export interface ComponentContext {
   withNodes: boolean
   // The minor version of kube-apiserver.
   kubernetesMinor: number
+  // Whether NoExecute taints evict, and how.
+  failover: PurgeMode | undefined
 }
 
 // The name under which kube-apiserver's aggregation layer checks the certificate of Karmada's API server.
@@ -74,7 +80,7 @@ const controllers = [
 ]
 
 export function componentFlags(component: Component, context: ComponentContext): string[] {
-  const { dir, ports, pki, serving, frontProxy, kubeconfig } = context
+  const { dir, ports, pki, serving, frontProxy, kubeconfig, failover } = context
   const port = ports[component]
   const etcd = `--etcd-servers=http://127.0.0.1:${ports.etcd}`
   const tls = [`--tls-cert-file=${serving.certificateFile}`, `--tls-private-key-file=${serving.keyFile}`]
@@ -184,6 +190,7 @@ export function componentFlags(component: Component, context: ComponentContext):
         `--kubeconfig=${kubeconfig}`,
         `--controllers=${controllers.join(',')}`,
         `--health-probe-bind-address=127.0.0.1:${port}`,
+        ...(failover ? [failoverGate, ...evictionFlags(failover)] : []),
         ...singleInstance,
         ...clientRate,
       ]
@@ -191,12 +198,27 @@ export function componentFlags(component: Component, context: ComponentContext):
       return [
         `--kubeconfig=${kubeconfig}`,
         `--health-probe-bind-address=127.0.0.1:${port}`,
+        ...(failover ? [failoverGate] : []),
         ...singleInstance,
         ...clientRate,
       ]
     default:
       return assertNever(component)
   }
+}
+
+// Off by default up to Karmada 1.18.
+const failoverGate = '--feature-gates=Failover=true'
+
+// The same in Karmada 1.16 to 1.18 (cmd/controller-manager/app/options). Agents that do not exist report no healthy replacement, so that a
+// graceful eviction ends at its timeout, which is 10 minutes by default. By default one workload is evicted in two seconds.
+function evictionFlags(purgeMode: PurgeMode): string[] {
+  return [
+    '--enable-no-execute-taint-eviction=true',
+    `--no-execute-taint-eviction-purge-mode=${purgeMode}`,
+    '--graceful-eviction-timeout=3s',
+    '--resource-eviction-rate=100',
+  ]
 }
 
 function controllersOf({ withNodes, kubernetesMinor }: ComponentContext): string[] {

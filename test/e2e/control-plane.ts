@@ -26,6 +26,7 @@ import {
   karmadaComponents,
   kubernetesComponents,
   nodesComponents,
+  type PurgeMode,
   readyUrl,
 } from './components.ts'
 import { karmadaWebhookConfigurations } from './karmada-webhooks.ts'
@@ -53,6 +54,8 @@ export interface ControlPlaneOptions {
   // them, and kwok reports that they run.
   nodes?: NodesOptions
   clusters?: Record<string, MemberCluster>
+  // Turns Karmada's failover on: a NoExecute taint of a cluster, by a user or a ClusterTaintPolicy, evicts its workloads in this way.
+  failover?: PurgeMode
   // For a component; each replaces the harness's own flag of that name.
   flags?: Partial<Record<Component, string[]>>
   log?: Log
@@ -98,6 +101,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const context = {
     ...{ dir, ports, pki, serving, frontProxy, admin, kubeconfig },
     withNodes: nodes !== undefined,
+    failover: options.failover,
     kubernetesMinor: await minorOfProgram(binaries['kube-apiserver'], dir),
   }
   const plane = new ControlPlane({ server, binaries, components, context, flags: options.flags ?? {}, log })

@@ -46,7 +46,7 @@ export interface Hub {
   executeDeletions(): Promise<void>
 }
 
-interface Work extends KubeObject {
+export interface Work extends KubeObject {
   spec: { workload: { manifests: KubeObject[] } }
 }
 
@@ -106,13 +106,17 @@ export function hubOn(plane: ControlPlane): Hub {
       return found?.spec.workload.manifests.find((one) => isSame(one, object))
     },
     executeDeletions: async () => {
-      for (const { metadata } of (await works()).filter(({ metadata }) => isDeleted(metadata))) {
-        const path = `${await plane.api.collection('works.work.karmada.io', metadata.namespace)}/${metadata.name}`
-        await plane.api.request('PATCH', path, { metadata: { finalizers: null } }, 'application/merge-patch+json')
-      }
+      for (const work of (await works()).filter(({ metadata }) => isDeleted(metadata)))
+        await finishDeletion(plane, work)
     },
   }
   return hub
+}
+
+/** Does what the agent of a member does when a Work is deleted. */
+export async function finishDeletion(plane: ControlPlane, { metadata }: KubeObject): Promise<void> {
+  const path = `${await plane.api.collection('works.work.karmada.io', metadata.namespace)}/${metadata.name}`
+  await plane.api.request('PATCH', path, { metadata: { finalizers: null } }, 'application/merge-patch+json')
 }
 
 function yaml(objects: KubeObject[]): string {
@@ -132,7 +136,7 @@ function isSame(one: KubeObject, other: KubeObject): boolean {
   )
 }
 
-function isDeleted(metadata: KubeObject['metadata']): boolean {
+export function isDeleted(metadata: KubeObject['metadata']): boolean {
   return metadata['deletionTimestamp'] !== undefined
 }
 
@@ -140,6 +144,6 @@ function membersOf(works: Work[]): string {
   return [...new Set(works.map(({ metadata }) => memberOf(metadata.namespace)))].sort().join()
 }
 
-function memberOf(namespace = ''): string {
+export function memberOf(namespace = ''): string {
   return namespace.replace(/^karmada-es-/, '')
 }

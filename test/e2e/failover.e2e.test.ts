@@ -1,0 +1,118 @@
+// Karmada's failover on: workloads leave a data cluster that fails, run elsewhere, and come home once, in both purge modes.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { KubeObject } from './api-client.ts'
+import type { SpecObject } from './manifests.ts'
+import { memberClusters } from './member-clusters.ts'
+import { decisionOn, runWithData, type Stage, startStage } from './moving-workloads.ts'
+import type { PlacementRecord } from './placements.ts'
+import { settled } from './poll.ts'
+import { stopAndCheckRights } from './rights.ts'
+
+const broken = { key: 'broken', effect: 'NoExecute' } as const
+// Longer than an eviction takes.
+const windowSeconds = 4
+
+// The time that a workload is without a cluster is Karmada's own: it removes the failed cluster before it looks for another.
+describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) => {
+  let stage: Stage
+
+  beforeAll(async () => {
+    const config = { placement: { failbackWindowSeconds: windowSeconds } }
+    stage = await startStage({ failover }, config)
+  })
+
+  afterAll(async () => {
+    await stage?.placements.stop()
+    await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
+  })
+
+  test('a workload that a taint evicted keeps its replacement after the eviction, and comes home when the taint is removed', async () => {
+    const workload = await runWithData(stage, 'evicted', 'member1')
+    const record = stage.placements.follow(workload)
+
+    await stage.plane.taintCluster('member1', broken)
+    onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
+    await keepsReplacement(workload, record)
+
+    await stage.plane.untaintCluster('member1', broken.key)
+    await stage.placements.isIn(workload, 'member1')
+    expect(record).toMatchObject({ clusters: ['member1', '', 'member2', 'member1'], reasons: ['Success'] })
+  })
+
+  test('a workload in a cluster that a ClusterTaintPolicy taints while it is not ready does the same', async () => {
+    const workload = await runWithData(stage, 'not-ready', 'member3')
+    const record = stage.placements.follow(workload)
+    const tainting = taintPolicy('member3')
+    await stage.hub.apply(tainting)
+    onTestFinished(() => stage.hub.delete(tainting))
+
+    await setReady(false)
+    onTestFinished(() => setReady(true))
+    await keepsReplacement(workload, record)
+
+    await setReady(true)
+    await stage.placements.isIn(workload, 'member3')
+    expect(record).toMatchObject({ clusters: ['member3', '', 'member1', 'member3'], reasons: ['Success'] })
+  })
+
+  test('a workload whose data cluster fails 20 times comes home at most once in each window, and has a cluster all the time', async () => {
+    const workload = await runWithData(stage, 'flapping', 'member1')
+    const record = stage.placements.follow(workload)
+    onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
+
+    for (let failure = 0; failure < 20; failure++) {
+      await stage.plane.taintCluster('member1', broken)
+      await sleep(200)
+      await stage.plane.untaintCluster('member1', broken.key)
+      await sleep(400)
+    }
+
+    await stage.placements.isIn(workload, 'member1')
+    const returns = record.states.filter(({ clusters }, i) => clusters === 'member1' && isOther(record, i))
+    const tooEarly = returns.filter(({ at }, i) => at - (returns[i - 1]?.at ?? 0) < windowSeconds * 1000)
+    expect(tooEarly).toEqual([])
+    expect(record.reasons, 'the scheduler never emptied the binding').toEqual(['Success'])
+    expect([...new Set(record.clusters)].sort(), 'one cluster at a time').toEqual(['', 'member1', 'member2'])
+  })
+
+  /** Returns when the eviction has ended and nothing changes any more. */
+  async function keepsReplacement(workload: SpecObject, record: PlacementRecord): Promise<void> {
+    await stage.plane.eventually('the eviction has ended, and a replacement runs', async () => {
+      const { clusters = [], gracefulEvictionTasks } = (await stage.hub.bindingOf(workload))?.spec ?? {}
+      expect(record.clusters.slice(1)).not.toEqual([])
+      return clusters.length === 1 && gracefulEvictionTasks === undefined
+    })
+    await settled(`the binding of ${workload.metadata.name}`, () => stage.hub.bindingOf(workload))
+    const [home = '', , replacement = ''] = record.clusters
+    expect(record).toMatchObject({ clusters: [home, '', replacement], reasons: ['Success'] })
+    expect(await decisionOn(stage, workload)).toMatch(new RegExp(`"Relaxed".*${home} has the taint`))
+    await stage.placements.isIn(workload, replacement)
+  }
+
+  async function setReady(ready: boolean): Promise<void> {
+    await stage.plane.setClusterStatus('member3', { ...memberClusters['member3'], ready })
+    await stage.plane.clusterSettled('member3', { ready })
+  }
+})
+
+/** Whether the clusters of a state differ from those before. */
+function isOther({ states }: PlacementRecord, i: number): boolean {
+  return i > 0 && states[i]?.clusters !== states[i - 1]?.clusters
+}
+
+/** NoExecute on a cluster that is not ready, as an administrator configures failover. */
+function taintPolicy(cluster: string): KubeObject {
+  const condition = (status: string) => [{ conditionType: 'Ready', operator: 'In', statusValues: [status] }]
+  return {
+    apiVersion: 'policy.karmada.io/v1alpha1',
+    kind: 'ClusterTaintPolicy',
+    metadata: { name: 'not-ready' },
+    spec: {
+      targetClusters: { clusterNames: [cluster] },
+      addOnConditions: condition('False'),
+      removeOnConditions: condition('True'),
+      taints: [{ key: 'not-ready', effect: 'NoExecute' }],
+    },
+  } as KubeObject
+}
