@@ -1,0 +1,176 @@
+// The data of a workload is in a cluster that the scheduler refuses: a workload that runs stays, and one that does not run waits.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { claim, clusterPolicy, deployment, only, policy, type SpecObject, source } from './manifests.ts'
+import { memberClusters } from './member-clusters.ts'
+import { decisionOn, inOneCluster, runWithData, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
+import { stopAndCheckRights } from './rights.ts'
+
+const maintenance = { key: 'maintenance', effect: 'NoSchedule' } as const
+
+let stage: Stage
+
+beforeAll(async () => {
+  const gates = '--feature-gates=Failover=true,PropagationPolicyPreemption=true'
+  stage = await startStage(
+    { failover: 'Gracefully', flags: { 'karmada-controller-manager': [gates] } },
+    { placement: { failbackWindowSeconds: 1 } },
+  )
+})
+
+afterAll(async () => {
+  await stage?.placements.stop()
+  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
+})
+
+describe.each([
+  {
+    cause: 'has a taint',
+    reason: 'member3 has the taint maintenance:NoSchedule',
+    begin: () => stage.plane.taintCluster('member3', maintenance),
+    end: () => stage.plane.untaintCluster('member3', maintenance.key),
+  },
+  {
+    cause: 'is not ready',
+    reason: 'member3 has the taint cluster.karmada.io/not-ready:NoSchedule',
+    begin: () => setMember3({ ready: false }),
+    end: () => setMember3({}),
+  },
+  {
+    cause: 'does not serve its kind',
+    reason: 'member3 does not serve apps/v1 Deployment',
+    begin: () => setMember3({ lacks: ['apps/v1'] }),
+    end: () => setMember3({}),
+  },
+])('while the cluster with the data $cause', ({ cause, reason, begin, end }) => {
+  const called = (name: string) => `${name}-${cause.replaceAll(' ', '-')}`
+
+  test('a running workload stays where it is when its data moves there, and follows when that is over', async () => {
+    const workload = await runWithData(stage, called('moving'), 'member1')
+    const record = stage.placements.follow(workload)
+    await begin()
+    onTestFinished(end)
+
+    await stage.hub.apply(source(workload.metadata.name, ['member3']))
+
+    await saysWhy(workload, 'Kept', reason)
+    await schedulerIsIdle(stage, called('after-moving'))
+    expect(record).toMatchObject({ clusters: ['member1'], members: ['member1'], reasons: ['Success'] })
+
+    await end()
+    await stage.placements.isIn(workload, 'member3')
+    expect(record).toMatchObject({ clusters: ['member1', 'member3'], reasons: ['Success'] })
+  })
+
+  test('a running workload stays where it is when it gets its first claim, and moves when that is over', async () => {
+    const workload = deployment(called('claimed'))
+    const { name } = workload.metadata
+    await stage.hub.apply(policy(name, { placement: inOneCluster }), workload)
+    await stage.placements.isIn(workload, 'member1')
+    const record = stage.placements.follow(workload)
+    await begin()
+    onTestFinished(end)
+
+    await stage.hub.apply(source(name, ['member3']), claim(name, { data: name }))
+
+    await saysWhy(workload, 'Kept', reason)
+    await schedulerIsIdle(stage, called('after-claimed'))
+    expect(record).toMatchObject({ clusters: ['member1'], members: ['member1'], reasons: ['Success'] })
+
+    await end()
+    await stage.placements.isIn(workload, 'member3')
+    expect(record).toMatchObject({ clusters: ['member1', 'member3'], reasons: ['Success'] })
+  })
+
+  test('a workload that does not run yet waits for it', async () => {
+    const workload = deployment(called('waiting'))
+    const { name } = workload.metadata
+    const record = stage.placements.follow(workload)
+    await begin()
+    onTestFinished(end)
+
+    await stage.hub.apply(source(name, ['member3']), claim(name, { data: name }), policy(name), workload)
+
+    await saysWhy(workload, 'Unsatisfiable', reason)
+    await schedulerIsIdle(stage, called('after-waiting'))
+    expect(record.clusters).toEqual([''])
+
+    await end()
+    await stage.placements.isIn(workload, 'member3')
+    expect(record).toMatchObject({ clusters: ['', 'member3'], members: ['', 'member3'] })
+  })
+})
+
+test('a workload that lost its clusters, because its new one got a taint before the scheduler looked, runs again at once', async () => {
+  const workload = await runWithData(stage, 'surprised', 'member1')
+  const record = stage.placements.follow(workload)
+  // The scheduler reads all Clusters at its start, before it looks at a binding.
+  await stage.plane.stop('karmada-scheduler')
+  onTestFinished(() => stage.plane.start('karmada-scheduler'))
+  await stage.hub.apply(source('surprised', ['member3']))
+  await stage.plane.eventually('the workload may run only in member3', async () => {
+    const { placement } = (await stage.hub.bindingOf(workload))?.spec ?? {}
+    expect(placement).toMatchObject({ clusterAffinity: { clusterNames: ['member3'] } })
+    return true
+  })
+  // Lodestone could see the taint before the scheduler has started, and would relax the binding in time.
+  await stage.lodestone.stop()
+  onTestFinished(() => stage.lodestone.restart())
+  await stage.plane.taintCluster('member3', maintenance)
+  onTestFinished(() => stage.plane.untaintCluster('member3', maintenance.key))
+  await stage.plane.start('karmada-scheduler')
+  await stage.plane.eventually('the scheduler has emptied the binding', async () =>
+    record.reasons.includes('NoClusterFit'),
+  )
+
+  await stage.lodestone.restart()
+
+  await stage.placements.isIn(workload, 'member1')
+  expect(record.clusters).toEqual(['member1', '', 'member1'])
+  await saysWhy(workload, 'Relaxed', 'member3 has the taint maintenance:NoSchedule')
+  await stage.plane.eventually('an Event says so', async () => {
+    const { stdout } = await stage.hub.kubectl(['describe', 'rb', 'surprised-deployment'])
+    expect(stdout).toMatch(/LocalityRelaxed .*member3 has the taint maintenance:NoSchedule/)
+    return true
+  })
+
+  await stage.plane.untaintCluster('member3', maintenance.key)
+  await stage.placements.isIn(workload, 'member3')
+  expect(record.clusters).toEqual(['member1', '', 'member1', 'member3'])
+})
+
+test('a policy that preempts another one moves a workload to data that it allows, and the workload was never anywhere else', async () => {
+  const workload = deployment('preempted')
+  const weak = clusterPolicy('preempted', workload, { placement: only('member1', 'member2') })
+  const { spec, ...rest } = policy('preempting', { workload, placement: only('member1', 'member3') })
+  const strong = { ...rest, spec: { ...spec, priority: 10, preemption: 'Always' } }
+  const record = stage.placements.follow(workload)
+  await stage.hub.apply(
+    claim('preempted', { data: 'preempted' }),
+    source('preempted', ['member2', 'member3']),
+    weak,
+    workload,
+  )
+  await stage.placements.isIn(workload, 'member2')
+
+  await stage.hub.apply(strong)
+  await stage.placements.isIn(workload, 'member3')
+
+  await stage.hub.delete(strong)
+  await stage.placements.isIn(workload, 'member2')
+  expect(record.clusters).toEqual(['', 'member2', 'member3', 'member2'])
+})
+
+/** Returns when the annotations of a binding have this word for the decision, and this text in its reason. */
+async function saysWhy(workload: SpecObject, decision: string, text: string): Promise<void> {
+  await stage.plane.eventually('the binding says why', async () => {
+    const annotations = await decisionOn(stage, workload)
+    expect(annotations).toContain(`"${decision}"`)
+    expect(annotations).toContain(text)
+    return true
+  })
+}
+
+async function setMember3(changes: { ready?: boolean; lacks?: string[] }): Promise<void> {
+  await stage.plane.setClusterStatus('member3', { ...memberClusters['member3'], ...changes })
+  await stage.plane.clusterSettled('member3', changes)
+}
