@@ -27,17 +27,38 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
   })
 
-  test('a workload that a taint evicted keeps its replacement after the eviction, and comes home when the taint is removed', async () => {
+  test('a workload that a taint evicted keeps its replacement after the eviction, and comes home when the taint is removed, if it may', async () => {
     const workload = await runWithData(stage, 'evicted', 'member1')
-    const record = stage.placements.follow(workload)
+    const emigrant = await runWithData(stage, 'emigrant', 'member1', { failback: 'Never' })
+    const [record, away] = [workload, emigrant].map((one) => stage.placements.follow(one)) as [
+      PlacementRecord,
+      PlacementRecord,
+    ]
 
     await stage.plane.taintCluster('member1', broken)
     onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
     await keepsReplacement(workload, record)
+    await keepsReplacement(emigrant, away)
 
     await stage.plane.untaintCluster('member1', broken.key)
     await stage.placements.isIn(workload, 'member1')
     expect(record).toMatchObject({ clusters: ['member1', '', 'member2', 'member1'], reasons: ['Success'] })
+    await isSettled(emigrant)
+    expect(away).toMatchObject({ clusters: ['member1', '', 'member2'], reasons: ['Success'] })
+  })
+
+  test('a workload with a Preferred claim runs elsewhere while its data cluster fails, and comes home too', async () => {
+    const workload = await runWithData(stage, 'preferring', 'member3', { enforcement: 'Preferred' })
+    const record = stage.placements.follow(workload)
+
+    await stage.plane.taintCluster('member3', broken)
+    onTestFinished(() => stage.plane.untaintCluster('member3', broken.key))
+    await evictionEnds(workload, record)
+    expect(record).toMatchObject({ clusters: ['member3', '', 'member1'], reasons: ['Success'] })
+
+    await stage.plane.untaintCluster('member3', broken.key)
+    await stage.placements.isIn(workload, 'member3')
+    expect(record).toMatchObject({ clusters: ['member3', '', 'member1', 'member3'], reasons: ['Success'] })
   })
 
   test('a workload in a cluster that a ClusterTaintPolicy taints while it is not ready does the same', async () => {
@@ -76,18 +97,26 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     expect([...new Set(record.clusters)].sort(), 'one cluster at a time').toEqual(['', 'member1', 'member2'])
   })
 
-  /** Returns when the eviction has ended and nothing changes any more. */
+  /** Returns when the replacement of an evicted workload runs, and nothing changes any more. */
   async function keepsReplacement(workload: SpecObject, record: PlacementRecord): Promise<void> {
+    await evictionEnds(workload, record)
+    const [home = '', , replacement = ''] = record.clusters
+    expect(record).toMatchObject({ clusters: [home, '', replacement], reasons: ['Success'] })
+    expect(await decisionOn(stage, workload)).toMatch(new RegExp(`"Relaxed".*${home} has the taint`))
+    await stage.placements.isIn(workload, replacement)
+  }
+
+  async function evictionEnds(workload: SpecObject, record: PlacementRecord): Promise<void> {
     await stage.plane.eventually('the eviction has ended, and a replacement runs', async () => {
       const { clusters = [], gracefulEvictionTasks } = (await stage.hub.bindingOf(workload))?.spec ?? {}
       expect(record.clusters.slice(1)).not.toEqual([])
       return clusters.length === 1 && gracefulEvictionTasks === undefined
     })
+    await isSettled(workload)
+  }
+
+  async function isSettled(workload: SpecObject): Promise<void> {
     await settled(`the binding of ${workload.metadata.name}`, () => stage.hub.bindingOf(workload))
-    const [home = '', , replacement = ''] = record.clusters
-    expect(record).toMatchObject({ clusters: [home, '', replacement], reasons: ['Success'] })
-    expect(await decisionOn(stage, workload)).toMatch(new RegExp(`"Relaxed".*${home} has the taint`))
-    await stage.placements.isIn(workload, replacement)
   }
 
   async function setReady(ready: boolean): Promise<void> {

@@ -26,11 +26,16 @@ export const inOneCluster = {
   spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }],
 }
 
-/** Creates a Deployment whose data is in a cluster; returns when it runs there. */
-export async function runWithData({ hub, placements }: Stage, name: string, cluster: string): Promise<SpecObject> {
+/** Creates a Deployment whose data is in a cluster, with a policy of its claim; returns when it runs there. */
+export async function runWithData(
+  { hub, placements }: Stage,
+  name: string,
+  cluster: string,
+  claimPolicy: object = {},
+): Promise<SpecObject> {
   const workload = deployment(name)
   await hub.apply(
-    claim(name, { data: name }),
+    claim(name, { data: name, policy: claimPolicy }),
     source(name, [cluster]),
     policy(name, { placement: inOneCluster }),
     workload,
