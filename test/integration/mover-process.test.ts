@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { testWith } from '../programs.ts'
 import { makeRoot, readResult, readTree, runMover, startMover } from './mover-run.ts'
 import { type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
 
@@ -214,7 +215,7 @@ describe('a download in place', () => {
 })
 
 describe('the mover of docs/movers.md that is a script', () => {
-  test('keeps the contract: downloads, is there already, deletes, fails with a code', async () => {
+  testWith('curl')('keeps the contract: downloads, is there already, deletes, fails with a code', async () => {
     const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'movers.md'), 'utf8')
     const script = join(root, 'mover.sh')
     await writeFile(script, /```sh\n(#![\s\S]*?)```/.exec(docs)?.[1] ?? '')

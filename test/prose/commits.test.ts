@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { testWith } from '../programs.ts'
 import { commitsSince, faultsOf } from './commits.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'lodestone-commits-'))
@@ -38,7 +39,7 @@ test('rejects a merge', () => {
   expect(faults('Merge two branches', 2)).toEqual(['merge commit: rebase instead'])
 })
 
-test('looks at the commits since the base, or at all where the base is not in the history', () => {
+testWith('git')('looks at the commits since the base, or at all where the base is not in the history', () => {
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.org', ...args], {
       encoding: 'utf8',
