@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, makePolicyInput, NOW, nowhere, unknown } from '../../../test/builders.ts'
+import {
+  located,
+  lookup,
+  makeBinding,
+  makeCluster,
+  makeInput,
+  makePolicyInput,
+  NOW,
+  nowhere,
+  unknown,
+} from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
@@ -300,6 +310,13 @@ describe('while claims are not available, a workload without a known claim', () 
     const narrowed = runningIn('m2', ['m2'])
     const binding = { ...narrowed, spec: { ...narrowed.spec, clusters: [] } }
     expect(decideUnknown(binding)).toMatchObject({ state: 'Kept', affinity: one('m2') })
+  })
+
+  test('is on hold if it does not run, and the clusters of its narrowing cannot take it', () => {
+    const narrowed = runningIn('m2', ['m2'])
+    const binding = { ...narrowed, spec: { ...narrowed.spec, clusters: [] } }
+    const clusters = lookup('m1', makeCluster('m2', { taints: [{ key: 'k', effect: 'NoSchedule' }] }))
+    expect(decideUnknown(binding, { clusters })).toMatchObject({ state: 'OnHold', message: claimsUnknown })
   })
 
   test('stays relaxed', () => {

@@ -3,6 +3,7 @@ import type { PlacementAffinity } from '../../api/karmada.ts'
 import { awaitSuccessor, decideScheduled, keep } from './decide-scheduled.ts'
 import { holdAnnotation } from './hold.ts'
 import {
+  claimUnknown,
   describeUnlocated,
   type HoldCause,
   missingClaim,
@@ -36,6 +37,7 @@ function keepUnknown(input: ParsedInput, base: PlacementAffinity, why: string): 
   if (last) {
     const decision =
       last.state === 'Relaxed' ? relaxed(input, base, constraintIn(last), last.message) : keep(input, base, last, why)
+    if (decision.state === 'Relaxed' && !input.isScheduled) return holdOrApplyBase(input, base, [claimUnknown(why)])
     const { locality } = decision.annotations
     const annotations = { ...decision.annotations, ...(locality && { locality: { ...locality, claims: last.claims } }) }
     return { ...decision, annotations }

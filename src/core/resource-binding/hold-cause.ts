@@ -18,6 +18,11 @@ export const missingClaim: HoldCause = {
   timeoutSeconds: undefined,
 }
 
+/** A workload waits until the API server serves the kind of claims again. */
+export function claimUnknown(why: string): HoldCause {
+  return { reason: 'Unresolved', message: why, hold: true, timeoutSeconds: undefined }
+}
+
 export function unresolved(claims: readonly ClaimAnswer[]): HoldCause[] {
   return claims.flatMap(({ enforcement, answer, claim, onUnresolved, holdTimeoutSeconds }) =>
     enforcement === 'Required' && answer.kind === 'unknown' && onUnresolved === 'Hold'
