@@ -164,6 +164,7 @@ const TABLE: [name: string, size: number, open: (size: number) => Opened][] = [
         bindingOf: ({ name }: { name: string }) => byName.get(name),
         labeledFor: [],
         isUnknown: () => false,
+        isNeverPropagated: false,
         waitedMs: 0,
       }
       return [[needing, stored], () => planAttachedBinding(input)]

@@ -11,28 +11,18 @@ import {
   serviceAccounts,
   services,
 } from '../api/dependencies.ts'
-import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
-import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
-import {
-  groupOf,
-  type K8sObject,
-  keyOfObject,
-  nameOfObject,
-  objectKey,
-  type ResourceType,
-  referenceOf,
-} from '../api/meta.ts'
+import { clusters, type ResourceBinding } from '../api/karmada.ts'
+import { groupOf, type K8sObject, keyOfObject, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
 import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { interpretDependencies } from '../core/dependencies/interpret.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
-import { dependedByLabel } from '../core/dependencies/names.ts'
 import { propagates, refersTo } from '../core/dependencies/needs.ts'
 import type { RelatedObjects } from '../core/dependencies/related.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
 import { matchesLabels } from '../core/selectors.ts'
-import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/kinds/any-kind.ts'
 import { labelKey, selectorKey } from '../store/kinds/dependencies.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -55,7 +45,16 @@ const dependentTypes = new Map<string, ResourceType<Dependent>>(
   ].map((type) => [kindKey(type), type]),
 )
 
+/** The names of these kinds; the enabled related kinds are dependencies too. */
+export const DEPENDENT_KINDS: readonly string[] = [...dependentTypes.values()].map(({ kind }) => kind)
+
 type WorkloadType = ResourceType<Workload>
+
+/** The parts of the configuration that decide about dependencies; without them, its defaults apply. */
+export interface DependencyRules {
+  clusterScopedClaims?: ClusterScope
+  kinds?: Pick<WorkloadKinds, 'isNeverPropagated'>
+}
 
 /** By kind only, since few groups have the same kind: a look-up in a hot path should not build a key. */
 const workloadTypesByKind = new WeakMap<ObjectStore, Map<string, WorkloadType[]>>()
@@ -75,7 +74,10 @@ export function dependentType(
 }
 
 /** The look-ups of the interpreter, from the cache. */
-function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects {
+function relatedObjects(
+  store: ObjectStore,
+  { clusterScopedClaims, kinds = SHIPPED_KINDS }: DependencyRules,
+): RelatedObjects {
   return {
     servicesFor: (namespace, podLabels) =>
       Object.entries(podLabels)
@@ -86,8 +88,9 @@ function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects
       store.byIndex(ingresses as ResourceType<Workload>, 'backends', objectKey(namespace, service)),
     serviceAccount: (namespace, name) => store.get(serviceAccounts, namespace, name),
     volumeManager: (namespace, name) => store.get(volumeManagers, namespace, name),
-    claimsOf: (workload) => claimsFor(referenceOf(workload), store, scope),
+    claimsOf: (workload) => claimsFor(referenceOf(workload), store, clusterScopedClaims),
     memberServes: (type) => store.byIndex(clusters, 'serves', kindKey(type)).length > 0,
+    isNeverPropagated: kinds.isNeverPropagated,
   }
 }
 
@@ -98,7 +101,8 @@ export function interpretObject(
   kinds: WorkloadKinds,
   scope?: ClusterScope,
 ): DependentObjectReference[] {
-  return interpretDependencies(workloadOf(object, kinds), relatedObjects(store, scope))
+  const rules = { clusterScopedClaims: scope, kinds }
+  return interpretDependencies(workloadOf(object, kinds), relatedObjects(store, rules))
 }
 
 /**
@@ -130,19 +134,21 @@ export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore)
 }
 
 /** Returns the existing objects that a workload needs. */
-export function dependentsOf(workload: Workload, store: ObjectStore, scope?: ClusterScope): Dependent[] {
-  return interpretDependencies(workload, relatedObjects(store, scope)).flatMap((reference) => {
+export function dependentsOf(workload: Workload, store: ObjectStore, rules: DependencyRules = {}): Dependent[] {
+  const related = relatedObjects(store, rules)
+  return interpretDependencies(workload, related).flatMap((reference) => {
     const type = dependentType(reference, store)
     if (!type) return []
     if (reference.name) return store.get(type, reference.namespace, reference.name) ?? []
     const candidates = store.byIndex(type, 'namespace', reference.namespace ?? '')
-    return candidates.filter((object) => refersTo(reference, object))
+    return candidates.filter((object) => refersTo(reference, object) && !related.isNeverPropagated(referenceOf(object)))
   })
 }
 
 /** Returns the bindings with `propagateDeps` whose workloads need the object. The object need not exist: a workload may name it anyway. */
-export function bindingsNeeding(object: K8sObject, store: ObjectStore, scope?: ClusterScope): ResourceBinding[] {
-  const related = relatedObjects(store, scope)
+export function bindingsNeeding(object: K8sObject, store: ObjectStore, rules: DependencyRules = {}): ResourceBinding[] {
+  const related = relatedObjects(store, rules)
+  if (related.isNeverPropagated(referenceOf(object))) return []
   const isMeant = (reference: DependentObjectReference) => refersTo(reference, object)
   return [...workloadsAround(object, store)]
     .filter(
@@ -224,17 +230,4 @@ function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Wor
   // A deleted claim is known only by name; its attached bindings are found by their labels.
   if (!claim.spec) return []
   return bindingsOfClaim(claim, store).flatMap((binding) => workloadOfBinding(binding, store) ?? [])
-}
-
-/** Returns the cluster-scoped bindings for which a binding has our labels: the values of the labels are their ids. */
-export function labeledClusterBindings({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
-  return Object.entries(metadata.labels ?? {}).flatMap(([label, id]) =>
-    label.startsWith(DEPENDED_BY_LABEL_PREFIX) ? store.byIndex(clusterResourceBindings, 'id', id) : [],
-  )
-}
-
-/** Returns the bindings with our label for this binding. */
-export function attachedTo(binding: ResourceBinding, store: ObjectStore): ResourceBinding[] {
-  const label = dependedByLabel(nameOfObject(binding))
-  return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'dependedBy', label)])
 }

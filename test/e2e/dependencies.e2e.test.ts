@@ -36,7 +36,10 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     plane = started.plane
     hub = started.hub
     const { kubeconfig } = started
-    lodestone = await startLodestone(plane, { kubeconfig, config: { dependencies: { distribution } } })
+    lodestone = await startLodestone(plane, {
+      kubeconfig,
+      config: { dependencies: { distribution, neverPropagated: [{ kind: 'ConfigMap', name: 'own-*' }] } },
+    })
   })
 
   afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
@@ -104,6 +107,17 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
         { apiVersion: 'v1', kind: 'ConfigMap', name: 'my-config', uid, controller: true, blockOwnerDeletion: true },
       ])
     })
+  })
+
+  test('the CA of the hub never replaces that of a member, and neither does what the configuration lists', async () => {
+    const own = [configMap('kube-root-ca.crt'), configMap('own-bundle')]
+    const settings = configMap('agent-settings')
+    const agent = deployment('agent', { needs: [...own, settings] })
+    const overwriting = { placement: only('member2'), propagateDeps: true, conflictResolution: 'Overwrite' as const }
+    await hub.apply(...own, settings, policy('agent', overwriting), agent)
+
+    await hub.isOnlyIn(settings, 'member2')
+    for (const object of own) await hub.isOnlyIn(object, '')
   })
 
   describe('what pods refer to', () => {

@@ -1,6 +1,7 @@
 /** Runs loops as the application does, until the test is over: a run that failed fails the test. */
 import { expect, onTestFinished } from 'vitest'
 import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permission.ts'
+import type { WorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
 import type { Systems } from '../../src/locality/plugins/plugin.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import type { ReconcileLoop } from '../../src/reconcile/define.ts'
@@ -17,6 +18,8 @@ export interface RunInput {
   maxMovesPerMinute?: number
   /** Forbidden unless given. */
   clusterScopedClaims?: ClusterScopedClaims
+  /** The shipped table unless given. */
+  kinds?: WorkloadKinds
   /** Milliseconds since the epoch; the time of day unless given. */
   now?: () => number
 }
@@ -28,6 +31,7 @@ export function runLoops({
   systems = NO_SYSTEMS,
   maxMovesPerMinute = 60,
   clusterScopedClaims = 'forbidden',
+  kinds,
   now = Date.now,
 }: RunInput): Controller {
   const failures: string[] = []
@@ -40,6 +44,7 @@ export function runLoops({
     now,
     maxMovesPerMinute,
     clusterScopedClaims,
+    ...(kinds && { kinds }),
     driftIntervalMs: 600_000,
     observer: {
       done: () => undefined,

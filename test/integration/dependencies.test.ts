@@ -12,13 +12,15 @@ import {
   BINDING_ID_LABEL,
   CLUSTER_BINDING_ID_LABEL,
   clusterResourceBindings,
+  DEPENDENCIES_ANNOTATION,
   type ResourceBinding,
   resourceBindings,
 } from '../../src/api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../src/api/lodestone.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
-import { dependedByLabel } from '../../src/core/dependencies/names.ts'
+import { dependedByLabel, karmadaDependedByLabel } from '../../src/core/dependencies/names.ts'
 import type { Distribution } from '../../src/core/dependencies/needs.ts'
+import { buildWorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
 import type { Controller } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
@@ -391,6 +393,75 @@ test('a move is left to Karmada for ten seconds, also if the clock is set back',
   await runsAgain('three')
 
   expect(await clustersOf('web-service')).toEqual([['app-deployment', 'member3']])
+})
+
+describe('an object that each cluster creates for itself', () => {
+  const ca = makeObject('v1', 'ConfigMap', 'kube-root-ca.crt')
+  const needsCa = () =>
+    deployment('app', {
+      containers: [{ name: 'main', envFrom: [{ configMapRef: { name: 'settings' } }] }],
+      volumes: [{ name: 'ca', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }],
+    })
+  const attachedCa = (label: string) => ({
+    ...makeBinding(
+      {
+        resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'kube-root-ca.crt' },
+        conflictResolution: 'Overwrite',
+        requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }],
+      },
+      { name: 'kube-root-ca.crt-configmap', labels: { [label]: 'app-id' } },
+    ),
+  })
+
+  test.each(['builtin', 'karmada'] as const)(
+    'does not follow a workload that names it, with %s',
+    async (distribution) => {
+      start(distribution)
+      for (const object of [ca, settings]) await store.create(configMaps, object)
+      await store.create(deployments, needsCa())
+      await store.create(resourceBindings, bindingOf())
+      // A record without the dependencies lets Lodestone attach them in either mode.
+      await edit('app-deployment', ({ metadata }) => {
+        metadata.annotations = { [DEPENDENCIES_ANNOTATION]: '[]' }
+      })
+
+      await expect.poll(() => clustersOf('settings-configmap')).toEqual([['app-deployment', 'member2']])
+      await controller.stop()
+      expect(await read('kube-root-ca.crt-configmap')).toBeUndefined()
+    },
+  )
+
+  test.each([
+    ['Lodestone', dependedByLabel(name('app-deployment'))],
+    ['Karmada', karmadaDependedByLabel(name('app-deployment'))],
+  ])('is released if %s attached it before', async (_writer, label) => {
+    await store.create(configMaps, ca)
+    await store.create(deployments, needsCa())
+    await store.create(resourceBindings, bindingOf())
+    await store.create(resourceBindings, attachedCa(label))
+
+    start('karmada')
+
+    await expect.poll(() => clustersOf('kube-root-ca.crt-configmap')).toBeUndefined()
+    expect((await read('kube-root-ca.crt-configmap'))?.metadata.labels).toEqual({})
+  })
+
+  test('can be one that the configuration lists', async () => {
+    const kinds = buildWorkloadKinds([], [], [{ kind: 'ConfigMap', name: 'sett*' }])
+    controller = runLoops({
+      store,
+      loops: openLoops({ propagate: 'never', distribution: 'builtin' }),
+      kinds,
+    })
+    const needed = ['settings', 'flags'].map((name) => ({ configMapRef: { name } }))
+    for (const name of ['settings', 'flags']) await store.create(configMaps, makeObject('v1', 'ConfigMap', name))
+    await store.create(deployments, deployment('app', { containers: [{ name: 'main', envFrom: needed }] }))
+    await store.create(resourceBindings, bindingOf())
+
+    await expect.poll(() => clustersOf('flags-configmap')).toEqual([['app-deployment', 'member2']])
+    await controller.stop()
+    expect(await read('settings-configmap')).toBeUndefined()
+  })
 })
 
 test('where distribution is off, all attached bindings are released', async () => {

@@ -191,6 +191,14 @@ describe('a value outside of its range is reported by its path', () => {
       given: { dependencies: { relatedKinds: [{ ...GADGET, group: 'apps', kind: 'Deployment' }] } },
       want: 'dependencies.relatedKinds[0].kind',
     },
+    {
+      given: { dependencies: { neverPropagated: [{ kind: 'ConfigMap' }] } },
+      want: 'dependencies.neverPropagated[0].name',
+    },
+    {
+      given: { dependencies: { neverPropagated: [{ kind: 'Deployment', name: 'a' }] } },
+      want: 'dependencies.neverPropagated[0].kind',
+    },
     { given: { log: { level: 'loud' } }, want: 'log.level' },
     { given: { log: { format: 'xml' } }, want: 'log.format' },
   ])('$want of $given', ({ given, want }) => {

@@ -1,5 +1,6 @@
 /** The configuration: a YAML file that is validated once by schema, with a default for every field. */
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
+import { type NeverPropagatedEntry, neverPropagatedSchema } from '../../core/dependencies/never-propagated.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
 import { isObject } from '../../core/json.ts'
 import { KARMADA_VERSION_PATTERN } from '../../core/karmada-rules.ts'
@@ -69,6 +70,8 @@ export interface Config {
     related: string[]
     /** Further such kinds. */
     relatedKinds: RelatedKindEntry[]
+    /** Further objects that each cluster creates for itself, so that they never follow a workload. */
+    neverPropagated: NeverPropagatedEntry[]
   }
   volumes: VolumesConfig
   /** Further kinds with pods or dependencies, and replacements of shipped ones. */
@@ -108,7 +111,7 @@ export const DEFAULT_CONFIG: Config = {
   placement: DEFAULT_PLACEMENT,
   karmada: {},
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
-  dependencies: { propagate: 'dataBound', distribution: 'karmada', related: [], relatedKinds: [] },
+  dependencies: { propagate: 'dataBound', distribution: 'karmada', related: [], relatedKinds: [], neverPropagated: [] },
   volumes: DEFAULT_VOLUMES,
   workloadKinds: [],
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
@@ -178,6 +181,7 @@ export const configSchema = {
         distribution: { enum: ['karmada', 'builtin', 'none'] },
         related: relatedNamesSchema,
         relatedKinds: relatedKindsSchema,
+        neverPropagated: neverPropagatedSchema,
       },
     },
     volumes: volumesSchema,

@@ -1,28 +1,38 @@
 /** The workload kinds and related kinds of the configuration, added to the shipped tables. */
 import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
+import { type NeverPropagatedEntry, validateNeverPropagated } from '../../core/dependencies/never-propagated.ts'
 import type { FieldError } from '../../core/field-errors.ts'
 import type { WorkloadKindEntry } from '../../core/workload-kinds/entry.ts'
 import { buildWorkloadKinds, SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
-import { buildRelatedKinds, type RelatedConfig, validateRelatedKinds } from '../../core/workload-kinds/related-kinds.ts'
+import {
+  buildRelatedKinds,
+  RELATED_KIND_NAMES,
+  type RelatedConfig,
+  validateRelatedKinds,
+} from '../../core/workload-kinds/related-kinds.ts'
 import { validateWorkloadKinds } from '../../core/workload-kinds/validate.ts'
+import { DEPENDENT_KINDS } from '../../queries/dependents.ts'
 import { kindKey } from '../../store/kinds/any-kind.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 
 interface KindsConfig {
   workloadKinds: readonly WorkloadKindEntry[]
-  dependencies: RelatedConfig
+  dependencies: RelatedConfig & { neverPropagated: readonly NeverPropagatedEntry[] }
 }
 
 /** Built once for each configuration: a table is compared by identity in caches. */
-const built = new WeakMap<KindsConfig['workloadKinds'], { related: RelatedConfig; kinds: WorkloadKinds }>()
+const built = new WeakMap<
+  KindsConfig['workloadKinds'],
+  { dependencies: KindsConfig['dependencies']; kinds: WorkloadKinds }
+>()
 
 /** Returns the table of workload kinds for a valid configuration. */
 export function workloadKindsOf({ workloadKinds, dependencies }: KindsConfig): WorkloadKinds {
   const known = built.get(workloadKinds)
-  if (known?.related === dependencies) return known.kinds
-  const kinds = buildWorkloadKinds(workloadKinds, buildRelatedKinds(dependencies))
-  built.set(workloadKinds, { related: dependencies, kinds })
+  if (known?.dependencies === dependencies) return known.kinds
+  const kinds = buildWorkloadKinds(workloadKinds, buildRelatedKinds(dependencies), dependencies.neverPropagated)
+  built.set(workloadKinds, { dependencies, kinds })
   return kinds
 }
 
@@ -50,5 +60,10 @@ export function workloadKindErrors({ workloadKinds, dependencies }: KindsConfig)
     ),
     ...validateWorkloadKinds(workloadKinds, 'workloadKinds'),
     ...validateRelatedKinds(dependencies, 'dependencies'),
+    ...validateNeverPropagated(
+      dependencies.neverPropagated,
+      [...DEPENDENT_KINDS, ...RELATED_KIND_NAMES, ...dependencies.relatedKinds.map(({ kind }) => kind)],
+      'dependencies.neverPropagated',
+    ),
   ]
 }

@@ -31,6 +31,8 @@ export const dependencyExplainer: Explainer = {
   },
 }
 
+const NEVER = 'it is never propagated: each cluster creates its own'
+
 interface Dependency {
   reference: Reference
   object: K8sObject | undefined
@@ -41,7 +43,7 @@ interface Dependency {
 
 async function explainDependency(
   { reference, object, binding, needing }: Dependency,
-  { store, place }: Context,
+  { store, place, kinds }: Context,
 ): Promise<TreeNode> {
   const { requiredBy } = binding?.spec ?? {}
   const snapshots = Array.isArray(requiredBy) ? requiredBy.filter(isObject) : []
@@ -53,15 +55,17 @@ async function explainDependency(
       (node) => node.kind === workload.kind && node.name === workload.name && node.namespace === workload.namespace,
     )
   const others = needing.filter((workload) => !isAttached(workload))
+  const isNeverPropagated = kinds.isNeverPropagated(reference)
   return {
     ...reference,
     text: titleOf(reference),
     state: attached.length > 0 ? 'Attached' : 'NotAttached',
     children: [
       ...(object ? [] : [{ text: `there is no ${titleOf(reference)} ${place}`, state: 'NotFound' }]),
+      ...(isNeverPropagated ? [{ text: NEVER, state: 'NeverPropagated' }] : []),
       ...attached,
-      ...(await firstNodes(others, (workload) => unattachedNode(workload, store))),
-      ...(attached.length + others.length === 0
+      ...(isNeverPropagated ? [] : await firstNodes(others, (workload) => unattachedNode(workload, store))),
+      ...(attached.length + others.length === 0 && !isNeverPropagated
         ? [{ text: 'no binding of a workload requires it', state: 'Unused' }]
         : []),
       ...(binding?.spec.placement ? [ownPlacement(binding)] : []),

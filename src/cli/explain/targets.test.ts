@@ -265,6 +265,15 @@ describe('a dependency is shown with the workloads that need it', () => {
     expect(await explain('secret/keys', [first])).toContain('├─ there is no Secret default/keys in folder DIR\n')
   })
 
+  test('that each cluster creates for itself', async () => {
+    const volumes = [{ name: 'ca', configMap: { name: 'kube-root-ca.crt' } }]
+    const naming = makeObject('apps/v1', 'Deployment', 'app', { spec: { template: { spec: { volumes } } } })
+
+    expect(await explain('cm/kube-root-ca.crt', [makeObject('v1', 'ConfigMap', 'kube-root-ca.crt'), naming])).toBe(
+      'ConfigMap default/kube-root-ca.crt\n└─ it is never propagated: each cluster creates its own\n',
+    )
+  })
+
   test('that no workload needs', async () => {
     expect(await explain('cm/settings', [makeObject('v1', 'ConfigMap', 'settings')])).toBe(
       'ConfigMap default/settings\n└─ no binding of a workload requires it\n',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
 import { buildWorkloadKinds, SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { buildRelatedKinds } from '../workload-kinds/related-kinds.ts'
-import { dependsOnErrors, parseDependsOn } from './depends-on.ts'
+import { dependsOnErrors, neverPropagatedErrors, parseDependsOn } from './depends-on.ts'
 
 const AT = 'metadata.annotations[lodestone.dev/depends-on]'
 const workload = (text: unknown): K8sObject => ({
@@ -69,6 +69,33 @@ describe('invalid is an annotation', () => {
     const { metadata, ...rest } = workload('x')
     const deleted = { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
     expect(dependsOnErrors(deleted, undefined, SHIPPED_KINDS)).toEqual([])
+  })
+})
+
+describe('an object that each cluster creates for itself', () => {
+  const object = written([
+    { kind: 'Secret', name: 'key' },
+    { kind: 'ConfigMap', name: 'kube-root-ca.crt' },
+  ])
+
+  test('is rejected, because the item has no effect', () => {
+    expect(neverPropagatedErrors(object, undefined, SHIPPED_KINDS)).toEqual([
+      {
+        path: `${AT}[1]`,
+        code: 'Forbidden',
+        message:
+          'ConfigMap "kube-root-ca.crt" is never propagated, because each cluster creates its own; remove the item',
+      },
+    ])
+  })
+
+  test('stays in a stored annotation, whose other items stay dependencies', () => {
+    expect(neverPropagatedErrors(object, object, SHIPPED_KINDS)).toEqual([])
+    expect(parseDependsOn(object, SHIPPED_KINDS)).toMatchObject({ objects: [{ name: 'key' }, {}] })
+  })
+
+  test('is not reported for an annotation that is invalid otherwise', () => {
+    expect(neverPropagatedErrors(workload('x'), undefined, SHIPPED_KINDS)).toEqual([])
   })
 })
 

@@ -74,10 +74,32 @@ export function parseDependsOn({ metadata }: K8sObject, { related }: WorkloadKin
 
 /** Returns the errors of a new or changed annotation. A stored one is not checked again, since otherwise no user could change the workload. */
 export function dependsOnErrors(object: K8sObject, stored: K8sObject | undefined, kinds: WorkloadKinds): FieldError[] {
-  const text = (one: K8sObject | undefined) => one?.metadata.annotations?.[DEPENDS_ON_ANNOTATION]
-  if (object.metadata.deletionTimestamp || (stored && text(stored) === text(object))) return []
+  if (!isChecked(object, stored)) return []
   const parsed = parseDependsOn(object, kinds)
   return 'errors' in parsed ? parsed.errors : []
+}
+
+/** Returns the errors of new or changed items for objects that each cluster creates for itself: such an item has no effect. */
+export function neverPropagatedErrors(
+  object: K8sObject,
+  stored: K8sObject | undefined,
+  kinds: WorkloadKinds,
+): FieldError[] {
+  if (!isChecked(object, stored)) return []
+  const parsed = parseDependsOn(object, kinds)
+  if ('errors' in parsed) return []
+  const { namespace } = object.metadata
+  return parsed.objects.flatMap(({ type: { kind }, name }, i) => {
+    if (!kinds.isNeverPropagated({ kind, name, ...(namespace && { namespace }) })) return []
+    const message = `${kind} "${name}" is never propagated, because each cluster creates its own; remove the item`
+    return [{ path: `${AT}[${i}]`, code: 'Forbidden' as const, message }]
+  })
+}
+
+/** Whether the annotation is new or changed, and the object stays. */
+function isChecked(object: K8sObject, stored: K8sObject | undefined): boolean {
+  const text = (one: K8sObject) => one.metadata.annotations?.[DEPENDS_ON_ANNOTATION]
+  return !object.metadata.deletionTimestamp && !(stored && text(stored) === text(object))
 }
 
 function itemErrors(item: unknown, at: string, types: ReadonlyMap<string, ResourceType>): FieldError[] {

@@ -8,6 +8,7 @@ import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../workload-kinds/related-kinds.ts'
 import { interpretDependencies } from './interpret.ts'
 import { referenceKeys } from './keys.ts'
+import { isNeverPropagatedByDefault } from './never-propagated.ts'
 import { withoutOrdinals } from './pod-labels.ts'
 import { NOTHING_RELATED, type RelatedObjects } from './related.ts'
 import { type RelatedObject, relationsOf, selectsAny, targets } from './relations.ts'
@@ -92,6 +93,7 @@ function surroundedBy(around: Surroundings): RelatedObjects {
     serviceAccount: (namespace, name) => inShop(around.accounts, namespace, name),
     volumeManager: (namespace, name) => inShop(around.managers, namespace, name),
     claimsOf: () => around.claims ?? [],
+    isNeverPropagated: isNeverPropagatedByDefault,
     memberServes: ({ kind }) => (around.served ?? []).includes(kind),
   }
 }
@@ -239,6 +241,78 @@ describe('claims for data', () => {
       'DataSourceClaim other/any',
       'Secret storage/s',
     ])
+  })
+})
+
+describe('objects that each cluster creates for itself are no dependencies', () => {
+  const CA = 'kube-root-ca.crt'
+  const TOKEN = 'default-token-x7k2p'
+  const volume = (source: object) => ({ containers: [], volumes: [{ name: 'v', ...source }] })
+  const container = (part: object) => ({ containers: [{ name: 'c', ...part }] })
+  const { isNeverPropagated } = buildWorkloadKinds([], [], [{ kind: 'NetworkPolicy', name: 'own' }])
+
+  test.each<[string, object]>([
+    ['a projected volume', volume({ projected: { sources: [{ configMap: { name: CA } }] } })],
+    ['a volume', volume({ configMap: { name: CA } })],
+    ['the environment', container({ envFrom: [{ configMapRef: { name: CA } }] })],
+    ['a variable', container({ env: [{ name: 'CA', valueFrom: { configMapKeyRef: { name: CA, key: 'ca.crt' } } }] })],
+    ['an init container', { initContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: CA } }] }] }],
+    ['a volume with a token', volume({ secret: { secretName: TOKEN } })],
+    ['imagePullSecrets', { containers: [], imagePullSecrets: [{ name: 'default-dockercfg-x7k2p' }] }],
+    ['serviceAccountName', { containers: [], serviceAccountName: 'default' }],
+  ])('if %s of a pod names it', (_name, spec) => {
+    expect(dependencies(workload({ spec }))).toEqual([])
+  })
+
+  test('if a field of a kind names it', () => {
+    const spec = { sparkConfigMap: CA, imagePullSecrets: [TOKEN], driver: { serviceAccount: 'default' } }
+    const metadata = { name: 'app', namespace: 'shop' }
+    const app = { apiVersion: 'sparkoperator.k8s.io/v1beta2', kind: 'SparkApplication', metadata, spec }
+    expect(dependencies(workloadOf(app))).toEqual([])
+  })
+
+  test('if lodestone.dev/depends-on names it; the other items stay', () => {
+    const items = [
+      { kind: 'ConfigMap', name: CA },
+      { kind: 'ConfigMap', name: 'settings' },
+    ]
+    const annotations = { 'lodestone.dev/depends-on': JSON.stringify(items) }
+    const metadata = { name: 'app', namespace: 'shop', annotations }
+    expect(dependencies(workloadOf({ apiVersion: 'apps/v1', kind: 'Deployment', metadata }))).toEqual([
+      'ConfigMap shop/settings',
+    ])
+  })
+
+  test('if another dependency names it', () => {
+    const around = {
+      accounts: [account('sa', TOKEN, 'pull')],
+      services: [service('web', { app: 'x' })],
+      ingresses: [ingress('site', 'web', TOKEN)],
+      managers: [manager('sales', { awsCredentialsSecretName: TOKEN })],
+      served: [volumeManagers.kind],
+    }
+    const app = workload({ labels: { app: 'x' }, volumes: '{"name":"sales"}', spec: { serviceAccountName: 'sa' } })
+    expect(dependencies(app, around)).toEqual([
+      'Ingress shop/site',
+      'Secret shop/pull',
+      'Service shop/web',
+      'ServiceAccount shop/sa',
+      'VolumeManager shop/sales',
+    ])
+  })
+
+  test('if it relates to the workload, and the configuration lists it', () => {
+    const enabled = buildRelatedKinds({ related: ['NetworkPolicy'], relatedKinds: [] })
+    const related = ['own', 'other'].map((name) => {
+      const metadata = { name, namespace: 'shop' }
+      const raw = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec: { podSelector: {} } }
+      return { ...raw, relations: relationsOf(raw, enabled[0] as never) }
+    })
+    const found = interpretDependencies(workload({ labels: { app: 'x' } }), {
+      ...surroundedBy({ related }),
+      isNeverPropagated,
+    })
+    expect(found.map(({ name }) => name)).toEqual(['other'])
   })
 })
 

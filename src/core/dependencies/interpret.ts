@@ -13,7 +13,7 @@ import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
 
 /**
  * Returns the dependencies of a workload, sorted by apiVersion, kind, namespace and name, without duplicates and without the workload
- * itself:
+ * itself. Objects that each cluster creates for itself are left out, in whichever way they are named:
  * - the objects that it names
  * - objects of enabled kinds that relate to it, its ServiceAccounts or its Services
  * - the Services that select its pods, their Ingresses, and the objects that these name
@@ -35,7 +35,7 @@ export function interpretDependencies(workload: Workload, related: RelatedObject
     ...relatedObjects(workload, related),
     ...volumeManagersAndSecrets(workload, related),
     ...claimsForData(workload, related),
-  ]).filter((reference) => dependencyKey(reference) !== own)
+  ]).filter((reference) => dependencyKey(reference) !== own && !related.isNeverPropagated(reference))
 }
 
 function pullSecretsOf({ kind, namespace, name }: DependentObjectReference, related: RelatedObjects) {

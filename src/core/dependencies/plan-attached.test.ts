@@ -56,6 +56,7 @@ function plan({
       all.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     labeledFor: noted,
     isUnknown: (binding) => unknown.includes(binding),
+    isNeverPropagated: false,
     waitedMs: 0,
     ...input,
   })
@@ -454,5 +455,46 @@ describe('a referrer that moves before Karmada has recorded the dependency', () 
     expect(patchOf(both)).toMatchObject({
       spec: { requiredBy: [{ clusters: [{ name: 'member1' }] }, { clusters: [{ name: 'member3' }] }] },
     })
+  })
+})
+
+describe('the binding of an object that each cluster creates for itself', () => {
+  const attached = (spec: Partial<BindingSpec>, labels: Record<string, string> = {}) =>
+    makeBinding(
+      {
+        resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'kube-root-ca.crt' },
+        requiredBy: [{ namespace: 'default', name: 'myapp-deployment', clusters: [{ name: 'member1' }] }],
+        ...spec,
+      },
+      { name: 'kube-root-ca.crt-configmap', labels, resourceVersion: '7' },
+    )
+  const release = (stored: ResourceBinding) =>
+    plan({ stored, isNeverPropagated: true, all: [referrer()], needs: [] }).actions
+
+  test.each([
+    ['Lodestone', labelOf(referrer())],
+    ['Karmada', karmadaLabelOf(referrer())],
+  ])('is released for the referrers of %s; other labels stay', (_writer, label) => {
+    expect(release(attached({}, { [label]: 'id', team: 'a' }))).toEqual([
+      {
+        kind: 'patch',
+        of: expect.objectContaining({ namespace: 'default', name: 'kube-root-ca.crt-configmap' }),
+        patch: { metadata: { resourceVersion: '7', labels: { [label]: null } }, spec: { requiredBy: null } },
+      },
+      expect.objectContaining({
+        kind: 'event',
+        reason: 'NeverPropagated',
+        message: 'released ConfigMap kube-root-ca.crt: each cluster creates its own',
+      }),
+    ])
+  })
+
+  test('is not written when it is released', () => {
+    const { requiredBy: _, ...spec } = attached({}).spec
+    expect(release({ ...attached({}), spec })).toEqual([])
+  })
+
+  test('is not created', () => {
+    expect(plan({ isNeverPropagated: true, needs: [] }).actions).toEqual([])
   })
 })

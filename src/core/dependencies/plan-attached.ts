@@ -2,6 +2,7 @@
 import {
   type BindingSnapshot,
   clusterResourceBindings,
+  DEPENDED_BY_LABEL_PREFIX as KARMADA_LABEL_PREFIX,
   type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
@@ -32,6 +33,8 @@ export interface AttachedInput {
   bindingOf(snapshot: BindingSnapshot): ResourceBinding | undefined
   /** The cluster-scoped bindings for which `stored` has our labels: no snapshot names them. */
   labeledFor: readonly ResourceBinding[]
+  /** Whether each cluster creates the dependency for itself. Then the binding is released for all referrers, also those of Karmada. */
+  isNeverPropagated: boolean
   /** Whether the dependencies of a binding's workload are unknown. Then the binding is not released. */
   isUnknown(binding: ResourceBinding): boolean
   /** How long the binding has waited for Karmada's distributor to move a referrer, in ms. */
@@ -54,6 +57,7 @@ export function planAttachedBinding(input: AttachedInput): Plan {
   // The binding of a deleted and recreated object: the garbage collector deletes it (karmada-io/karmada#6034), and its deletion triggers
   // the next run.
   if (dependent && isOfPredecessor(stored, dependent)) return NOTHING
+  if (input.isNeverPropagated) return planRelease(stored)
   return planExisting(input, stored)
 }
 
@@ -176,6 +180,31 @@ function ourLabelOf(binding: ResourceBinding): string {
 interface Wanted {
   labels: Record<string, string | null>
   [field: string]: unknown
+}
+
+/**
+ * Removes all referrers with the labels of both distributors. Karmada does not query Lodestone again for what it attached before, and its own
+ * interpreter names such objects.
+ */
+function planRelease(stored: ResourceBinding): Plan {
+  const { labels = {} } = stored.metadata
+  const prefixes = [DEPENDED_BY_LABEL_PREFIX, KARMADA_LABEL_PREFIX]
+  const released = Object.keys(labels).filter((label) => prefixes.some((prefix) => label.startsWith(prefix)))
+  const patch = withoutUnchanged(stored, {
+    labels: Object.fromEntries(released.map((label) => [label, null])),
+    requiredBy: null,
+  })
+  if (!patch) return NOTHING
+  const own = nameOfObject(stored)
+  const type: ResourceType = own.namespace ? resourceBindings : clusterResourceBindings
+  const { kind, name } = stored.spec.resource
+  const message = `released ${kind} ${name}: each cluster creates its own`
+  return {
+    actions: [
+      { kind: 'patch', of: { type, ...own }, patch },
+      { kind: 'event', about: stored, type: 'Normal', reason: 'NeverPropagated', message },
+    ],
+  }
 }
 
 /** Returns a merge patch of the differences with the resourceVersion that was read; undefined if nothing differs. */

@@ -2,6 +2,7 @@
 import type { Service, ServiceAccount } from '../../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
+import { isNeverPropagatedByDefault, type NeverPropagated } from './never-propagated.ts'
 import type { Workload } from './workload.ts'
 
 export interface RelatedObjects {
@@ -17,6 +18,8 @@ export interface RelatedObjects {
   claimsOf(workload: Workload): readonly K8sObject[]
   /** Whether any member cluster serves the kind. If none does, the object could not be applied there. */
   memberServes(type: ResourceType): boolean
+  /** Whether each cluster creates the object for itself. */
+  isNeverPropagated: NeverPropagated
 }
 
 /** The objects around a workload to which others may relate. */
@@ -36,4 +39,5 @@ export const NOTHING_RELATED: RelatedObjects = {
   volumeManager: () => undefined,
   claimsOf: () => [],
   memberServes: () => false,
+  isNeverPropagated: isNeverPropagatedByDefault,
 }

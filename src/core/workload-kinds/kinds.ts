@@ -2,6 +2,7 @@
 import { configMaps, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
+import { type NeverPropagated, type NeverPropagatedEntry, neverPropagated } from '../dependencies/never-propagated.ts'
 import { computedReferences, type ReferenceFinder } from './computed-references.ts'
 import type { REFERENCED_KINDS, WorkloadKindEntry } from './entry.ts'
 import type { RelatedKind } from './related-kinds.ts'
@@ -23,6 +24,8 @@ export interface WorkloadKinds {
   readonly all: readonly WorkloadKind[]
   /** The enabled kinds whose objects follow a workload to which they relate. */
   readonly related: readonly RelatedKind[]
+  /** Whether each cluster creates an object for itself, so that it never follows a workload. */
+  readonly isNeverPropagated: NeverPropagated
   /** Returns the entry of a kind, for any of its versions; undefined if the table does not have the kind. */
   find(apiVersion: string, kind: string): WorkloadKind | undefined
 }
@@ -38,15 +41,20 @@ const REFERENCED: Readonly<Record<(typeof REFERENCED_KINDS)[number], ResourceTyp
 /** The entries of the shipped file. */
 export const SHIPPED_ENTRIES = shipped as readonly WorkloadKindEntry[]
 
-/** Returns the shipped table with the given entries and related kinds. An entry of a shipped kind replaces it. */
+/**
+ * Returns the shipped table with the given entries, related kinds and objects that are never propagated. An entry of a shipped kind replaces
+ * it.
+ */
 export function buildWorkloadKinds(
   configured: readonly WorkloadKindEntry[] = [],
   related: readonly RelatedKind[] = [],
+  never: readonly NeverPropagatedEntry[] = [],
 ): WorkloadKinds {
   const byKey = new Map([...SHIPPED_ENTRIES, ...configured].map((entry) => [keyOfKind(entry), kindOf(entry)]))
   return {
     all: [...byKey.values()],
     related,
+    isNeverPropagated: neverPropagated(never),
     find: (apiVersion, kind) => byKey.get(keyOfKind({ group: groupOf(apiVersion), kind })),
   }
 }

@@ -17,12 +17,13 @@ import { type Distribution, divideNeeds, propagates } from '../../core/dependenc
 import { type AttachedInput, planAttachedBinding } from '../../core/dependencies/plan-attached.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { jsonEqual } from '../../core/json.ts'
+import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
 import {
-  attachedTo,
   bindingsNeeding,
+  type DependencyRules,
   dependentsOf,
   dependentType,
-  labeledClusterBindings,
   workloadOfBinding,
   workloadsAround,
 } from '../../queries/dependents.ts'
@@ -33,6 +34,12 @@ import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 
 /** Kinds that add dependencies to a workload: a change of such an object changes the dependencies of the workload. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
+
+/**
+ * Claims without permission and objects that are never propagated are included: an unnecessary key costs only one run, and what Karmada
+ * attached is released.
+ */
+const ALL_DEPENDENTS: DependencyRules = { clusterScopedClaims: 'allowed', kinds: { isNeverPropagated: () => false } }
 
 /** With `none`, the loop releases everything that was attached before, and reads only bindings. */
 export function openAttachedBindingLoop(distribution: Distribution | 'none'): ReconcileLoop {
@@ -76,18 +83,25 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
   }
 }
 
-type Needs = Pick<AttachedInput, 'dependent' | 'needs' | 'isUnknown'>
+type Needs = Pick<AttachedInput, 'dependent' | 'needs' | 'isUnknown' | 'isNeverPropagated'>
 
-const NOTHING_NEEDED: Needs = { dependent: undefined, needs: [], isUnknown: () => false }
+const NOTHING_NEEDED: Needs = {
+  dependent: undefined,
+  needs: [],
+  isUnknown: () => false,
+  isNeverPropagated: false,
+}
 
 /** Returns the current object and the bindings that need it. */
-function gather(named: K8sObject, distribution: Distribution, { store, clusterScopedClaims }: ReconcileContext): Needs {
+function gather(named: K8sObject, distribution: Distribution, context: ReconcileContext): Needs {
+  const { store } = context
   const type = dependentType(named, store)
   const dependent = type && store.get(type, named.metadata.namespace, named.metadata.name ?? '')
   const object = dependent ?? named
   return {
     dependent,
-    needs: type ? divideNeeds(object, bindingsNeeding(object, store, clusterScopedClaims), distribution) : [],
+    needs: type ? divideNeeds(object, bindingsNeeding(object, store, context), distribution) : [],
+    isNeverPropagated: (context.kinds ?? SHIPPED_KINDS).isNeverPropagated(referenceOf(named)),
     isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
   }
 }
@@ -130,8 +144,7 @@ function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<strin
 function* keysOfBinding(binding: ResourceBinding, store: ObjectStore): Iterable<string> {
   for (const { spec } of attachedTo(binding, store)) yield dependencyKey(resourceObject(spec.resource))
   const workload = propagates(binding) ? workloadOfBinding(binding, store) : undefined
-  // Claims without permission are included: an unnecessary key costs only one run.
-  if (workload) for (const dependent of dependentsOf(workload, store, 'allowed')) yield dependencyKey(dependent)
+  if (workload) for (const dependent of dependentsOf(workload, store, ALL_DEPENDENTS)) yield dependencyKey(dependent)
 }
 
 /** Whether a change of a binding concerns its attached bindings. Changes of its status are frequent and do not. */

@@ -4,13 +4,8 @@ import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
 import { attachesAny, type Distribution, propagates } from '../../core/dependencies/needs.ts'
 import { planDependenciesFinalizer } from '../../core/dependencies/plan-finalizer.ts'
-import {
-  attachedTo,
-  dependentsOf,
-  isWithinReach,
-  labeledClusterBindings,
-  workloadOfBinding,
-} from '../../queries/dependents.ts'
+import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
+import { dependentsOf, isWithinReach, workloadOfBinding } from '../../queries/dependents.ts'
 import { bindingNamed, bindingsOfWorkload } from '../../queries/workload.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -59,14 +54,12 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
 function attaches(
   binding: ResourceBinding,
   distribution: Distribution | 'none',
-  { store, clusterScopedClaims }: ReconcileContext,
+  context: ReconcileContext,
 ): boolean | undefined {
   if (distribution === 'none' || !propagates(binding)) return false
-  const workload = workloadOfBinding(binding, store)
+  const workload = workloadOfBinding(binding, context.store)
   if (!workload) return undefined
-  const dependents = dependentsOf(workload, store, clusterScopedClaims).filter((object) =>
-    isWithinReach(binding, object),
-  )
+  const dependents = dependentsOf(workload, context.store, context).filter((object) => isWithinReach(binding, object))
   return attachesAny(binding, dependents, distribution)
 }
 
