@@ -50,6 +50,18 @@ const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
   'ScheduledSparkApplication.sparkoperator.k8s.io': ['scheduledsparkapp'],
   'ServiceMonitor.monitoring.coreos.com': ['smon'],
   'SparkApplication.sparkoperator.k8s.io': ['sparkapp'],
+  'AnalysisTemplate.argoproj.io': ['at'],
+  'CronJob.batch.volcano.sh': ['cronvcjob', 'cronvj'],
+  'Experiment.argoproj.io': ['exp'],
+  'FlinkBlueGreenDeployment.flink.apache.org': ['flinkbgdep'],
+  'HyperJob.training.volcano.sh': ['hj'],
+  'InferenceGraph.serving.kserve.io': ['ig'],
+  'JobFlow.flow.volcano.sh': ['jf'],
+  'JobTemplate.flow.volcano.sh': ['jt'],
+  'LLMInferenceService.serving.kserve.io': ['llmisvc'],
+  'SparkApplication.spark.apache.org': ['sparkapp'],
+  'SparkConnect.sparkoperator.k8s.io': ['sparkconn'],
+  'WorkflowTemplate.argoproj.io': ['wftmpl'],
 }
 
 /** Returns every kind that Lodestone reads, with the configured ones. The kinds of Kubernetes come first: kubectl prefers them too. */

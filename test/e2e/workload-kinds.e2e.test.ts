@@ -93,6 +93,30 @@ test.each<[string, string, object, string[]]>([
     ['spec.leaderWorkerTemplate.leaderTemplate.metadata', 'spec.leaderWorkerTemplate.workerTemplate.metadata'],
   ],
   ['serving.kserve.io/v1beta1', 'InferenceService', { predictor: { model: {} } }, ['spec.predictor']],
+  [
+    'serving.kserve.io/v1alpha2',
+    'LLMInferenceService',
+    { template: template.spec, prefill: { template: template.spec } },
+    ['spec', 'spec.prefill'],
+  ],
+  [
+    'spark.apache.org/v1',
+    'SparkApplication',
+    { driverSpec: { podTemplateSpec: template }, executorSpec: { podTemplateSpec: template } },
+    ['spec.driverSpec.podTemplateSpec.metadata', 'spec.executorSpec.podTemplateSpec.metadata'],
+  ],
+  [
+    'training.volcano.sh/v1alpha1',
+    'HyperJob',
+    { replicatedJobs: [{ templateSpec: { tasks: [{ template }] } }] },
+    ['spec.replicatedJobs[*].templateSpec.tasks[*].template.metadata'],
+  ],
+  [
+    'ray.io/v1',
+    'RayCronJob',
+    { jobTemplate: { rayClusterSpec: { headGroupSpec: { template } } } },
+    ['spec.jobTemplate.rayClusterSpec.headGroupSpec.template.metadata'],
+  ],
   ['example.com/v1', 'Gadget', { parts: [{ template }] }, ['spec.parts[*].template.metadata']],
 ])('the pods of a %s %s are sent to admission', async (apiVersion, kind, spec, places) => {
   await create(object(apiVersion, kind, spec, { annotations: { [VOLUMES]: MNIST } }))

@@ -16,7 +16,16 @@ describe('a pod spec names the objects that Karmada finds in it:', () => {
     { name: 'nothing', spec: { containers: [{ name: 'c', image: 'i' }] }, want: [] },
     { name: 'pull Secrets', spec: { imagePullSecrets: [{ name: 'pull' }, { name: '' }, {}] }, want: ['Secret pull'] },
     { name: 'a ServiceAccount', spec: { serviceAccountName: 'sa' }, want: ['ServiceAccount sa'] },
-    { name: 'no ServiceAccount in the deprecated field', spec: { serviceAccount: 'sa' }, want: [] },
+    {
+      name: 'a ServiceAccount in the deprecated field, which the API server copies only in its own kinds',
+      spec: { serviceAccount: 'sa' },
+      want: ['ServiceAccount sa'],
+    },
+    {
+      name: 'one ServiceAccount if both fields differ: the deprecated one is ignored',
+      spec: { serviceAccountName: 'sa', serviceAccount: 'old' },
+      want: ['ServiceAccount sa'],
+    },
     {
       name: 'a claim',
       spec: volume({ persistentVolumeClaim: { claimName: 'pvc' } }),

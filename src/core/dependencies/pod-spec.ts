@@ -16,10 +16,9 @@ const CONTAINER_PATHS: readonly [ResourceType, string][] = [
   [secrets, 'envFrom.*.secretRef.name'],
 ]
 
-/** Paths in a pod spec. The deprecated `serviceAccount` is not needed: API servers set `serviceAccountName` from it and vice versa. */
+/** Paths in a pod spec, besides its ServiceAccount. */
 const POD_PATHS: readonly [ResourceType, string][] = [
   [secrets, 'imagePullSecrets.*.name'],
-  [serviceAccounts, 'serviceAccountName'],
   [persistentVolumeClaims, 'volumes.*.persistentVolumeClaim.claimName'],
 ]
 
@@ -54,6 +53,7 @@ const POD_MEMBERS: ReadonlySet<string> = new Set([
   'ephemeralContainers',
   'imagePullSecrets',
   'serviceAccountName',
+  'serviceAccount',
 ])
 const CONTAINER_MEMBERS: ReadonlySet<string> = new Set(['env', 'envFrom'])
 
@@ -75,10 +75,19 @@ export function podSpecObjects(spec: unknown): NamedObject[] {
   const volumes = valuesAt(spec, 'volumes.*')
   return [
     ...objectsAt(spec, POD_PATHS),
+    ...named(serviceAccounts, serviceAccountOf(spec)),
     ...CONTAINERS.flatMap((path) => valuesAt(spec, path)).flatMap(containerObjects),
     ...named(secrets, volumes.flatMap(namesIn(SECRET_SOURCES))),
     ...named(configMaps, volumes.flatMap(namesIn(CONFIG_MAP_SOURCES))),
   ]
+}
+
+/**
+ * Returns the name of the ServiceAccount, or nothing. An API server sets `serviceAccountName` from the deprecated `serviceAccount` in its own
+ * kinds only (pkg/apis/core/v1/conversion.go). In another kind, it does so when a pod is created.
+ */
+export function serviceAccountOf(spec: unknown): string[] {
+  return [...stringsAt(spec, 'serviceAccountName'), ...stringsAt(spec, 'serviceAccount')].slice(0, 1)
 }
 
 /** Returns the objects that the environment of one container names. */

@@ -15,6 +15,7 @@ import {
   isContainer,
   isPodSpec,
   podSpecObjects,
+  serviceAccountOf,
 } from './pod-spec.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
@@ -131,7 +132,8 @@ function podsOf(templates: unknown[]): unknown[] {
 /** Whether admission of ServiceAccounts sets `default` in a pod. A part of a pod spec, as in patches, has no containers. */
 function usesDefaultServiceAccount(spec: unknown): boolean {
   if (!isObject(spec) || spec['containers'] === undefined) return false
-  return (spec['serviceAccountName'] || DEFAULT_SERVICE_ACCOUNT) === DEFAULT_SERVICE_ACCOUNT
+  const [account = DEFAULT_SERVICE_ACCOUNT] = serviceAccountOf(spec)
+  return account === DEFAULT_SERVICE_ACCOUNT
 }
 
 /** Most kinds have only one path; then nothing is copied. */

@@ -101,12 +101,22 @@ describe('as Karmada interprets it natively:', () => {
 })
 
 const rayClusterSpec = {
-  headGroupSpec: { template: template('head') },
+  headGroupSpec: { template: template('head'), ingressOptions: { tls: [{ secretName: 'dashboard-tls' }] } },
   workerGroupSpecs: [{ template: template('w1') }, { template: template('w2') }],
   autoscalerOptions: { envFrom: [{ secretRef: { name: 'autoscaler' } }] },
-  gcsFaultToleranceOptions: { redisPassword: { valueFrom: { secretKeyRef: { name: 'redis', key: 'p' } } } },
+  gcsFaultToleranceOptions: {
+    redisPassword: { valueFrom: { secretKeyRef: { name: 'redis', key: 'p' } } },
+    storage: { claimName: 'gcs' },
+  },
+  authOptions: { mode: 'token', secretName: 'ray-token' },
+  mTLSOptions: { certificateSecretName: 'ray-tls' },
+  historyServerOptions: { collectorOptions: { envFrom: [{ secretRef: { name: 'history' } }] } },
 }
-const RAY = [...allOf('head', 'w1', 'w2'), 'Secret ns/autoscaler', 'Secret ns/redis']
+const RAY = [
+  ...allOf('head', 'w1', 'w2'),
+  'PersistentVolumeClaim ns/gcs',
+  ...['autoscaler', 'dashboard-tls', 'history', 'ray-tls', 'ray-token', 'redis'].map((name) => `Secret ns/${name}`),
+]
 
 describe('third-party kinds:', () => {
   test.each<Row>([
@@ -166,6 +176,13 @@ describe('third-party kinds:', () => {
         imagePullSecrets: ['pull'],
         sparkConfigMap: 'spark',
         hadoopConfigMap: 'hadoop',
+        sparkConf: {
+          'spark.kubernetes.kerberos.krb5.configMapName': 'krb5',
+          'spark.kubernetes.kerberos.tokenSecret.name': 'delegation',
+          'spark.kubernetes.executor.volumes.persistentVolumeClaim.data.options.claimName': 'data',
+        },
+        sparkUIOptions: { ingressTLS: [{ secretName: 'ui-tls' }] },
+        driverIngressOptions: [{ ingressTLS: [{ secretName: 'driver-tls' }] }],
         volumes: [{ name: 'v', configMap: { name: 'mounted' } }],
         driver: {
           labels: { pod: 'driver' },
@@ -184,9 +201,11 @@ describe('third-party kinds:', () => {
         },
       },
       want: [
-        ...['spark', 'hadoop', 'mounted', 'driver-config', 'init-config', 'sidecar-config'].map(
+        'PersistentVolumeClaim ns/data',
+        ...['spark', 'hadoop', 'krb5', 'mounted', 'driver-config', 'init-config', 'sidecar-config'].map(
           (name) => `ConfigMap ns/${name}`,
         ),
+        ...['delegation', 'ui-tls', 'driver-tls'].map((name) => `Secret ns/${name}`),
         ...['pull', 'driver-secret', 'env-secret', 'token', 'executor-env'].map((name) => `Secret ns/${name}`),
         'ServiceAccount ns/spark-driver',
         ...allOf('executor'),
@@ -254,8 +273,13 @@ describe('third-party kinds:', () => {
     {
       apiVersion: 'apps.kruise.io/v1alpha1',
       kind: 'AdvancedCronJob',
-      spec: { template: { broadcastJobTemplate: { spec: { template: template('x') } } } },
-      want: allOf('x'),
+      spec: {
+        template: {
+          broadcastJobTemplate: { spec: { template: template('x') } },
+          imageListPullJobTemplate: { spec: { pullSecrets: ['pull'] } },
+        },
+      },
+      want: [...allOf('x'), 'Secret ns/pull'],
       labels: ['x'],
     },
     {
@@ -390,11 +414,22 @@ describe('third-party kinds:', () => {
       kind: 'FlinkDeployment',
       spec: {
         serviceAccount: 'flink',
+        ingress: { tls: [{ secretName: 'cert' }] },
+        flinkConfiguration: {
+          'kubernetes.hadoop.conf.config-map.name': 'hadoop',
+          'kubernetes.taskmanager.service-account': 'flink-task',
+        },
         podTemplate: template('both'),
         jobManager: { podTemplate: template('job') },
         taskManager: { podTemplate: template('task') },
       },
-      want: ['ServiceAccount ns/flink', ...allOf('both', 'job', 'task')],
+      want: [
+        'ConfigMap ns/hadoop',
+        'Secret ns/cert',
+        'ServiceAccount ns/flink',
+        'ServiceAccount ns/flink-task',
+        ...allOf('both', 'job', 'task'),
+      ],
       labels: ['both', 'job', 'task'],
     },
     {
@@ -406,11 +441,225 @@ describe('third-party kinds:', () => {
           serviceAccountName: 'reader',
           model: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'model', key: 'k' } } }] },
           workerSpec: { imagePullSecrets: [{ name: 'pull' }] },
+          logger: { storage: { serviceAccountName: 'logger' } },
         },
+        canary: [
+          {
+            predictor: {
+              labels: { pod: 'canary' },
+              model: { envFrom: [{ secretRef: { name: 'canary' } }] },
+              workerSpec: { imagePullSecrets: [{ name: 'canary-pull' }] },
+            },
+          },
+        ],
         transformer: { containers: [{ name: 'c', envFrom: [{ configMapRef: { name: 'transformer' } }] }] },
       },
-      want: ['ConfigMap ns/transformer', 'Secret ns/model', 'Secret ns/pull', 'ServiceAccount ns/reader'],
-      labels: ['predictor'],
+      want: [
+        'ConfigMap ns/transformer',
+        ...['canary', 'canary-pull', 'model', 'pull'].map((name) => `Secret ns/${name}`),
+        ...['logger', 'reader'].map((name) => `ServiceAccount ns/${name}`),
+      ],
+      labels: ['canary', 'predictor'],
+    },
+    {
+      apiVersion: 'ray.io/v1',
+      kind: 'RayCronJob',
+      spec: { jobTemplate: { rayClusterSpec, submitterPodTemplate: template('submit') } },
+      want: [...RAY, ...allOf('submit')],
+      labels: ['head', 'submit', 'w1', 'w2'],
+    },
+    {
+      apiVersion: 'sparkoperator.k8s.io/v1alpha1',
+      kind: 'SparkConnect',
+      spec: { server: { template: template('server') }, executor: { template: template('executor') } },
+      want: allOf('executor', 'server'),
+      labels: ['executor', 'server'],
+    },
+    {
+      apiVersion: 'spark.apache.org/v1',
+      kind: 'SparkApplication',
+      spec: {
+        sparkConf: {
+          'spark.kubernetes.authenticate.driver.serviceAccountName': 'spark',
+          'spark.kubernetes.authenticate.executor.serviceAccountName': 'default',
+        },
+        configMapSpecs: [{ name: 'created-by-the-operator' }],
+        driverSpec: { podTemplateSpec: template('driver') },
+        executorSpec: { podTemplateSpec: template('executor') },
+        driverServiceIngressList: [{ ingressSpec: { tls: [{ secretName: 'cert' }] } }],
+      },
+      want: ['Secret ns/cert', 'ServiceAccount ns/spark', ...allOf('driver', 'executor')],
+      labels: ['driver', 'executor'],
+    },
+    {
+      apiVersion: 'spark.apache.org/v1',
+      kind: 'SparkCluster',
+      spec: {
+        masterSpec: { statefulSetSpec: { template: template('master') } },
+        workerSpec: { statefulSetSpec: { template: template('worker') } },
+      },
+      want: allOf('master', 'worker'),
+      labels: ['master', 'worker'],
+    },
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'WorkflowTemplate',
+      spec: {
+        serviceAccountName: 'workflow',
+        templates: [
+          {
+            container: { envFrom: [{ configMapRef: { name: 'settings' } }] },
+            outputs: { artifacts: [{ name: 'out', s3: { secretKeySecret: { name: 's3', key: 'k' } } }] },
+          },
+        ],
+      },
+      want: ['ConfigMap ns/settings', 'Secret ns/s3', 'ServiceAccount ns/workflow'],
+    },
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Experiment',
+      spec: {
+        templates: [{ name: 'canary', template: template('x') }],
+        analyses: [{ args: [{ name: 'token', valueFrom: { secretKeyRef: { name: 'metrics', key: 'k' } } }] }],
+      },
+      want: ['Secret ns/metrics', ...allOf('x')],
+      labels: ['x'],
+    },
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'AnalysisTemplate',
+      spec: {
+        args: [{ name: 'token', valueFrom: { secretKeyRef: { name: 'token', key: 'k' } } }],
+        metrics: [
+          { provider: { datadog: { secretRef: { name: 'datadog', namespaced: true } } } },
+          { provider: { job: { spec: { template: template('job') } } } },
+        ],
+      },
+      want: ['Secret ns/token', 'Secret ns/datadog', ...allOf('job')],
+    },
+    {
+      apiVersion: 'flink.apache.org/v1beta1',
+      kind: 'FlinkBlueGreenDeployment',
+      spec: {
+        ingress: { tls: [{ secretName: 'active' }] },
+        template: {
+          spec: {
+            serviceAccount: 'flink',
+            ingress: { tls: [{ secretName: 'cert' }] },
+            podTemplate: template('both'),
+            jobManager: { podTemplate: template('job') },
+            taskManager: { podTemplate: template('task') },
+          },
+        },
+      },
+      want: ['Secret ns/active', 'Secret ns/cert', 'ServiceAccount ns/flink', ...allOf('both', 'job', 'task')],
+      labels: ['both', 'job', 'task'],
+    },
+    ...['LLMInferenceService', 'LLMInferenceServiceConfig'].map((kind) => ({
+      apiVersion: 'serving.kserve.io/v1alpha1',
+      kind,
+      spec: {
+        labels: { pod: 'decode' },
+        template: podSpec('decode'),
+        worker: podSpec('worker'),
+        prefill: { labels: { pod: 'prefill' }, template: podSpec('prefill'), worker: podSpec('prefill-worker') },
+        router: { scheduler: { template: podSpec('scheduler'), tokenizer: { template: podSpec('tokenizer') } } },
+      },
+      want: allOf('decode', 'worker', 'prefill', 'prefill-worker', 'scheduler', 'tokenizer'),
+      labels: kind === 'LLMInferenceService' ? ['decode', 'prefill'] : [],
+    })),
+    {
+      apiVersion: 'serving.kserve.io/v1alpha1',
+      kind: 'ServingRuntime',
+      spec: {
+        ...podSpec('runtime'),
+        workerSpec: { imagePullSecrets: [{ name: 'pull' }] },
+        builtInAdapter: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'adapter', key: 'k' } } }] },
+      },
+      want: ['Secret ns/pull', 'Secret ns/adapter', ...allOf('runtime')],
+    },
+    {
+      apiVersion: 'serving.kserve.io/v1alpha1',
+      kind: 'InferenceGraph',
+      spec: { serviceAccountName: 'router', nodes: {} },
+      want: ['ServiceAccount ns/router'],
+    },
+    {
+      apiVersion: 'batch.volcano.sh/v1alpha1',
+      kind: 'CronJob',
+      spec: {
+        jobTemplate: { spec: { tasks: [{ template: template('a') }], volumes: [{ volumeClaimName: 'shared' }] } },
+      },
+      want: [...allOf('a'), 'PersistentVolumeClaim ns/shared'],
+      labels: ['a'],
+    },
+    {
+      apiVersion: 'flow.volcano.sh/v1alpha1',
+      kind: 'JobTemplate',
+      spec: { tasks: [{ template: template('a') }], volumes: [{ volumeClaimName: 'shared' }] },
+      want: [...allOf('a'), 'PersistentVolumeClaim ns/shared'],
+    },
+    {
+      apiVersion: 'flow.volcano.sh/v1alpha1',
+      kind: 'JobFlow',
+      spec: {
+        flows: [
+          {
+            name: 'a',
+            patch: { jobSpec: { tasks: [{ template: template('a') }], volumes: [{ volumeClaimName: 'shared' }] } },
+          },
+        ],
+      },
+      want: [...allOf('a'), 'PersistentVolumeClaim ns/shared'],
+    },
+    {
+      apiVersion: 'training.volcano.sh/v1alpha1',
+      kind: 'HyperJob',
+      spec: {
+        replicatedJobs: [
+          {
+            name: 'a',
+            templateSpec: { tasks: [{ template: template('a') }], volumes: [{ volumeClaimName: 'shared' }] },
+          },
+        ],
+      },
+      want: [...allOf('a'), 'PersistentVolumeClaim ns/shared'],
+      labels: ['a'],
+    },
+    {
+      apiVersion: 'trainer.kubeflow.org/v1alpha1',
+      kind: 'TrainingRuntime',
+      spec: {
+        template: { spec: { replicatedJobs: [{ name: 'node', template: { spec: { template: template('node') } } }] } },
+      },
+      want: allOf('node'),
+    },
+    {
+      apiVersion: 'trainer.kubeflow.org/v1alpha1',
+      kind: 'OptimizationJob',
+      spec: {
+        trainJobTemplate: {
+          spec: {
+            trainer: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'trainer', key: 'k' } } }] },
+            initializer: { dataset: { secretRef: { name: 'dataset' } } },
+          },
+        },
+      },
+      want: ['Secret ns/trainer', 'Secret ns/dataset'],
+    },
+    {
+      apiVersion: 'disaggregatedset.x-k8s.io/v1',
+      kind: 'DisaggregatedSet',
+      spec: {
+        roles: [
+          {
+            name: 'prefill',
+            spec: { leaderWorkerTemplate: { leaderTemplate: template('l'), workerTemplate: template('w') } },
+          },
+        ],
+      },
+      want: allOf('l', 'w'),
+      labels: ['l', 'w'],
     },
   ])('$apiVersion $kind', expectInterpreted)
 
