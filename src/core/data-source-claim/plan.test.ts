@@ -306,3 +306,17 @@ test('a claim that affects no placement says so, until its workload has a placem
   expect(conditionsOf(plan())).toHaveLength(2)
   expect(conditionsOf(plan({ readsBindings: true, refusal: 'no' }))).toHaveLength(2)
 })
+
+test('the status of a claim whose workload is placed is written once, and its times do not change', () => {
+  const binding = makeBinding({ clusters: [{ name: 'member2' }] })
+  const written = statusIn(plan({ bindings: [binding] }))
+  const claim = { ...makeClaim({}, held), status: withoutNulls(written) } as DataSourceClaim
+  expect(written?.conditions?.map(({ type }) => type)).toEqual(['Bound', 'Resolved', 'WorkloadPlaced'])
+  expect(plan({ claim, bindings: [binding], now: NOW + 60_000 })).toEqual([])
+  const moved = makeBinding({ clusters: [{ name: 'member3' }] })
+  const again = statusIn(plan({ claim, bindings: [moved], now: NOW + 60_000 }))
+  expect(again?.conditions?.find(({ type }) => type === 'WorkloadPlaced')).toMatchObject({
+    message: 'the workload is scheduled to member3',
+    lastTransitionTime: new Date(NOW).toISOString(),
+  })
+})

@@ -109,7 +109,9 @@ function updateStatus(input: ClaimPlanInput): Action[] {
     phase,
     ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
     conditions: withConditions(
-      withoutPastHold(before.conditions, bindings, answer)?.filter(({ type }) => !OF_BINDING.includes(type)),
+      withoutPastHold(before.conditions, bindings, answer)?.filter(
+        ({ type }) => !OF_BINDING.includes(type) || states.some((state) => state.type === type),
+      ),
       states,
       claim.metadata.generation,
       now,
