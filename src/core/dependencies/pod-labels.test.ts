@@ -18,9 +18,9 @@ test.each<[string, unknown[], Record<string, string>, Record<string, string>[]]>
     'include those of the controller',
     [{ labels: { a: '1' } }],
     added,
-    [{ a: '1', 'statefulset.kubernetes.io/pod-name': 'web-*' }],
+    [{ a: '1', 'statefulset.kubernetes.io/pod-name': 'web-N' }],
   ],
-  ['may be those of the controller alone', [], added, [{ 'statefulset.kubernetes.io/pod-name': 'web-*' }]],
+  ['may be those of the controller alone', [], added, [{ 'statefulset.kubernetes.io/pod-name': 'web-N' }]],
 ])('the labels of pods %s', (_name, podMetadata, of, want) => {
   expect(podLabelsOf(workload, podMetadata, of)).toEqual(want)
 })
@@ -31,10 +31,10 @@ test('a workload without a name has no labels with it', () => {
 
 test.each([
   [{ app: 'web-0' }, { app: 'web-0' }],
-  [{ 'statefulset.kubernetes.io/pod-name': 'web-12' }, { 'statefulset.kubernetes.io/pod-name': 'web-*' }],
+  [{ 'statefulset.kubernetes.io/pod-name': 'web-12' }, { 'statefulset.kubernetes.io/pod-name': 'web-N' }],
   [
     { app: 'web', 'apps.kubernetes.io/pod-index': '0' },
-    { app: 'web', 'apps.kubernetes.io/pod-index': '*' },
+    { app: 'web', 'apps.kubernetes.io/pod-index': 'N' },
   ],
   [{ 'statefulset.kubernetes.io/pod-name': 'web' }, { 'statefulset.kubernetes.io/pod-name': 'web' }],
 ])('the selector %j selects pods with %j', (selector, want) => {
