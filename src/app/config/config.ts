@@ -1,21 +1,15 @@
 /** The configuration: a YAML file that is validated once by schema, with a default for every field. */
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
-import { type NeverPropagatedEntry, neverPropagatedSchema } from '../../core/dependencies/never-propagated.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
 import { isObject } from '../../core/json.ts'
 import { KARMADA_VERSION_PATTERN } from '../../core/karmada-rules.ts'
-import type { PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
 import { withoutNullFields } from '../../core/schema/null-fields.ts'
 import { compileSchema } from '../../core/schema/schema-errors.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../../core/workload-kinds/entry.ts'
-import {
-  type RelatedKindEntry,
-  relatedKindsSchema,
-  relatedNamesSchema,
-} from '../../core/workload-kinds/related-kinds.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../../telemetry/logger.ts'
 import { normalizeHosts } from '../../tls/hosts.ts'
 import { ConfigError, readConfigFile } from './config-file.ts'
+import { DEFAULT_DEPENDENCIES, type DependenciesConfig, dependenciesSchema } from './dependencies-config.ts'
 import { DEFAULT_PLACEMENT, type PlacementConfig, placementSchema } from './placement-config.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { type SystemsConfig, systemsErrors, systemsSchema } from './systems-config.ts'
@@ -58,21 +52,7 @@ export interface Config {
     /** The interval at which every DataSourceClaim, DataSource and binding is reconciled again. */
     driftIntervalSeconds: number
   }
-  dependencies: {
-    /** The policies for which Lodestone sets `propagateDeps`: those that select data-bound workloads, all, or none. */
-    propagate: PropagateDepsMode
-    /**
-     * The component that attaches the dependencies of a workload to its clusters. `karmada`: its distributor, which queries Lodestone.
-     * `builtin`: Lodestone, if the distributor is disabled. `none`: another tool; Lodestone releases the bindings that it attached.
-     */
-    distribution: 'karmada' | 'builtin' | 'none'
-    /** The kinds whose objects follow a workload to which they relate: names of the shipped table. */
-    related: string[]
-    /** Further such kinds. */
-    relatedKinds: RelatedKindEntry[]
-    /** Further objects that each cluster creates for itself, so that they never follow a workload. */
-    neverPropagated: NeverPropagatedEntry[]
-  }
+  dependencies: DependenciesConfig
   volumes: VolumesConfig
   /** Further kinds with pods or dependencies, and replacements of shipped ones. */
   workloadKinds: WorkloadKindEntry[]
@@ -111,7 +91,7 @@ export const DEFAULT_CONFIG: Config = {
   placement: DEFAULT_PLACEMENT,
   karmada: {},
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
-  dependencies: { propagate: 'dataBound', distribution: 'karmada', related: [], relatedKinds: [], neverPropagated: [] },
+  dependencies: DEFAULT_DEPENDENCIES,
   volumes: DEFAULT_VOLUMES,
   workloadKinds: [],
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
@@ -174,16 +154,7 @@ export const configSchema = {
         driftIntervalSeconds: { type: 'integer', minimum: 1 },
       },
     },
-    dependencies: {
-      type: 'object',
-      properties: {
-        propagate: { enum: ['dataBound', 'always', 'never'] },
-        distribution: { enum: ['karmada', 'builtin', 'none'] },
-        related: relatedNamesSchema,
-        relatedKinds: relatedKindsSchema,
-        neverPropagated: neverPropagatedSchema,
-      },
-    },
+    dependencies: dependenciesSchema,
     volumes: volumesSchema,
     workloadKinds: workloadKindsSchema,
     leaderElection: {
