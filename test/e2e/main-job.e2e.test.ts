@@ -151,11 +151,11 @@ describe('workloads of other kinds', () => {
     }
   })
 
-  test.each(kinds)('$kind: explain finds the policy by the API version', async ({ kind, plural, word }) => {
+  test.each(kinds)('$kind: explain finds the policy by the API version', async ({ apiVersion, kind, plural, word }) => {
     const name = `${plural}-${kind.toLowerCase()}`
     await settledBinding(name)
 
-    // The members do not serve the kind, so Karmada's scheduler chooses none of them.
+    // The members do not serve the kind, so Karmada's scheduler would choose none of them.
     const { status, stdout } = await explain(`${word}/${plural}`)
 
     expect(status).toBe(0)
@@ -164,10 +164,10 @@ describe('workloads of other kinds', () => {
 │  └─ DataSource ${plural}-data: located in member3
 ├─ PropagationPolicy default/${plural}: member1, member2, member3
 │  └─ dependencies follow: propagateDeps is set
-└─ ResourceBinding default/${name}: Narrowed
-   ├─ default/${plural} is in member3
+└─ ResourceBinding default/${name}: OnHold
+   ├─ default/${plural} (member3): member3 does not serve ${apiVersion} ${kind}
    ├─ before: member1, member2, member3
-   ├─ after:  member3
+   ├─ after:  no cluster, until the hold ends
    └─ scheduled to: none yet
 `)
   })
@@ -338,6 +338,7 @@ test('4. preferred data is tried first, and a tainted local cluster does not sto
             { affinityName: 'primary', clusterNames: ['member1', 'member2'] },
             { affinityName: 'backup', clusterNames: ['member3'] },
           ],
+          replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Weighted' },
         },
       }),
       deployment('prefer'),
@@ -542,7 +543,7 @@ describe('what else a user relies on', () => {
     await kubectl(['wait', '--for=jsonpath={.status.size}=5.0Gi', 'datasources/listed-data', '--timeout=30s'])
 
     const claims = (await kubectl(['get', 'dsc', 'listed', '-o', 'wide'])).stdout
-    expect(claims).toMatch(/^NAME +SYSTEM +DATA +WORKLOAD +PHASE +MESSAGE +AGE +SINCE +KIND +SOURCE\n/)
+    expect(claims).toMatch(/^NAME +SYSTEM +DATA +WORKLOAD +PHASE +PLACED +MESSAGE +AGE +SINCE +KIND +SOURCE\n/)
     expect(claims).toMatch(/ Bound +the data is in member1, member2 +\d+s +\d+s +Deployment +listed-data\n$/)
     const sources = (await kubectl(['get', 'datasources', 'listed-data'])).stdout
     expect(sources).toMatch(/^NAME +SYSTEM +DATA +CLUSTERS +SIZE +PHASE +CLAIMS +RESOLVED +AGE\n/)
