@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
-import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { decideBinding } from './decide.ts'
 import { bindingEvents, planBinding } from './plan.ts'
@@ -209,5 +209,18 @@ describe('the Events if', () => {
     expect(bindingEvents(before, after)).toEqual(
       want.map(([type, reason, message]) => ({ kind: 'event', about: after, type, reason, message })),
     )
+  })
+})
+
+test('a binding that loses its last known annotation keeps those that the cache does not have', () => {
+  const made = makeBinding()
+  const { annotations: _policy, ...metadata } = made.metadata
+  const unowned = { ...made, metadata }
+  const narrowed = decideBinding(makeInput({ binding: unowned, stored: unowned })).binding
+  const { actions } = planBinding(makeInput({ binding: narrowed, stored: narrowed, claims: [] }))
+  const [action] = actions
+  expect(action?.kind === 'patch' && action.patch['metadata']).toEqual({
+    resourceVersion: undefined,
+    annotations: { [BASE_AFFINITY_ANNOTATION]: null, [LOCALITY_ANNOTATION]: null },
   })
 })

@@ -32,7 +32,7 @@ export function planBinding(input: BindingInput): BindingPlan {
   const notHonored = planNotHonored(input)
   const decided = notHonored?.restored ?? decideBinding({ ...input, stored: binding }).binding
   const requeueAfterMs = requeueAfter(decided, input)
-  const patch = mergePatch(binding, decided)
+  const patch = mergePatch(binding, keepAnnotations(binding, decided))
   if (!patch) return { ...NOTHING, moves: false, ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
   const { namespace, resourceVersion } = binding.metadata
   const metadata = { ...(patch['metadata'] as object | undefined), resourceVersion }
@@ -45,6 +45,15 @@ export function planBinding(input: BindingInput): BindingPlan {
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
     ...(notHonored && { notHonored: notHonored.report }),
   }
+}
+
+/**
+ * Keeps the map of annotations when the last cached one goes, so that the patch removes single keys. The stored binding has annotations that
+ * the cache does not keep, such as those of Karmada's scheduler.
+ */
+function keepAnnotations({ metadata: before }: ResourceBinding, decided: ResourceBinding): ResourceBinding {
+  if (!before.annotations || decided.metadata.annotations) return decided
+  return { ...decided, metadata: { ...decided.metadata, annotations: {} } }
 }
 
 /** Plans for a hold that was not honored: the report, and the binding on hold again if the workload runs nowhere. */
