@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { accepts, refusalOf } from './simulate/accepts.ts'
+import type { Action } from './simulate/actions.ts'
+import type { Binding, Cluster } from './simulate/karmada.ts'
+import { configOf, replay, runSeed } from './simulate/run.ts'
+import { schedule } from './simulate/schedule.ts'
+import { shrinkWith } from './simulate/shrink.ts'
+
+const PLACEMENT = { clusterAffinity: { clusterNames: ['m1', 'm2'] } }
+
+function clusterNamed(name: string, overrides: Partial<Cluster> = {}): Cluster {
+  return {
+    apiVersion: 'cluster.karmada.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name },
+    spec: {},
+    status: { apiEnablements: [{ groupVersion: 'apps/v1', resources: [{ kind: 'Deployment' }] }] },
+    ...overrides,
+  }
+}
+
+function bindingWith(spec: Partial<Binding['spec']> = {}): Binding {
+  return {
+    apiVersion: 'work.karmada.io/v1alpha2',
+    kind: 'ResourceBinding',
+    metadata: { namespace: 'a', name: 'app-deployment' },
+    spec: {
+      resource: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'a', name: 'app' },
+      replicas: 2,
+      placement: PLACEMENT,
+      ...spec,
+    },
+  }
+}
+
+describe('the same seed', () => {
+  test('makes the same steps with the same times', async () => {
+    const logs: string[][] = [[], []]
+    for (const log of logs) await runSeed(4, 400, (line) => log.push(line))
+    expect(logs[0]?.length).toBeGreaterThan(100)
+    expect(logs[0]).toEqual(logs[1])
+  })
+
+  test('can be repeated from its list of steps', async () => {
+    const { config, actions, failure } = await runSeed(4, 400)
+    const repeated = await replay(config, actions)
+    expect([repeated.steps, repeated.failure?.message]).toEqual([(await runSeed(4, 400)).steps, failure?.message])
+  })
+})
+
+test('a failure is shrunk to the steps that it needs', async () => {
+  const steps = Array.from({ length: 40 }, (_, ms): Action => ({ do: 'advance', ms }))
+  const needed = new Set([3, 17, 39])
+  const fails = async (list: readonly Action[]) =>
+    [...needed].every((ms) => list.some((action) => action.do === 'advance' && action.ms === ms))
+  expect(await shrinkWith(steps, fails)).toEqual([...needed].map((ms) => ({ do: 'advance', ms })))
+})
+
+describe('the model of the filter', () => {
+  const tainted = { spec: { taints: [{ key: 'maintenance', effect: 'NoSchedule' as const }] } }
+  test.each([
+    ['accepts a cluster of the affinity', clusterNamed('m1'), {}, undefined],
+    ['refuses another cluster', clusterNamed('m3'), {}, 'ClusterAffinity'],
+    ['refuses a taint', clusterNamed('m1', tainted), {}, 'TaintToleration'],
+    ['accepts a taint where the workload runs', clusterNamed('m1', tainted), { clusters: [{ name: 'm1' }] }, undefined],
+    [
+      'accepts a tolerated taint',
+      clusterNamed('m1', tainted),
+      { placement: { ...PLACEMENT, clusterTolerations: [{ operator: 'Exists' as const }] } },
+      undefined,
+    ],
+    ['refuses a cluster without the kind', clusterNamed('m1', { status: {} }), {}, 'APIEnablement'],
+    [
+      'refuses a cluster under eviction',
+      clusterNamed('m1'),
+      {
+        gracefulEvictionTasks: [{ fromCluster: 'm1', purgeMode: 'Gracefully' as const, reason: 'x', producer: 'x' }],
+      },
+      'ClusterEviction',
+    ],
+    [
+      'refuses a cluster that is being deleted',
+      clusterNamed('m1', { metadata: { name: 'm1', deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+      { clusters: [{ name: 'm1' }] },
+      'deleting',
+    ],
+  ])('%s', (_name, cluster, spec, refusal) => {
+    expect(refusalOf(cluster, bindingWith(spec))).toBe(refusal)
+    expect(accepts(cluster, bindingWith(spec))).toBe(refusal === undefined)
+  })
+})
+
+describe('the model of the scheduler', () => {
+  const all = ['m1', 'm2', 'm3'].map((name) => clusterNamed(name))
+  const groups = ['first', 'second'].map((affinityName, i) => ({ affinityName, clusterNames: [`m${i + 1}`] }))
+  const divided = { replicaSchedulingType: 'Divided' as const, replicaDivisionPreference: 'Weighted' as const }
+  test.each([
+    ['copies to every cluster', {}, { kind: 'fit', clusters: ['m1', 'm2'].map((name) => ({ name, replicas: 2 })) }],
+    [
+      'divides evenly',
+      { placement: { ...PLACEMENT, replicaScheduling: divided } },
+      { kind: 'fit', clusters: ['m1', 'm2'].map((name) => ({ name, replicas: 1 })) },
+    ],
+    [
+      'takes the first group',
+      { placement: { clusterAffinities: groups } },
+      { kind: 'fit', clusters: [{ name: 'm1', replicas: 2 }], affinityName: 'first' },
+    ],
+    ['finds no cluster', { placement: { clusterAffinity: { clusterNames: ['m9'] } } }, { kind: 'noFit' }],
+    [
+      'fails below minGroups',
+      { placement: { ...PLACEMENT, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 3 }] } },
+      { kind: 'error', message: 'the number of feasible clusters is less than minGroups' },
+    ],
+  ])('%s', (_name, spec, result) => {
+    expect(schedule(bindingWith(spec), all)).toEqual(result)
+  })
+
+  test('does not go back to an earlier group', () => {
+    const binding = bindingWith({ placement: { clusterAffinities: groups } })
+    const status = { schedulerObservingAffinityName: 'second' }
+    expect(schedule({ ...binding, status }, all)).toMatchObject({ affinityName: 'second' })
+  })
+})
+
+test('worlds differ in their settings', () => {
+  const settings = new Set(Array.from({ length: 30 }, (_, seed) => configOf(seed).failover))
+  expect([...settings].sort()).toEqual(['Directly', 'Gracefully', 'Off'])
+})

@@ -1,0 +1,53 @@
+// The steps of a world, by value: a list of them repeats a run without its seed.
+import type { CatalogAnswer } from './catalogs.ts'
+import type { ApiObject, Taint } from './karmada.ts'
+import type { ControllerAction } from './taint-manager.ts'
+
+// The replica of Lodestone that answers the reviews of the step.
+interface Reviewed {
+  via: number
+}
+
+export type ComponentAction =
+  // A reader receives changes of one kind.
+  | { do: 'receive'; who: 'scheduler' | number; kind: string; count: number }
+  | ({ do: 'reconcile'; loop: string; key: string } & Reviewed)
+  | ({ do: 'detect'; kind: string; namespace: string; name: string } & Reviewed)
+  | ({ do: 'schedule'; key: string } & Reviewed)
+  | (ControllerAction & Reviewed)
+  // The second half of `replace`: the object is gone, and is created again.
+  | ({ do: 'recreate'; key: string } & Reviewed)
+
+export interface ClusterChange {
+  taints?: Taint[]
+  ready?: boolean
+  // The kinds that the cluster offers; the list may be incomplete.
+  kinds?: string[]
+  labels?: Record<string, string>
+}
+
+export type UserAction =
+  // kubectl apply
+  | ({ do: 'apply'; object: ApiObject } & Reviewed)
+  | ({ do: 'delete'; kind: string; namespace?: string; name: string } & Reviewed)
+  // kubectl replace --force
+  | ({ do: 'replace'; object: ApiObject } & Reviewed)
+  | ({ do: 'annotate'; key: string; annotation: string; value: string | null } & Reviewed)
+  | { do: 'catalog'; data: string; answer: CatalogAnswer }
+  | { do: 'cluster'; name: string; change: ClusterChange }
+  | { do: 'join'; name: string }
+  | { do: 'leave'; name: string }
+  | { do: 'crd'; kind: string; served: boolean }
+  | { do: 'restart'; what: 'detector' | 'scheduler' | 'leader' | 'replica' }
+  | { do: 'advance'; ms: number }
+  // Users and failures pause until everything is at rest.
+  | { do: 'rest' }
+
+export type Action = ComponentAction | UserAction
+
+// The settings of a world.
+export interface WorldConfig {
+  clusters: number
+  failover: 'Off' | 'Gracefully' | 'Directly'
+  maxMovesPerMinute: number
+}

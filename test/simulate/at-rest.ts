@@ -1,0 +1,131 @@
+// Checks a binding when everything is at rest for longer than every window and timeout.
+import { allowedBy, matches } from './accepts.ts'
+import { dataOf, nameOf, withAffinities } from './bindings.ts'
+import { type AppliedClaim, claimsOf, locate } from './claims.ts'
+import { policyNameOf, selects } from './detector.ts'
+import {
+  type Affinity,
+  type Binding,
+  type Cluster,
+  isWorkload,
+  namesOf,
+  type Placement,
+  type Policy,
+  type Workload,
+} from './karmada.ts'
+import { schedule } from './schedule.ts'
+import { minus } from './sets.ts'
+import { Violation } from './violation.ts'
+import type { World } from './world.ts'
+
+interface Remembered {
+  wasScheduled: boolean
+  isLost: boolean
+  isRuined: boolean
+}
+
+// Throws Violation.
+export function checkAtRest(world: World, binding: Binding, memory: Remembered): void {
+  const { kind, namespace, name } = binding.spec.resource
+  const workload = world.api.get<Workload>(kind, namespace, name)
+  const policyName = policyNameOf(binding)
+  const policy = policyName ? world.api.get<Policy>('PropagationPolicy', namespace, policyName) : undefined
+  if (!workload || !policy || !selects(policy, workload) || binding.metadata.deletionTimestamp) return
+  const clusters = world.api.list<Cluster>('Cluster')
+  const base = policy.spec.placement
+  checkAllowed(binding, base, clusters)
+  if (
+    memory.isLost &&
+    !binding.spec.clusters?.length &&
+    schedule(withAffinities(binding, base), clusters).kind === 'fit'
+  ) {
+    throw new Violation(
+      'lost',
+      `${nameOf(binding)}: the scheduler emptied it because of its narrowing, and it runs nowhere`,
+    )
+  }
+  // Without a CRD, the claims are unknown.
+  if (memory.isRuined || !world.isCrdServed('DataSourceClaim') || !world.isCrdServed('DataSource')) return
+  const claims = claimsOf(binding, world.api)
+  if (claims.some(({ isDeleting }) => isDeleting))
+    throw new Violation('claim-ends', `${nameOf(binding)}: a deleted claim stays`)
+  const required = claims.filter((claim) => claim.required)
+  const answers = required.map((claim): [AppliedClaim, ReturnType<typeof locate>] => [
+    claim,
+    locate(claim.claim, world.api),
+  ])
+  const isLocated = answers.every(([, { kind: answer }]) => answer === 'located')
+  const narrowed = required.length > 0 && isLocated ? narrowedTo(base, dataOf(answers), clusters) : base
+  if (isLocated && narrowed && schedule(withAffinities(binding, narrowed), clusters).kind === 'fit') {
+    checkHome(binding, required, narrowed, clusters, memory)
+  } else checkHold(binding, required)
+}
+
+function checkAllowed(binding: Binding, base: Placement, clusters: readonly Cluster[]): void {
+  const allowed = allowedBy(binding.spec.placement ?? {}, clusters, isWorkload(binding))
+  const added = [...minus(allowed, allowedBy(base, clusters, isWorkload(binding)))]
+  if (added.length > 0)
+    throw new Violation('within-policy', `${nameOf(binding)}: at rest it allows ${added}, its policy does not`)
+}
+
+// The data is known, and the scheduler would accept the workload there.
+function checkHome(
+  binding: Binding,
+  required: readonly AppliedClaim[],
+  narrowed: Placement,
+  clusters: readonly Cluster[],
+  { wasScheduled }: Remembered,
+): void {
+  if (isHeld(binding))
+    throw new Violation('hold-ends', `${nameOf(binding)}: it is on hold although it can run with its data`)
+  if (required.length === 0) return
+  const running = namesOf(binding.spec.clusters)
+  if (running.length === 0) {
+    throw new Violation('is-scheduled', `${nameOf(binding)}: it runs nowhere although it can run with its data`)
+  }
+  const home = allowedBy(narrowed, clusters, isWorkload(binding))
+  const away = running.filter((name) => !home.has(name))
+  const mayStay = wasScheduled && !required.every(({ moves, failsBack }) => moves && failsBack)
+  if (away.length > 0 && !mayStay) {
+    throw new Violation('comes-home', `${nameOf(binding)}: it stays in ${away}, its data is in ${[...home]}`)
+  }
+}
+
+// The workload may wait, but not longer than its claims allow.
+function checkHold(binding: Binding, required: readonly AppliedClaim[]): void {
+  const isLimited = required.some(
+    ({ holdTimeoutSeconds, holdsUnresolved, holdsUnsatisfiable }) =>
+      holdTimeoutSeconds !== undefined && holdsUnresolved && holdsUnsatisfiable,
+  )
+  if (required.length === 0 && isHeld(binding))
+    throw new Violation('hold-ends', `${nameOf(binding)}: it is on hold without a claim`)
+  if (isLimited && isHeld(binding) && required.length === 1) {
+    throw new Violation('hold-ends', `${nameOf(binding)}: it is on hold for longer than its claim allows`)
+  }
+}
+
+function isHeld({ metadata, spec }: Binding): boolean {
+  return spec.suspension?.scheduling === true && metadata.annotations?.['lodestone.dev/hold'] !== undefined
+}
+
+// The placement of the policy within these clusters; undefined if no cluster is left.
+function narrowedTo(base: Placement, data: ReadonlySet<string>, clusters: readonly Cluster[]): Placement | undefined {
+  const within = <T extends Affinity>(affinity: T): T => ({
+    ...affinity,
+    clusterNames: clusters.flatMap((cluster) => {
+      const { name = '' } = cluster.metadata
+      return data.has(name) && matches(cluster, affinity) ? [name] : []
+    }),
+  })
+  const isLeft = ({ clusterNames = [] }: Affinity) => clusterNames.length > 0
+  const { clusterAffinity = {}, clusterAffinities, ...rest } = base
+  if (!clusterAffinities) {
+    const affinity = within(clusterAffinity)
+    return isLeft(affinity) ? { ...rest, clusterAffinity: affinity } : undefined
+  }
+  const groups = clusterAffinities.flatMap(({ overflowAffinities, ...term }) => {
+    const [narrowed, overflow] = [within(term), (overflowAffinities ?? []).map(within).filter(isLeft)]
+    return isLeft(narrowed) ? [{ ...narrowed, ...(overflow.length > 0 && { overflowAffinities: overflow }) }] : []
+  })
+  return groups.length > 0 ? { ...rest, clusterAffinities: groups } : undefined
+}

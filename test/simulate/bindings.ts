@@ -1,0 +1,107 @@
+// Reads bindings for the guarantees: their base, their claims and what Lodestone wrote into them.
+import { isDeepStrictEqual } from 'node:util'
+import { keyOf } from './api-server.ts'
+import type { Answer, Claim, claimsOf, Sources } from './claims.ts'
+import { policyNameOf } from './detector.ts'
+import type { ApiObject, Binding, Placement, Policy } from './karmada.ts'
+import type { Replica } from './replica.ts'
+import { common } from './sets.ts'
+
+const OUR_ANNOTATIONS = ['lodestone.dev/base-affinity', 'lodestone.dev/locality', 'lodestone.dev/hold']
+
+// The cached objects of a replica.
+export function viewOf(replica: Replica): Sources {
+  const types = new Map(replica.kinds().map((type) => [type.kind, type]))
+  return {
+    list: <T extends ApiObject>(kind: string) => {
+      const type = types.get(kind)
+      return type ? ([...replica.list(type)] as unknown as T[]) : []
+    },
+  }
+}
+
+// The clusters that have all data of the located claims.
+export function dataOf(answers: readonly [unknown, Answer][]): Set<string> {
+  const sets = answers.map(([, answer]) => new Set(answer.kind === 'located' ? answer.clusters : []))
+  return sets.reduce((left, right) => common(left, right))
+}
+
+// The binding with the affinities of another placement.
+export function withAffinities(binding: Binding, { clusterAffinity, clusterAffinities }: Placement): Binding {
+  const { clusterAffinity: _one, clusterAffinities: _groups, ...rest } = binding.spec.placement ?? {}
+  const placement = {
+    ...rest,
+    ...(clusterAffinity && { clusterAffinity }),
+    ...(clusterAffinities && { clusterAffinities }),
+  }
+  return { ...binding, spec: { ...binding.spec, placement } }
+}
+
+export function nameOf({ metadata }: ApiObject): string {
+  return keyOf(metadata.namespace, metadata.name)
+}
+
+export function viewedPolicyOf(binding: Binding, replica: Replica): Policy | undefined {
+  const name = policyNameOf(binding)
+  const policies = name ? viewOf(replica).list<Policy>('PropagationPolicy') : []
+  return policies.find(({ metadata }) => metadata.name === name && metadata.namespace === binding.metadata.namespace)
+}
+
+export function annotatedBaseOf(binding: Binding | undefined): Placement | undefined {
+  try {
+    const base = JSON.parse(binding?.metadata.annotations?.['lodestone.dev/base-affinity'] ?? 'null')
+    return typeof base === 'object' && base !== null ? base : undefined
+  } catch {
+    return undefined // A user ruined the annotation.
+  }
+}
+
+export function affinitiesIn({ clusterAffinity, clusterAffinities }: Placement): object {
+  return { clusterAffinity, clusterAffinities }
+}
+
+export function isSameAffinity(a: Binding, b: Binding): boolean {
+  return isDeepStrictEqual(affinitiesIn(a.spec.placement ?? {}), affinitiesIn(b.spec.placement ?? {}))
+}
+
+export function oursIn({ metadata }: Binding): (string | undefined)[] {
+  return OUR_ANNOTATIONS.map((key) => metadata.annotations?.[key])
+}
+
+// The binding without the fields that Lodestone may change.
+export function withoutOurs(binding: Binding): object {
+  const { resourceVersion: _version, generation: _generation, annotations = {}, ...metadata } = binding.metadata
+  const others = Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith('lodestone.dev/')))
+  const { placement = {}, suspension = {}, rescheduleTriggeredAt: _triggered, ...spec } = binding.spec
+  const { clusterAffinity: _one, clusterAffinities: _groups, ...rest } = placement
+  const { scheduling: _scheduling, ...siblings } = suspension
+  return { metadata: { ...metadata, annotations: others }, spec, placement: rest, suspension: siblings }
+}
+
+export function isReleased(stored: Binding | undefined, now: number, claims: ReturnType<typeof claimsOf>): boolean {
+  const text = stored?.metadata.annotations?.['lodestone.dev/hold']
+  if (!text) return false
+  try {
+    const { since, released } = JSON.parse(text) as { since: string; released?: boolean }
+    const timeouts = claims.flatMap(({ holdTimeoutSeconds = [] }) => holdTimeoutSeconds)
+    return released === true || timeouts.some((seconds) => now >= Date.parse(since) + seconds * 1000)
+  } catch {
+    return false // A user ruined the annotation.
+  }
+}
+
+export function workloadOf({ metadata, spec }: Claim): string {
+  const { kind, name, namespace = metadata.namespace } = spec.workload
+  return `${kind} ${keyOf(namespace, name)}`
+}
+
+// The fields in which two objects differ, with their values.
+export function differenceOf(a: unknown, b: unknown, path = ''): string {
+  if (isDeepStrictEqual(a, b)) return ''
+  if (typeof a !== 'object' || typeof b !== 'object' || !a || !b || Array.isArray(a) || Array.isArray(b)) {
+    return `${path}: ${JSON.stringify(a)} → ${JSON.stringify(b)}`
+  }
+  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])]
+  const parts = keys.map((key) => differenceOf(a[key as never], b[key as never], path ? `${path}.${key}` : key))
+  return parts.filter((part) => part !== '').join('; ')
+}

@@ -1,0 +1,356 @@
+// Checks the guarantees of README.md after each step, and that no write of Lodestone takes the last cluster from a workload. The rules are
+// a second model: they use no decision of src.
+import { isDeepStrictEqual } from 'node:util'
+import { allowedBy } from './accepts.ts'
+import { type AdmissionCall, keyOf, type Write } from './api-server.ts'
+import { checkAtRest } from './at-rest.ts'
+import {
+  affinitiesIn,
+  annotatedBaseOf,
+  dataOf,
+  differenceOf,
+  isReleased,
+  isSameAffinity,
+  nameOf,
+  oursIn,
+  viewedPolicyOf,
+  viewOf,
+  withAffinities,
+  withoutOurs,
+  workloadOf,
+} from './bindings.ts'
+import { type Answer, type Claim, claimsOf, locate } from './claims.ts'
+import { policyNameOf } from './detector.ts'
+import {
+  type ApiObject,
+  type Binding,
+  type Cluster,
+  isDuplicated,
+  isWorkload,
+  namesOf,
+  type Placement,
+  type Policy,
+} from './karmada.ts'
+import { Moves } from './moves.ts'
+import type { Replica } from './replica.ts'
+import { type ScheduleResult, schedule } from './schedule.ts'
+import { common, minus } from './sets.ts'
+import { Violation } from './violation.ts'
+import type { World } from './world.ts'
+
+// How long a release waits for a successor of what is missing.
+const RELEASE_MS = 30_000
+
+// What the guarantees remember about one binding, from its creation to its deletion.
+interface Memory {
+  // Whether it had clusters at some time.
+  wasScheduled: boolean
+  // The scheduler emptied it because of our narrowing, and it has no cluster since.
+  isLost: boolean
+  // A user changed our annotations since the last rest.
+  isRuined: boolean
+}
+
+export class Guarantees {
+  readonly #world: World
+  readonly #memories = new Map<string, Memory>()
+  // When a claim, source, grant or policy was last removed, by the workload that it concerns; in ms.
+  readonly #removals = new Map<string, number>()
+  #removedAll = Number.NEGATIVE_INFINITY
+  readonly #moves: Moves
+  #violation: Violation | undefined
+
+  constructor(world: World) {
+    this.#world = world
+    this.#moves = new Moves(world)
+  }
+
+  // A violation inside of a webhook call would be answered like any error, so it is thrown after the step.
+  afterStep(): void {
+    if (this.#violation) throw this.#violation
+  }
+
+  leaderChanged(): void {
+    this.#moves.leaderChanged()
+  }
+
+  crdDeleted(_kind: string): void {
+    this.#removedAll = this.#world.clock.now()
+  }
+
+  atRest(): void {
+    this.afterStep()
+    for (const binding of this.#world.api.list<Binding>('ResourceBinding')) {
+      const memory = this.memoryOf(binding)
+      this.#check(() => checkAtRest(this.#world, binding, memory))
+      memory.isRuined = false
+    }
+    this.afterStep()
+  }
+
+  memoryOf({ metadata }: Binding): Memory {
+    const id = metadata.uid ?? keyOf(metadata.namespace, metadata.name)
+    const memory = this.#memories.get(id) ?? { wasScheduled: false, isLost: false, isRuined: false }
+    this.#memories.set(id, memory)
+    return memory
+  }
+
+  // Checks the answer of a webhook to a write of a binding.
+  reviewed({ writer, before, object }: AdmissionCall, admitted: ApiObject, replica: Replica): void {
+    const [stored, sent, after] = [before, object, admitted] as [Binding | undefined, Binding, Binding]
+    if (!sent.spec.placement || sent.metadata.deletionTimestamp) return
+    this.#check(() => {
+      this.#checkFields(stored, sent, after, 'admission')
+      this.#checkWithin(stored, sent, after, replica)
+      this.#checkHasCluster(sent, stored, after, replica, writer)
+      this.#checkFirstPlacement(stored, after, replica)
+      this.#checkNoMoveAtAdmission(writer, stored, sent, after)
+      this.#checkRelease(stored, after)
+      this.#checkIdempotent(writer, after, replica)
+    })
+  }
+
+  written({ writer, before, sent, after }: Write): void {
+    const object = after ?? before
+    if (!object) return
+    this.#check(() => {
+      if (object.kind === 'ResourceBinding')
+        this.#bindingWritten(writer, before as Binding, sent as Binding, after as Binding)
+      else this.#inputWritten(before, after)
+    })
+  }
+
+  // Checks a result of the scheduler before it is written.
+  scheduled(binding: Binding, result: ScheduleResult): void {
+    if (result.kind === 'error') return
+    this.#check(() => {
+      const base = this.#truePolicyOf(binding)?.spec.placement
+      if (!base || isDeepStrictEqual(affinitiesIn(base), affinitiesIn(binding.spec.placement ?? {}))) return
+      const unnarrowed = schedule(withAffinities(binding, base), this.#world.scheduler.clusters.values())
+      const memory = this.memoryOf(binding)
+      if (result.kind === 'noFit') {
+        if (binding.spec.clusters?.length && unnarrowed.kind === 'fit') memory.isLost = true
+        return
+      }
+      this.#checkPreference(binding, result, unnarrowed, base)
+    })
+  }
+
+  // A preference never removes copies of a workload that runs in several clusters.
+  #checkPreference(binding: Binding, result: ScheduleResult, unnarrowed: ScheduleResult, base: Placement): void {
+    if (result.kind !== 'fit' || unnarrowed.kind !== 'fit') return
+    const claims = claimsOf(binding, this.#world.api)
+    if (claims.length === 0 || claims.some(({ required }) => required) || this.memoryOf(binding).isRuined) return
+    const present = namesOf(binding.spec.clusters)
+    if (!isDuplicated(base) && present.length < 2) return
+    const would = new Set(namesOf(unnarrowed.clusters))
+    const removed = present.filter((name) => would.has(name) && !namesOf(result.clusters).includes(name))
+    if (present.length > 1 && removed.length > 0) {
+      throw new Violation(
+        'preference-keeps-copies',
+        `${nameOf(binding)}: a preference removes the copies in ${removed}`,
+      )
+    }
+  }
+
+  #bindingWritten(
+    writer: string,
+    before: Binding | undefined,
+    sent: Binding | undefined,
+    after: Binding | undefined,
+  ): void {
+    if (!after) {
+      if (before) this.#memories.delete(before.metadata.uid ?? '')
+      return
+    }
+    const memory = this.memoryOf(after)
+    if (after.spec.clusters?.length) Object.assign(memory, { wasScheduled: true, isLost: false })
+    const isByUser = writer === 'user'
+    if (isByUser && before && !isDeepStrictEqual(oursIn(before), oursIn(after))) memory.isRuined = true
+    if (writer !== 'lodestone' || !before || !sent) return
+    this.#checkFields(before, before, sent, 'loop')
+    const leader = this.#world.leader.replica
+    this.#checkHasCluster(sent, before, sent, leader, writer)
+    this.#checkRelease(before, sent)
+    this.#moves.check(before, after)
+  }
+
+  // Remembers when something was removed that concerns workloads.
+  #inputWritten(before: ApiObject | undefined, after: ApiObject | undefined): void {
+    const now = this.#world.clock.now()
+    const isRemoved = !after || (!before?.metadata.deletionTimestamp && after.metadata.deletionTimestamp !== undefined)
+    const object = before ?? after
+    if (object?.kind === 'DataSourceClaim') {
+      const claim = before as Claim | undefined
+      const isChanged = after !== undefined && !isDeepStrictEqual((after as Claim).spec, claim?.spec)
+      if (claim && (isRemoved || isChanged)) this.#removals.set(workloadOf(claim), now)
+    }
+    const isGrant =
+      object?.kind === 'Namespace' && !isDeepStrictEqual(before?.metadata.annotations, after?.metadata.annotations)
+    if (isGrant || (isRemoved && object?.kind === 'PropagationPolicy')) this.#removedAll = now
+  }
+
+  // A decision on the result changes nothing. A replica that has an older policy takes it for the base of an unchanged affinity.
+  #checkIdempotent(writer: string, after: Binding, replica: Replica): void {
+    const [viewed, current] = [viewedPolicyOf(after, replica), this.#truePolicyOf(after)]
+    if (!isDeepStrictEqual(viewed?.spec.placement, current?.spec.placement)) return
+    const again = replica.review({ writer, before: after, object: after })
+    if (isDeepStrictEqual(again, after)) return
+    throw new Violation('idempotent', `${nameOf(after)}: a second review changes ${differenceOf(after, again)}`)
+  }
+
+  // README: admission and the loop change only the affinity, our suspension and our annotations.
+  #checkFields(stored: Binding | undefined, sent: Binding, after: Binding, by: string): void {
+    const name = nameOf(after)
+    if (!isDeepStrictEqual(withoutOurs(sent), withoutOurs(after))) {
+      const isRestoredHold = stored?.metadata.annotations?.['lodestone.dev/hold'] && !after.spec.clusters?.length
+      if (!isRestoredHold)
+        throw new Violation('fields', `${name}: ${by} changes ${differenceOf(withoutOurs(sent), withoutOurs(after))}`)
+    }
+    const was = sent.spec.suspension?.scheduling === true
+    const is = after.spec.suspension?.scheduling === true
+    const isScheduled = stored?.spec.clusters?.length && sent.spec.clusters?.length
+    if (is && !was && isScheduled && after.spec.clusters?.length) {
+      throw new Violation(
+        'suspends-scheduled',
+        `${name}: ${by} suspends a workload that runs in ${namesOf(after.spec.clusters)}`,
+      )
+    }
+    const hold = (binding: Binding | undefined) => binding?.metadata.annotations?.['lodestone.dev/hold']
+    if (was && !is && !hold(stored) && !hold(sent)) {
+      throw new Violation('foreign-suspension', `${name}: ${by} removes a suspension of another client`)
+    }
+    const { clusterAffinities, clusterAffinity } = after.spec.placement ?? {}
+    const isEmpty =
+      clusterAffinities?.length === 0 || (clusterAffinity?.clusterNames?.length === 0 && !isSameAffinity(sent, after))
+    if (isEmpty) throw new Violation('empty-list', `${name}: ${by} writes an empty list into the placement`)
+  }
+
+  // README: Lodestone never adds a cluster that the policy does not allow.
+  #checkWithin(stored: Binding | undefined, sent: Binding, after: Binding, replica: Replica): void {
+    if (isSameAffinity(sent, after)) return
+    const clusters = this.#world.api.list<Cluster>('Cluster')
+    const allows = (placement: Placement | undefined) =>
+      placement ? allowedBy(placement, clusters, isWorkload(after)) : new Set<string>()
+    const policies = [viewedPolicyOf(after, replica), this.#truePolicyOf(after)].map((policy) => policy?.spec.placement)
+    const known = policies.some((placement) => placement !== undefined)
+    const bases = [sent.spec.placement, ...policies, ...(known ? [] : [annotatedBaseOf(stored)])]
+    const within = new Set(bases.flatMap((placement) => [...allows(placement)]))
+    const added = [...minus(allows(after.spec.placement), within)]
+    if (added.length > 0) throw new Violation('within-policy', `${nameOf(after)}: the policy does not allow ${added}`)
+  }
+
+  // No write of Lodestone leaves a scheduled workload without a cluster, if its policy allows one that can take it. A replica decides by
+  // the Clusters that it has received.
+  #checkHasCluster(sent: Binding, stored: Binding | undefined, after: Binding, replica: Replica, writer: string): void {
+    const isScheduled = stored?.spec.clusters?.length || stored?.spec.gracefulEvictionTasks?.length
+    const isPlaced = after.spec.clusters?.length || after.spec.gracefulEvictionTasks?.length
+    if (!isScheduled || !isPlaced || after.metadata.deletionTimestamp) return
+    const base =
+      writer === 'detector'
+        ? sent.spec.placement
+        : (viewedPolicyOf(after, replica)?.spec.placement ?? annotatedBaseOf(stored))
+    if (!base) return
+    const clusters = [...replica.clusters.values()]
+    const result = schedule(after, clusters)
+    if (result.kind === 'fit') return
+    const unnarrowed = schedule(withAffinities(after, base), clusters)
+    if (unnarrowed.kind !== 'fit') return
+    const allowed = [...allowedBy(after.spec.placement ?? {}, clusters)]
+    throw new Violation(
+      'has-cluster',
+      `${nameOf(after)}: it is narrowed to ${allowed}, where nothing can take it (${result.kind}), although it could run in ${namesOf(unnarrowed.clusters)}`,
+    )
+  }
+
+  // A workload that never ran is scheduled only to its data, or waits.
+  #checkFirstPlacement(stored: Binding | undefined, after: Binding, replica: Replica): void {
+    if (stored ? this.memoryOf(stored).wasScheduled : false) return
+    if (after.spec.clusters?.length || stored?.spec.gracefulEvictionTasks?.length) return
+    if (after.spec.suspension?.scheduling === true) return
+    if (stored && this.memoryOf(stored).isRuined) return
+    const claims = claimsOf(after, viewOf(replica)).filter(({ required }) => required)
+    if (claims.length === 0 || claims.some(({ isDeleting }) => isDeleting)) return
+    if (isReleased(stored, this.#world.clock.now(), claims)) return
+    const answers = claims.map((claim): [typeof claim, Answer] => [claim, locate(claim.claim, viewOf(replica))])
+    if (answers.some(([claim, { kind }]) => kind === 'unknown' && !claim.holdsUnresolved)) return
+    const unknown = answers.filter(([, { kind }]) => kind === 'unknown')
+    const data = dataOf(answers)
+    if (unknown.length === 0 && claims.some(({ holdsUnsatisfiable }) => !holdsUnsatisfiable)) {
+      const allowed = allowedBy(after.spec.placement ?? {}, this.#world.api.list<Cluster>('Cluster'))
+      if (data.size === 0 || common(data, allowed).size === 0 || minus(allowed, data).size > 0) return
+    }
+    if (unknown.length > 0) {
+      throw new Violation(
+        'waits-for-data',
+        `${nameOf(after)}: it is not on hold although ${unknown[0]?.[0].claim.metadata.name} is unknown`,
+      )
+    }
+    const outside = [...minus(allowedBy(after.spec.placement ?? {}, this.#world.api.list<Cluster>('Cluster')), data)]
+    if (outside.length > 0) {
+      throw new Violation(
+        'first-to-data',
+        `${nameOf(after)}: it may be scheduled first to ${outside}, its data is in ${[...data]}`,
+      )
+    }
+  }
+
+  // Admission does not move a running workload: the loop does, at a limited rate.
+  #checkNoMoveAtAdmission(writer: string, stored: Binding | undefined, sent: Binding, after: Binding): void {
+    if (writer === 'lodestone' || writer === 'user' || !stored || isSameAffinity(stored, after)) return
+    const clusters = this.#world.api.list<Cluster>('Cluster')
+    const allows = ({ spec }: Binding) => allowedBy(spec.placement ?? {}, clusters)
+    const running = namesOf(stored.spec.clusters).filter((name) => namesOf(after.spec.clusters).includes(name))
+    const [was, asked, is] = [allows(stored), allows(sent), allows(after)]
+    const moved = running.filter((name) => was.has(name) && asked.has(name) && !is.has(name))
+    if (moved.length > 0 && minus(was, asked).size === 0) {
+      throw new Violation(
+        'moves-by-loop',
+        `${nameOf(after)}: admission of a write by ${writer} moves it away from ${moved}`,
+      )
+    }
+  }
+
+  // Absence is not a decision: what disappears may be there again in a moment.
+  #checkRelease(stored: Binding | undefined, after: Binding): void {
+    if (!stored?.spec.clusters?.length || !after.spec.clusters?.length || after.metadata.deletionTimestamp) return
+    if (
+      !stored.metadata.annotations?.['lodestone.dev/locality'] ||
+      after.metadata.annotations?.['lodestone.dev/locality']
+    )
+      return
+    if (this.memoryOf(stored).isRuined) return
+    const clusters = this.#world.api.list<Cluster>('Cluster')
+    const added = [
+      ...minus(allowedBy(after.spec.placement ?? {}, clusters), allowedBy(stored.spec.placement ?? {}, clusters)),
+    ]
+    if (added.length === 0) return
+    const { kind, namespace, name } = after.spec.resource
+    const removedAt = Math.max(
+      this.#removedAll,
+      this.#removals.get(`${kind} ${keyOf(namespace, name)}`) ?? Number.NEGATIVE_INFINITY,
+    )
+    const sinceMs = this.#world.clock.now() - removedAt
+    const gone = ['DataSourceClaim', 'DataSource'].filter((kind) => !this.#world.isCrdServed(kind))
+    if (gone.length > 0)
+      throw new Violation('absence', `${nameOf(after)}: it is released to ${added} although the CRD ${gone} is gone`)
+    // Kubernetes writes whole seconds.
+    if (sinceMs < RELEASE_MS - 1000) {
+      throw new Violation('release-waits', `${nameOf(after)}: it is released to ${added} ${sinceMs} ms after a removal`)
+    }
+  }
+
+  #truePolicyOf(binding: Binding): Policy | undefined {
+    const name = policyNameOf(binding)
+    return name ? this.#world.api.get<Policy>('PropagationPolicy', binding.metadata.namespace, name) : undefined
+  }
+
+  #check(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error
+      this.#violation ??= error
+    }
+  }
+}

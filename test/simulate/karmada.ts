@@ -1,0 +1,143 @@
+// The fields of Karmada's objects that the models of this folder read. They share nothing with src: they are a second model.
+
+interface Metadata {
+  name?: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  finalizers?: string[]
+  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean }[]
+  deletionTimestamp?: string
+}
+
+export interface ApiObject {
+  apiVersion: string
+  kind: string
+  metadata: Metadata
+}
+
+export interface Taint {
+  key: string
+  value?: string
+  effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute'
+}
+
+export interface Toleration {
+  key?: string
+  operator?: 'Exists' | 'Equal'
+  value?: string
+  effect?: string
+}
+
+export interface Cluster extends ApiObject {
+  spec: { region?: string; taints?: Taint[] }
+  status?: {
+    conditions?: { type: string; status: string }[]
+    apiEnablements?: { groupVersion: string; resources: { kind: string }[] }[]
+  }
+}
+
+export interface Affinity {
+  clusterNames?: string[]
+  exclude?: string[]
+  labelSelector?: { matchLabels?: Record<string, string> }
+}
+
+export interface AffinityTerm extends Affinity {
+  affinityName: string
+  overflowAffinities?: (Affinity & { affinityName: string })[]
+}
+
+export interface ReplicaScheduling {
+  replicaSchedulingType?: 'Duplicated' | 'Divided'
+  replicaDivisionPreference?: 'Aggregated' | 'Weighted'
+  weightPreference?: { dynamicWeight?: string }
+}
+
+export interface Placement {
+  clusterAffinity?: Affinity
+  clusterAffinities?: AffinityTerm[]
+  clusterTolerations?: Toleration[]
+  spreadConstraints?: { spreadByField: string; minGroups?: number; maxGroups?: number }[]
+  replicaScheduling?: ReplicaScheduling
+}
+
+export interface TargetCluster {
+  name: string
+  replicas?: number
+}
+
+export interface EvictionTask {
+  fromCluster: string
+  purgeMode: 'Gracefully' | 'Directly'
+  reason: string
+  producer: string
+  replicas?: number
+  creationTimestamp?: string
+}
+
+export interface BindingSpec {
+  resource: {
+    apiVersion: string
+    kind: string
+    namespace?: string
+    name: string
+    uid?: string
+    resourceVersion?: string
+  }
+  replicas?: number
+  replicaRequirements?: object
+  placement?: Placement
+  clusters?: TargetCluster[]
+  gracefulEvictionTasks?: EvictionTask[]
+  suspension?: { scheduling?: boolean; dispatching?: boolean }
+  propagateDeps?: boolean
+  conflictResolution?: string
+  schedulerName?: string
+  rescheduleTriggeredAt?: string
+}
+
+export interface Binding extends ApiObject {
+  spec: BindingSpec
+  status?: {
+    schedulerObservedGeneration?: number
+    // The spelling of Karmada's API.
+    schedulerObservingAffinityName?: string
+    lastScheduledTime?: string
+    conditions?: { type: string; status: string; reason: string }[]
+    aggregatedStatus?: { clusterName: string; applied?: boolean; health?: string }[]
+  }
+}
+
+export interface Policy extends ApiObject {
+  spec: {
+    resourceSelectors: { apiVersion: string; kind: string; name?: string }[]
+    placement: Placement
+    propagateDeps?: boolean
+    priority?: number
+    suspension?: { dispatching?: boolean }
+  }
+}
+
+export interface Workload extends ApiObject {
+  spec: { replicas?: number; [field: string]: unknown }
+}
+
+// On bindings, by the scheduler: the placement of the last scheduling, as JSON (pkg/util/constants.go).
+export const APPLIED_PLACEMENT = 'policy.karmada.io/applied-placement'
+
+// Karmada's ResourceBindingSpec.IsWorkload.
+export function isWorkload({ spec }: Pick<Binding, 'spec'>): boolean {
+  return (spec.replicas ?? 0) > 0 || spec.replicaRequirements !== undefined
+}
+
+export function isDuplicated({ replicaScheduling }: Placement): boolean {
+  return (replicaScheduling?.replicaSchedulingType ?? 'Duplicated') === 'Duplicated'
+}
+
+export function namesOf(clusters: readonly TargetCluster[] | undefined): string[] {
+  return (clusters ?? []).map(({ name }) => name)
+}

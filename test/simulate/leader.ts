@@ -1,0 +1,102 @@
+// The loops of the replica that is the leader. Each run of a key is one step of the world.
+import { TokenBucket } from '../../src/core/token-bucket.ts'
+import type { ReconcileContext, ReconcileLoop } from '../../src/reconcile/define.ts'
+import { openLoops } from '../../src/reconcile/index.ts'
+import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'
+import { DeniedError } from './api-server.ts'
+import type { Catalogs } from './catalogs.ts'
+import type { VirtualClock } from './clock.ts'
+import type { Replica } from './replica.ts'
+
+// The loops of a hub that decide on placement; dependencies and volumes are not part of this world.
+const LOOPS = ['data-source-claim', 'data-source', 'resource-binding', 'propagation-policy']
+const RETRY_MS = { conflict: 5, failure: 1000 }
+
+export interface Due {
+  loop: string
+  key: string
+}
+
+export class Leader {
+  readonly replica: Replica
+  readonly #clock: VirtualClock
+  readonly #loops: readonly ReconcileLoop[]
+  readonly #due = new Map<string, Due & { atMs: number }>()
+  readonly #aborter = new AbortController()
+  readonly #unsubscribe: () => void
+  readonly #context: Omit<ReconcileContext, 'enqueue'>
+
+  constructor(replica: Replica, clock: VirtualClock, catalogs: Catalogs, maxMovesPerMinute: number) {
+    this.replica = replica
+    this.#clock = clock
+    this.#loops = openLoops({ propagate: 'dataBound', distribution: 'none' }).filter(({ name }) => LOOPS.includes(name))
+    const moves = new TokenBucket({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, clock.now())
+    this.#context = {
+      store: replica,
+      systems: catalogs,
+      events: { record: () => {} },
+      now: () => clock.now(),
+      signal: this.#aborter.signal,
+      moveAllowance: () => moves.take(clock.now()),
+      observer: { queryEnded: () => {}, moved: () => {} },
+    }
+    this.#unsubscribe = replica.subscribe((change) => {
+      for (const loop of this.#loops) for (const key of loop.keysOf(change, replica)) this.#add(loop.name, key, 0)
+    })
+    this.addAll()
+  }
+
+  // Adds every key, as the first pass and the drift pass do.
+  addAll(): void {
+    for (const loop of this.#loops) {
+      for (const key of loop.allKeys(this.replica)) if (key !== undefined) this.#add(loop.name, key, 0)
+    }
+  }
+
+  // The keys that are due now.
+  due(): Due[] {
+    const now = this.#clock.now()
+    return [...this.#due.values()].flatMap(({ atMs, ...due }) => (atMs <= now ? [due] : []))
+  }
+
+  nextDueMs(): number | undefined {
+    const times = [...this.#due.values()].map(({ atMs }) => atMs)
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  // Runs a key if it is due. Throws only errors that no API server explains.
+  async run({ loop: name, key }: Due): Promise<void> {
+    const loop = this.#loops.find((each) => each.name === name)
+    const due = this.#due.get(idOf(name, key))
+    if (!loop || !due || due.atMs > this.#clock.now()) return
+    this.#due.delete(idOf(name, key))
+    try {
+      const nextMs = await loop.reconcile(key, { ...this.#context, enqueue: (other) => this.#add(name, other, 0) })
+      if (nextMs !== undefined) this.#add(name, key, Math.max(1, nextMs))
+    } catch (error) {
+      if (error instanceof ConflictError || error instanceof NotFoundError) this.#add(name, key, RETRY_MS.conflict)
+      else if (error instanceof DeniedError || error instanceof MissingPrerequisiteError) {
+        this.#add(name, key, RETRY_MS.failure)
+      } else throw error
+    }
+    // A query to the data system ends after the run that sent it.
+    if (name === 'data-source') await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  stop(): void {
+    this.#unsubscribe()
+    this.#aborter.abort()
+  }
+
+  #add(loop: string, key: string, delayMs: number): void {
+    const atMs = this.#clock.now() + delayMs
+    const id = idOf(loop, key)
+    const waiting = this.#due.get(id)
+    if (waiting && waiting.atMs <= atMs) return
+    this.#due.set(id, { loop, key, atMs })
+  }
+}
+
+function idOf(loop: string, key: string): string {
+  return `${loop} ${key}`
+}

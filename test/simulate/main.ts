@@ -1,0 +1,58 @@
+// `npm run simulate -- --seed S --steps N` (or `--seconds T`): simulated worlds, each with its own seed, until a guarantee is broken.
+// `--log` prints every step; `--worlds W` runs at most so many.
+import { parseArgs } from 'node:util'
+import type { Action } from './actions.ts'
+import { type Run, runSeed } from './run.ts'
+import { shrink } from './shrink.ts'
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    steps: { type: 'string' },
+    seconds: { type: 'string' },
+    log: { type: 'boolean', default: false },
+    // Goes on after a failure, and prints each broken guarantee once.
+    survey: { type: 'boolean', default: false },
+  },
+})
+// A world ends after this many steps, so that a failure is short.
+const WORLD_STEPS = 1500
+const maxSteps = Number(values.steps ?? (values.seconds === undefined ? 100_000 : Number.POSITIVE_INFINITY))
+const endMs = performance.now() + Number(values.seconds ?? Number.POSITIVE_INFINITY) * 1000
+const firstSeed = Number(values.seed)
+const log = values.log ? console.log : undefined
+
+console.log(`simulate: seed ${firstSeed}`)
+const startedMs = performance.now()
+const broken = new Map<string, number>()
+let steps = 0
+let worlds = 0
+while (steps < maxSteps && performance.now() < endMs && (values.survey || broken.size === 0)) {
+  const seed = firstSeed + worlds++
+  const run = await runSeed(seed, Math.min(WORLD_STEPS, maxSteps - steps), log)
+  steps += run.steps
+  if (run.failure) await report(seed, run)
+}
+const seconds = (performance.now() - startedMs) / 1000
+const result =
+  broken.size > 0 ? `FAILED: ${[...broken].map(([name, count]) => `${name} (${count})`).join(', ')}` : 'no violation'
+console.log(
+  `simulate: seed ${firstSeed}: ${steps} steps in ${worlds} worlds, ${(steps / seconds).toFixed()} steps/s; ${result}`,
+)
+process.exitCode = broken.size > 0 ? 1 : 0
+
+async function report(seed: number, { config, actions, failure }: Run): Promise<void> {
+  if (!failure) return
+  const times = broken.get(failure.guarantee) ?? 0
+  broken.set(failure.guarantee, times + 1)
+  if (times > 0) return
+  console.log(`FAILED in world ${seed}: ${failure.message}`)
+  console.log(`reproduce: npm run simulate -- --seed ${seed} --steps ${WORLD_STEPS}`)
+  const fewest = await shrink(config, actions, failure.guarantee)
+  console.log(`shrunk from ${actions.length} to ${fewest.length} steps, in ${JSON.stringify(config)}:`)
+  for (const action of fewest) console.log(`  ${textOf(action)}`)
+}
+
+function textOf(action: Action): string {
+  return JSON.stringify(action)
+}

@@ -1,0 +1,77 @@
+// Checks the moves of scheduled workloads by the loop: within the budget, and at most one return per stabilization window.
+import { allowedBy } from './accepts.ts'
+import { nameOf } from './bindings.ts'
+import { type Binding, type Cluster, namesOf } from './karmada.ts'
+import { Violation } from './violation.ts'
+import type { World } from './world.ts'
+
+// The default of the stabilization window.
+const WINDOW_MS = 5 * 60_000
+
+export class Moves {
+  readonly #world: World
+  readonly #returns = new Map<string, number>()
+  readonly #relaxedAt = new Map<string, number>()
+  #tokens: number
+  #filledAtMs: number
+
+  constructor(world: World) {
+    this.#world = world
+    this.#tokens = world.config.maxMovesPerMinute
+    this.#filledAtMs = world.clock.now()
+  }
+
+  // A new leader begins with a full budget.
+  leaderChanged(): void {
+    this.#tokens = this.#world.config.maxMovesPerMinute
+    this.#filledAtMs = this.#world.clock.now()
+  }
+
+  // Checks a write of the loop. Throws Violation.
+  check(before: Binding, after: Binding): void {
+    const id = before.metadata.uid ?? ''
+    const now = this.#world.clock.now()
+    const [was, is] = [stateOf(before), stateOf(after)]
+    if (is === 'Relaxed' && was !== 'Relaxed') this.#relaxedAt.set(id, now)
+    const clusters = this.#world.api.list<Cluster>('Cluster')
+    const allows = ({ spec }: Binding) => allowedBy(spec.placement ?? {}, clusters)
+    const [allowedBefore, allowedAfter] = [allows(before), allows(after)]
+    const moved = namesOf(before.spec.clusters).filter((name) => allowedBefore.has(name) && !allowedAfter.has(name))
+    if (moved.length === 0) return
+    this.#takeToken(now, nameOf(after))
+    if (was !== 'Relaxed' || is !== 'Narrowed') return
+    const last = this.#returns.get(id) ?? Number.NEGATIVE_INFINITY
+    const relaxedAt = this.#relaxedAt.get(id) ?? Number.NEGATIVE_INFINITY
+    this.#returns.set(id, now)
+    if (now - last < WINDOW_MS) {
+      throw new Violation(
+        'one-return-per-window',
+        `${nameOf(after)}: it returns ${now - last} ms after its last return`,
+      )
+    }
+    if (now - relaxedAt < WINDOW_MS) {
+      throw new Violation(
+        'returns-after-window',
+        `${nameOf(after)}: it returns ${now - relaxedAt} ms after it was relaxed`,
+      )
+    }
+  }
+
+  #takeToken(now: number, name: string): void {
+    const { maxMovesPerMinute } = this.#world.config
+    this.#tokens = Math.min(maxMovesPerMinute, this.#tokens + ((now - this.#filledAtMs) / 60_000) * maxMovesPerMinute)
+    this.#filledAtMs = now
+    this.#tokens -= 1
+    if (this.#tokens < -0.01)
+      throw new Violation('move-budget', `${name}: more than ${maxMovesPerMinute} moves per minute`)
+  }
+}
+
+// The state in the locality annotation.
+function stateOf({ metadata }: Binding): string | undefined {
+  try {
+    return JSON.parse(metadata.annotations?.['lodestone.dev/locality'] ?? '{}').state
+  } catch {
+    return undefined // A user ruined the annotation.
+  }
+}

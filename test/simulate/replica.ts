@@ -1,0 +1,185 @@
+// A replica of Lodestone: its cache, which lags behind the API server, and its webhooks. The code of all three is that of src.
+import jsonPatch from 'fast-json-patch'
+import type { AdmissionReview } from '../../src/api/admission.ts'
+import { groupOf, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { serveWebhook } from '../../src/server/admission.ts'
+import { CachedStore } from '../../src/store/cache/cached-store.ts'
+import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
+import { completeObserver } from '../../src/store/observer.ts'
+import type { ObjectName, ObjectStore, PatchOptions } from '../../src/store/store.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import type { Webhook } from '../../src/webhooks/define.ts'
+import { webhooksOf } from '../../src/webhooks/index.ts'
+import { type AdmissionCall, type ApiServer, DeniedError, type Feed } from './api-server.ts'
+import type { VirtualClock } from './clock.ts'
+import type { ApiObject, Binding, Cluster } from './karmada.ts'
+
+const KINDS = kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false })
+// The kinds of this world that Lodestone reviews. The other webhooks are for pods and volumes.
+const REVIEWED = ['ResourceBinding', 'PropagationPolicy', 'ClusterPropagationPolicy', 'DataSourceClaim', 'DataSource']
+const WEBHOOKS: readonly [string, Webhook][] = REVIEWED.flatMap((kind) =>
+  webhooksOf(SHIPPED_KINDS)
+    .filter(({ resources }) => resources.some((resource) => resource.kind === kind))
+    .map((webhook): [string, Webhook] => [kind, webhook]),
+)
+const output = { write: () => true, fd: 2 }
+const { log } = openLogger({ level: 'silent', format: 'json', output })
+const metrics = openMetrics()
+const settings = { whenNotReady: 'gate' } as const
+
+export class Replica extends CachedStore implements ObjectStore {
+  readonly name: string
+  // The Clusters that this replica has received, with all fields.
+  readonly clusters = new Map<string, Cluster>()
+  readonly #api: ApiServer
+  readonly #feed: Feed
+  readonly #webhooks: Map<string, (body: string) => { status: number; body: string }>
+  #reviews = 0
+
+  constructor(name: string, api: ApiServer, clock: VirtualClock) {
+    super(
+      KINDS,
+      completeObserver({
+        error: ({ message, error }) => {
+          throw new Error(`${message}: ${(error as Error).stack}`)
+        },
+      }),
+    )
+    this.name = name
+    this.#api = api
+    const kinds = [...this.kindCaches.values()].map(({ type }) => type.kind)
+    this.#feed = api.openFeed(kinds)
+    for (const { type, cache, keep } of this.kindCaches.values()) {
+      cache.replaceAll(
+        api
+          .list(type.kind)
+          .filter(isOf(type))
+          .map((raw) => keep(raw as K8sObject)),
+      )
+    }
+    for (const cluster of api.list<Cluster>('Cluster')) this.clusters.set(cluster.metadata.name ?? '', cluster)
+    this.#webhooks = new Map(
+      WEBHOOKS.map(([kind, webhook]) => [
+        kind,
+        serveWebhook(webhook, {
+          store: this,
+          propagateDeps: 'dataBound',
+          volumes: () => settings,
+          now: () => clock.now(),
+          log,
+          metrics,
+        }),
+      ]),
+    )
+  }
+
+  // The kinds with changes that the replica has not received.
+  backlog(): string[] {
+    return this.#feed.kinds()
+  }
+
+  // Receives up to `count` changes of a kind.
+  receive(kind: string, count: number): void {
+    for (let i = 0; i < count; i++) {
+      const change = this.#feed.take(kind)
+      if (!change) return
+      const { before, after } = change
+      const object = after ?? before
+      for (const kindCache of this.kindCaches.values()) {
+        const { type, cache } = kindCache
+        if (type.kind !== kind) continue
+        if (!object) {
+          // An optional kind that the server does not serve is synced and empty. For another kind, the list fails.
+          if (kindCache.optional) kindCache.served = this.#api.serves(kind)
+          continue
+        }
+        if (!isOf(type)(object)) continue
+        if (kind === 'Cluster') this.#receiveCluster(after as Cluster | undefined, before as Cluster | undefined)
+        const published = after
+          ? cache.put(kindCache.keep(after as K8sObject))
+          : cache.remove(object.metadata.namespace, object.metadata.name ?? '')
+        if (published) this.publish(type, published)
+      }
+    }
+  }
+
+  // Sends a write to the webhook of its kind, as kube-apiserver does. Returns the admitted object, and throws DeniedError.
+  review({ before, object }: AdmissionCall): ApiObject {
+    const serve = this.#webhooks.get(object.kind)
+    if (!serve || (object.kind === 'ResourceBinding' && !(object as Binding).spec.placement)) return object
+    const { apiVersion, kind, metadata } = object
+    const [group, version] = [groupOf(apiVersion), apiVersion.split('/').at(-1) ?? '']
+    const body = JSON.stringify({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      request: {
+        uid: `review-${++this.#reviews}`,
+        kind: { group, version, kind },
+        resource: { group, version, resource: `${kind.toLowerCase()}s` },
+        operation: before ? 'UPDATE' : 'CREATE',
+        ...(metadata.namespace && { namespace: metadata.namespace }),
+        name: metadata.name,
+        object,
+        oldObject: before ?? null,
+      },
+    })
+    const answer = serve(body)
+    if (answer.status !== 200) throw new Error(`the webhook of ${kind} answered ${answer.status}: ${answer.body}`)
+    const { response } = JSON.parse(answer.body) as AdmissionReview
+    if (!response?.allowed) throw new DeniedError(response?.status?.message ?? 'denied')
+    if (!response.patch) return object
+    const operations = JSON.parse(Buffer.from(response.patch, 'base64').toString())
+    return jsonPatch.applyPatch(JSON.parse(JSON.stringify(object)), operations).newDocument
+  }
+
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    if (type.kind === 'Event') return object
+    return this.#api.create('lodestone', object as ApiObject) as T
+  }
+
+  async update<T extends K8sObject>(_type: ResourceType<T>, object: T): Promise<T> {
+    return this.#api.update('lodestone', object as ApiObject) as T
+  }
+
+  async patch<T extends K8sObject>(
+    { kind }: ResourceType<T>,
+    reference: ObjectName,
+    patch: Record<string, unknown>,
+    { subresource }: PatchOptions = {},
+  ): Promise<T> {
+    return this.#api.patch('lodestone', { kind, ...reference }, patch, subresource) as T
+  }
+
+  async delete<T extends K8sObject>(_type: ResourceType<T>, { kind, metadata }: T): Promise<void> {
+    const { namespace, name = '', resourceVersion } = metadata
+    const stored = this.#api.get(kind, namespace, name)
+    if (stored && stored.metadata.resourceVersion !== resourceVersion) return
+    this.#api.delete('lodestone', kind, namespace, name)
+  }
+
+  async read<T extends K8sObject>(
+    { kind }: ResourceType<T>,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    return this.#api.get(kind, namespace, name) as T | undefined
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#api.closeFeed(this.#feed)
+  }
+
+  #receiveCluster(after: Cluster | undefined, before: Cluster | undefined): void {
+    const name = (after ?? before)?.metadata.name ?? ''
+    if (after) this.clusters.set(name, after)
+    else this.clusters.delete(name)
+  }
+}
+
+function isOf(type: ResourceType): (object: ApiObject) => boolean {
+  return ({ apiVersion }) => groupOf(apiVersion) === type.group
+}

@@ -1,0 +1,76 @@
+// Runs worlds: from a seed, or from a list of actions. A failed list is shrunk to the fewest actions that fail in the same way.
+import { type Random, randomFrom } from '../random.ts'
+import type { Action, WorldConfig } from './actions.ts'
+import { pickWeighted } from './pick.ts'
+import { chooseUserAction } from './users.ts'
+import { Violation } from './violation.ts'
+import { World } from './world.ts'
+
+export interface Run {
+  config: WorldConfig
+  actions: Action[]
+  // All steps, those of a rest included.
+  steps: number
+  failure?: Violation
+}
+
+// The chance that a component acts, and not a user, while some component has something to do.
+const COMPONENT_CHANCE = 0.85
+
+export function configOf(seed: number): WorldConfig {
+  const random = randomFrom(seed)
+  return {
+    clusters: 3 + random.below(2),
+    failover: random.pick(['Off', 'Gracefully', 'Directly']),
+    maxMovesPerMinute: 2,
+  }
+}
+
+// Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.
+export async function runSeed(seed: number, limit: number, log?: (line: string) => void): Promise<Run> {
+  const config = configOf(seed)
+  const random = randomFrom(seed ^ 0x5eed)
+  // Some components are slow in one world and fast in another.
+  const weights = Array.from({ length: 8 }, () => 0.05 + random.next() ** 2)
+  const world = new World(config)
+  const actions: Action[] = []
+  return perform(world, actions, () => (world.steps < limit ? choose(world, random, weights) : undefined), log)
+}
+
+// Runs a list of actions in a new world.
+export async function replay(config: WorldConfig, list: readonly Action[], log?: (line: string) => void): Promise<Run> {
+  const rest = [...list]
+  return perform(new World(config), [], () => rest.shift(), log)
+}
+
+async function perform(
+  world: World,
+  actions: Action[],
+  next: () => Action | undefined,
+  log?: (line: string) => void,
+): Promise<Run> {
+  try {
+    for (let action = next(); action; action = next()) {
+      actions.push(action)
+      log?.(`${actions.length} ${new Date(world.clock.now()).toISOString()} ${JSON.stringify(action)}`)
+      await world.perform(action)
+    }
+    return { config: world.config, actions, steps: world.steps }
+  } catch (error) {
+    const failure =
+      error instanceof Violation ? error : new Violation('no-fault', (error as Error).stack ?? String(error))
+    log?.(`failed: ${failure.message}`)
+    return { config: world.config, actions, steps: world.steps, failure }
+  } finally {
+    world.stop()
+  }
+}
+
+function choose(world: World, random: Random, weights: readonly number[]): Action {
+  const busy = world
+    .pending(() => random.below(2))
+    .flatMap((actions, i) => (actions.length > 0 ? [[weights[i] ?? 1, actions] as const] : []))
+  if (busy.length === 0 || !random.chance(COMPONENT_CHANCE)) return chooseUserAction(world, random)
+  const action = random.pick(pickWeighted(busy, random))
+  return action.do === 'receive' ? { ...action, count: random.pick([1, 1, 2, 10]) } : action
+}

@@ -1,0 +1,271 @@
+// The users, and the failures of clusters and catalogs. Each function returns one action by value, chosen at random.
+import type { Random } from '../random.ts'
+import type { UserAction } from './actions.ts'
+import { CATALOG } from './catalogs.ts'
+import type { Affinity, ApiObject, Binding, Placement, ReplicaScheduling, Taint } from './karmada.ts'
+import { pickWeighted } from './pick.ts'
+import type { World } from './world.ts'
+
+export const NAMESPACES = ['a', 'b']
+const WORKLOADS = ['w1', 'w2']
+const DATA = ['d1', 'd2', 'd3']
+const OUR_CRDS = ['DataSourceClaim', 'DataSource']
+const API_VERSIONS: Record<string, string> = { Deployment: 'apps/v1', StatefulSet: 'apps/v1', Job: 'batch/v1' }
+export const WORKLOAD_KINDS = Object.keys(API_VERSIONS)
+const OURS = ['lodestone.dev/base-affinity', 'lodestone.dev/locality', 'lodestone.dev/hold']
+const DATA_GROUP = 'datadependency.volcano.sh/v1alpha1'
+
+type Choose = (world: World, random: Random) => UserAction | undefined
+
+// The relative frequency of each choice.
+const CHOICES: readonly [number, Choose][] = [
+  [10, applyWorkload],
+  [8, applyPolicy],
+  [12, applyClaim],
+  [8, applySource],
+  [8, changeCatalog],
+  [14, changeCluster],
+  [3, leaveOrJoin],
+  [6, deleteSomething],
+  [5, replaceSomething],
+  [3, changeGrant],
+  [1, changeCrd],
+  [2, ruinAnnotation],
+  [4, restartSomething],
+  [10, (_world, random) => ({ do: 'advance', ms: random.pick([500, 3000, 10_000, 40_000, 120_000, 400_000]) })],
+  [3, () => ({ do: 'rest' })],
+]
+
+export function chooseUserAction(world: World, random: Random): UserAction {
+  for (;;) {
+    const action = pickWeighted(CHOICES, random)(world, random)
+    if (action) return action
+  }
+}
+
+function applyWorkload(world: World, random: Random): UserAction {
+  const present = workloadsOf(world)
+  if (present.length > 0 && random.chance(0.6)) {
+    const object = random.pick(present)
+    const spec = { ...(object as { spec?: object }).spec }
+    if (object.kind !== 'Job') Object.assign(spec, { replicas: 1 + random.below(4) })
+    return apply(random, {
+      ...bare(object),
+      metadata: { ...bare(object).metadata, labels: { edit: `${random.below(3)}` } },
+      spec,
+    })
+  }
+  const kind = random.pick(['Deployment', 'Deployment', 'Deployment', 'StatefulSet', 'Job'])
+  const metadata = { namespace: random.pick(NAMESPACES), name: random.pick(WORKLOADS) }
+  const template = { spec: { containers: [{ name: 'main', image: 'registry.example/app' }] } }
+  const replicas = kind === 'Job' ? { parallelism: 1 } : { replicas: 1 + random.below(3) }
+  return apply(random, { apiVersion: API_VERSIONS[kind] as string, kind, metadata, spec: { ...replicas, template } })
+}
+
+function applyPolicy(world: World, random: Random): UserAction {
+  const kind = random.pick(['Deployment', 'Deployment', 'StatefulSet', 'Job'])
+  const name = random.pick(WORKLOADS)
+  const namespace = random.pick(NAMESPACES)
+  const spec = {
+    resourceSelectors: [{ apiVersion: API_VERSIONS[kind], kind, ...(random.chance(0.7) && { name }) }],
+    placement: anyPlacement(world, random),
+    propagateDeps: false,
+    ...(random.chance(0.2) && { priority: random.below(3) }),
+    ...(random.chance(0.05) && { suspension: { dispatching: true } }),
+  }
+  return apply(random, {
+    apiVersion: 'policy.karmada.io/v1alpha1',
+    kind: 'PropagationPolicy',
+    metadata: { namespace, name: `${name}-${kind.toLowerCase()}` },
+    spec,
+  })
+}
+
+function applyClaim(world: World, random: Random): UserAction {
+  const workload = random.pick(workloadsOf(world).concat(random.chance(0.2) ? [plainWorkload(random)] : []))
+  if (!workload) return applyWorkload(world, random)
+  const { apiVersion, kind, metadata } = workload
+  const namespace = random.chance(0.85) ? metadata.namespace : random.pick(NAMESPACES)
+  const isForeign = namespace !== metadata.namespace
+  const policy = {
+    ...(random.chance(0.25) && { enforcement: 'Preferred' }),
+    ...(random.chance(0.15) && { onUnresolved: 'Ignore' }),
+    ...(random.chance(0.15) && { onUnsatisfiable: 'Ignore' }),
+    ...(random.chance(0.2) && { holdTimeoutSeconds: random.pick([30, 120]) }),
+    ...(random.chance(0.2) && { rebalance: random.pick(['Always', 'Never']) }),
+  }
+  return apply(random, {
+    apiVersion: DATA_GROUP,
+    kind: 'DataSourceClaim',
+    metadata: { namespace: namespace ?? '', name: `${metadata.name}-${1 + random.below(2)}` },
+    spec: {
+      system: random.pick([CATALOG, 'manual']),
+      dataSourceType: 'table',
+      dataSourceName: random.pick(DATA),
+      workload: { apiVersion, kind, name: metadata.name, ...(isForeign && { namespace: metadata.namespace }) },
+      policy,
+    },
+  })
+}
+
+// A DataSource that a user writes: its system is not configured.
+function applySource(world: World, random: Random): UserAction {
+  const name = random.pick(DATA)
+  return apply(random, {
+    apiVersion: DATA_GROUP,
+    kind: 'DataSource',
+    metadata: { name: `manual-table-${name}` },
+    spec: { system: 'manual', type: 'table', name, locality: { clusterNames: someClusters(world, random) } },
+  })
+}
+
+function changeCatalog(world: World, random: Random): UserAction {
+  const data = random.pick(DATA)
+  const kind = random.pick(['located', 'located', 'located', 'nowhere', 'failed'] as const)
+  const answer = kind === 'located' ? { kind, clusters: someClusters(world, random) } : { kind }
+  return { do: 'catalog', data, answer }
+}
+
+function changeCluster(world: World, random: Random): UserAction {
+  const name = random.pick(world.clusterNames)
+  const effects = world.config.failover === 'Off' ? (['NoSchedule'] as const) : (['NoSchedule', 'NoExecute'] as const)
+  const taint: Taint = { key: 'maintenance', effect: random.pick(effects) }
+  switch (random.below(8)) {
+    case 0:
+    case 1:
+    case 2:
+      return { do: 'cluster', name, change: { taints: [taint] } }
+    case 3:
+    case 4:
+      return { do: 'cluster', name, change: { taints: [], ready: true, kinds: WORKLOAD_KINDS } }
+    case 5:
+      return { do: 'cluster', name, change: { ready: random.chance(0.5) } }
+    case 6:
+      return { do: 'cluster', name, change: { kinds: WORKLOAD_KINDS.filter(() => random.chance(0.7)) } }
+    default:
+      return { do: 'cluster', name, change: { labels: { tier: random.pick(['core', 'edge']) } } }
+  }
+}
+
+function leaveOrJoin(world: World, random: Random): UserAction {
+  const name = random.pick(world.clusterNames)
+  return world.api.get('Cluster', undefined, name) ? { do: 'leave', name } : { do: 'join', name }
+}
+
+function deleteSomething(world: World, random: Random): UserAction | undefined {
+  const object = anyObject(world, random)
+  if (!object) return undefined
+  const { namespace, name = '' } = object.metadata
+  return { do: 'delete', kind: object.kind, ...(namespace && { namespace }), name, via: random.below(2) }
+}
+
+function replaceSomething(world: World, random: Random): UserAction | undefined {
+  const object = anyObject(world, random)
+  return object && { do: 'replace', object: bare(object), via: random.below(2) }
+}
+
+function changeGrant(_world: World, random: Random): UserAction {
+  const [namespace, other] = random.shuffled(NAMESPACES)
+  const annotations = random.chance(0.7) ? { 'lodestone.dev/allow-claims-from': other as string } : {}
+  return apply(random, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace as string, annotations } })
+}
+
+function changeCrd(world: World, random: Random): UserAction {
+  const gone = OUR_CRDS.find((kind) => !world.isCrdServed(kind))
+  return gone ? { do: 'crd', kind: gone, served: true } : { do: 'crd', kind: random.pick(OUR_CRDS), served: false }
+}
+
+function ruinAnnotation(world: World, random: Random): UserAction | undefined {
+  const bindings = world.api.list<Binding>('ResourceBinding')
+  if (bindings.length === 0) return undefined
+  const { metadata } = random.pick(bindings)
+  const annotation = random.pick(OURS)
+  const value = random.pick([null, 'not JSON', '{}', '{"clusterAffinity":{}}'])
+  return { do: 'annotate', key: `${metadata.namespace}/${metadata.name}`, annotation, value, via: random.below(2) }
+}
+
+function restartSomething(_world: World, random: Random): UserAction {
+  return { do: 'restart', what: random.pick(['detector', 'scheduler', 'leader', 'replica']) }
+}
+
+function anyPlacement(world: World, random: Random): Placement {
+  const placement: Placement = random.chance(0.75)
+    ? { clusterAffinity: anyAffinity(world, random) }
+    : { clusterAffinities: anyGroups(world, random) }
+  const scheduling = anyReplicaScheduling(random)
+  if (scheduling) placement.replicaScheduling = scheduling
+  if (random.chance(0.15)) {
+    placement.spreadConstraints = [{ spreadByField: 'cluster', minGroups: 1 + random.below(2), maxGroups: 2 }]
+  }
+  if (random.chance(0.1)) placement.clusterTolerations = [{ key: 'maintenance', operator: 'Exists' }]
+  return placement
+}
+
+function anyGroups(world: World, random: Random) {
+  const overflow = () => [{ affinityName: 'spill', ...anyAffinity(world, random) }]
+  return ['first', 'second'].map((affinityName) => ({
+    affinityName,
+    ...anyAffinity(world, random),
+    ...(random.chance(0.15) && { overflowAffinities: overflow() }),
+  }))
+}
+
+function anyAffinity(world: World, random: Random): Affinity {
+  if (random.chance(0.1)) return { labelSelector: { matchLabels: { tier: random.pick(['core', 'edge']) } } }
+  if (random.chance(0.1)) return { exclude: [random.pick(world.clusterNames)] }
+  if (random.chance(0.3)) return { clusterNames: [...world.clusterNames] }
+  return { clusterNames: random.shuffled(world.clusterNames).slice(0, 1 + random.below(3)) }
+}
+
+function anyReplicaScheduling(random: Random): ReplicaScheduling | undefined {
+  return random.pick<ReplicaScheduling | undefined>([
+    undefined,
+    { replicaSchedulingType: 'Duplicated' },
+    { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Weighted' },
+    { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' },
+    {
+      replicaSchedulingType: 'Divided',
+      replicaDivisionPreference: 'Weighted',
+      weightPreference: { dynamicWeight: 'AvailableReplicas' },
+    },
+  ])
+}
+
+function someClusters(world: World, random: Random): string[] {
+  return random
+    .shuffled(world.clusterNames)
+    .slice(0, random.pick([1, 1, 1, 2]))
+    .sort()
+}
+
+function anyObject(world: World, random: Random): ApiObject | undefined {
+  const kind = random.pick(['DataSourceClaim', 'DataSourceClaim', 'PropagationPolicy', 'DataSource', 'workload'])
+  const objects = kind === 'workload' ? workloadsOf(world) : world.api.list(kind)
+  return objects.length > 0 ? random.pick(objects) : undefined
+}
+
+function workloadsOf(world: World): ApiObject[] {
+  return WORKLOAD_KINDS.flatMap((kind) => world.api.list(kind))
+}
+
+function plainWorkload(random: Random): ApiObject {
+  const metadata = { namespace: random.pick(NAMESPACES), name: random.pick(WORKLOADS) }
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata }
+}
+
+function apply(random: Random, object: ApiObject & { spec?: unknown }): UserAction {
+  return { do: 'apply', object, via: random.below(2) }
+}
+
+// The manifest of an object, without what the API server adds.
+function bare(object: ApiObject): ApiObject {
+  const { status: _status, ...rest } = object as ApiObject & { status?: unknown }
+  const { namespace, name = '', annotations, labels } = object.metadata
+  const metadata = {
+    ...(namespace && { namespace }),
+    name,
+    ...(annotations && { annotations }),
+    ...(labels && { labels }),
+  }
+  return { ...rest, metadata }
+}
