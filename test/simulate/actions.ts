@@ -50,4 +50,6 @@ export interface WorldConfig {
   clusters: number
   failover: 'Off' | 'Gracefully' | 'Directly'
   maxMovesPerMinute: number
+  // Guarantees that are not checked.
+  ignored?: readonly string[]
 }

@@ -105,3 +105,17 @@ export function differenceOf(a: unknown, b: unknown, path = ''): string {
   const parts = keys.map((key) => differenceOf(a[key as never], b[key as never], path ? `${path}.${key}` : key))
   return parts.filter((part) => part !== '').join('; ')
 }
+
+// The state in the locality annotation.
+export function stateOf(binding: Binding | undefined): string | undefined {
+  try {
+    return JSON.parse(binding?.metadata.annotations?.['lodestone.dev/locality'] ?? '{}').state
+  } catch {
+    return undefined // A user ruined the annotation.
+  }
+}
+
+// Whether a binding has clusters, or had them until an eviction.
+export function isPlaced(binding: Binding | undefined): boolean {
+  return !!binding?.spec.clusters?.length || !!binding?.spec.gracefulEvictionTasks?.length
+}

@@ -10,6 +10,8 @@ import type { Replica } from './replica.ts'
 
 // The loops of a hub that decide on placement; dependencies and volumes are not part of this world.
 const LOOPS = ['data-source-claim', 'data-source', 'resource-binding', 'propagation-policy']
+// The default of loops.driftIntervalSeconds.
+const DRIFT_MS = 600_000
 const RETRY_MS = { conflict: 5, failure: 1000 }
 
 export interface Due {
@@ -24,6 +26,7 @@ export class Leader {
   readonly #due = new Map<string, Due & { atMs: number }>()
   readonly #aborter = new AbortController()
   readonly #unsubscribe: () => void
+  #driftAtMs = 0
   readonly #context: Omit<ReconcileContext, 'enqueue'>
 
   constructor(replica: Replica, clock: VirtualClock, catalogs: Catalogs, maxMovesPerMinute: number) {
@@ -48,6 +51,7 @@ export class Leader {
 
   // Adds every key, as the first pass and the drift pass do.
   addAll(): void {
+    this.#driftAtMs = this.#clock.now() + DRIFT_MS
     for (const loop of this.#loops) {
       for (const key of loop.allKeys(this.replica)) if (key !== undefined) this.#add(loop.name, key, 0)
     }
@@ -56,12 +60,12 @@ export class Leader {
   // The keys that are due now.
   due(): Due[] {
     const now = this.#clock.now()
+    if (now >= this.#driftAtMs) this.addAll()
     return [...this.#due.values()].flatMap(({ atMs, ...due }) => (atMs <= now ? [due] : []))
   }
 
-  nextDueMs(): number | undefined {
-    const times = [...this.#due.values()].map(({ atMs }) => atMs)
-    return times.length === 0 ? undefined : Math.min(...times)
+  nextDueMs(): number {
+    return Math.min(this.#driftAtMs, ...[...this.#due.values()].map(({ atMs }) => atMs))
   }
 
   // Runs a key if it is due. Throws only errors that no API server explains.

@@ -1,7 +1,6 @@
 // `npm run simulate -- --seed S --steps N` (or `--seconds T`): simulated worlds, each with its own seed, until a guarantee is broken.
-// `--log` prints every step; `--worlds W` runs at most so many.
+// `--log` prints every step; `--survey` goes on after a failure.
 import { parseArgs } from 'node:util'
-import type { Action } from './actions.ts'
 import { type Run, runSeed } from './run.ts'
 import { shrink } from './shrink.ts'
 
@@ -10,16 +9,20 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     steps: { type: 'string' },
     seconds: { type: 'string' },
+    // Guarantees that are not checked, with commas.
+    ignore: { type: 'string', default: '' },
+    'no-shrink': { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
-    // Goes on after a failure, and prints each broken guarantee once.
+    // Prints each broken guarantee once, and counts the others.
     survey: { type: 'boolean', default: false },
   },
 })
 // A world ends after this many steps, so that a failure is short.
-const WORLD_STEPS = 1500
+const WORLD_STEPS = 1000
 const maxSteps = Number(values.steps ?? (values.seconds === undefined ? 100_000 : Number.POSITIVE_INFINITY))
 const endMs = performance.now() + Number(values.seconds ?? Number.POSITIVE_INFINITY) * 1000
 const firstSeed = Number(values.seed)
+const ignored = values.ignore.split(',')
 const log = values.log ? console.log : undefined
 
 console.log(`simulate: seed ${firstSeed}`)
@@ -29,8 +32,8 @@ let steps = 0
 let worlds = 0
 while (steps < maxSteps && performance.now() < endMs && (values.survey || broken.size === 0)) {
   const seed = firstSeed + worlds++
-  const run = await runSeed(seed, Math.min(WORLD_STEPS, maxSteps - steps), log)
-  steps += run.steps
+  const run = await runSeed(seed, Math.min(WORLD_STEPS, maxSteps - steps), log, ignored)
+  steps += run.actions.length
   if (run.failure) await report(seed, run)
 }
 const seconds = (performance.now() - startedMs) / 1000
@@ -47,12 +50,9 @@ async function report(seed: number, { config, actions, failure }: Run): Promise<
   broken.set(failure.guarantee, times + 1)
   if (times > 0) return
   console.log(`FAILED in world ${seed}: ${failure.message}`)
-  console.log(`reproduce: npm run simulate -- --seed ${seed} --steps ${WORLD_STEPS}`)
+  if (values['no-shrink']) return
+  console.log(`reproduce: npm run simulate -- --seed ${seed} --steps ${actions.length}`)
   const fewest = await shrink(config, actions, failure.guarantee)
   console.log(`shrunk from ${actions.length} to ${fewest.length} steps, in ${JSON.stringify(config)}:`)
-  for (const action of fewest) console.log(`  ${textOf(action)}`)
-}
-
-function textOf(action: Action): string {
-  return JSON.stringify(action)
+  for (const action of fewest) console.log(`  ${JSON.stringify(action)}`)
 }

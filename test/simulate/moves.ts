@@ -1,6 +1,6 @@
 // Checks the moves of scheduled workloads by the loop: within the budget, and at most one return per stabilization window.
 import { allowedBy } from './accepts.ts'
-import { nameOf } from './bindings.ts'
+import { nameOf, stateOf } from './bindings.ts'
 import { type Binding, type Cluster, namesOf } from './karmada.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -64,14 +64,5 @@ export class Moves {
     this.#tokens -= 1
     if (this.#tokens < -0.01)
       throw new Violation('move-budget', `${name}: more than ${maxMovesPerMinute} moves per minute`)
-  }
-}
-
-// The state in the locality annotation.
-function stateOf({ metadata }: Binding): string | undefined {
-  try {
-    return JSON.parse(metadata.annotations?.['lodestone.dev/locality'] ?? '{}').state
-  } catch {
-    return undefined // A user ruined the annotation.
   }
 }

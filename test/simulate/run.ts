@@ -9,8 +9,6 @@ import { World } from './world.ts'
 export interface Run {
   config: WorldConfig
   actions: Action[]
-  // All steps, those of a rest included.
-  steps: number
   failure?: Violation
 }
 
@@ -27,14 +25,19 @@ export function configOf(seed: number): WorldConfig {
 }
 
 // Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.
-export async function runSeed(seed: number, limit: number, log?: (line: string) => void): Promise<Run> {
-  const config = configOf(seed)
+export async function runSeed(
+  seed: number,
+  limit: number,
+  log?: (line: string) => void,
+  ignored: readonly string[] = [],
+): Promise<Run> {
+  const config = { ...configOf(seed), ignored }
   const random = randomFrom(seed ^ 0x5eed)
   // Some components are slow in one world and fast in another.
   const weights = Array.from({ length: 8 }, () => 0.05 + random.next() ** 2)
   const world = new World(config)
   const actions: Action[] = []
-  return perform(world, actions, () => (world.steps < limit ? choose(world, random, weights) : undefined), log)
+  return perform(world, actions, () => (actions.length < limit ? choose(world, random, weights) : undefined), log)
 }
 
 // Runs a list of actions in a new world.
@@ -55,12 +58,12 @@ async function perform(
       log?.(`${actions.length} ${new Date(world.clock.now()).toISOString()} ${JSON.stringify(action)}`)
       await world.perform(action)
     }
-    return { config: world.config, actions, steps: world.steps }
+    return { config: world.config, actions }
   } catch (error) {
     const failure =
       error instanceof Violation ? error : new Violation('no-fault', (error as Error).stack ?? String(error))
     log?.(`failed: ${failure.message}`)
-    return { config: world.config, actions, steps: world.steps, failure }
+    return { config: world.config, actions, failure }
   } finally {
     world.stop()
   }

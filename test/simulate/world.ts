@@ -17,6 +17,8 @@ import { Violation } from './violation.ts'
 
 // A rest covers every window and timeout of Lodestone and of Karmada.
 const REST_MS = 20 * 60_000
+// A rest advances by at least this much at once: whatever is due meanwhile runs late.
+const REST_STEP_MS = 15_000
 // More rounds without a pause count as a loop that does not converge.
 const MAX_ROUNDS = 60
 
@@ -31,8 +33,6 @@ export class World {
   readonly controllers: ControllerManager
   readonly replicas: Replica[]
   leader: Leader
-  // How many steps were made, those of a rest included.
-  steps = 0
   readonly #toDetect = new Map<string, WorkloadRef>()
   readonly #toRecreate = new Map<string, ApiObject>()
   readonly #terminatingCrds = new Set<string>()
@@ -83,7 +83,6 @@ export class World {
 
   // Performs one action. Does nothing if the action is not possible now. Throws Violation.
   async perform(action: Action): Promise<void> {
-    this.steps++
     if ('via' in action) this.#via = action.via
     try {
       await this.#do(action)
@@ -302,7 +301,7 @@ export class World {
       const next = [this.leader.nextDueMs(), this.clock.nextTimerMs(), this.controllers.nextTimeoutMs()]
       const dueMs = Math.min(...next.filter((ms) => ms !== undefined))
       if (!(dueMs < endMs)) break
-      this.clock.advance(Math.max(1, dueMs - this.clock.now() + 1))
+      this.clock.advance(Math.max(REST_STEP_MS, dueMs - this.clock.now() + 1))
     }
     this.clock.advance(Math.max(0, endMs - this.clock.now()))
     await this.#settle()

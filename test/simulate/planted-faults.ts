@@ -1,0 +1,144 @@
+// Faults that `npm run simulate:faults` plants, one at a time, into a copy of src. Each breaks holds, narrowing, release, failback or the
+// change of the leader.
+
+export interface PlantedFault {
+  file: string
+  search: string
+  replacement: string
+  breaks: string
+}
+
+const DECIDE = 'src/core/resource-binding'
+
+export const plantedFaults: readonly PlantedFault[] = [
+  {
+    file: `${DECIDE}/decide-placement.ts`,
+    search: 'if (causes.length > 0) return holdOrApplyBase(input, base, causes)',
+    replacement: "if (causes.length > 0) return applyBase('Ignored', base, '')",
+    breaks: 'hold: a workload does not wait for an unknown location',
+  },
+  {
+    file: `${DECIDE}/hold.ts`,
+    search: 'storedAnnotations.hold.released === true || isOver',
+    replacement: 'storedAnnotations.hold.released === true',
+    breaks: 'hold: it never ends by its timeout',
+  },
+  {
+    file: `${DECIDE}/hold-cause.ts`,
+    search: "answer.kind === 'unknown' && onUnresolved === 'Hold'",
+    replacement: "answer.kind === 'unknown' && onUnresolved === 'Ignore'",
+    breaks: 'hold: onUnresolved is read the wrong way',
+  },
+  {
+    file: `${DECIDE}/write.ts`,
+    search: 'if (wanted) return { value: { ...suspension, scheduling: true }, annotations }',
+    replacement: 'if (wanted) return { value: suspension, annotations }',
+    breaks: 'hold: the annotation is written and the suspension is not',
+  },
+  {
+    file: `${DECIDE}/write.ts`,
+    search: 'const { scheduling: _ours, ...siblings } = suspension ?? {}',
+    replacement: 'const siblings = suspension ?? {}',
+    breaks: 'hold: the suspension stays after the hold',
+  },
+  {
+    file: `${DECIDE}/decide-placement.ts`,
+    search: 'return input.isScheduled ? decideScheduled(input, base) : decideNotScheduled(input, base)',
+    replacement: 'return decideNotScheduled(input, base)',
+    breaks: 'hold: a running workload is treated as one that does not run',
+  },
+  {
+    file: 'src/core/placement/acceptance.ts',
+    search: 'const [taint] = blockingTaints(spec?.taints, placement?.clusterTolerations)',
+    replacement: 'const [taint] = blockingTaints(spec && [], placement?.clusterTolerations)',
+    breaks: 'narrowing: taints are ignored',
+  },
+  {
+    file: 'src/core/placement/acceptance.ts',
+    search: 'if (!status || serves(status.apiEnablements ?? [], apiVersion, kind)) return undefined',
+    replacement: 'if (status || serves([], apiVersion, kind)) return undefined',
+    breaks: 'narrowing: the kinds of a cluster are ignored',
+  },
+  {
+    file: 'src/core/placement/acceptance.ts',
+    search: "if (cluster.metadata.deletionTimestamp) return 'is being deleted'",
+    replacement: '',
+    breaks: 'narrowing: a cluster that is being deleted counts',
+  },
+  {
+    file: 'src/core/placement/acceptance.ts',
+    search: "if (evicted.has(name)) return 'is being evicted'",
+    replacement: 'if (evicted.has(name)) return undefined',
+    breaks: 'narrowing: a cluster under eviction counts',
+  },
+  {
+    file: `${DECIDE}/decide-scheduled.ts`,
+    search: "if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)",
+    replacement: "if (narrowing.kind === 'unfit') return relaxed(input, base, constraint, narrowing.reason)",
+    breaks: 'narrowing: a kept workload is relaxed and spread',
+  },
+  {
+    file: `${DECIDE}/preference.ts`,
+    search: 'export function preferenceProblem(',
+    replacement:
+      'export function preferenceProblem(_input: object): string | undefined {\n  return undefined\n}\nexport function unusedProblem(',
+    breaks: 'narrowing: a preference removes copies',
+  },
+  {
+    file: `${DECIDE}/timing.ts`,
+    search: 'releaseDelayMs: 30_000',
+    replacement: 'releaseDelayMs: 3_000',
+    breaks: 'release: it waits 3 s for a successor',
+  },
+  {
+    file: `${DECIDE}/decide-placement.ts`,
+    search: "return awaitSuccessor(input, base) ?? applyBase('Restored'",
+    replacement: "return applyBase('Restored'",
+    breaks: 'release: it does not wait',
+  },
+  {
+    file: `${DECIDE}/decide-scheduled.ts`,
+    search: 'if (last) return keep(input, base, last, why)\n    if (unresolved',
+    replacement: "if (last) return applyBase('Ignored', base, why)\n    if (unresolved",
+    breaks: 'release: an unknown location releases a running workload',
+  },
+  {
+    file: `${DECIDE}/timing.ts`,
+    search: 'failbackWindowMs: 300_000',
+    replacement: 'failbackWindowMs: 3_000',
+    breaks: 'failback: the window is 3 s',
+  },
+  {
+    file: `${DECIDE}/decide-scheduled.ts`,
+    search: "if (last?.state === 'Relaxed') return awaitReturn(input, base)",
+    replacement: '',
+    breaks: 'failback: it does not wait',
+  },
+  {
+    file: `${DECIDE}/decide-scheduled.ts`,
+    search:
+      'if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined\n  const why',
+    replacement: 'const why',
+    breaks: 'failback: a workload never returns',
+  },
+  {
+    file: 'src/reconcile/bindings/resource-binding.ts',
+    search: 'if (waitMs > 0) return waitMs',
+    replacement: '',
+    breaks: 'leader change: all waiting workloads move at once',
+  },
+  {
+    file: `${DECIDE}/decide-scheduled.ts`,
+    search: 'return input.leavesMovesToLoop ? keepUntilMoved(input, base, last) : undefined',
+    replacement: 'return undefined',
+    breaks: 'leader change: admission moves workloads',
+  },
+  {
+    file: 'src/reconcile/bindings/resource-binding.ts',
+    search:
+      'for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined',
+    replacement:
+      'for (const binding of store.list(type)) yield concernsUs(binding, store) ? undefined : keyOfObject(binding)',
+    breaks: 'leader change: the first pass of a new leader skips the workloads with claims',
+  },
+]
