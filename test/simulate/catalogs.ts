@@ -24,6 +24,7 @@ export class Catalogs implements Systems {
       retry: { maxRetries: 1, initialBackoffMs: 1000, maxBackoffMs: 30_000, backoffMultiplier: 2, timeoutMs: 10_000 },
       health,
       clustersOf: ({ clusters = [] }) => [...clusters].sort(),
+      whyNoCluster: ({ location }) => `no cluster has ${location}`,
     }
   }
 
