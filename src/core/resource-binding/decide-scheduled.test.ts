@@ -299,6 +299,27 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(lost.state).toBe('Kept')
   })
 
+  test('waits too if only one of several claims is gone, and continues if it is created again', () => {
+    const both = [located(['m2']), located(['m2', 'm3'], { claim: 'default/b' })]
+    const rest = both.slice(1)
+    const narrowed = loop(bind(runsIn('m2')), both).binding
+    const kept = loop(narrowed, rest)
+    expect(kept).toMatchObject({ state: 'Kept', names: ['m2'] })
+    expect(readAnnotations(kept.binding.metadata.annotations).locality?.claims).toEqual(['default/b'])
+    expect(loop(kept.binding, rest, { now: NOW + DELAY - 1 }).binding).toBe(kept.binding)
+    expect(loop(kept.binding, both, { now: NOW + DELAY - 1 })).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+    const released = loop(kept.binding, rest, { now: NOW + DELAY })
+    expect(released).toMatchObject({ state: 'Narrowed', names: ['m2', 'm3'] })
+    const admitted = write(kept.binding, {}, { binding: released.binding, claims: rest, now: NOW + DELAY })
+    expect(admitted.binding).toBe(released.binding)
+  })
+
+  test('does not wait if the other claims demand the same', () => {
+    const both = [located(['m2']), located(['m2'], { claim: 'default/b' })]
+    const narrowed = loop(bind(runsIn('m2')), both).binding
+    expect(loop(narrowed, both.slice(1))).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+  })
+
   test('is released at once if it does not run', () => {
     const never = loop(bind({}), claims).binding
     expect(loop(never, []).state).toBe('Restored')

@@ -16,6 +16,8 @@ import { DEFAULT_TIMING } from './timing.ts'
 export function decideScheduled(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
   const { claims, constraint } = input
   const last = lastNarrowing(input)
+  const waiting = awaitSuccessor(input, base)
+  if (waiting) return waiting
   const isUnlocated = claims.some(({ answer }) => answer.kind === 'unknown') || nowhere(claims).length > 0
   if (isUnlocated) {
     const why = describeUnlocated(claims)
@@ -33,8 +35,8 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
     return last ? keep(input, base, last, narrowing.reason) : applyBase('Ignored', base, narrowing.reason)
   }
   if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)
-  const waiting = awaitMove(input, base, last, narrowing.allowed)
-  return waiting ?? narrowed(input, { base, constraint, ...renew(input, narrowing) }, stayOf(input, narrowing))
+  const staying = awaitMove(input, base, last, narrowing.allowed)
+  return staying ?? narrowed(input, { base, constraint, ...renew(input, narrowing) }, stayOf(input, narrowing))
 }
 
 /** Keeps a running workload where it is while no cluster of its new narrowing can take it. */
@@ -68,20 +70,25 @@ function awaitMove(
 }
 
 /**
- * Keeps a narrowed, scheduled workload for a while after its last claim is gone: a claim that is replaced is deleted first. Returns undefined
- * if there is nothing to wait for.
+ * Keeps a narrowed, scheduled workload for a while after a claim is gone: a claim that is replaced is deleted first. Returns undefined if
+ * there is nothing to wait for: another claim appeared, or the rest of the claims demands the same.
  */
 export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): PlacementDecision | undefined {
   const last = lastNarrowing(input)
   if (!last || last.state === 'Relaxed' || !input.isScheduled) return undefined
-  const { annotations, storedAnnotations, now } = input
+  const { annotations, claims, constraint, storedAnnotations, now } = input
+  const names = claims.map(({ claim }) => claim)
+  const isWaiting = last.state === 'Kept' && last.since !== undefined
+  const lostOne = last.claims.some((name) => !names.includes(name))
+  const gotOne = names.some((name) => !last.claims.includes(name))
+  if (gotOne || !(lostOne || isWaiting) || demandsSame(constraintIn(last), constraint)) return undefined
   // Karmada keeps annotations, so a write without them is from the loop, or from a user who removes the narrowing by hand.
-  if (input.leavesMovesToLoop && !annotations.locality) return undefined
+  if (input.leavesMovesToLoop && (!annotations.locality || isSentByLoop(input))) return undefined
   const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
-  const isWaiting = storedAnnotations.locality?.claims.length === 0
   const since = beginningOf(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && now - Date.parse(since) >= releaseDelayMs) return undefined
-  const why = `no claim is left for this workload; it stays with its data for ${releaseDelayMs / 1000} s, unless a claim is created again`
+  const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
+  const why = `${what}; it stays with its data for ${releaseDelayMs / 1000} s, unless a claim is created again`
   return keep(input, base, last, why, since)
 }
 

@@ -124,7 +124,7 @@ function requeueAfter(decided: ResourceBinding, input: BindingInput): number | u
   const { hold, locality } = readAnnotations(decided.metadata.annotations)
   if (locality?.since) {
     const { failbackWindowMs, releaseDelayMs } = input.timing ?? DEFAULT_TIMING
-    times.push(Date.parse(locality.since) + (locality.claims.length > 0 ? failbackWindowMs : releaseDelayMs))
+    times.push(Date.parse(locality.since) + (locality.state === 'Kept' ? releaseDelayMs : failbackWindowMs))
   }
   if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
     times.push(now + RELEASE_RETRY_MS)
@@ -146,7 +146,8 @@ function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean
   if (clusters.length === 0 || jsonEqual(affinity, affinityOf(before.spec.placement))) return false
   const was = readAnnotations(before.metadata.annotations).locality
   const is = readAnnotations(after.metadata.annotations).locality
-  if (was && !is) return true
+  const isReleased = was?.state === 'Kept' && was.since !== undefined && is?.since === undefined
+  if (was && (!is || isReleased)) return true
   // To relax a binding saves its workload from deletion, so it never waits.
   if (is?.state === 'Relaxed') return false
   if (affinity.clusterAffinities && (was?.round ?? 0) !== (is?.round ?? 0)) return true
