@@ -1,8 +1,10 @@
 /** Checks one answer against the rules that hold for every body. */
+
 import { isDeepStrictEqual } from 'node:util'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import type { AdmissionRequest, AdmissionResponse } from '../../src/api/admission.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
+import { newestRules } from '../../src/core/karmada-rules.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { type GatherContext, pathOf, type Webhook } from '../../src/webhooks/define.ts'
@@ -123,6 +125,7 @@ export class Oracle {
       propagateDeps: 'dataBound',
       whenNotReady: 'gate',
       clusterScopedClaims: 'forbidden',
+      karmadaRules: newestRules,
     } as GatherContext
     const outcome = webhook.review(request, context)
     return outcome.kind === 'patch' ? outcome.object : request.object

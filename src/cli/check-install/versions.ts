@@ -70,9 +70,9 @@ function isOptional(name: string): boolean {
   return name === nameOf(volumeManagers)
 }
 
-function problemOf(stored: Definition | undefined, version: string): string | undefined {
+function problemOf(stored: Partial<Definition> | undefined, version: string): string | undefined {
   if (stored === undefined) return 'missing'
-  if (!stored.spec.versions.some(({ name, served }) => name === version && served)) return `does not serve ${version}`
+  if (!stored.spec?.versions.some(({ name, served }) => name === version && served)) return `does not serve ${version}`
   const established = stored.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True')
   return established ? undefined : 'not established yet'
 }

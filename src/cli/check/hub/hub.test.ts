@@ -102,135 +102,141 @@ const narrowed = makeNarrowed(['member2'])
 const narrowPolicy = makePolicy({ placement: { clusterAffinity: { clusterNames: ['member2'] } } })
 
 describe('the summary counts the workloads of the hub', () => {
-  test.each<{ name: string; stored: Stored[]; given: K8sObject[]; summary: string; status?: number }>([
-    {
-      name: 'a given claim moves a running workload',
-      stored: [...makeApp(['member1']), inMember2],
-      given: [makeClaim()],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a given claim puts a workload that is not scheduled on hold',
-      stored: makeApp([]),
-      given: [makeClaim()],
-      summary: '0 workloads would move, 1 would wait, 0 unchanged',
-    },
-    {
-      name: 'a narrowed workload does not follow its data if its claim never moves it',
-      stored: [...narrowed, inMember2, [dataSourceClaims, makeClaim({ policy: { rebalance: 'Never' } })]],
-      given: [makeSource({ locality: { clusterNames: ['member3'] } })],
-      summary: '0 workloads would move, 0 would wait, 1 unchanged',
-    },
-    {
-      name: 'a workload that runs where its data is stays',
-      stored: [...makeApp(['member2']), inMember2],
-      given: [makeClaim()],
-      summary: '0 workloads would move, 0 would wait, 1 unchanged',
-    },
-    {
-      name: 'a workload with components, which runs in an overflow tier that has its data, stays',
-      stored: makeOverflowing({ components: [{ name: 'jobmanager', replicas: 1 }] }),
-      given: [makeClaim()],
-      summary: '0 workloads would move, 0 would wait, 1 unchanged',
-    },
-    {
-      name: 'a resource without replicas, to which no overflow tier applies, moves',
-      stored: makeOverflowing({}),
-      given: [makeClaim()],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a given claim hides the stored one',
-      stored: [...makeApp(['member2']), inMember2, inMember3, [dataSourceClaims, makeClaim()]],
-      given: [makeClaim(other)],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a claim that is given without a change changes nothing',
-      stored: [...makeApp(['member2']), inMember2, [dataSourceClaims, makeClaim()]],
-      given: [makeClaim()],
-      summary: '0 workloads would move, 0 would wait, 1 unchanged',
-    },
-    {
-      name: 'a claim that names another workload than before releases the first one',
-      stored: [...makeApp([]), [dataSourceClaims, makeClaim()]],
-      given: [lonely],
-      summary: '0 workloads would move, 0 would wait, 1 unchanged',
-    },
-    {
-      name: 'a given source moves the workload of a stored claim',
-      stored: [...makeApp(['member2']), inMember2, [dataSourceClaims, makeClaim()]],
-      given: [makeSource({ locality: { clusterNames: ['member3'] } })],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a given claim without a status keeps the stored one, which names its source',
-      stored: [
-        ...makeApp(['member2']),
-        inMember3,
-        [dataSourceClaims, { ...makeClaim(), status: { boundDataSource: 'other' } } as K8sObject],
-      ],
-      given: [makeClaim()],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a given policy moves a workload that it names',
-      stored: makeApp(['member1']),
-      given: [narrowPolicy],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a given lazy policy moves no workload',
-      stored: makeApp(['member1']),
-      given: [makePolicy({ ...narrowPolicy.spec, activationPreference: 'Lazy' })],
-      summary: '0 workloads would move, 0 would wait, 1 unchanged',
-    },
-    {
-      name: 'another policy that does not preempt the present one changes nothing',
-      stored: makeApp(['member1']),
-      given: [{ ...narrowPolicy, metadata: { ...narrowPolicy.metadata, name: 'a-new' } }],
-      summary: '0 workloads would move, 0 would wait, 1 unchanged',
-    },
-    {
-      name: 'another policy that preempts the present one moves the workload',
-      stored: makeApp(['member1']),
-      given: [
-        makePolicy({ ...narrowPolicy.spec, priority: 5, preemption: 'Always' }, { name: 'new', namespace: 'default' }),
-      ],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a claim of another namespace counts if the namespace of the workload allows it',
-      stored: [
-        ...makeApp(['member2']),
-        inMember2,
-        [dataSourceClaims, makeForeignClaim()],
-        [namespaces, makeNamespace('default', 'other')],
-      ],
-      given: [makeSource({ locality: { clusterNames: ['member3'] } })],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a given workload that runs already is counted once',
-      stored: [...makeApp(['member1']), inMember2],
-      given: [makeDeployment(), makeClaim()],
-      summary: '1 workload would move, 0 would wait, 0 unchanged',
-    },
-    {
-      name: 'a given workload without a binding would be placed',
-      stored: [[propagationPolicies, makePolicy()], inMember2, [dataSourceClaims, makeClaim()]],
-      given: [makeDeployment()],
-      summary: '0 workloads would move, 0 would wait, 1 would be placed, 0 unchanged',
-    },
-    {
-      name: 'a rejected claim has no effect',
-      stored: [...makeApp(['member1']), inMember2],
-      given: [makeClaim({ system: '' })],
-      summary: '0 workloads would move, 0 would wait, 0 unchanged',
-      status: 1,
-    },
-  ])('$name', async ({ stored, given, summary, status = 0 }) => {
-    const answer = await check(await startHub(stored), given)
+  test.each<{ name: string; stored: Stored[]; given: K8sObject[]; words?: string[]; summary: string; status?: number }>(
+    [
+      {
+        name: 'a given claim moves a running workload',
+        stored: [...makeApp(['member1']), inMember2],
+        given: [makeClaim()],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given claim puts a workload that is not scheduled on hold',
+        stored: makeApp([]),
+        given: [makeClaim()],
+        summary: '0 workloads would move, 1 would wait, 0 unchanged',
+      },
+      {
+        name: 'a narrowed workload does not follow its data if its claim never moves it',
+        stored: [...narrowed, inMember2, [dataSourceClaims, makeClaim({ policy: { rebalance: 'Never' } })]],
+        given: [makeSource({ locality: { clusterNames: ['member3'] } })],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a workload that runs where its data is stays',
+        stored: [...makeApp(['member2']), inMember2],
+        given: [makeClaim()],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a workload with components, which runs in an overflow tier that has its data, stays',
+        stored: makeOverflowing({ components: [{ name: 'jobmanager', replicas: 1 }] }),
+        given: [makeClaim()],
+        words: ['--karmada-version', '1.18'],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a resource without replicas, to which no overflow tier applies, moves',
+        stored: makeOverflowing({}),
+        given: [makeClaim()],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given claim hides the stored one',
+        stored: [...makeApp(['member2']), inMember2, inMember3, [dataSourceClaims, makeClaim()]],
+        given: [makeClaim(other)],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a claim that is given without a change changes nothing',
+        stored: [...makeApp(['member2']), inMember2, [dataSourceClaims, makeClaim()]],
+        given: [makeClaim()],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a claim that names another workload than before releases the first one',
+        stored: [...makeApp([]), [dataSourceClaims, makeClaim()]],
+        given: [lonely],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a given source moves the workload of a stored claim',
+        stored: [...makeApp(['member2']), inMember2, [dataSourceClaims, makeClaim()]],
+        given: [makeSource({ locality: { clusterNames: ['member3'] } })],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given claim without a status keeps the stored one, which names its source',
+        stored: [
+          ...makeApp(['member2']),
+          inMember3,
+          [dataSourceClaims, { ...makeClaim(), status: { boundDataSource: 'other' } } as K8sObject],
+        ],
+        given: [makeClaim()],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given policy moves a workload that it names',
+        stored: makeApp(['member1']),
+        given: [narrowPolicy],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given lazy policy moves no workload',
+        stored: makeApp(['member1']),
+        given: [makePolicy({ ...narrowPolicy.spec, activationPreference: 'Lazy' })],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'another policy that does not preempt the present one changes nothing',
+        stored: makeApp(['member1']),
+        given: [{ ...narrowPolicy, metadata: { ...narrowPolicy.metadata, name: 'a-new' } }],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'another policy that preempts the present one moves the workload',
+        stored: makeApp(['member1']),
+        given: [
+          makePolicy(
+            { ...narrowPolicy.spec, priority: 5, preemption: 'Always' },
+            { name: 'new', namespace: 'default' },
+          ),
+        ],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a claim of another namespace counts if the namespace of the workload allows it',
+        stored: [
+          ...makeApp(['member2']),
+          inMember2,
+          [dataSourceClaims, makeForeignClaim()],
+          [namespaces, makeNamespace('default', 'other')],
+        ],
+        given: [makeSource({ locality: { clusterNames: ['member3'] } })],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given workload that runs already is counted once',
+        stored: [...makeApp(['member1']), inMember2],
+        given: [makeDeployment(), makeClaim()],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given workload without a binding would be placed',
+        stored: [[propagationPolicies, makePolicy()], inMember2, [dataSourceClaims, makeClaim()]],
+        given: [makeDeployment()],
+        summary: '0 workloads would move, 0 would wait, 1 would be placed, 0 unchanged',
+      },
+      {
+        name: 'a rejected claim has no effect',
+        stored: [...makeApp(['member1']), inMember2],
+        given: [makeClaim({ system: '' })],
+        summary: '0 workloads would move, 0 would wait, 0 unchanged',
+        status: 1,
+      },
+    ],
+  )('$name', async ({ stored, given, words = [], summary, status = 0 }) => {
+    const answer = await check(await startHub(stored), given, ...words)
 
     expect({ status: answer.status, summary: answer.summary, stderr: answer.stderr }).toEqual({
       status,
