@@ -223,12 +223,14 @@ describe('admission, if moves are left to the loop,', () => {
     expect(stateOf(inBoth, [located(['m2'])])).toBe('Kept')
   })
 
-  test('narrows a workload that only prefers its data', () => {
+  test('leaves a workload that only prefers its data where it is: the loop moves it', () => {
     const binding = runningIn('m2')
     const placement = { ...binding.spec.placement, replicaScheduling: { replicaSchedulingType: 'Divided' } }
     const divided = { ...binding, spec: { ...binding.spec, placement } }
     const preferred = [located(['m3'], { enforcement: 'Preferred' })]
-    expect([stateOf(divided, preferred), stateOf(binding, preferred)]).toEqual(['Narrowed', 'Kept'])
+    expect([stateOf(divided, preferred), stateOf(binding, preferred)]).toEqual(['Ignored', 'Kept'])
+    const there = [located(['m2'], { enforcement: 'Preferred' })]
+    expect(stateOf(divided, there)).toBe('Narrowed')
   })
 
   test('narrows a workload without clusters after an eviction', () => {

@@ -8,6 +8,7 @@ import { misfitOf } from '../placement/fit.ts'
 import { readAnnotations } from './annotations.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
+import { planBinding } from './plan.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
 const WINDOW = DEFAULT_TIMING.failbackWindowMs
@@ -139,6 +140,12 @@ describe('after a failover', () => {
     expect(write(waiting, { placement: three }, { claims, now: NOW + 2 * WINDOW }).state).toBe('Relaxed')
   })
 
+  test('admission and a loop with another window write the same words', () => {
+    const timing = { failbackWindowMs: 1000, releaseDelayMs: 5000 }
+    const waiting = loop(failOver().ended, claims, { timing }).binding
+    expect(write(waiting, {}, { claims }).binding).toEqual(waiting)
+  })
+
   test('the window begins again when the cluster breaks again', () => {
     const waiting = loop(failOver().ended, claims).binding
     const again = loop(waiting, claims, { clusters: broken, now: NOW + WINDOW - 1 }).binding
@@ -239,6 +246,19 @@ describe('a preference', () => {
     })
   })
 
+  test('moves a running workload by the loop alone, and within the budget', () => {
+    const running = bind({ ...runsIn('m1'), placement: divided })
+    const admitted = write(running, {}, { claims: prefers('m2') })
+    expect(admitted).toMatchObject({ state: 'Ignored', binding: { spec: { placement: divided } } })
+    const moved = planBinding(
+      makeInput({ binding: running, stored: running, claims: prefers('m2'), clusters: healthy }),
+    )
+    expect(moved.moves).toBe(true)
+    const sent = loop(running, prefers('m2')).binding
+    expect(groupsOf(sent)).toEqual(['default-local', 'default'])
+    expect(write(running, {}, { binding: sent, claims: prefers('m2') }).binding).toBe(sent)
+  })
+
   test('brings the workload back after the window: with new names, the scheduler begins with the first group', () => {
     expect(groupsOf(narrowed)).toEqual(['default-local', 'default'])
     const waiting = loop(fallenBack, prefers('m2')).binding
@@ -288,6 +308,13 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(released).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
     const admitted = write(waiting, {}, { binding: released.binding, claims: [], now: NOW + DELAY })
     expect(admitted.binding).toBe(released.binding)
+  })
+
+  test('waits with the same words at admission and in a loop with other waiting times', () => {
+    const timing = { failbackWindowMs: 1000, releaseDelayMs: 5000 }
+    const byLoop = loop(before, [], { timing }).binding
+    expect(write(byLoop, {}, { claims: [] }).binding).toEqual(byLoop)
+    expect(loop(byLoop, [], { timing, now: NOW + 1 }).binding).toBe(byLoop)
   })
 
   test('stays for good if a claim is created again', () => {

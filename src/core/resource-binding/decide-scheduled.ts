@@ -12,6 +12,13 @@ import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from
 import { staysAfterFailover, staysBecause } from './rebalance.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
+/**
+ * The waiting times in messages. They have no numbers: admission does not know the configuration of the loop, and each would write the message
+ * again that the other has written.
+ */
+const FAILBACK_WINDOW = 'the failback window'
+const RELEASE_DELAY = 'the release delay'
+
 /** A workload that runs is never left without a cluster, and moves only if it may. */
 export function decideScheduled(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
   const { claims, constraint } = input
@@ -35,7 +42,7 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
     return last ? keep(input, base, last, narrowing.reason) : applyBase('Ignored', base, narrowing.reason)
   }
   if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)
-  const staying = awaitMove(input, base, last, narrowing.allowed)
+  const staying = awaitMove(input, base, last, narrowing.allowed ?? firstPreferred(input, narrowing))
   return staying ?? narrowed(input, { base, constraint, ...renew(input, narrowing) }, stayOf(input, narrowing))
 }
 
@@ -70,6 +77,14 @@ function awaitMove(
 }
 
 /**
+ * The preferred clusters to which the scheduler moves a workload when it gets its first groups. A workload that has groups moves only when
+ * they get new names.
+ */
+function firstPreferred({ stored }: ParsedInput, { preferredGroup }: FittingNarrowing): string[] | undefined {
+  return stored?.spec.placement?.clusterAffinities?.length || !preferredGroup ? undefined : [...preferredGroup]
+}
+
+/**
  * Keeps a narrowed, scheduled workload for a while after a claim is gone: a claim that is replaced is deleted first. Returns undefined if
  * there is nothing to wait for: another claim appeared, or the rest of the claims demands the same.
  */
@@ -88,7 +103,7 @@ export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): Pla
   const since = beginningOf(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && now - Date.parse(since) >= releaseDelayMs) return undefined
   const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
-  const why = `${what}; it stays with its data for ${releaseDelayMs / 1000} s, unless a claim is created again`
+  const why = `${what}; it stays with its data until ${RELEASE_DELAY} is over, unless a claim is created again`
   return keep(input, base, last, why, since)
 }
 
@@ -159,7 +174,7 @@ function awaitReturn(input: ParsedInput, base: PlacementAffinity): PlacementDeci
   const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING
   const since = beginningOf(storedAnnotations.locality?.since, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined
-  const why = `the data is available again; the workload returns to it after ${failbackWindowMs / 1000} s`
+  const why = `the data is available again; the workload returns to it when ${FAILBACK_WINDOW} is over`
   return relaxed(input, base, constraint, why, since)
 }
 
@@ -175,7 +190,7 @@ function stayOf(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typ
   if (!wait || wait.isOver) return undefined
   return wait.stays
     ? { why: `the preferred data is elsewhere; ${wait.stays}` }
-    : { why: 'the workload moves there after the failback window', since: wait.since }
+    : { why: `the workload moves there when ${FAILBACK_WINDOW} is over`, since: wait.since }
 }
 
 /** Gives the groups new names when the workload returns to its preferred data, so that the scheduler begins with the first. */

@@ -151,6 +151,11 @@ function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean
   // To relax a binding saves its workload from deletion, so it never waits.
   if (is?.state === 'Relaxed') return false
   if (affinity.clusterAffinities && (was?.round ?? 0) !== (is?.round ?? 0)) return true
+  if (!before.spec.placement?.clusterAffinities?.length && is?.preferred) {
+    // With its first groups, the workload moves to the first one, which names the clusters with preferred data.
+    const first = affinity.clusterAffinities?.[0]?.clusterNames ?? []
+    if (first.length > 0 && clusters.some((name) => !first.includes(name))) return true
+  }
   const terms = termsOf(affinity, isWorkload(after.spec))
   const allowed = new Set(terms.flatMap(({ clusterNames }) => clusterNames ?? []))
   if (terms.some(({ clusterNames }) => !clusterNames?.length)) return false
