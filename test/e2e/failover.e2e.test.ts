@@ -102,7 +102,11 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     await evictionEnds(workload, record)
     const [home = '', , replacement = ''] = record.clusters
     expect(record).toMatchObject({ clusters: [home, '', replacement], reasons: ['Success'] })
-    expect(await decisionOn(stage, workload)).toMatch(new RegExp(`"Relaxed".*${home} has the taint`))
+    const decided = `the annotation names the taint of ${home}`
+    await stage.plane.eventually(decided, async () => {
+      expect(await decisionOn(stage, workload)).toMatch(new RegExp(`"Relaxed".*${home} has the taint`))
+      return true
+    })
     await stage.placements.isIn(workload, replacement)
   }
 

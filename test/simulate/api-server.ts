@@ -85,6 +85,9 @@ export class ApiServer {
     return this.#version
   }
 
+  // The kinds whose CRD is being deleted.
+  readonly terminating = new Set<string>()
+
   openFeed(kinds?: Iterable<string>): Feed {
     const feed = new Feed(kinds)
     this.#feeds.add(feed)
@@ -97,6 +100,11 @@ export class ApiServer {
 
   serves(kind: string): boolean {
     return !this.#unserved.has(kind)
+  }
+
+  // Whether the CRD of a kind is there, and is not being deleted.
+  isEstablished(kind: string): boolean {
+    return this.serves(kind) && !this.terminating.has(kind)
   }
 
   list<T extends ApiObject>(kind: string): T[] {

@@ -108,8 +108,37 @@ export function differenceOf(a: unknown, b: unknown, path = ''): string {
 
 // The state in the locality annotation.
 export function stateOf(binding: Binding | undefined): string | undefined {
+  return localityOf(binding)?.state
+}
+
+// When a wait in the locality annotation began, in ms.
+export function waitsSince(binding: Binding | undefined): number | undefined {
+  const { since } = localityOf(binding) ?? {}
+  return since === undefined ? undefined : Date.parse(since)
+}
+
+// Whether a binding is narrowed to data that is required.
+export function isRequired(binding: Binding): boolean {
+  const { required, requiredDigest } = localityOf(binding) ?? {}
+  return (required ?? requiredDigest) !== undefined
+}
+
+// Whether a locality annotation has a narrowing. A workload that is kept in its base has none.
+export function isNarrowed(binding: Binding): boolean {
+  return isRequired(binding) || localityOf(binding)?.preferred !== undefined
+}
+
+interface Locality {
+  state?: string
+  since?: string
+  required?: string[]
+  requiredDigest?: string
+  preferred?: string[][]
+}
+
+function localityOf(binding: Binding | undefined): Locality | undefined {
   try {
-    return JSON.parse(binding?.metadata.annotations?.['lodestone.dev/locality'] ?? '{}').state
+    return JSON.parse(binding?.metadata.annotations?.['lodestone.dev/locality'] ?? '{}')
   } catch {
     return undefined // A user ruined the annotation.
   }

@@ -9,14 +9,17 @@ import {
   annotatedBaseOf,
   dataOf,
   differenceOf,
+  isNarrowed,
   isPlaced,
   isReleased,
+  isRequired,
   isSameAffinity,
   nameOf,
   oursIn,
   stateOf,
   viewedPolicyOf,
   viewOf,
+  waitsSince,
   withAffinities,
   withoutOurs,
   workloadOf,
@@ -59,6 +62,7 @@ export class Guarantees {
   // When a claim, source, grant or policy was last removed, by the workload that it concerns; in ms.
   readonly #removals = new Map<string, number>()
   #removedAll = Number.NEGATIVE_INFINITY
+  #crdDeletedAt = Number.NEGATIVE_INFINITY
   readonly #moves: Moves
   #violation: Violation | undefined
 
@@ -76,8 +80,8 @@ export class Guarantees {
     this.#moves.leaderChanged()
   }
 
-  crdDeleted(_kind: string): void {
-    this.#removedAll = this.#world.clock.now()
+  crdDeleted(): void {
+    this.#crdDeletedAt = this.#world.clock.now()
   }
 
   atRest(): void {
@@ -107,7 +111,7 @@ export class Guarantees {
       this.#checkHasCluster(sent, stored, after, replica, writer)
       this.#checkFirstPlacement(stored, after, replica)
       this.#checkNoMoveAtAdmission(writer, stored, sent, after)
-      this.#checkRelease(stored, after)
+      this.#checkRelease(stored, after, replica)
       // Without its clusters, a workload is not scheduled any more, which is another input.
       if (isPlaced(stored) === isPlaced(after)) this.#checkIdempotent(writer, after, replica)
     })
@@ -144,6 +148,8 @@ export class Guarantees {
     if (result.kind !== 'fit' || unnarrowed.kind !== 'fit') return
     const claims = claimsOf(binding, this.#world.api)
     if (claims.length === 0 || claims.some(({ required }) => required) || this.memoryOf(binding).isRuined) return
+    // Replicas may not have received yet that its claim does not require the data any more.
+    if (isRequired(binding)) return
     const present = namesOf(binding.spec.clusters)
     if (!isDuplicated(base) && present.length < 2) return
     const would = new Set(namesOf(unnarrowed.clusters))
@@ -168,20 +174,23 @@ export class Guarantees {
     }
     const memory = this.memoryOf(after)
     if (after.spec.clusters?.length) Object.assign(memory, { wasScheduled: true, isLost: false })
+    // The scheduler writes the result for a binding of the same name that was deleted. It then looks like a workload that ran.
+    if (after.status?.lastScheduledTime) memory.wasScheduled = true
     const isByUser = writer === 'user'
     if (isByUser && before && !isDeepStrictEqual(oursIn(before), oursIn(after))) memory.isRuined = true
     if (writer !== 'lodestone' || !before || !sent) return
     this.#checkFields(before, before, sent, 'loop')
     const leader = this.#world.leader.replica
     this.#checkHasCluster(sent, before, sent, leader, writer)
-    this.#checkRelease(before, sent)
+    this.#checkRelease(before, sent, leader)
     this.#moves.check(before, after)
   }
 
   // Remembers when something was removed that concerns workloads.
   #inputWritten(before: ApiObject | undefined, after: ApiObject | undefined): void {
     const now = this.#world.clock.now()
-    const isRemoved = !after || (!before?.metadata.deletionTimestamp && after.metadata.deletionTimestamp !== undefined)
+    // The end of an object that was deleted before, and waited for a finalizer, removes nothing more.
+    const isRemoved = !before?.metadata.deletionTimestamp && (!after || after.metadata.deletionTimestamp !== undefined)
     const object = before ?? after
     if (object?.kind === 'DataSourceClaim') {
       const claim = before as Claim | undefined
@@ -256,6 +265,8 @@ export class Guarantees {
   #checkHasCluster(sent: Binding, stored: Binding | undefined, after: Binding, replica: Replica, writer: string): void {
     if (!isPlaced(stored) || !isPlaced(after) || after.metadata.deletionTimestamp) return
     if (!['Narrowed', 'Kept'].includes(stateOf(after) ?? '')) return
+    // The affinity of the policy, as it is.
+    if (stored && !isNarrowed(stored) && isSameAffinity(stored, after)) return
     const base =
       writer === 'detector'
         ? sent.spec.placement
@@ -327,32 +338,40 @@ export class Guarantees {
   }
 
   // Absence is not a decision: what disappears may be there again in a moment.
-  #checkRelease(stored: Binding | undefined, after: Binding): void {
+  #checkRelease(stored: Binding | undefined, after: Binding, replica: Replica): void {
     if (!stored?.spec.clusters?.length || !after.spec.clusters?.length || after.metadata.deletionTimestamp) return
-    if (
-      !stored.metadata.annotations?.['lodestone.dev/locality'] ||
-      after.metadata.annotations?.['lodestone.dev/locality']
-    )
-      return
+    // A preference removes no cluster that it could release.
+    if (!isRequired(stored) || after.metadata.annotations?.['lodestone.dev/locality']) return
     if (this.memoryOf(stored).isRuined) return
     const clusters = this.#world.api.list<Cluster>('Cluster')
     const added = [
       ...minus(allowedBy(after.spec.placement ?? {}, clusters), allowedBy(stored.spec.placement ?? {}, clusters)),
     ]
     if (added.length === 0) return
+    // For this replica, no cluster of the narrowing can take it.
+    if (schedule(stored, [...replica.clusters.values()]).kind !== 'fit') return
+    const now = this.#world.clock.now()
     const { kind, namespace, name } = after.spec.resource
-    const removedAt = Math.max(
-      this.#removedAll,
-      this.#removals.get(`${kind} ${keyOf(namespace, name)}`) ?? Number.NEGATIVE_INFINITY,
-    )
-    const sinceMs = this.#world.clock.now() - removedAt
-    const gone = ['DataSourceClaim', 'DataSource'].filter((kind) => !this.#world.isCrdServed(kind))
-    if (gone.length > 0)
+    // A wait that began before something else disappeared may end.
+    const waitedMs = now - (waitsSince(stored) ?? now)
+    const isCounted = (removedAt: number) => waitsSince(stored) === undefined || now - waitedMs >= removedAt
+    const gone = this.#goneCrds(after)
+    if (gone.length > 0 && isCounted(this.#crdDeletedAt))
       throw new Violation('absence', `${nameOf(after)}: it is released to ${added} although the CRD ${gone} is gone`)
+    const removals = [this.#removedAll, this.#crdDeletedAt].filter(isCounted)
+    const ofWorkload = this.#removals.get(`${kind} ${keyOf(namespace, name)}`) ?? Number.NEGATIVE_INFINITY
+    const sinceMs = now - Math.max(ofWorkload, ...removals)
     // Kubernetes writes whole seconds.
     if (sinceMs < RELEASE_MS - 1000) {
       throw new Violation('release-waits', `${nameOf(after)}: it is released to ${added} ${sinceMs} ms after a removal`)
     }
+  }
+
+  // The CRDs that are gone, and without which the claims of a workload or their data are unknown.
+  #goneCrds(binding: Binding): string[] {
+    const kinds =
+      claimsOf(binding, this.#world.api).length > 0 ? ['DataSourceClaim', 'DataSource'] : ['DataSourceClaim']
+    return kinds.filter((kind) => !this.#world.isCrdServed(kind))
   }
 
   #truePolicyOf(binding: Binding): Policy | undefined {

@@ -25,7 +25,7 @@ export class Leader {
   readonly #loops: readonly ReconcileLoop[]
   readonly #due = new Map<string, Due & { atMs: number }>()
   readonly #aborter = new AbortController()
-  readonly #unsubscribe: () => void
+  readonly #unsubscribe: readonly (() => void)[]
   #driftAtMs = 0
   readonly #context: Omit<ReconcileContext, 'enqueue'>
 
@@ -43,9 +43,12 @@ export class Leader {
       moveAllowance: () => moves.take(clock.now()),
       observer: { queryEnded: () => {}, moved: () => {} },
     }
-    this.#unsubscribe = replica.subscribe((change) => {
-      for (const loop of this.#loops) for (const key of loop.keysOf(change, replica)) this.#add(loop.name, key, 0)
-    })
+    this.#unsubscribe = [
+      replica.subscribe((change) => {
+        for (const loop of this.#loops) for (const key of loop.keysOf(change, replica)) this.#add(loop.name, key, 0)
+      }),
+      replica.subscribeAvailability(() => this.addAll()),
+    ]
     this.addAll()
   }
 
@@ -88,7 +91,7 @@ export class Leader {
   }
 
   stop(): void {
-    this.#unsubscribe()
+    for (const end of this.#unsubscribe) end()
     this.#aborter.abort()
   }
 

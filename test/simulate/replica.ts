@@ -4,10 +4,11 @@ import type { AdmissionReview } from '../../src/api/admission.ts'
 import { groupOf, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../../src/server/admission.ts'
-import { CachedStore } from '../../src/store/cache/cached-store.ts'
+import { CachedStore, type KindCache } from '../../src/store/cache/cached-store.ts'
+import { endsObject } from '../../src/store/cluster/watch/absence.ts'
 import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
 import { completeObserver } from '../../src/store/observer.ts'
-import type { ObjectName, ObjectStore, PatchOptions } from '../../src/store/store.ts'
+import type { ObjectName, ObjectStore, PatchOptions, UnavailableReason } from '../../src/store/store.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import type { Webhook } from '../../src/webhooks/define.ts'
@@ -58,6 +59,8 @@ export class Replica extends CachedStore implements ObjectStore {
           .filter(isOf(type))
           .map((raw) => keep(raw as K8sObject)),
       )
+      // A real replica that starts then is not ready.
+      if (!api.isEstablished(type.kind)) this.#setGone(type, api.serves(type.kind) ? 'Terminating' : 'NotServed')
     }
     for (const cluster of api.list<Cluster>('Cluster')) this.clusters.set(cluster.metadata.name ?? '', cluster)
     this.#webhooks = new Map(
@@ -91,11 +94,15 @@ export class Replica extends CachedStore implements ObjectStore {
         const { type, cache } = kindCache
         if (type.kind !== kind) continue
         if (!object) {
-          // An optional kind that the server does not serve is synced and empty. For another kind, the list fails.
-          if (kindCache.optional) kindCache.served = this.#api.serves(kind)
+          this.#servedChanged(kindCache)
           continue
         }
-        if (!isOf(type)(object)) continue
+        if (!isOf(type)(object) || this.#isUnavailable(type)) continue
+        const isEnd = endsObject(kindCache, after ? 'MODIFIED' : 'DELETED', object as K8sObject)
+        if (isEnd && !this.#api.isEstablished(kind)) {
+          this.#setGone(type, 'Terminating')
+          continue
+        }
         if (kind === 'Cluster') this.#receiveCluster(after as Cluster | undefined, before as Cluster | undefined)
         const published = after
           ? cache.put(kindCache.keep(after as K8sObject))
@@ -171,6 +178,30 @@ export class Replica extends CachedStore implements ObjectStore {
 
   async stop(): Promise<void> {
     this.#api.closeFeed(this.#feed)
+  }
+
+  // As a list and its result: the last known objects of a CRD that is gone stay.
+  #servedChanged(kindCache: KindCache): void {
+    const { type, absence, cache, optional, keep } = kindCache
+    kindCache.served = this.#api.serves(type.kind)
+    if (!kindCache.served) {
+      if (absence === undefined || (optional && cache.size === 0)) return
+      this.#setGone(type, 'NotServed')
+      return
+    }
+    const staged = cache.stage()
+    for (const raw of this.#api.list(type.kind).filter(isOf(type))) staged.add(keep(raw as K8sObject))
+    const changes = cache.commit()
+    this.setUnavailable(type, undefined)
+    for (const change of changes) this.publish(type, change)
+  }
+
+  #setGone(type: ResourceType, reason: UnavailableReason): void {
+    this.setUnavailable(type, { type, reason, message: `the CRD of ${type.kind} is gone` })
+  }
+
+  #isUnavailable(type: ResourceType): boolean {
+    return this.unavailable().some((other) => other.type === type)
   }
 
   #receiveCluster(after: Cluster | undefined, before: Cluster | undefined): void {

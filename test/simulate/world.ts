@@ -35,7 +35,6 @@ export class World {
   leader: Leader
   readonly #toDetect = new Map<string, WorkloadRef>()
   readonly #toRecreate = new Map<string, ApiObject>()
-  readonly #terminatingCrds = new Set<string>()
   readonly #restoreTimers: () => void
   #via = 0
   #started = 0
@@ -57,7 +56,7 @@ export class World {
   }
 
   isCrdServed(kind: string): boolean {
-    return this.api.serves(kind) && !this.#terminatingCrds.has(kind)
+    return this.api.isEstablished(kind)
   }
 
   // The replica that answers the reviews of this step.
@@ -124,7 +123,7 @@ export class World {
       case 'cluster':
         return this.#changeCluster(action.name, action.change)
       case 'join':
-        return void this.api.create('user', newCluster(action.name))
+        return this.#join(action.name)
       case 'leave':
         return this.api.delete('user', 'Cluster', undefined, action.name)
       case 'crd':
@@ -142,7 +141,7 @@ export class World {
 
   #admit(call: AdmissionCall): ApiObject {
     const { object, before } = call
-    if (!before && this.#terminatingCrds.has(object.kind)) throw new DeniedError('the CRD is being deleted')
+    if (!before && this.api.terminating.has(object.kind)) throw new DeniedError('the CRD is being deleted')
     const replica = this.reviewer
     const admitted = replica.review(call)
     if (object.kind === 'ResourceBinding') this.guarantees.reviewed(call, admitted, replica)
@@ -160,8 +159,8 @@ export class World {
       for (const workload of this.#workloads())
         if (this.#concerns(object as Policy, workload)) this.#toDetectAgain(workload)
     }
-    if (this.#terminatingCrds.has(object.kind) && this.api.list(object.kind).length === 0) {
-      this.#terminatingCrds.delete(object.kind)
+    if (this.api.terminating.has(object.kind) && this.api.list(object.kind).length === 0) {
+      this.api.terminating.delete(object.kind)
       this.api.setServed(object.kind, false)
     }
   }
@@ -238,6 +237,14 @@ export class World {
     this.api.patch('user', { kind: 'ResourceBinding', namespace, name }, patch)
   }
 
+  // A new cluster has the taint until Karmada has seen it ready.
+  #join(name: string): void {
+    const cluster = newCluster(name)
+    const spec = { ...cluster.spec, taints: [{ key: NOT_READY, effect: 'NoSchedule' as const }] }
+    this.api.create('user', { ...cluster, spec } as Cluster)
+    this.#changeCluster(name, { ready: true })
+  }
+
   #changeCluster(name: string, { taints, ready, kinds, labels }: ClusterChange): void {
     const before = this.api.get<Cluster>('Cluster', undefined, name)
     if (!before || before.metadata.deletionTimestamp) return
@@ -259,14 +266,14 @@ export class World {
   }
 
   #changeCrd({ kind, served }: { kind: string; served: boolean }): void {
-    if (served && !this.#terminatingCrds.has(kind)) this.api.setServed(kind, true)
+    if (served && !this.api.terminating.has(kind)) this.api.setServed(kind, true)
     if (served || !this.isCrdServed(kind)) return
-    this.guarantees.crdDeleted(kind)
-    this.#terminatingCrds.add(kind)
+    this.guarantees.crdDeleted()
+    this.api.terminating.add(kind)
     const objects = this.api.list(kind)
     for (const { metadata } of objects) this.api.delete('crd-finalizer', kind, metadata.namespace, metadata.name ?? '')
     if (objects.length > 0) return
-    this.#terminatingCrds.delete(kind)
+    this.api.terminating.delete(kind)
     this.api.setServed(kind, false)
   }
 

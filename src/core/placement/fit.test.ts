@@ -43,6 +43,11 @@ describe('the scheduler finds no cluster', () => {
       want: 'bad is tainted',
     },
     {
+      name: 'in several groups; the reason names each cluster once',
+      affinity: groups(['bad1'], ['bad1', 'bad2']),
+      want: 'bad1 is tainted, bad2 is tainted',
+    },
+    {
       name: 'if those that it accepts do not satisfy the spread constraints',
       affinity: one('bad', 'good'),
       more: { spread: (names) => (names.length < 2 ? 'too few' : undefined) },

@@ -22,13 +22,15 @@ export interface FitInput {
  * pkg/scheduler/helper.go, getAffinityIndex).
  */
 export function misfitOf(input: FitInput): string | undefined {
+  const groups = candidates(input)
   let first: string | undefined
-  for (const names of candidates(input)) {
+  for (const names of groups) {
     const misfit = misfitOfNames(names, input)
     if (misfit === undefined) return undefined
     first ??= misfit
   }
-  return first
+  if (groups.length < 2) return first
+  return misfitOfNames([...new Set(groups.flat())], input) ?? first
 }
 
 /** The clusters of each group that the scheduler tries. */

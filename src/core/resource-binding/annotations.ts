@@ -52,6 +52,11 @@ export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, H
 /** The API server limits all annotations of an object together to 256 KiB, after admission. Lodestone ignores a longer annotation. */
 export const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
+/** Whether an annotation has a narrowing. A binding that is kept in its base has none. */
+export function isNarrowing(locality: LocalityAnnotation | undefined): locality is LocalityAnnotation {
+  return (locality?.required ?? locality?.requiredDigest ?? locality?.preferred) !== undefined
+}
+
 /** Reads our annotations. An annotation with bad JSON or another shape counts as absent: users can write anything there. */
 export function readAnnotations(annotations: Annotations): BindingAnnotations {
   const base = parse(annotations, BASE_AFFINITY_ANNOTATION)

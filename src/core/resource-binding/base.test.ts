@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
+import { located, lookup, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { baseCandidates } from './base.ts'
@@ -269,5 +269,55 @@ describe('at a write by the loop of another replica, from claims and sources tha
   test('an affinity that does not follow from its annotation is a new base', () => {
     const binding = overwritten(sent(before, 'member2'), one('member1', 'member2'))
     expect(outcome({ binding, stored: before })).toEqual({ base: one('member1', 'member2'), affinity: one('member2') })
+  })
+})
+
+describe('at a write of Karmada, a replica whose caches are older than the stored binding', () => {
+  const two = one('member1', 'member2')
+  const four = one('member1', 'member2', 'member3', 'member4')
+
+  test.each<{ name: string; binding: ResourceBinding; input: Partial<BindingInput>; want: PlacementAffinity }>([
+    {
+      name: 'with an older policy does not replace the affinity of the newer one, without a claim',
+      binding: makeBinding({ placement: two }),
+      input: { claims: [unknown({ onUnresolved: 'Ignore' })], policy: known(one('member1', 'member9')) },
+      want: two,
+    },
+    {
+      name: 'with an older policy does not narrow to clusters outside of the newer one',
+      binding: makeBinding({ placement: two }),
+      input: { claims: [located(['member3'], { enforcement: 'Preferred' })], policy: known(one('member3')) },
+      want: two,
+    },
+    {
+      name: 'with an older, wider policy does not allow more clusters',
+      binding: makeBinding({ placement: two }),
+      input: { claims: [located(['member2', 'member4'])], policy: known(four) },
+      want: one('member2'),
+    },
+    {
+      name: 'with an older policy keeps a narrowing that it would not make',
+      binding: stored(two),
+      input: { claims: [located(['member2'])], policy: known(one('member1', 'member3')) },
+      want: one('member2'),
+    },
+  ])('$name', ({ binding, input, want }) => {
+    expect(outcome({ binding: echoed(binding), stored: binding, ...input }).affinity).toEqual(want)
+  })
+
+  test('keeps the move that the loop sent, if it has an older policy that does not allow it', () => {
+    const before = stored(three, 'member1')
+    const moved = decideBinding(makeInput({ binding: before, stored: before, claims: [located(['member2'])] })).binding
+    const policy = known(one('member1', 'member4'))
+    const claims = [located(['member2'])]
+    expect(outcome({ binding: moved, stored: before, claims, policy }).affinity).toEqual(one('member2'))
+  })
+
+  test('keeps the base that the loop sent, if it does not know the new cluster with the data yet', () => {
+    const before = stored(three, 'member1')
+    const claims = [located(['member1', 'member3'])]
+    const moved = decideBinding(makeInput({ binding: before, stored: before, claims })).binding
+    const clusters = lookup('member1', 'member2')
+    expect(outcome({ binding: moved, stored: before, claims: [located(['member1'])], clusters }).base).toEqual(three)
   })
 })

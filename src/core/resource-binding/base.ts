@@ -2,9 +2,10 @@
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../json.ts'
-import { affinityOf } from '../placement/affinity.ts'
+import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
+import type { LocalityAnnotation } from './annotations.ts'
 import { narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 
@@ -20,7 +21,7 @@ export interface BaseCandidate {
 }
 
 export interface BaseCandidates {
-  /** At most two. The first whose condition is met is the base. */
+  /** At most three. The first whose condition is met is the base. */
   conditional: readonly BaseCandidate[]
   /** The base if no condition is met. */
   otherwise: PlacementAffinity
@@ -39,7 +40,9 @@ interface BaseDecision {
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
  * - A changed affinity is the new base, unless it is the decision for the base in its annotation.
- * - For an unchanged affinity, the base is that of the policy if the policy is known and not lazy, else the base in the annotation.
+ * - For an unchanged affinity, the base is that of the policy if the decision for it gives this affinity, else the base in the annotation.
+ *   The cached policy can be older than the stored affinity, and must not replace it. If it is newer, the detector writes it soon. A lazy
+ *   policy counts only when the detector writes it.
  */
 export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input
@@ -53,9 +56,11 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   // next write uses the base of the policy again.
   if (annotated && !jsonEqual(annotated, storedAnnotations.base))
     conditional.push({ base: annotated, condition: 'answered' })
-  if (input.policy && !input.policy.lazy) return { conditional, otherwise: affinityOf(input.policy.placement) }
-  if (storedAnnotations.base) conditional.push({ base: storedAnnotations.base, condition: 'withinPolicy' })
-  return { conditional, otherwise: incoming }
+  const ofPolicy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
+  if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'answered' })
+  const { base } = storedAnnotations
+  if (base) conditional.push({ base, condition: 'withinPolicy' })
+  return { conditional, otherwise: (base && ofPolicy) ?? incoming }
 }
 
 /** Whether the decision for a candidate meets its condition. */
@@ -69,7 +74,7 @@ export function meetsCondition(
     case 'answered':
       return isAnswered(decision, incoming)
     case 'answeredOrByLoop':
-      return isAnswered(decision, incoming) || isByLoop(input, base, incoming)
+      return isAnswered(decision, incoming) || isByLoop(input, base, decision.affinity)
     case 'withinPolicy':
       return isTrusted(input, decision.affinity, incoming)
   }
@@ -84,19 +89,36 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
 }
 
 /**
- * Whether the loop of another replica sent this affinity. That replica may have decided from claims and sources that this replica has not
- * cached yet. The new locality annotation in the same write then explains the affinity.
+ * Whether the loop of another replica sent the incoming affinity. That replica may have decided from claims, sources, Clusters and a policy
+ * that this replica has not cached yet. The new locality annotation in the same write then explains the affinity.
  */
-function isByLoop(input: ParsedInput, annotated: PlacementAffinity, incoming: PlacementAffinity): boolean {
-  const { binding, stored, annotations } = input
+function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
+  const { binding, stored, annotations, storedAnnotations } = input
   const { locality } = annotations
   if (!stored || !locality || localityText(binding) === localityText(stored)) return false
-  const { narrowing } = narrowBase(input, annotated, constraintIn(locality))
-  const explains = (affinity: PlacementAffinity) => jsonEqual(nameGroups(affinity, locality.round ?? 0), incoming)
+  const incoming = affinityOf(binding.spec.placement)
+  if (!explains(input, annotated, locality, incoming)) return false
   return (
-    ((locality.state === 'Relaxed' && explains(annotated)) ||
-      (narrowing.kind === 'narrowed' && explains(narrowing.affinity))) &&
-    isTrusted(input, annotated, incoming)
+    isTrusted(input, annotated, incoming) ||
+    (jsonEqual(annotated, storedAnnotations.base) && isTrusted(input, decided, incoming))
+  )
+}
+
+/** Whether a locality annotation and its base give an affinity, with the Clusters of this replica or of another. */
+function explains(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  locality: LocalityAnnotation,
+  affinity: PlacementAffinity,
+): boolean {
+  const gives = (unnamed: PlacementAffinity) => jsonEqual(nameGroups(unnamed, locality.round ?? 0), affinity)
+  if (locality.state === 'Relaxed') return gives(base)
+  const { narrowing } = narrowBase(input, base, constraintIn(locality))
+  if (narrowing.kind === 'narrowed' && gives(narrowing.affinity)) return true
+  const required = new Set(locality.required)
+  const terms = termsOf(affinity, input.usesOverflow)
+  return terms.every(
+    ({ clusterNames = [] }) => clusterNames.length > 0 && clusterNames.every((name) => required.has(name)),
   )
 }
 
@@ -105,11 +127,17 @@ function localityText({ metadata }: ResourceBinding): string | undefined {
 }
 
 /** Whether a result stays within the policy or within the incoming affinity. A forged annotation must not widen a placement. */
-function isTrusted(
-  { policy, clusters, usesOverflow, rules }: ParsedInput,
+function isTrusted(input: ParsedInput, result: PlacementAffinity, incoming: PlacementAffinity): boolean {
+  const { policy } = input
+  return (
+    policy === undefined || isWithin(input, affinityOf(policy.placement), result) || isWithin(input, incoming, result)
+  )
+}
+
+function isWithin(
+  { clusters, usesOverflow, rules }: ParsedInput,
+  outer: PlacementAffinity,
   result: PlacementAffinity,
-  incoming: PlacementAffinity,
 ): boolean {
-  const within = (outer: PlacementAffinity) => widenedBy(outer, result, clusters, usesOverflow, rules).length === 0
-  return policy === undefined || within(affinityOf(policy.placement)) || within(incoming)
+  return widenedBy(outer, result, clusters, usesOverflow, rules).length === 0
 }

@@ -1,6 +1,6 @@
 /** Decides on a binding for a given base: its affinity, its hold and its annotations. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { awaitSuccessor, decideScheduled, keep } from './decide-scheduled.ts'
+import { awaitSuccessor, decideScheduled, keep, restore } from './decide-scheduled.ts'
 import { holdAnnotation } from './hold.ts'
 import {
   claimUnknown,
@@ -28,7 +28,7 @@ function decideUnclaimed(input: ParsedInput, base: PlacementAffinity): Placement
   const kept = input.claimsUnknown === undefined ? undefined : keepUnknown(input, base, input.claimsUnknown)
   if (kept) return kept
   if (lacksRequiredClaim(input)) return holdOrApplyBase(input, base, [missingClaim])
-  return awaitSuccessor(input, base) ?? applyBase('Restored', base, 'no claim is left for this workload')
+  return awaitSuccessor(input, base) ?? restore(input, base)
 }
 
 /** Keeps the narrowing or the hold while claims may exist that are not known. Returns undefined for a binding without both. */

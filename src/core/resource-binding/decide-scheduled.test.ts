@@ -259,6 +259,20 @@ describe('a preference', () => {
     expect(write(running, {}, { binding: sent, claims: prefers('m2') }).binding).toBe(sent)
   })
 
+  test('moves nothing at admission either when it has an effect for the first time', () => {
+    const kept = loop(bind({ ...runsIn('m1', 'm3'), placement: divided }), prefers('m2')).binding
+    const shrunk = write(kept, runsIn('m1'), { claims: prefers('m2') })
+    expect(shrunk).toMatchObject({ state: 'Ignored', binding: { spec: { placement: divided } } })
+    expect(write(shrunk.binding, {}, { claims: prefers('m2') }).binding).toEqual(shrunk.binding)
+    expect(groupsOf(loop(shrunk.binding, prefers('m2')).binding)).toEqual(['default-local', 'default'])
+  })
+
+  test('waits for nothing while the scheduler begins with the first group in any case', () => {
+    const first = loop(bind({ ...runsIn('m1'), placement: divided }), prefers('m2'))
+    expect(first.message).toBe('default/sales is in m2')
+    expect(loop(first.binding, prefers('m2')).binding).toBe(first.binding)
+  })
+
   test('brings the workload back after the window: with new names, the scheduler begins with the first group', () => {
     expect(groupsOf(narrowed)).toEqual(['default-local', 'default'])
     const waiting = loop(fallenBack, prefers('m2')).binding
@@ -289,6 +303,35 @@ describe('a preference', () => {
   })
 })
 
+test('a workload stays narrowed if a second claim, which may be ignored, is unknown: at first and later', () => {
+  const claims = [located(['m2']), unknown({ claim: 'default/z', onUnresolved: 'Ignore' })]
+  const first = loop(bind(runsIn('m1')), claims)
+  expect(first).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+  expect(loop(first.binding, claims).binding).toBe(first.binding)
+})
+
+test('a workload that was kept in its base, and lost its clusters, waits for its data as one that never ran', () => {
+  const ran = bind(runsIn('m1'), { lastScheduledTime: '2026-01-01T00:00:00Z' })
+  const kept = loop(ran, [located(['m3'])], { clusters: lookup('m1', tainted('m3')) }).binding
+  const emptied = { ...kept, spec: { ...kept.spec, clusters: [] } }
+  const held = loop(emptied, [unknown()])
+  expect(held.state).toBe('OnHold')
+  expect(loop(held.binding, [unknown()]).binding).toBe(held.binding)
+})
+
+test('the reason why a workload is relaxed is the same for old and new names of its groups', () => {
+  const groups = [['m3'], ['m1', 'm2', 'm3']].map((clusterNames, i) => ({ affinityName: `g${i}`, clusterNames }))
+  const placement = { clusterAffinities: groups }
+  const before = loop(bind({ ...runsIn('m1'), placement }), [located(['m1', 'm3'])]).binding
+  const status = { schedulerObservingAffinityName: 'g1', lastScheduledTime: '2026-01-01T00:00:00Z' }
+  const observed = { ...before, status }
+  const broken = { clusters: lookup(tainted('m1'), 'm2', tainted('m3')), claims: [located(['m1', 'm3'])] }
+  const relaxed = write(observed, runsIn(), broken)
+  expect(relaxed.message).toContain('m3 has the taint maintenance:NoSchedule')
+  expect(relaxed.message).toContain('m1 has the taint maintenance:NoSchedule')
+  expect(write(relaxed.binding, {}, broken).binding).toEqual(relaxed.binding)
+})
+
 describe('a scheduled workload that loses its last claim', () => {
   const claims = [located(['m2'])]
   const before = loop(bind(runsIn('m2')), claims).binding
@@ -308,6 +351,43 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(released).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
     const admitted = write(waiting, {}, { binding: released.binding, claims: [], now: NOW + DELAY })
     expect(admitted.binding).toBe(released.binding)
+  })
+
+  test('is released at once if its clusters cannot take it any more', () => {
+    const evicted = { ...before, spec: { ...before.spec, clusters: [] } }
+    const placed = { ...evicted, spec: { ...evicted.spec, gracefulEvictionTasks: [{ fromCluster: 'm2' }] } }
+    expect(loop(placed, [])).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
+  })
+
+  test('is released from groups that the scheduler would skip: it begins with the first', () => {
+    const groups = [['m1'], ['m2']].map((clusterNames, i) => ({ affinityName: `g${i}`, clusterNames }))
+    const narrowed = loop(bind({ ...runsIn('m2'), placement: { clusterAffinities: groups } }), claims).binding
+    const evicting = {
+      ...narrowed,
+      spec: { ...narrowed.spec, clusters: [], gracefulEvictionTasks: [{ fromCluster: 'm2' }] },
+      status: { schedulerObservingAffinityName: 'g1' },
+    }
+    const relaxed = loop(evicting, [])
+    expect(relaxed.state).toBe('Relaxed')
+    expect(relaxed.binding.spec.placement?.clusterAffinities?.map((group) => group.affinityName)).toEqual([
+      'g0.1',
+      'g1.1',
+    ])
+    const replaced = {
+      ...relaxed.binding,
+      spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1' }], gracefulEvictionTasks: [] },
+      status: { schedulerObservingAffinityName: 'g0.1' },
+    }
+    expect(loop(replaced, [])).toMatchObject({ state: 'Restored' })
+  })
+
+  test('waits, whatever an older replica sees, unless the loop has sent the end of the wait', () => {
+    const claim = located(['m2'], { claim: 'default/b' })
+    const without = { ...before, metadata: { ...before.metadata, annotations: {} } }
+    const ended = loop(waiting, [claim], { now: NOW + DELAY }).binding
+    expect(write(before, {}, { binding: ended, claims: [claim] }).binding).toBe(ended)
+    expect(write(before, {}, { binding: loop(before, [unknown()]).binding, claims: [] }).state).toBe('Kept')
+    expect(write(before, {}, { binding: without, claims: [] }).state).toBe('Restored')
   })
 
   test('waits with the same words at admission and in a loop with other waiting times', () => {

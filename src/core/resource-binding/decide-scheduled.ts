@@ -1,23 +1,18 @@
 /** Decides on a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
+import { jsonEqual } from '../json.ts'
 import { evictedClusters, targetClusters } from '../placement/binding-state.ts'
 import { demandsSame } from '../placement/constraint.ts'
-import { nameGroups } from '../placement/group-names.ts'
-import type { LocalityAnnotation } from './annotations.ts'
+import { skipsFirstGroup } from '../placement/group-names.ts'
+import { isNarrowing, type LocalityAnnotation } from './annotations.ts'
 import { beginningOf } from './hold.ts'
-import { describeUnlocated, nowhere, unresolved, whereIs } from './hold-cause.ts'
+import { describeUnlocated, nowhere, unresolved } from './hold-cause.ts'
 import { type FittingNarrowing, narrowToFit } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from './placement-decision.ts'
 import { staysAfterFailover, staysBecause } from './rebalance.ts'
-import { DEFAULT_TIMING } from './timing.ts'
-
-/**
- * The waiting times in messages. They have no numbers: admission does not know the configuration of the loop, and each would write the message
- * again that the other has written.
- */
-const FAILBACK_WINDOW = 'the failback window'
-const RELEASE_DELAY = 'the release delay'
+import { renew, stayOf } from './return-to-preferred.ts'
+import { DEFAULT_TIMING, FAILBACK_WINDOW, RELEASE_DELAY } from './timing.ts'
 
 /** A workload that runs is never left without a cluster, and moves only if it may. */
 export function decideScheduled(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
@@ -28,8 +23,9 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
   const isUnlocated = claims.some(({ answer }) => answer.kind === 'unknown') || nowhere(claims).length > 0
   if (isUnlocated) {
     const why = describeUnlocated(claims)
-    if (last) return keep(input, base, last, why)
-    if (unresolved(claims).length + nowhere(claims).length > 0) return applyBase('Ignored', base, why)
+    const blocks = unresolved(claims).length + nowhere(claims).length > 0
+    if (last && (blocks || !demandsSame(constraintIn(last), constraint))) return keep(input, base, last, why)
+    if (blocks) return applyBase('Ignored', base, why)
   }
   // No data is located. Without an annotation, the first real narrowing does not count as a move of the data.
   if (!constraint.required && !constraint.preferred) return applyBase('Ignored', base, describeUnlocated(claims))
@@ -42,7 +38,7 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
     return last ? keep(input, base, last, narrowing.reason) : applyBase('Ignored', base, narrowing.reason)
   }
   if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)
-  const staying = awaitMove(input, base, last, narrowing.allowed ?? firstPreferred(input, narrowing))
+  const staying = awaitMove(input, base, last, narrowing.allowed ?? firstPreferred(input, base, narrowing))
   return staying ?? narrowed(input, { base, constraint, ...renew(input, narrowing) }, stayOf(input, narrowing))
 }
 
@@ -80,13 +76,22 @@ function awaitMove(
  * The preferred clusters to which the scheduler moves a workload when it gets its first groups. A workload that has groups moves only when
  * they get new names.
  */
-function firstPreferred({ stored }: ParsedInput, { preferredGroup }: FittingNarrowing): string[] | undefined {
-  return stored?.spec.placement?.clusterAffinities?.length || !preferredGroup ? undefined : [...preferredGroup]
+function firstPreferred(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  { preferredGroup }: FittingNarrowing,
+): string[] | undefined {
+  return preferredGroup && getsFirstGroups(input, base) ? [...preferredGroup] : undefined
+}
+
+/** Whether a preference would give the workload its first groups. With groups in the policy, the policy has moved it already. */
+function getsFirstGroups({ stored }: ParsedInput, base: PlacementAffinity): boolean {
+  return !stored?.spec.placement?.clusterAffinities?.length && !base.clusterAffinities
 }
 
 /**
  * Keeps a narrowed, scheduled workload for a while after a claim is gone: a claim that is replaced is deleted first. Returns undefined if
- * there is nothing to wait for: another claim appeared, or the rest of the claims demands the same.
+ * there is nothing to wait for: another claim appeared, the rest of the claims demands the same, or the workload cannot stay.
  */
 export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): PlacementDecision | undefined {
   const last = lastNarrowing(input)
@@ -97,14 +102,37 @@ export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): Pla
   const lostOne = last.claims.some((name) => !names.includes(name))
   const gotOne = names.some((name) => !last.claims.includes(name))
   if (gotOne || !(lostOne || isWaiting) || demandsSame(constraintIn(last), constraint)) return undefined
-  // Karmada keeps annotations, so a write without them is from the loop, or from a user who removes the narrowing by hand.
-  if (input.leavesMovesToLoop && (!annotations.locality || isSentByLoop(input))) return undefined
+  if (input.leavesMovesToLoop && endsWait(input)) return undefined
   const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
   const since = beginningOf(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && now - Date.parse(since) >= releaseDelayMs) return undefined
   const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
   const why = `${what}; it stays with its data until ${RELEASE_DELAY} is over, unless a claim is created again`
-  return keep(input, base, last, why, since)
+  const kept = keep(input, base, last, why, since)
+  return kept.state === 'Kept' ? kept : undefined
+}
+
+/**
+ * Whether a write ends the wait for a successor. Karmada keeps annotations. So an annotation without the claim that is gone is from the loop.
+ * A write without our annotation is from the loop too, or from a user who removes the narrowing by hand.
+ */
+function endsWait({ annotations: { locality }, storedAnnotations, claims }: ParsedInput): boolean {
+  if (!locality) return true
+  const isNew = locality.since === undefined && !jsonEqual(locality, storedAnnotations.locality)
+  return isNew && locality.claims.every((name) => claims.some(({ claim }) => claim === name))
+}
+
+/**
+ * Gives a workload without a claim its base back. If its clusters cannot take it any more, the scheduler must begin with the first group of
+ * the base. The groups get their own names back later.
+ */
+export function restore(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
+  const last = lastNarrowing(input)
+  const why = 'no claim is left for this workload'
+  if (!last || !input.isScheduled || !skipsFirstGroup(base, input.observedGroup))
+    return applyBase('Restored', base, why)
+  const kept = keep(input, base, last, why)
+  return kept.state === 'Relaxed' ? kept : applyBase('Restored', base, why)
 }
 
 /** Applies the last narrowing again: Lodestone never moves a running workload because a location is unknown. */
@@ -154,7 +182,10 @@ function keepUntilMoved(
   const message = 'the data is in other clusters; the loop moves the workload later'
   if (!last) return applyBase('Ignored', base, message)
   const kept = keep(input, base, last, message)
-  return kept.state === 'Kept' ? kept : undefined
+  if (kept.state !== 'Kept') return undefined
+  // A preference that had no effect until now would move the workload by its first groups.
+  const movesNow = kept.affinity.clusterAffinities && getsFirstGroups(input, base)
+  return movesNow ? applyBase('Ignored', base, message) : kept
 }
 
 /**
@@ -178,53 +209,8 @@ function awaitReturn(input: ParsedInput, base: PlacementAffinity): PlacementDeci
   return relaxed(input, base, constraint, why, since)
 }
 
-/** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
-function stayOf(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typeof narrowed>[2] {
-  const { preferenceProblem } = narrowing
-  if (preferenceProblem) {
-    const onlyPreferred = input.constraint.required === undefined
-    const why = onlyPreferred ? `${input.claims.map(whereIs).join('; ')}; ${preferenceProblem}` : preferenceProblem
-    return { state: onlyPreferred ? 'Kept' : 'Narrowed', why }
-  }
-  const wait = waitForPreferred(input, narrowing)
-  if (!wait || wait.isOver) return undefined
-  return wait.stays
-    ? { why: `the preferred data is elsewhere; ${wait.stays}` }
-    : { why: `the workload moves there when ${FAILBACK_WINDOW} is over`, since: wait.since }
-}
-
-/** Gives the groups new names when the workload returns to its preferred data, so that the scheduler begins with the first. */
-function renew(input: ParsedInput, narrowing: FittingNarrowing): FittingNarrowing {
-  if (!waitForPreferred(input, narrowing)?.isOver) return narrowing
-  const round = narrowing.round + 1
-  return { ...narrowing, round, affinity: nameGroups(narrowing.unnamed, round) }
-}
-
-/**
- * Whether a workload waits to return to preferred data. It runs outside of the first group that fits, and the scheduler would not look at
- * that group again. Undefined if it does not wait.
- */
-function waitForPreferred(
-  { binding, claims, annotations, storedAnnotations, leavesMovesToLoop, timing, kinds, now }: ParsedInput,
-  { preferredGroup, round }: FittingNarrowing,
-): { isOver: boolean; since: string; stays?: string } | undefined {
-  const { clusters = [], resource } = binding.spec
-  const isThere = preferredGroup && clusters.every(({ name }) => preferredGroup.includes(name))
-  if (!preferredGroup || isThere || !storedAnnotations.locality) return undefined
-  // The loop has just sent a new round: the scheduler begins with the first group.
-  if (round !== (storedAnnotations.locality.round ?? 0)) return undefined
-  const since = beginningOf(storedAnnotations.locality.since, annotations.locality?.since, now)
-  const stays = staysAfterFailover(resource, claims, kinds)
-  if (stays) return { isOver: false, since, stays }
-  const { failbackWindowMs } = timing ?? DEFAULT_TIMING
-  return { isOver: !leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs, since }
-}
-
-/**
- * The last narrowing of a scheduled workload. A binding that was kept in its base has none. Only the stored annotation counts: any requester
- * can send one.
- */
+/** The last narrowing of a scheduled workload. Only the stored annotation counts: any requester can send one. */
 function lastNarrowing({ stored, storedAnnotations, annotations }: ParsedInput): LocalityAnnotation | undefined {
   const { locality } = stored ? storedAnnotations : annotations
-  return locality?.required || locality?.requiredDigest || locality?.preferred ? locality : undefined
+  return isNarrowing(locality) ? locality : undefined
 }

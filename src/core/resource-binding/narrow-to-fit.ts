@@ -58,9 +58,9 @@ export function narrowToFit(
   }
   // Without required data, the groups of the base follow the preferred ones.
   if (narrowing.allowed === undefined) return result
-  const misfit = misfitOf({ ...fit, affinity, observedGroup })
-  if (misfit === undefined) return result
-  if (misfitOf({ ...fit, affinity, observedGroup: undefined }) !== undefined) return { kind: 'unfit', reason: misfit }
+  if (misfitOf({ ...fit, affinity, observedGroup }) === undefined) return result
+  const misfit = misfitOf({ ...fit, affinity, observedGroup: undefined })
+  if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
   return { ...result, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 }
 }
 

@@ -7,7 +7,13 @@ import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { isPlaced, isWorkload } from '../placement/binding-state.ts'
 import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
-import { BASE_OF_POLICY, type BindingAnnotations, type LocalityAnnotation, readAnnotations } from './annotations.ts'
+import {
+  BASE_OF_POLICY,
+  type BindingAnnotations,
+  isNarrowing,
+  type LocalityAnnotation,
+  readAnnotations,
+} from './annotations.ts'
 import type { BindingInput } from './input.ts'
 
 /** Our annotations, with references replaced by the base of the policy and the cluster names of the placement. */
@@ -63,8 +69,7 @@ export function parseInput(input: BindingInput): ParsedInput {
     annotations,
     storedAnnotations,
     isPlaced: placed,
-    isScheduled:
-      placed || (storedAnnotations.locality !== undefined && stored?.status?.lastScheduledTime !== undefined),
+    isScheduled: placed || (isNarrowing(storedAnnotations.locality) && stored?.status?.lastScheduledTime !== undefined),
     observedGroup: stored?.status?.schedulerObservingAffinityName,
     rules,
     isWorkload: isWorkload(binding.spec),

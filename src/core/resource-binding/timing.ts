@@ -9,3 +9,10 @@ export interface PlacementTiming {
 
 /** A server that comes and goes moves a workload at most once in five minutes. A claim is replaced within half a minute. */
 export const DEFAULT_TIMING: PlacementTiming = { failbackWindowMs: 300_000, releaseDelayMs: 30_000 }
+
+/**
+ * The waiting times in messages. They have no numbers: admission does not know the configuration of the loop, and each would write the message
+ * again that the other has written.
+ */
+export const FAILBACK_WINDOW = 'the failback window'
+export const RELEASE_DELAY = 'the release delay'

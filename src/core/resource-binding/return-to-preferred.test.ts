@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { located, lookup, makeBinding, makeCluster, makeInput, NOW } from '../../../test/builders.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { narrowToFit } from './narrow-to-fit.ts'
+import { parseInput } from './parse-input.ts'
+import { renew, stayOf } from './return-to-preferred.ts'
+import { DEFAULT_TIMING } from './timing.ts'
+
+const WINDOW = DEFAULT_TIMING.failbackWindowMs
+const preferred = { enforcement: 'Preferred' } as const
+const divided = {
+  clusterAffinity: { clusterNames: ['m1', 'm2'] },
+  replicaScheduling: { replicaSchedulingType: 'Divided' },
+}
+const broken = makeCluster('m2', { taints: [{ key: 'maintenance', effect: 'NoSchedule' }] })
+
+/** The binding of a workload that runs in m1 and prefers m2: what it waits for, and the round of its groups. */
+function waiting({
+  observed = 'default',
+  since,
+  failback,
+  ofLoop = true,
+  clusters = lookup('m1', 'm2'),
+  placement = divided,
+}: {
+  observed?: string
+  since?: number
+  failback?: 'Never'
+  ofLoop?: boolean
+  clusters?: ReturnType<typeof lookup>
+  placement?: object
+}) {
+  const locality = {
+    state: 'Narrowed',
+    message: 'x',
+    claims: [],
+    ...(since && { since: new Date(since).toISOString() }),
+  }
+  const binding: ResourceBinding = {
+    ...makeBinding(
+      { placement, clusters: [{ name: 'm1' }] },
+      { annotations: { 'lodestone.dev/locality': JSON.stringify(locality) } },
+    ),
+    status: { schedulerObservingAffinityName: observed },
+  }
+  const claims = [located(['m2'], { ...preferred, ...(failback && { failback }) })]
+  const input = parseInput(makeInput({ binding, stored: binding, claims, clusters, leavesMovesToLoop: !ofLoop }))
+  const narrowing = narrowToFit(input, { clusterAffinity: divided.clusterAffinity }, input.constraint)
+  if (narrowing.kind !== 'narrowed') throw new Error(narrowing.reason)
+  return { stay: stayOf(input, narrowing), round: renew(input, narrowing).round }
+}
+
+const now = new Date(NOW).toISOString()
+
+test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType<typeof waiting> }>([
+  {
+    name: 'waits from now on if the scheduler chose a later group',
+    input: {},
+    want: { stay: { why: 'the workload moves there when the failback window is over', since: now }, round: 0 },
+  },
+  {
+    name: 'does not wait if the scheduler chose the first group',
+    input: { observed: 'default-local' },
+    want: { stay: undefined, round: 0 },
+  },
+  {
+    name: 'does not wait if the scheduler has not seen the groups',
+    input: { observed: '' },
+    want: { stay: undefined, round: 0 },
+  },
+  {
+    name: 'does not wait for a cluster that cannot take it',
+    input: { clusters: lookup('m1', broken) },
+    want: { stay: undefined, round: 0 },
+  },
+  { name: 'returns when the window is over', input: { since: NOW - WINDOW }, want: { stay: undefined, round: 1 } },
+  {
+    name: 'waits for the loop when the window is over at admission',
+    input: { since: NOW - WINDOW, ofLoop: false },
+    want: {
+      stay: {
+        why: 'the workload moves there when the failback window is over',
+        since: new Date(NOW - WINDOW).toISOString(),
+      },
+      round: 0,
+    },
+  },
+  {
+    name: 'stays for good if failback is Never',
+    input: { since: NOW - WINDOW, failback: 'Never' },
+    want: { stay: { why: 'the preferred data is elsewhere; failback of default/sales is Never' }, round: 0 },
+  },
+  {
+    name: 'stays where a copy runs in each cluster',
+    input: { placement: { clusterAffinity: divided.clusterAffinity } },
+    want: {
+      stay: {
+        state: 'Kept',
+        why: 'default/sales is in m2; the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy',
+      },
+      round: 0,
+    },
+  },
+])('a workload that runs outside of its preferred data $name', ({ input, want }) => {
+  expect(waiting(input)).toEqual(want)
+})

@@ -1,0 +1,60 @@
+/** Decides when a workload returns to preferred data, after it ran elsewhere. */
+import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
+import { beginningOf } from './hold.ts'
+import { whereIs } from './hold-cause.ts'
+import type { FittingNarrowing } from './narrow-to-fit.ts'
+import type { ParsedInput } from './parse-input.ts'
+import type { narrowed } from './placement-decision.ts'
+import { staysAfterFailover } from './rebalance.ts'
+import { DEFAULT_TIMING, FAILBACK_WINDOW } from './timing.ts'
+
+/** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
+export function stayOf(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typeof narrowed>[2] {
+  const { preferenceProblem } = narrowing
+  if (preferenceProblem) {
+    const isKept = input.constraint.required === undefined && input.isPlaced
+    return isKept
+      ? { state: 'Kept', why: `${input.claims.map(whereIs).join('; ')}; ${preferenceProblem}` }
+      : { why: preferenceProblem }
+  }
+  const wait = waitForPreferred(input, narrowing)
+  if (!wait || wait.isOver) return undefined
+  return wait.stays
+    ? { why: `the preferred data is elsewhere; ${wait.stays}` }
+    : { why: `the workload moves there when ${FAILBACK_WINDOW} is over`, since: wait.since }
+}
+
+/** Gives the groups new names when the workload returns to its preferred data, so that the scheduler begins with the first. */
+export function renew(input: ParsedInput, narrowing: FittingNarrowing): FittingNarrowing {
+  if (!waitForPreferred(input, narrowing)?.isOver) return narrowing
+  const round = narrowing.round + 1
+  return { ...narrowing, round, affinity: nameGroups(narrowing.unnamed, round) }
+}
+
+/**
+ * Whether a workload waits to return to preferred data. It runs outside of the first group that fits, and the scheduler would not look at
+ * that group again. Undefined if it does not wait: the scheduler begins with the first group of new names in any case.
+ */
+function waitForPreferred(
+  {
+    binding,
+    claims,
+    annotations,
+    storedAnnotations,
+    observedGroup,
+    leavesMovesToLoop,
+    timing,
+    kinds,
+    now,
+  }: ParsedInput,
+  { affinity, preferredGroup }: FittingNarrowing,
+): { isOver: boolean; since: string; stays?: string } | undefined {
+  const { clusters = [], resource } = binding.spec
+  const isThere = preferredGroup && clusters.every(({ name }) => preferredGroup.includes(name))
+  if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
+  const since = beginningOf(storedAnnotations.locality?.since, annotations.locality?.since, now)
+  const stays = staysAfterFailover(resource, claims, kinds)
+  if (stays) return { isOver: false, since, stays }
+  const { failbackWindowMs } = timing ?? DEFAULT_TIMING
+  return { isOver: !leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs, since }
+}
