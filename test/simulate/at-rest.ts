@@ -57,7 +57,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   const isLocated = answers.every(([, { kind: answer }]) => answer === 'located')
   const narrowed = required.length > 0 && isLocated ? narrowedTo(base, dataOf(answers), clusters) : base
   if (isLocated && narrowed && schedule(withAffinities(binding, narrowed), clusters).kind === 'fit') {
-    checkHome(binding, required, narrowed, clusters, memory)
+    checkHome(binding, claims, narrowed, clusters, memory)
   } else checkHold(binding, required)
 }
 
@@ -71,21 +71,21 @@ function checkAllowed(binding: Binding, base: Placement, clusters: readonly Clus
 // The data is known, and the scheduler would accept the workload there.
 function checkHome(
   binding: Binding,
-  required: readonly AppliedClaim[],
+  claims: readonly AppliedClaim[],
   narrowed: Placement,
   clusters: readonly Cluster[],
   { wasScheduled }: Remembered,
 ): void {
   if (isHeld(binding))
     throw new Violation('hold-ends', `${nameOf(binding)}: it is on hold although it can run with its data`)
-  if (required.length === 0) return
+  if (!claims.some(({ required }) => required)) return
   const running = namesOf(binding.spec.clusters)
   if (running.length === 0) {
     throw new Violation('is-scheduled', `${nameOf(binding)}: it runs nowhere although it can run with its data`)
   }
   const home = allowedBy(narrowed, clusters, isWorkload(binding))
   const away = running.filter((name) => !home.has(name))
-  const mayStay = wasScheduled && !required.every(({ moves, failsBack }) => moves && failsBack)
+  const mayStay = wasScheduled && !claims.every(({ moves, failsBack }) => moves && failsBack)
   if (away.length > 0 && !mayStay) {
     throw new Violation('comes-home', `${nameOf(binding)}: it stays in ${away}, its data is in ${[...home]}`)
   }

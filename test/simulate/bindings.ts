@@ -123,17 +123,11 @@ export function isRequired(binding: Binding): boolean {
   return (required ?? requiredDigest) !== undefined
 }
 
-// Whether a locality annotation has a narrowing. A workload that is kept in its base has none.
-export function isNarrowed(binding: Binding): boolean {
-  return isRequired(binding) || localityOf(binding)?.preferred !== undefined
-}
-
 interface Locality {
   state?: string
   since?: string
   required?: string[]
   requiredDigest?: string
-  preferred?: string[][]
 }
 
 function localityOf(binding: Binding | undefined): Locality | undefined {

@@ -9,7 +9,6 @@ import {
   annotatedBaseOf,
   dataOf,
   differenceOf,
-  isNarrowed,
   isPlaced,
   isReleased,
   isRequired,
@@ -24,7 +23,7 @@ import {
   withoutOurs,
   workloadOf,
 } from './bindings.ts'
-import { type Answer, type Claim, claimsOf, locate } from './claims.ts'
+import { type Answer, type AppliedClaim, type Claim, claimsOf, locate } from './claims.ts'
 import { policyNameOf } from './detector.ts'
 import {
   type ApiObject,
@@ -110,8 +109,8 @@ export class Guarantees {
       this.#checkWithin(stored, sent, after, replica)
       this.#checkHasCluster(sent, stored, after, replica, writer)
       this.#checkFirstPlacement(stored, after, replica)
-      this.#checkNoMoveAtAdmission(writer, stored, sent, after)
-      this.#checkRelease(stored, after, replica)
+      this.#checkNoMoveAtAdmission(writer, stored, sent, after, replica)
+      if (writer !== 'user') this.#checkRelease(stored, after, replica)
       // Without its clusters, a workload is not scheduled any more, which is another input.
       if (isPlaced(stored) === isPlaced(after)) this.#checkIdempotent(writer, after, replica)
     })
@@ -209,6 +208,8 @@ export class Guarantees {
     const readers = writer === 'lodestone' ? [replica, this.#world.leader.replica] : [replica]
     const isCurrent = (one: Replica) => isDeepStrictEqual(viewedPolicyOf(after, one)?.spec.placement, current)
     if (!readers.every(isCurrent)) return
+    // The detector has not written the newest policy. Its next write brings the base too.
+    if (this.#world.awaitsDetector(after)) return
     const again = replica.review({ writer, before: after, object: after })
     if (isDeepStrictEqual(again, after)) return
     throw new Violation('idempotent', `${nameOf(after)}: a second review changes ${differenceOf(after, again)}`)
@@ -266,7 +267,7 @@ export class Guarantees {
     if (!isPlaced(stored) || !isPlaced(after) || after.metadata.deletionTimestamp) return
     if (!['Narrowed', 'Kept'].includes(stateOf(after) ?? '')) return
     // The affinity of the policy, as it is.
-    if (stored && !isNarrowed(stored) && isSameAffinity(stored, after)) return
+    if (stored && !isRequired(stored) && isSameAffinity(stored, after)) return
     const base =
       writer === 'detector'
         ? sent.spec.placement
@@ -322,13 +323,21 @@ export class Guarantees {
   }
 
   // Admission does not move a running workload: the loop does, at a limited rate.
-  #checkNoMoveAtAdmission(writer: string, stored: Binding | undefined, sent: Binding, after: Binding): void {
+  #checkNoMoveAtAdmission(
+    writer: string,
+    stored: Binding | undefined,
+    sent: Binding,
+    after: Binding,
+    replica: Replica,
+  ): void {
     if (writer === 'lodestone' || writer === 'user' || !stored || isSameAffinity(stored, after)) return
     const clusters = this.#world.api.list<Cluster>('Cluster')
     const allows = ({ spec }: Binding) => allowedBy(spec.placement ?? {}, clusters)
     const running = namesOf(stored.spec.clusters).filter((name) => namesOf(after.spec.clusters).includes(name))
+    // A workload cannot stay in a cluster that does not exist for this replica.
+    const known = running.filter((name) => replica.clusters.has(name))
     const [was, asked, is] = [allows(stored), allows(sent), allows(after)]
-    const moved = running.filter((name) => was.has(name) && asked.has(name) && !is.has(name))
+    const moved = known.filter((name) => was.has(name) && asked.has(name) && !is.has(name))
     if (moved.length > 0 && minus(was, asked).size === 0) {
       throw new Violation(
         'moves-by-loop',
@@ -348,14 +357,23 @@ export class Guarantees {
       ...minus(allowedBy(after.spec.placement ?? {}, clusters), allowedBy(stored.spec.placement ?? {}, clusters)),
     ]
     if (added.length === 0) return
-    // For this replica, no cluster of the narrowing can take it.
-    if (schedule(stored, [...replica.clusters.values()]).kind !== 'fit') return
+    // For this replica, no cluster of the narrowing is allowed any more, and can take it.
+    const clustersOf = [...replica.clusters.values()]
+    const allowsIn = ({ spec }: Binding, cluster: Cluster) => allowedBy(spec.placement ?? {}, [cluster]).size > 0
+    const mayStay = (cluster: Cluster) =>
+      allowsIn(stored, cluster) && allowsIn(after, cluster) && refusalOf(cluster, after) === undefined
+    if (!clustersOf.some(mayStay) || schedule(stored, clustersOf).kind !== 'fit') return
+    // The claims that are left are known, and require no data that is anywhere.
+    const left = claimsOf(after, viewOf(replica)).filter(({ isDeleting }) => !isDeleting)
+    const isKnown = ({ required, claim }: AppliedClaim) =>
+      !required || locate(claim, viewOf(replica)).kind !== 'unknown'
+    if (left.length > 0 && left.every(isKnown)) return
     const now = this.#world.clock.now()
     const { kind, namespace, name } = after.spec.resource
     // A wait that began before something else disappeared may end.
     const waitedMs = now - (waitsSince(stored) ?? now)
     const isCounted = (removedAt: number) => waitsSince(stored) === undefined || now - waitedMs >= removedAt
-    const gone = this.#goneCrds(after)
+    const gone = this.#goneCrds(left)
     if (gone.length > 0 && isCounted(this.#crdDeletedAt))
       throw new Violation('absence', `${nameOf(after)}: it is released to ${added} although the CRD ${gone} is gone`)
     const removals = [this.#removedAll, this.#crdDeletedAt].filter(isCounted)
@@ -367,10 +385,9 @@ export class Guarantees {
     }
   }
 
-  // The CRDs that are gone, and without which the claims of a workload or their data are unknown.
-  #goneCrds(binding: Binding): string[] {
-    const kinds =
-      claimsOf(binding, this.#world.api).length > 0 ? ['DataSourceClaim', 'DataSource'] : ['DataSourceClaim']
+  // The CRDs that are gone, and without which these claims or their data are unknown.
+  #goneCrds(claims: readonly AppliedClaim[]): string[] {
+    const kinds = claims.length > 0 ? ['DataSourceClaim', 'DataSource'] : ['DataSourceClaim']
     return kinds.filter((kind) => !this.#world.isCrdServed(kind))
   }
 

@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 export const NAMESPACES = ['a', 'b']
 const WORKLOADS = ['w1', 'w2']
 const DATA = ['d1', 'd2', 'd3']
-const OUR_CRDS = ['DataSourceClaim', 'DataSource']
+export const OUR_CRDS = ['DataSourceClaim', 'DataSource']
 const API_VERSIONS: Record<string, string> = { Deployment: 'apps/v1', StatefulSet: 'apps/v1', Job: 'batch/v1' }
 export const WORKLOAD_KINDS = Object.keys(API_VERSIONS)
 const OURS = ['lodestone.dev/base-affinity', 'lodestone.dev/locality', 'lodestone.dev/hold']

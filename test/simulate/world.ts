@@ -12,7 +12,7 @@ import { Leader } from './leader.ts'
 import { Replica } from './replica.ts'
 import { Scheduler } from './scheduler.ts'
 import { ControllerManager } from './taint-manager.ts'
-import { NAMESPACES, WORKLOAD_KINDS } from './users.ts'
+import { NAMESPACES, OUR_CRDS, WORKLOAD_KINDS } from './users.ts'
 import { Violation } from './violation.ts'
 
 // A rest covers every window and timeout of Lodestone and of Karmada.
@@ -177,6 +177,11 @@ export class World {
     this.#toDetect.set(`${kind} ${keyOf(namespace, name)}`, { kind, namespace, name })
   }
 
+  // Whether the detector has not seen the last change of a workload or of its policy.
+  awaitsDetector({ spec: { resource } }: Binding): boolean {
+    return this.#toDetect.has(`${resource.kind} ${keyOf(resource.namespace, resource.name)}`)
+  }
+
   #toDetectOwner({ metadata }: Binding): void {
     const [owner] = metadata.ownerReferences ?? []
     const workload = owner && this.api.get(owner.kind, metadata.namespace, owner.name)
@@ -284,7 +289,8 @@ export class World {
     // The other replica becomes the leader. With `replica`, the old one starts again with a new cache.
     const old = this.replicas.indexOf(this.leader.replica)
     this.leader.stop()
-    if (what === 'replica') {
+    // A replica without the CRDs is never ready, so it replaces no other.
+    if (what === 'replica' && OUR_CRDS.every((kind) => this.isCrdServed(kind))) {
       void this.replicas[old]?.stop()
       this.replicas[old] = this.#newReplica()
     }

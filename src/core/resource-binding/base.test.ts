@@ -313,6 +313,28 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ binding: moved, stored: before, claims, policy }).affinity).toEqual(one('member2'))
   })
 
+  test('does not move a running workload to the older policy, whose clusters the data has left', () => {
+    const narrowed = stored(three, 'member2', 'member3')
+    const before = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member3' }] } }
+    const input = { stored: before, claims: [located(['member2', 'member3'])], policy: known(one('member2')) }
+    const { affinity } = outcome({ binding: before, ...input, leavesMovesToLoop: true })
+    expect(affinity).toEqual(one('member2', 'member3'))
+  })
+
+  test.each<{ name: string; to: string[]; terms: Parameters<typeof located>[1] }>([
+    { name: 'requires', to: ['member2', 'member3'], terms: {} },
+    { name: 'prefers', to: ['member3'], terms: { enforcement: 'Preferred' } },
+  ])('keeps the base when the loop knows a new cluster with the data that the workload $name', ({ to, terms }) => {
+    const placement = { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } }
+    const claims = [located(to, terms)]
+    const old = lookup('member1', 'member2')
+    const before = decideBinding(makeInput({ binding: makeBinding({ placement }), claims, clusters: old })).binding
+    const clusters = lookup('member1', 'member2', 'member3')
+    const sent = decideBinding(makeInput({ binding: before, stored: before, claims, clusters })).binding
+    expect(sent).not.toBe(before)
+    expect(outcome({ binding: sent, stored: before, claims, clusters: old }).base).toEqual(three)
+  })
+
   test('keeps the base that the loop sent, if it does not know the new cluster with the data yet', () => {
     const before = stored(three, 'member1')
     const claims = [located(['member1', 'member3'])]

@@ -3,6 +3,7 @@ import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../json.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
+import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
 import type { LocalityAnnotation } from './annotations.ts'
@@ -16,12 +17,13 @@ export interface BaseCandidate {
    * - answered: the decision gives the incoming affinity, and writes the base into the annotations.
    * - answeredOrByLoop: as `answered`, or the loop of another replica sent the incoming affinity.
    * - withinPolicy: the decision stays within the policy, or within the incoming affinity.
+   * - keepsClusters: the decision allows each cluster in which the workload runs, if the incoming affinity does.
    */
-  condition: 'answered' | 'answeredOrByLoop' | 'withinPolicy'
+  condition: 'answered' | 'answeredOrByLoop' | 'withinPolicy' | 'keepsClusters'
 }
 
 export interface BaseCandidates {
-  /** At most three. The first whose condition is met is the base. */
+  /** At most four. The first whose condition is met is the base. */
   conditional: readonly BaseCandidate[]
   /** The base if no condition is met. */
   otherwise: PlacementAffinity
@@ -59,8 +61,11 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   const ofPolicy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
   if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'answered' })
   const { base } = storedAnnotations
-  if (base) conditional.push({ base, condition: 'withinPolicy' })
-  return { conditional, otherwise: (base && ofPolicy) ?? incoming }
+  if (!base) return { conditional, otherwise: incoming }
+  conditional.push({ base, condition: 'withinPolicy' })
+  if (!ofPolicy) return { conditional, otherwise: incoming }
+  conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
+  return { conditional, otherwise: input.leavesMovesToLoop ? incoming : ofPolicy }
 }
 
 /** Whether the decision for a candidate meets its condition. */
@@ -77,6 +82,8 @@ export function meetsCondition(
       return isAnswered(decision, incoming) || isByLoop(input, base, decision.affinity)
     case 'withinPolicy':
       return isTrusted(input, decision.affinity, incoming)
+    case 'keepsClusters':
+      return keepsClusters(input, decision.affinity, incoming)
   }
 }
 
@@ -90,21 +97,21 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
 
 /**
  * Whether the loop of another replica sent the incoming affinity. That replica may have decided from claims, sources, Clusters and a policy
- * that this replica has not cached yet. The new locality annotation in the same write then explains the affinity.
+ * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or a cluster is.
  */
 function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
   const { binding, stored, annotations, storedAnnotations } = input
   const { locality } = annotations
-  if (!stored || !locality || localityText(binding) === localityText(stored)) return false
+  if (!stored || !locality) return false
   const incoming = affinityOf(binding.spec.placement)
+  const isStoredBase = jsonEqual(annotated, storedAnnotations.base)
+  const isNew = localityText(binding) !== localityText(stored)
+  if (!isNew && !(isStoredBase && namesUnknownCluster(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
-  return (
-    isTrusted(input, annotated, incoming) ||
-    (jsonEqual(annotated, storedAnnotations.base) && isTrusted(input, decided, incoming))
-  )
+  return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
 }
 
-/** Whether a locality annotation and its base give an affinity, with the Clusters of this replica or of another. */
+/** Whether a locality annotation and its base give an affinity, with the Clusters of this replica or with others. */
 function explains(
   input: ParsedInput,
   base: PlacementAffinity,
@@ -113,13 +120,20 @@ function explains(
 ): boolean {
   const gives = (unnamed: PlacementAffinity) => jsonEqual(nameGroups(unnamed, locality.round ?? 0), affinity)
   if (locality.state === 'Relaxed') return gives(base)
-  const { narrowing } = narrowBase(input, base, constraintIn(locality))
-  if (narrowing.kind === 'narrowed' && gives(narrowing.affinity)) return true
+  for (const clusters of [input.clusters, undefined]) {
+    const { narrowing } = narrowBase({ ...input, clusters }, base, constraintIn(locality))
+    if (narrowing.kind === 'narrowed' && gives(narrowing.affinity)) return true
+  }
   const required = new Set(locality.required)
   const terms = termsOf(affinity, input.usesOverflow)
   return terms.every(
     ({ clusterNames = [] }) => clusterNames.length > 0 && clusterNames.every((name) => required.has(name)),
   )
+}
+
+function namesUnknownCluster({ clusters }: ParsedInput, affinity: PlacementAffinity): boolean {
+  const names = termsOf(affinity, true).flatMap(({ clusterNames }) => clusterNames ?? [])
+  return clusters !== undefined && names.some((name) => clusters(name) === undefined)
 }
 
 function localityText({ metadata }: ResourceBinding): string | undefined {
@@ -132,6 +146,15 @@ function isTrusted(input: ParsedInput, result: PlacementAffinity, incoming: Plac
   return (
     policy === undefined || isWithin(input, affinityOf(policy.placement), result) || isWithin(input, incoming, result)
   )
+}
+
+function keepsClusters(
+  { binding, clusters, usesOverflow, rules }: ParsedInput,
+  result: PlacementAffinity,
+  incoming: PlacementAffinity,
+): boolean {
+  const excluded = new Set(widenedBy(result, incoming, clusters, usesOverflow, rules))
+  return excluded.size === 0 || !targetClusters(binding.spec).some((name) => excluded.has(name))
 }
 
 function isWithin(
