@@ -335,6 +335,14 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ binding: sent, stored: before, claims, clusters: old }).base).toEqual(three)
   })
 
+  test('takes a policy that equals the narrowing for a new base, although a cluster is unknown', () => {
+    const input = { claims: [located(['member1', 'member3'])], clusters: lookup('member1', 'member2') }
+    const before = decideBinding(makeInput({ binding: makeBinding({ placement: three }), ...input })).binding
+    const reduced = one('member1', 'member3')
+    const binding = overwritten(before, reduced)
+    expect(outcome({ ...input, binding, stored: before, policy: known(reduced) }).base).toEqual(reduced)
+  })
+
   test('keeps the base that the loop sent, if it does not know the new cluster with the data yet', () => {
     const before = stored(three, 'member1')
     const claims = [located(['member1', 'member3'])]

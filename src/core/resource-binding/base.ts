@@ -100,13 +100,14 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
  * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or a cluster is.
  */
 function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
-  const { binding, stored, annotations, storedAnnotations } = input
+  const { binding, stored, annotations, storedAnnotations, policy } = input
   const { locality } = annotations
   if (!stored || !locality) return false
   const incoming = affinityOf(binding.spec.placement)
   const isStoredBase = jsonEqual(annotated, storedAnnotations.base)
   const isNew = localityText(binding) !== localityText(stored)
-  if (!isNew && !(isStoredBase && namesUnknownCluster(input, incoming))) return false
+  const isOfPolicy = policy !== undefined && jsonEqual(affinityOf(policy.placement), incoming)
+  if (!isNew && (isOfPolicy || !isStoredBase || !namesUnknownCluster(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
   return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
 }

@@ -390,6 +390,16 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(write(before, {}, { binding: without, claims: [] }).state).toBe('Restored')
   })
 
+  test('waits again after the CRD of claims was gone, and the loop that knows so ends no wait', () => {
+    const missing = { claimsUnknown: 'the CRD is gone', now: NOW + DELAY }
+    const kept = loop(waiting, [], missing)
+    expect(kept).toMatchObject({ state: 'Kept', names: ['m2'], message: 'the CRD is gone' })
+    expect(write(waiting, {}, { binding: kept.binding, claims: [], now: NOW + DELAY })).toMatchObject({ state: 'Kept' })
+    const back = loop(kept.binding, [], { now: NOW + 2 * DELAY })
+    expect(back).toMatchObject({ state: 'Kept', names: ['m2'] })
+    expect(loop(back.binding, [], { now: NOW + 3 * DELAY })).toMatchObject({ state: 'Restored' })
+  })
+
   test('waits with the same words at admission and in a loop with other waiting times', () => {
     const timing = { failbackWindowMs: 1000, releaseDelayMs: 5000 }
     const byLoop = loop(before, [], { timing }).binding

@@ -99,7 +99,8 @@ export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): Pla
   const { annotations, claims, constraint, storedAnnotations, now } = input
   const names = claims.map(({ claim }) => claim)
   const isWaiting = last.state === 'Kept' && last.since !== undefined
-  const lostOne = last.claims.some((name) => !names.includes(name))
+  // Without a name, the last claim was gone before the claims became unknown.
+  const lostOne = last.claims.length === 0 || last.claims.some((name) => !names.includes(name))
   const gotOne = names.some((name) => !last.claims.includes(name))
   if (gotOne || !(lostOne || isWaiting) || demandsSame(constraintIn(last), constraint)) return undefined
   if (input.leavesMovesToLoop && endsWait(input)) return undefined
@@ -118,6 +119,8 @@ export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): Pla
  */
 function endsWait({ annotations: { locality }, storedAnnotations, claims }: ParsedInput): boolean {
   if (!locality) return true
+  // The loop keeps a narrowing without a claim while the claims are unknown.
+  if (locality.claims.length === 0) return false
   const isNew = locality.since === undefined && !jsonEqual(locality, storedAnnotations.locality)
   return isNew && locality.claims.every((name) => claims.some(({ claim }) => claim === name))
 }
