@@ -110,7 +110,9 @@ export class Guarantees {
       this.#checkHasCluster(sent, stored, after, replica, writer)
       this.#checkFirstPlacement(stored, after, replica)
       this.#checkNoMoveAtAdmission(writer, stored, sent, after, replica)
-      if (writer !== 'user') this.#checkRelease(stored, after, replica)
+      // The leader's own write is checked when it is sent, by what the leader knows.
+      const isChecked = writer !== 'user' && (writer !== 'lodestone' || after !== sent)
+      if (isChecked) this.#checkRelease(stored, after, replica)
       // Without its clusters, a workload is not scheduled any more, which is another input.
       if (isPlaced(stored) === isPlaced(after)) this.#checkIdempotent(writer, after, replica)
     })
@@ -208,11 +210,15 @@ export class Guarantees {
     const readers = writer === 'lodestone' ? [replica, this.#world.leader.replica] : [replica]
     const isCurrent = (one: Replica) => isDeepStrictEqual(viewedPolicyOf(after, one)?.spec.placement, current)
     if (!readers.every(isCurrent)) return
-    // The detector has not written the newest policy. Its next write brings the base too.
-    if (this.#world.awaitsDetector(after)) return
+    // The detector has not written the newest policy, or a cluster has just joined. The next write brings the base too.
+    if (this.#world.awaitsDetector(after) || readers.some((one) => this.#lacksCluster(one))) return
     const again = replica.review({ writer, before: after, object: after })
     if (isDeepStrictEqual(again, after)) return
     throw new Violation('idempotent', `${nameOf(after)}: a second review changes ${differenceOf(after, again)}`)
+  }
+
+  #lacksCluster({ clusters }: Replica): boolean {
+    return this.#world.api.list<Cluster>('Cluster').some(({ metadata }) => !clusters.has(metadata.name ?? ''))
   }
 
   // README: admission and the loop change only the affinity, our suspension and our annotations.
