@@ -1,13 +1,21 @@
 /** Plans the migration of one object from volcano-global: removes what its controllers and its webhook wrote. */
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { type ClusterAffinity, type Placement, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import {
+  type ClusterAffinity,
+  type Placement,
+  type PlacementAffinity,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { BASE_AFFINITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { isSuspended } from '../placement/binding-state.ts'
-import { readAnnotations } from '../resource-binding/annotations.ts'
+import { BASE_OF_POLICY, readAnnotations } from '../resource-binding/annotations.ts'
 import {
   ASSOCIATED_BINDINGS_ANNOTATION,
   EXCLUDED_CLUSTERS_ANNOTATION,
+  excludedClusters,
   isSuspendedKind,
   PLACEMENT_INJECTED_ANNOTATION,
   UPSTREAM_CLAIM_FINALIZER,
@@ -31,7 +39,8 @@ export interface MigrationInput {
 /** One removal: its words, and its part of the patch. */
 interface Change {
   words: string
-  metadata?: Record<string, unknown>
+  finalizers?: string[]
+  annotations?: Record<string, string | null>
   spec?: Record<string, unknown>
 }
 
@@ -40,12 +49,18 @@ export function planMigration(input: MigrationInput): Migration | undefined {
   const { object } = input
   const changes = changesOf(input)
   if (changes.length === 0) return undefined
-  const metadata = { resourceVersion: object.metadata.resourceVersion }
+  const { resourceVersion } = object.metadata
+  const finalizers = changes.find((change) => change.finalizers)?.finalizers
+  const annotations = Object.assign({}, ...changes.map((change) => change.annotations))
   const spec = Object.assign({}, ...changes.map((change) => change.spec))
   return {
     changes: changes.map(({ words }) => words),
     patch: {
-      metadata: Object.assign(metadata, ...changes.map((change) => change.metadata)),
+      metadata: {
+        resourceVersion,
+        ...(finalizers && { finalizers }),
+        ...(Object.keys(annotations).length > 0 && { annotations }),
+      },
       ...(Object.keys(spec).length > 0 && { spec }),
     },
   }
@@ -71,14 +86,14 @@ function finalizer({ metadata }: K8sObject, name: string): Change[] {
   const rest = finalizers.filter((one) => one !== name)
   const isLast = deletionTimestamp !== undefined && rest.length === 0
   const words = `remove finalizer ${name}${isLast ? ', which completes the deletion' : ''}`
-  return [{ words, metadata: { finalizers: rest } }]
+  return [{ words, finalizers: rest }]
 }
 
 function annotations({ metadata }: K8sObject, names: readonly string[]): Change[] {
   const found = names.filter((name) => metadata.annotations?.[name] !== undefined)
   if (found.length === 0) return []
   const words = `remove annotation${found.length > 1 ? 's' : ''} ${found.join(', ')}`
-  return [{ words, metadata: { annotations: Object.fromEntries(found.map((name) => [name, null])) } }]
+  return [{ words, annotations: Object.fromEntries(found.map((name) => [name, null])) }]
 }
 
 function bindingChanges({ policy, keepsSuspensions }: MigrationInput, binding: ResourceBinding): Change[] {
@@ -90,29 +105,47 @@ function bindingChanges({ policy, keepsSuspensions }: MigrationInput, binding: R
 }
 
 /**
- * Removes the exclusions that the annotation records, except those of the policy. The affinity itself is removed if nothing is left of it:
- * volcano-global adds one beside `clusterAffinities`, which Karmada then ignores.
+ * Removes the exclusions that the annotation records, except those of the policy. They are in the base too, if Lodestone has decided on the
+ * binding before.
  */
 function exclusions({ metadata, spec }: ResourceBinding, policy: Placement | undefined): Change[] {
-  const recorded = new Set((metadata.annotations?.[EXCLUDED_CLUSTERS_ANNOTATION] ?? '').split(','))
-  const ofPolicy = new Set(policy?.clusterAffinity?.exclude)
+  const recorded = excludedClusters(metadata.annotations)
   const affinity = spec.placement?.clusterAffinity
-  const all = affinity?.exclude ?? []
-  const kept = all.filter((name) => !recorded.has(name) || ofPolicy.has(name))
-  const removed = all.length - kept.length
-  if (affinity === undefined || removed === 0) return []
+  if (affinity === undefined) return []
+  const rest = withoutExclusions(affinity, recorded, policy)
+  const removed = (affinity.exclude?.length ?? 0) - (rest?.exclude?.length ?? 0)
+  if (removed === 0) return []
+  const { base } = readAnnotations(metadata.annotations)
+  const ofBase = base === BASE_OF_POLICY ? undefined : base?.clusterAffinity
   return [
     {
       words: `remove ${removed} excluded cluster${removed > 1 ? 's' : ''}`,
-      spec: { placement: { clusterAffinity: affinityPatch(affinity, kept, policy) } },
+      spec: { placement: { clusterAffinity: rest ? { exclude: rest.exclude ?? null } : null } },
+      ...(ofBase && {
+        annotations: {
+          [BASE_AFFINITY_ANNOTATION]: JSON.stringify({
+            ...(base as PlacementAffinity),
+            clusterAffinity: withoutExclusions(ofBase, recorded, policy),
+          }),
+        },
+      }),
     },
   ]
 }
 
-function affinityPatch(affinity: ClusterAffinity, kept: string[], policy: Placement | undefined): object | null {
-  if (kept.length > 0) return { exclude: kept }
-  const { exclude: _theirs, ...rest } = affinity
-  return Object.keys(rest).length > 0 || policy?.clusterAffinity !== undefined ? { exclude: null } : null
+/**
+ * Returns undefined if nothing is left of the affinity, and the policy has none: volcano-global adds one beside `clusterAffinities`, which
+ * Karmada then ignores.
+ */
+function withoutExclusions(
+  { exclude = [], ...rest }: ClusterAffinity,
+  recorded: ReadonlySet<string>,
+  policy: Placement | undefined,
+): ClusterAffinity | undefined {
+  const ofPolicy = new Set(policy?.clusterAffinity?.exclude)
+  const kept = exclude.filter((name) => !recorded.has(name) || ofPolicy.has(name))
+  if (kept.length > 0) return { ...rest, exclude: kept }
+  return Object.keys(rest).length > 0 || policy?.clusterAffinity !== undefined ? rest : undefined
 }
 
 /** Removes a suspension of scheduling, unless it is a hold of Lodestone. */

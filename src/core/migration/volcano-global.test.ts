@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isSuspendedKind } from './volcano-global.ts'
+import { excludedClusters, isSuspendedKind } from './volcano-global.ts'
 
 test.each([
   { apiVersion: 'apps/v1', kind: 'Deployment', want: true },
@@ -10,4 +10,12 @@ test.each([
   { apiVersion: 'example.com/v1', kind: 'Deployment', want: false },
 ])('the webhook of volcano-global suspends $apiVersion $kind: $want', ({ want, ...workload }) => {
   expect(isSuspendedKind(workload)).toBe(want)
+})
+
+test.each([
+  { name: 'no annotation', annotations: undefined, want: [] },
+  { name: 'an empty annotation', annotations: { 'datadependency.volcano.sh/excluded-clusters': '' }, want: [] },
+  { name: 'names', annotations: { 'datadependency.volcano.sh/excluded-clusters': 'm1, m3' }, want: ['m1', 'm3'] },
+])('the excluded clusters of $name', ({ annotations, want }) => {
+  expect([...excludedClusters(annotations)]).toEqual(want)
 })

@@ -28,3 +28,9 @@ const SUSPENDED_KINDS: ReadonlySet<string> = new Set([
 export function isSuspendedKind({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
   return SUSPENDED_KINDS.has(`${groupOf(apiVersion)}/${kind}`)
 }
+
+/** Returns the clusters that its controller has excluded from a binding. */
+export function excludedClusters(annotations: Readonly<Record<string, string>> | undefined): ReadonlySet<string> {
+  const names = annotations?.[EXCLUDED_CLUSTERS_ANNOTATION]?.split(',') ?? []
+  return new Set(names.map((name) => name.trim()).filter((name) => name !== ''))
+}

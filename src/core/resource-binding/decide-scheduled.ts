@@ -4,6 +4,7 @@ import { jsonEqual } from '../json.ts'
 import { evictedClusters, targetClusters } from '../placement/binding-state.ts'
 import { demandsSame } from '../placement/constraint.ts'
 import { skipsFirstGroup } from '../placement/group-names.ts'
+import { adoptedNarrowing } from './adopted-narrowing.ts'
 import { isNarrowing, type LocalityAnnotation } from './annotations.ts'
 import { beginningOf } from './hold.ts'
 import { describeUnlocated, nowhere, unresolved } from './hold-cause.ts'
@@ -212,8 +213,12 @@ function awaitReturn(input: ParsedInput, base: PlacementAffinity): PlacementDeci
   return relaxed(input, base, constraint, why, since)
 }
 
-/** The last narrowing of a scheduled workload. Only the stored annotation counts: any requester can send one. */
-function lastNarrowing({ stored, storedAnnotations, annotations }: ParsedInput): LocalityAnnotation | undefined {
-  const { locality } = stored ? storedAnnotations : annotations
+/**
+ * The last narrowing of a scheduled workload, by Lodestone or by volcano-global. Only the stored annotation counts: any requester can send
+ * one.
+ */
+function lastNarrowing(input: ParsedInput): LocalityAnnotation | undefined {
+  const { locality } = input.stored ? input.storedAnnotations : input.annotations
+  if (!locality) return adoptedNarrowing(input)
   return isNarrowing(locality) ? locality : undefined
 }

@@ -24,6 +24,7 @@ import {
 import { objectKey, type ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { EXCLUDED_CLUSTERS_ANNOTATION } from '../../core/migration/volcano-global.ts'
 import { hasTarget, isWorkload } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
@@ -39,6 +40,7 @@ const BINDING_ANNOTATIONS = [
   POLICY_NAMESPACE_ANNOTATION,
   POLICY_NAME_ANNOTATION,
   CLUSTER_POLICY_NAME_ANNOTATION,
+  EXCLUDED_CLUSTERS_ANNOTATION,
 ]
 
 const BINDING_ID_LABELS = [BINDING_ID_LABEL, CLUSTER_BINDING_ID_LABEL]
