@@ -35,7 +35,8 @@ function anyOf(value: string, paths: readonly (readonly string[])[], depth: numb
   const inMap = [
     ...(isEnd ? [isAnnotated(value)] : []),
     ...members.map(([name, through]) => {
-      return `'${name}' in ${value} && (${anyOf(`${value}['${name}']`, rest(through), depth)})`
+      const { isThere, member } = memberOf(value, name)
+      return `${isThere} && (${anyOf(member, rest(through), depth)})`
     }),
   ]
   const items = below.get('*')
@@ -47,8 +48,20 @@ function anyOf(value: string, paths: readonly (readonly string[])[], depth: numb
 
 /** Returns an expression: whether a map has an annotation with our key. */
 function isAnnotated(value: string): string {
-  const annotations = `${value}['annotations']`
-  return `'annotations' in ${value} && type(${annotations}) == map && ${annotations}.exists(k, k.contains('${IN_OUR_KEYS}'))`
+  const { isThere, member } = memberOf(value, 'annotations')
+  return `${isThere} && type(${member}) == map && ${member}.exists(k, k.contains('${IN_OUR_KEYS}'))`
+}
+
+/** The names that CEL accepts after a dot: no keywords (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax). */
+const SELECTOR = /^(?!(?:false|in|null|true)$)[A-Za-z_][A-Za-z0-9_]*$/
+
+/**
+ * Returns expressions for the presence of a member of a map, and for its value. They avoid the generic operators `in` and `[]`: the time of
+ * the type checker in the API server is quadratic in their number. It took 5 s for all kinds, and takes 0.3 s with selectors.
+ */
+function memberOf(value: string, name: string): { isThere: string; member: string } {
+  if (SELECTOR.test(name)) return { isThere: `has(${value}.${name})`, member: `${value}.${name}` }
+  return { isThere: `'${name}' in ${value}`, member: `${value}['${name}']` }
 }
 
 /** Returns an expression for the items of a list or the values of a map. CEL iterates over the keys of a map. */
