@@ -64,7 +64,7 @@ test('each missing step of an installation is named, with its solution', async (
   expect(before.checks.filter(({ result, remedy }) => result === 'failed' && !remedy)).toEqual([])
 
   await install(plane, 'crds', 'rbac', 'volumes')
-  await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  await plane.crdsEstablished()
   const started = await startLodestone(plane, {
     kubeconfig: await plane.kubeconfigFor(lodestoneUser),
     config: { registration: { mode: 'none' } },

@@ -47,6 +47,8 @@ const frontProxyName = 'front-proxy-client'
 
 // Neither the clients' nor the servers' rate limits are what the tests are about.
 const clientRate = ['--kube-api-qps=500', '--kube-api-burst=1000']
+// Nor are those of Karmada's work queues: 10 items per second after a burst of 100. A retry comes later each time, up to 17 minutes.
+const queueRate = ['--rate-limiter-qps=1000', '--rate-limiter-bucket-size=1000', '--rate-limiter-max-delay=2s']
 const singleInstance = ['--leader-elect=false', '--metrics-bind-address=0']
 
 // On a hub workloads are templates: no controller makes pods of them.
@@ -139,6 +141,8 @@ export function componentFlags(component: Component, context: ComponentContext):
         ...tls,
         '--leader-elect=false',
         `--controllers=${controllersOf(context).join(',')}`,
+        // How often volumes are bound to claims; 15 s by default.
+        '--pvclaimbinder-sync-period=1s',
         ...clientRate,
       ]
     case 'kube-scheduler':
@@ -193,6 +197,7 @@ export function componentFlags(component: Component, context: ComponentContext):
         ...(failover ? [failoverGate, ...evictionFlags(failover)] : []),
         ...singleInstance,
         ...clientRate,
+        ...queueRate,
       ]
     case 'karmada-scheduler':
       return [
@@ -201,6 +206,7 @@ export function componentFlags(component: Component, context: ComponentContext):
         ...(failover ? [failoverGate] : []),
         ...singleInstance,
         ...clientRate,
+        ...queueRate,
       ]
     default:
       return assertNever(component)

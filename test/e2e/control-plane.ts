@@ -266,6 +266,11 @@ export class ControlPlane {
     return this.api.list(resource, namespace)
   }
 
+  // Returns once all CRDs are established. `kubectl wait` takes 3 s for those of a hub, since it limits its own rate.
+  async crdsEstablished(): Promise<void> {
+    await eventually('all CRDs are established', async () => (await this.listJson('crd')).every(isEstablished))
+  }
+
   // Returns once the cluster can be scheduled to: known, untainted, and with its execution namespace.
   async addCluster(name: string, cluster: MemberCluster = {}): Promise<void> {
     await this.api.expect('POST', clustersPath, clusterObject(name, cluster))
@@ -387,15 +392,16 @@ async function installCrds(plane: ControlPlane, folder: string): Promise<void> {
     crds.flat().map(async (crd) => {
       await plane.api.apply(crd)
       await eventually(`${crd.metadata.name} is established`, async () => {
-        const { status } = ((await plane.getJson('crd', crd.metadata.name)) ?? {}) as { status?: Conditions }
-        return status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True')
+        const found = await plane.getJson('crd', crd.metadata.name)
+        return found && isEstablished(found)
       })
     }),
   )
 }
 
-interface Conditions {
-  conditions?: { type: string; status: string }[]
+function isEstablished(crd: KubeObject): boolean {
+  const { conditions = [] } = (crd['status'] ?? {}) as { conditions?: { type: string; status: string }[] }
+  return conditions.some(({ type, status }) => type === 'Established' && status === 'True')
 }
 
 // The aggregation layer reaches Karmada's API server through a Service that is only a DNS name. The address of the

@@ -6,11 +6,12 @@ import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-se
 import type { KubeObject } from './api-client.ts'
 import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { isFull } from './full.ts'
 import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
 import { binding, type SpecObject, tableClaim } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
-const kills = 50
+const kills = isFull ? 50 : 25
 const claimsPerLife = 10
 const claimCount = kills * claimsPerLife
 const tableCount = 100

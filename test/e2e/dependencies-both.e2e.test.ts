@@ -88,7 +88,7 @@ test('with both at work, bindings are written no more once all is as it should b
   await settled()
 
   const before = { writes: await bindingWrites(), versions: await versions() }
-  await sleep(60_000)
+  await sleep(20_000)
 
   expect(requestsBetween(before.writes, await bindingWrites())).toEqual({})
   expect(await versions()).toEqual(before.versions)

@@ -71,7 +71,7 @@ beforeAll(async () => {
   hub = hubOn(plane)
   const definitions = new Map(thirdParty.map((one) => [one.plural, customResourceDefinition(one)]))
   await plane.apply([...definitions.values()])
-  await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  await plane.crdsEstablished()
   // It looks for new kinds every thirty seconds only.
   await plane.restart('karmada-controller-manager')
 })

@@ -51,7 +51,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
           }),
         ),
     )
-    await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+    await plane.crdsEstablished()
     // It looks for new kinds every thirty seconds only.
     await plane.restart('karmada-controller-manager')
     const { kubeconfig } = started

@@ -30,7 +30,7 @@ beforeAll(async () => {
   hub = hubOn(plane)
   amoro = await startAmoroServer({ 'north.shop.orders': 's3://lake-north/shop/orders' })
   await hub.kubectl(['apply', '-f', '-'], guide('upstream-crds.yaml'))
-  await hub.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  await plane.crdsEstablished()
   await hub.kubectl(['create', 'namespace', configMap.namespace])
   // Only the port differs: 1630 may be in use.
   await hub.kubectl(['apply', '-f', '-'], guide('config-map.yaml').replace('1630', String(amoro.port)))

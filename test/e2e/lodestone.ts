@@ -55,7 +55,7 @@ export async function installLodestone(plane: ControlPlane, config?: Record<stri
   const given = config ? ['--config', file] : []
   const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes, ...given])
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })
-  await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  await plane.crdsEstablished()
   await createRegistrations(plane)
   return plane.kubeconfigFor(lodestoneUser)
 }

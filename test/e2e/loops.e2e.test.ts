@@ -36,7 +36,8 @@ beforeAll(async () => {
     }),
   )
   const kubeconfig = await installLodestone(plane)
-  lodestone = await startLodestone(plane, { kubeconfig, config: { systems: { directory: systems } } })
+  const config = { systems: { directory: systems }, placement: { releaseDelaySeconds: 1 } }
+  lodestone = await startLodestone(plane, { kubeconfig, config })
 })
 
 afterAll(async () => {

@@ -17,6 +17,7 @@ const run = promisify(execFile)
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const bindings = 'resourcebindings.work.karmada.io'
 // A test deletes it, and Lodestone may not create it.
+const CONFIG = { claims: { clusterScoped: 'allowed' }, placement: { releaseDelaySeconds: 1 } }
 const REGISTRATION_MISSING = 'MutatingWebhookConfiguration lodestone is missing'
 
 let plane: ControlPlane
@@ -27,11 +28,11 @@ beforeAll(async () => {
   const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac'])
   const installed = await kubectl(['apply', '-f', '-'], stdout)
   expect(installed.stderr, 'the CRDs are accepted without a warning').toBe('')
-  await kubectl(['wait', '--for=condition=Established', 'crd', '-l', '!none', '--timeout=30s'])
+  await plane.crdsEstablished()
   await createRegistrations(plane)
   // The user is no administrator: it has only the rights that `lodestone manifests rbac` grants.
   const kubeconfig = await plane.kubeconfigFor(lodestoneUser)
-  lodestone = await startLodestone(plane, { kubeconfig, config: { claims: { clusterScoped: 'allowed' } } })
+  lodestone = await startLodestone(plane, { kubeconfig, config: CONFIG })
 })
 
 afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone], expected: REGISTRATION_MISSING }))
@@ -140,7 +141,7 @@ describe('workloads of other kinds', () => {
 
   beforeAll(async () => {
     await create(...kinds.map(({ plural, ...workload }) => customResourceDefinition({ plural, workload })))
-    await kubectl(['wait', '--for=condition=Established', 'crd', '-l', '!none', '--timeout=30s'])
+    await plane.crdsEstablished()
     // It looks for new kinds every thirty seconds only.
     await plane.restart('karmada-controller-manager')
     for (const workload of objects) {

@@ -213,10 +213,10 @@ export function s3Volume(proxy: S3Proxy, sourceURL: string, over: Partial<Volume
   }
 }
 
-// Where data is to be placed, and where pods are to be.
-// The PersistentVolume controller binds at its sync interval of 15 s, and on a busy machine only after several of them.
+// The PersistentVolume controller binds at its sync interval, and on a busy machine only after several of them.
 export const bindTimeoutMs = 150_000
 
+// Where data is to be placed, and where pods are to be.
 export function onNodes(...names: string[]) {
   return {
     requiredDuringSchedulingIgnoredDuringExecution: {

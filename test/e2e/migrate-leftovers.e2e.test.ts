@@ -48,7 +48,7 @@ beforeAll(async () => {
   hub = hubOn(plane)
   const crds = readFileSync(join(repository, 'test', 'data', 'deploy-guide', 'upstream-crds.yaml'), 'utf8')
   await hub.kubectl(['apply', '-f', '-'], crds)
-  await hub.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  await plane.crdsEstablished()
   placements = await watchPlacements(plane)
   await leaveBehind()
   const kubeconfig = await installLodestone(plane)

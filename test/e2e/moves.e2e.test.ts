@@ -9,7 +9,7 @@ import { deployment, job, policy, type SpecObject, tableClaim } from './manifest
 import { stopAndCheckRights } from './rights.ts'
 
 // So few that three turns take longer than a restart of Karmada's controllers.
-const movesPerMinute = 6
+const movesPerMinute = 12
 const refillMs = 60_000 / movesPerMinute
 
 let plane: ControlPlane

@@ -27,7 +27,7 @@ beforeAll(async () => {
   plane = await startControlPlane({ karmada: false })
   const crds = readFileSync(join(repository, 'test', 'data', 'deploy-guide', 'upstream-crds.yaml'), 'utf8')
   await plane.kubectl(['apply', '-f', '-'], { input: crds })
-  await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  await plane.crdsEstablished()
   const objects = Object.entries(INVALID).flatMap(([name, spec]) =>
     [name, `${name}-deleted`].map((each) => makeTheirs(each, spec)),
   )

@@ -69,7 +69,7 @@ test('each step of the page works, and leaves the workloads with the placement o
 async function start(distribution: 'builtin' | 'none'): Promise<Lodestone> {
   const lodestone = await startLodestone(plane, {
     ...{ kubeconfig, name: `lodestone-${distribution}` },
-    config: { dependencies: { distribution } },
+    config: { dependencies: { distribution }, placement: { releaseDelaySeconds: 1 } },
   })
   lodestones.push(lodestone)
   return lodestone

@@ -35,12 +35,14 @@ beforeAll(async () => {
   plane = await startControlPlane({ karmada: false })
   const kubeconfig = await installLodestone(plane)
   const types = kinds.all.map(({ type }) => type).filter(isDefined)
-  await plane.apply(types.map(definition))
+  await Promise.all(types.map((type) => plane.apply(definition(type))))
   await plane.apply(clusterRoles(kinds) as KubeObject[])
-  for (const type of types) {
-    const path = pathOf(servedVersion(type), type.kind)
-    await plane.eventually(`${path} is served`, async () => (await plane.api.request('GET', path)).status === 200)
-  }
+  await Promise.all(
+    types.map((type) => {
+      const path = pathOf(servedVersion(type), type.kind)
+      return plane.eventually(`${path} is served`, async () => (await plane.api.request('GET', path)).status === 200)
+    }),
+  )
   lodestone = await startLodestone(plane, { kubeconfig, config: { workloadKinds: [gadget] } })
 })
 
