@@ -356,10 +356,13 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
       await hub.apply({ ...needed, data: { key: 'reborn' } })
 
       await hub.isOnlyIn(needed, 'member1')
-      expect(await hub.manifestIn('member1', needed)).toMatchObject({ data: { key: 'reborn' } })
       const after = await hub.uidOf(needed)
       expect(after).not.toBe(before)
-      expect((await hub.bindingOf(needed))?.metadata.ownerReferences).toMatchObject([{ uid: after }])
+      await plane.eventually('the new object is there, and owns the binding', async () => {
+        expect(await hub.manifestIn('member1', needed)).toMatchObject({ data: { key: 'reborn' } })
+        expect((await hub.bindingOf(needed))?.metadata.ownerReferences).toMatchObject([{ uid: after }])
+        return true
+      })
     })
 
     test('a successor at once: it is no less there', async () => {

@@ -100,7 +100,9 @@ test('the manifests of the deploy guide place a workload, with the CRDs of volca
   await plane.eventually('the source is Available, although its CRD has no phase', async () => {
     return (await conditionOf(sources, name, 'Ready'))?.reason === 'Available'
   })
-  expect(await lodestone.readLog()).toContain('the CRD of DataSources lacks location, size and phase')
+  await plane.eventually('the log says what the CRD lacks', async () => {
+    return (await lodestone.readLog()).includes('the CRD of DataSources lacks location, size and phase')
+  })
 
   // The next query has an effect too: the data has moved.
   amoro.tables.set('north.shop.orders', 's3://lake-south/shop/orders')

@@ -63,6 +63,7 @@ test('a renamed group brings a binding back to the first one without a moment wi
   const seen = await watchClusters('home')
   await patch('home', { placement: { clusterAffinities: groups('first-1', 'second-1') } })
   const back = await isScheduledTo('home', 'member1')
+  await plane.eventually('the watch has seen it too', async () => seen().includes('member1'))
   expect(seen()).toEqual(['member2', 'member1'])
   await plane.eventually('the scheduler observes the new name', async () => {
     return (await binding('home'))?.status?.schedulerObservingAffinityName === 'first-1'

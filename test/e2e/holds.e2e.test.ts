@@ -66,8 +66,7 @@ test('a hold that was not honored while Lodestone was away is reported and resto
     'scheduled to member1 although it is on hold (Unresolved: default/strayed: no DataSource for static bucket strayed-data yet); the hold is restored'
   await hasEvent(['rb', 'strayed-deployment'], message)
   await hasEvent(['datasourceclaim', 'strayed'], message)
-  expect(await lodestone.metric(METRIC, 'result="restored"')).toBe(1)
-  expect(await holdCondition('strayed')).toMatchObject({ status: 'True', reason: 'Restored', message })
+  await isCounted('strayed', { result: 'restored', reason: 'Restored', message })
   await hub.isOnlyIn(deployment('strayed'), '')
 
   await hub.apply(source('strayed-data', ['member3']))
@@ -88,9 +87,17 @@ test('a workload that runs when its hold is found not honored is not removed', a
     return true
   })
   await hasEvent(['rb', 'running-deployment'], 'the hold ends, since the workload runs in member1')
-  expect(await lodestone.metric(METRIC, 'result="scheduled"')).toBe(1)
-  expect(await holdCondition('running')).toMatchObject({ status: 'True', reason: 'Scheduled' })
+  await isCounted('running', { result: 'scheduled', reason: 'Scheduled' })
 })
+
+/** Waits for the metric and for the condition of the claim, which other loops write later than the Event. */
+async function isCounted(name: string, { result, ...condition }: { result: string; reason: string; message?: string }) {
+  await plane.eventually('a metric and the claim tell of it', async () => {
+    expect(await lodestone.metric(METRIC, `result="${result}"`)).toBe(1)
+    expect(await holdCondition(name)).toMatchObject({ status: 'True', ...condition })
+    return true
+  })
+}
 
 /** Creates a workload whose data has no location. */
 async function putOnHold(name: string, placement?: object): Promise<void> {

@@ -371,8 +371,12 @@ test('5. two required claims without a cluster in common hold the workload, and 
     plane.getJson(bindings, 'torn-deployment', 'default'),
   )
   expect(held).toMatchObject({ spec: { suspension: { scheduling: true } } })
-  const { stdout } = await kubectl(['describe', 'rb', 'torn-deployment'])
-  expect(stdout).toContain('default/torn (member1) and default/torn-too (member3): no cluster holds all of the data')
+  // The reason is another one while Lodestone has not cached all claims and sources.
+  await plane.eventually('it says why', async () => {
+    const { stdout } = await kubectl(['describe', 'rb', 'torn-deployment'])
+    expect(stdout).toContain('default/torn (member1) and default/torn-too (member3): no cluster holds all of the data')
+    return true
+  })
 
   // Another binding that comes later is scheduled: had this one been queued, it would have been its turn first.
   await create(policy('torn-after'), deployment('torn-after'))
@@ -433,9 +437,12 @@ describe('7. dry runs and server-side apply', () => {
   test('kubectl create --dry-run=server shows the narrowing and changes nothing', async () => {
     await create(claim('dry', { data: 'dry-data' }), source('dry-data', ['member3']))
 
-    const { stdout } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], yaml(bindingOf('dry')))
-
-    expect(JSON.parse(stdout).spec.placement).toEqual({ clusterAffinity: { clusterNames: ['member3'] } })
+    // It does not before Lodestone has cached the claim and its source.
+    await plane.eventually('the narrowing is shown', async () => {
+      const { stdout } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], yaml(bindingOf('dry')))
+      expect(JSON.parse(stdout).spec.placement).toEqual({ clusterAffinity: { clusterNames: ['member3'] } })
+      return true
+    })
     expect(await plane.getJson(bindings, 'dry-deployment', 'default')).toBeUndefined()
   })
 
@@ -458,6 +465,10 @@ describe('7. dry runs and server-side apply', () => {
     await create(claim('ssb', { data: 'ssb-data' }), source('ssb-data', ['member1']))
 
     await kubectl(['apply', '--server-side', '-f', '-'], yaml(bindingOf('ssb')))
+    await plane.eventually('it is narrowed', async () => {
+      expect(await affinity('ssb-deployment')).toEqual({ clusterNames: ['member1'] })
+      return true
+    })
     await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], yaml(bindingOf('ssb')))
 
     expect(await affinity('ssb-deployment')).toEqual({ clusterNames: ['member1'] })
@@ -571,7 +582,10 @@ describe('what else a user relies on', () => {
   })
 
   test('the log says that no feature is missing, which Lodestone reads with its own rights', async () => {
-    expect(await lodestone.readLog()).toContain('the API server has all features')
+    await plane.eventually('the log says so', async () => {
+      expect(await lodestone.readLog()).toContain('the API server has all features')
+      return true
+    })
     expect(await lodestone.metric('lodestone_missing_features')).toBe(0)
   })
 

@@ -135,9 +135,11 @@ test('a limit of one mover for each node is kept by the scheduler, until the con
   const perNode = Map.groupBy(await moversOf(names), ({ spec }) => spec.nodeName)
   expect(Math.max(...[...perNode.values()].map((pods) => pods.length))).toBe(2)
   expect(cluster.lodestone.pid).toBe(pid)
-  expect(await logged()).toContainEqual(
-    expect.objectContaining({ msg: 'configuration changed', keys: ['volumes.movers.maxPerNode'] }),
-  )
+  await cluster.plane.eventually('the log says what changed', async () => {
+    const change = { msg: 'configuration changed', keys: ['volumes.movers.maxPerNode'] }
+    expect(await logged()).toContainEqual(expect.objectContaining(change))
+    return true
+  })
 
   // Movers that are no longer wanted are stopped, and leave nothing.
   await cluster.plane.kubectl(['delete', 'vmgr', ...names, '--wait=false'])

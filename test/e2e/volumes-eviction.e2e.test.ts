@@ -37,10 +37,13 @@ test('a node under disk pressure loses the unused copies, and has one back when 
   await plane.eventually('the unused copy is gone', async () => cluster.nodesWith(unused).length === 0, 30_000)
   const { status } = await cluster.reached('unused', 'Pending')
   expect(status?.volumes?.[0]?.replicas).toMatchObject([{ state: 'Evicted', reason: 'DiskPressure' }])
-  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(before + 1)
-  expect(await lodestone.readLog()).toMatch(
-    /"msg":"replica evicted".*"node":"node-5"|"node":"node-5".*"replica evicted"/,
-  )
+  await plane.eventually('a metric and the log tell of it', async () => {
+    expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(before + 1)
+    expect(await lodestone.readLog()).toMatch(
+      /"msg":"replica evicted".*"node":"node-5"|"node":"node-5".*"replica evicted"/,
+    )
+    return true
+  })
   await plane.eventually('an Event tells of it', async () => {
     const { stdout } = await plane.kubectl(['describe', 'vmgr', 'unused'])
     return /Warning\s+ReplicaEvicted.*node-5/.test(stdout)

@@ -275,18 +275,19 @@ describe('the files that pods write are in the bucket, below where the data came
 
     await cluster.plane.eventually(
       'the bucket has both parts',
-      async () =>
-        (await get('/shards/run/p0/new.bin')) === 'p0 new' && (await get('/shards/run/p1/new.bin')) === 'p1 new',
+      async () => {
+        for (const part of ['p0', 'p1']) {
+          expect(await get(`/shards/run/${part}/new.bin`)).toBe(`${part} new`)
+          expect(await get(`/shards/run/${part}/data.bin`)).toBe(`${part} changed`)
+        }
+        return true
+      },
       60_000,
     )
 
     const { text } = await cluster.s3.request('GET', '/shards')
     const keys = [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key)
     expect(keys).toEqual(['run/p0/data.bin', 'run/p0/new.bin', 'run/p1/data.bin', 'run/p1/new.bin'])
-    expect(await Promise.all(['p0', 'p1'].map((part) => get(`/shards/run/${part}/data.bin`)))).toEqual([
-      'p0 changed',
-      'p1 changed',
-    ])
   })
 
   test('and while a pod is at work, each time that the interval has passed', async () => {

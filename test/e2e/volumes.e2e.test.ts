@@ -54,12 +54,14 @@ describe('data of a bucket on two of five nodes', () => {
 
   test('has the movers gone and their Events told about the VolumeManager', async () => {
     await cluster.plane.eventually('no mover is left', async () => (await cluster.moversOf('train')).length === 0)
-    const { stdout } = await cluster.plane.kubectl(['describe', 'vmgr', 'train'])
-
-    expect(stdout).toContain('Data-Path-Started')
-    expect(stdout).toContain('Data-Path-Completed')
-    expect(stdout).toContain('Data-Path-Stopped')
-    expect(stdout).toMatch(/Normal\s+Running/)
+    await cluster.plane.eventually('all Events are there', async () => {
+      const { stdout } = await cluster.plane.kubectl(['describe', 'vmgr', 'train'])
+      expect(stdout).toContain('Data-Path-Started')
+      expect(stdout).toContain('Data-Path-Completed')
+      expect(stdout).toContain('Data-Path-Stopped')
+      expect(stdout).toMatch(/Normal\s+Running/)
+      return true
+    })
   })
 
   test('shows in one line of kubectl', async () => {
