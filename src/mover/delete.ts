@@ -1,9 +1,10 @@
 /** Deletes a dataset from a node: renames it first, so that it disappears from its path at once, and then deletes its files. */
-import { lstat, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { lstat, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { formatBytes } from '../core/quantity.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
+import { joinBytes, openBytes } from './file-names.ts'
 import type { Progress } from './progress.ts'
 
 export interface DeleteInput {
@@ -35,10 +36,10 @@ async function removeTree(
 ): Promise<{ files: number; bytes: number }> {
   const removed = { files: 0, bytes: 0 }
 
-  async function walk(folder: string): Promise<void> {
-    for await (const entry of await opendir(folder)) {
+  async function walk(folder: Buffer): Promise<void> {
+    for await (const { entry, name } of openBytes(folder)) {
       signal.throwIfAborted()
-      const path = join(folder, entry.name)
+      const path = joinBytes(folder, name)
       if (entry.isDirectory()) {
         await walk(path)
         continue
@@ -55,7 +56,7 @@ async function removeTree(
 
   if (!(await exists(path))) return removed
   // A dataset is a directory, but anything else at its path is deleted too.
-  if ((await lstat(path)).isDirectory()) await walk(path)
+  if ((await lstat(path)).isDirectory()) await walk(Buffer.from(path))
   else await rm(path)
   return removed
 }

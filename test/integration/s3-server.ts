@@ -28,6 +28,8 @@ export type Fault =
   | { endAfter: number }
   /** The first byte of the body is another one. */
   | { corrupt: true }
+  /** The server does what is asked, and the connection breaks before its answer. */
+  | { loseAnswer: true }
   /** Not until the promise resolves. */
   | { hold: Promise<void> }
   /** If-Match, ranges or tokens of the listing are not known; or the size is not said. */
@@ -69,8 +71,9 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     if ('hold' in fault) await fault.hold
     if ('status' in fault) return refuse(response, fault.status, fault.code ?? 'Fault', fault.headers)
     if (bucket !== BUCKET) return refuse(response, 404, 'NoSuchBucket')
+    if (isRefused(seen, fault)) return refuse(response, 412, 'PreconditionFailed')
     if (seen.method === 'PUT') return put(seen, body, response)
-    if (seen.method === 'POST') return post(seen, response)
+    if (seen.method === 'POST') return post(seen, fault, response)
     if (seen.method === 'DELETE') {
       uploads.delete(seen.query.get('uploadId') ?? '')
       return void response.writeHead(204).end()
@@ -79,6 +82,15 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     if (seen.method === 'HEAD') return void response.writeHead(200, { 'x-amz-bucket-region': 'eu-north-1' }).end()
     if ('ignore' in fault && fault.ignore === 'token') seen.query.delete('continuation-token')
     response.end(list(seen.query))
+  }
+
+  /** Whether the condition of a write is not true. */
+  function isRefused({ method, key, headers }: SeenRequest, fault: Fault): boolean {
+    if (method === 'GET' || method === 'HEAD' || ('ignore' in fault && fault.ignore === 'if-match')) return false
+    const object = objects.get(key)
+    const wanted = headers['if-match']
+    if (headers['if-none-match'] === '*') return object !== undefined
+    return wanted !== undefined && wanted !== (object && `"${object.etag}"`)
   }
 
   function list(query: URLSearchParams): string {
@@ -140,7 +152,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     response.writeHead(200, { etag: `"${etag}"` }).end()
   }
 
-  function post({ key, query }: SeenRequest, response: ServerResponse): void {
+  function post({ key, query }: SeenRequest, fault: Fault, response: ServerResponse): void {
     if (query.has('uploads')) {
       const id = `upload-${requests.length}`
       uploads.set(id, new Map())
@@ -149,10 +161,13 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
       )
     }
     const id = query.get('uploadId') ?? ''
-    const parts = [...(uploads.get(id) ?? [])].sort(([a], [b]) => a - b).map(([, part]) => part)
+    const upload = uploads.get(id)
+    if (upload === undefined) return void refuse(response, 404, 'NoSuchUpload')
+    const parts = [...upload].sort(([a], [b]) => a - b).map(([, part]) => part)
     uploads.delete(id)
     const etag = `${md5(Buffer.concat(parts.map((part) => createHash('md5').update(part).digest())))}-${parts.length}`
     objects.set(key, { body: Buffer.concat(parts), etag, headers: {} })
+    if ('loseAnswer' in fault) return void response.destroy()
     response.end(`<CompleteMultipartUploadResult><ETag>&quot;${etag}&quot;</ETag></CompleteMultipartUploadResult>`)
   }
 

@@ -39,6 +39,8 @@ export const FAILURES = {
   TargetExists: { retry: false },
   Rejected: { retry: false },
   SourceChanged: { retry: true },
+  /** The source has two versions of an object that pods and another client changed. */
+  WriteConflict: { retry: false },
   ChecksumMismatch: { retry: true },
   /** The directory has no data: it was deleted, or its disk was replaced. */
   DataMissing: { retry: true },

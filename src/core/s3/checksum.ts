@@ -19,7 +19,7 @@ export function checksumOf(headers: Readonly<Record<string, string | undefined>>
 }
 
 /** Whether the ETag is not the MD5 of the content, because a customer's key or a KMS key encrypts the object. */
-function isEncryptedByKey(headers: Readonly<Record<string, string | undefined>>): boolean {
+export function isEncryptedByKey(headers: Readonly<Record<string, string | undefined>>): boolean {
   const encryption = headers['x-amz-server-side-encryption']
   return (
     (encryption !== undefined && encryption !== 'AES256') ||

@@ -50,6 +50,7 @@ export function createAzureStore(container: Container): ObjectStore {
     },
     hasContent: async ({ md5 }, local, signal, looked) =>
       md5 !== undefined && (await localMd5(local, signal, looked)) === md5,
-    upload: (key, local, progress, signal) => sendFile({ ...local, container, key, progress }, signal),
+    upload: (key, local, expected, progress, signal) =>
+      sendFile({ ...local, container, key, expected, progress }, signal),
   }
 }

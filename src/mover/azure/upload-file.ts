@@ -1,26 +1,35 @@
 /** Uploads one file as a block blob, in one piece or in blocks, with its MD5. The server checks the MD5 of each piece. */
 import { createHash, randomBytes } from 'node:crypto'
 import { partAt, partCount } from '../../core/mover/parts.ts'
-import type { LocalFile } from '../objects/object-store.ts'
+import { sendConditionally } from '../objects/conditional.ts'
+import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
-import type { Container } from './container.ts'
+import type { BlobRequest, Container } from './container.ts'
 
 interface SendInput extends LocalFile {
   container: Container
   key: string
+  expected: ExpectedObject
   progress: Progress
 }
 
-/** Sends a file. Throws `ChecksumMismatch` when a piece was damaged in transit. */
-export async function sendFile(input: SendInput, signal: AbortSignal): Promise<void> {
-  const { container, key, file, size, partSize, progress } = input
+/**
+ * Sends a file and returns the ETag of the blob. Throws `ChecksumMismatch` when a piece was damaged in transit, and `SourceChanged` when the
+ * blob is not the expected one.
+ */
+export async function sendFile(input: SendInput, signal: AbortSignal): Promise<string> {
+  const { container, key, expected, file, size, partSize, progress } = input
+  const sendWrite = async (request: BlobRequest) => {
+    const { headers } = await sendConditionally((one) => container.send(one, signal), request, expected)
+    return unquoteEtag(headers['etag'])
+  }
   if (size <= partSize) {
     const body = await readPart(file, 0, size)
     const headers = { 'x-ms-blob-type': 'BlockBlob', 'content-md5': md5(body) }
-    await container.send({ method: 'PUT', key, headers, body }, signal)
+    const etag = await sendWrite({ method: 'PUT', key, headers, body })
     progress.moved(body.length)
-    return
+    return etag
   }
   // Two uploads of the same file must not mix their blocks. Azure deletes blocks that no list has, after a week.
   const upload = randomBytes(8).toString('hex')
@@ -39,7 +48,7 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<v
     progress.moved(body.length)
   }
   const headers = { 'x-ms-blob-content-md5': whole.digest('base64') }
-  await container.send({ method: 'PUT', key, query: { comp: 'blocklist' }, headers, body: blockList(blocks) }, signal)
+  return sendWrite({ method: 'PUT', key, query: { comp: 'blocklist' }, headers, body: blockList(blocks) })
 }
 
 /** The MD5 of a file in hexadecimal. It calls `looked` with the number of bytes of each part that it read. */

@@ -1,4 +1,7 @@
-/** Records the verified checksums of downloaded files, so that a later mover can compare the files with them without the source. */
+/**
+ * Records the verified checksums and the modification times of downloaded files, so that a later mover can compare the files with them
+ * without the source.
+ */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Checksum } from '../../core/mover/checksum.ts'
@@ -12,9 +15,17 @@ export interface RecordedChecksum extends Checksum {
   path: string
 }
 
+export interface RecordedTime {
+  id: string
+  path: string
+  mtimeMs: number
+}
+
 export interface ChecksumLog {
   add(entry: Entry, checksum: Checksum): void
-  copy(recorded: RecordedChecksum): void
+  /** Records the modification time of a file when it is complete. */
+  addTime(entry: Entry, mtimeMs: number): void
+  copy(recorded: RecordedChecksum | RecordedTime): void
   close(): Promise<void>
 }
 
@@ -23,13 +34,22 @@ const fileOf = ({ state }: Pick<Place, 'state'>) => join(state, 'checksums')
 /** @param resumed whether the checksums of an earlier attempt are kept */
 export async function openChecksums(place: Place, resumed: boolean): Promise<ChecksumLog> {
   const log = await openLineLog(fileOf(place), resumed ? 'a' : 'w')
-  const copy = ({ id, path, algorithm, value }: RecordedChecksum) =>
-    log.append(JSON.stringify({ id, path, algorithm, value }))
-  return { copy, add: (entry, checksum) => copy({ ...checksum, id: idOf(entry), path: entry.path }), close: log.close }
+  const copy = (recorded: RecordedChecksum | RecordedTime) => log.append(JSON.stringify(recorded))
+  return {
+    copy,
+    add: (entry, { algorithm, value }) => copy({ id: idOf(entry), path: entry.path, algorithm, value }),
+    addTime: (entry, mtimeMs) => copy({ id: idOf(entry), path: entry.path, mtimeMs }),
+    close: log.close,
+  }
 }
 
-/** Reads the recorded checksums; none when the file is missing. Skips the incomplete line of a mover that was killed. */
-export async function* readChecksums(place: Place): AsyncGenerator<RecordedChecksum> {
+/** Reads the recorded checksums; none when the file is missing. */
+export async function* readChecksums(place: Pick<Place, 'state'>): AsyncGenerator<RecordedChecksum> {
+  for await (const recorded of readRecords(place)) if ('algorithm' in recorded) yield recorded
+}
+
+/** Reads all records; none when the file is missing. Skips the incomplete line of a mover that was killed. */
+export async function* readRecords(place: Pick<Place, 'state'>): AsyncGenerator<RecordedChecksum | RecordedTime> {
   const file = await open(fileOf(place), 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
     return undefined
@@ -37,7 +57,7 @@ export async function* readChecksums(place: Place): AsyncGenerator<RecordedCheck
   if (!file) return
   try {
     for await (const line of file.readLines()) {
-      if (line.startsWith('{') && line.endsWith('}')) yield JSON.parse(line) as RecordedChecksum
+      if (line.startsWith('{') && line.endsWith('}')) yield JSON.parse(line) as RecordedChecksum | RecordedTime
     }
   } finally {
     await file.close().catch(() => undefined)

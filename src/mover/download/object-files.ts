@@ -74,7 +74,7 @@ export class ObjectFiles {
     } finally {
       await file.close()
     }
-    await this.#done(id, written, path)
+    await this.#done(entry, id, written, path)
   }
 
   /** Fetches an object and returns whether its checksum matches. Throws after the last attempt. */
@@ -122,7 +122,7 @@ export class ObjectFiles {
       await file.truncate(entry.size)
       await file.close()
       if (wanted) await this.#verifyFile(entry, path, wanted, { parts, crcs }, signal)
-      await this.#done(id, path, target)
+      await this.#done(entry, id, path, target)
     }
     if (left === 0) yield finish
     for (const { index, start, end } of missing) {
@@ -210,7 +210,9 @@ export class ObjectFiles {
     return this.#input.parts === undefined ? path : join(this.#input.parts, id)
   }
 
-  async #done(id: string, written: string, path: string): Promise<void> {
+  async #done(entry: Entry, id: string, written: string, path: string): Promise<void> {
+    // A rename keeps the time, so a pod that uses the data in place cannot change the file before its time is read.
+    this.#input.checksums.addTime(entry, (await lstat(written)).mtimeMs)
     if (written !== path) await rename(written, path)
     this.#input.journal.add(id)
     this.#input.progress.fileDone()

@@ -1,6 +1,8 @@
 /** Removes files of earlier attempts that do not belong to the dataset any more: the published files are always those of the listing. */
-import { lstat, opendir, rename, rm, rmdir } from 'node:fs/promises'
+import { isUtf8 } from 'node:buffer'
+import { lstat, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { joinBytes, openBytes, removeTree } from '../file-names.ts'
 import { type Manifest, readEntries, shortHash } from './manifest.ts'
 import { exists } from './staging.ts'
 
@@ -9,11 +11,12 @@ export async function pruneStaging(folder: string, manifest: Manifest, signal: A
   const { files, folders } = await pathsOf(manifest)
 
   async function walk(below: string): Promise<void> {
-    for await (const entry of await opendir(join(folder, below))) {
+    const at = Buffer.from(join(folder, below))
+    for await (const { entry, name } of openBytes(at)) {
       signal.throwIfAborted()
-      const path = below === '' ? entry.name : `${below}/${entry.name}`
-      const isKept = (entry.isDirectory() ? folders : files).has(shortHash(path))
-      if (!isKept) await rm(join(folder, path), { recursive: true, force: true })
+      const path = below === '' ? name.toString() : `${below}/${name}`
+      const isKept = isUtf8(name) && (entry.isDirectory() ? folders : files).has(shortHash(path))
+      if (!isKept) await removeTree(joinBytes(at, name))
       else if (entry.isDirectory()) await walk(path)
     }
   }

@@ -4,8 +4,9 @@ import { link, lstat, opendir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../time/make-folder.ts'
 import { hashFile } from '../checksum/hashing.ts'
+import { removeTree } from '../file-names.ts'
 import type { Progress } from '../progress.ts'
-import { type ChecksumLog, readChecksums } from './checksums.ts'
+import { type ChecksumLog, readChecksums, readRecords } from './checksums.ts'
 import { idOf, type Manifest, readEntries } from './manifest.ts'
 import {
   type Completion,
@@ -54,7 +55,7 @@ export async function reuseFiles(
     reused.add(id)
     progress.fileDone()
   }
-  for await (const recorded of readChecksums(published)) if (reused.has(recorded.id)) checksums.copy(recorded)
+  for await (const recorded of readRecords(published)) if (reused.has(recorded.id)) checksums.copy(recorded)
   return reused
 }
 
@@ -102,6 +103,8 @@ export async function finishReplacement(published: Place): Promise<void> {
     const path = join(state, name)
     if (await exists(path)) await rename(path, join(published.state, name))
   }
+  // The record of uploads is about the files of the old tree.
+  await rm(join(published.state, 'uploads'), { force: true })
   await rm(state, { recursive: true, force: true })
   await flushDirectory(published.state)
   await flushDirectory(dirname(published.target))
@@ -125,7 +128,7 @@ async function swapIn(published: Place, files: string): Promise<void> {
 export async function deleteOldTrees(published: Place, before: number): Promise<number> {
   const times = await timesOfOld(published)
   const deleted = times.filter((time) => time < before)
-  for (const time of deleted) await rm(join(folderOfOld(published), String(time)), { recursive: true, force: true })
+  for (const time of deleted) await removeTree(Buffer.from(join(folderOfOld(published), String(time))))
   return times.length - deleted.length
 }
 

@@ -129,7 +129,8 @@ export async function publish(place: Place, completion: Completion): Promise<voi
   await writeRecord(place, completion)
   await flushFileSystem(place.state)
   if (place.files !== place.target) await rename(place.files, place.target).catch(refuseTaken)
-  for (const name of ['journal', 'manifest.earlier', 'parts'])
+  // The record of uploads is about the files that were here before.
+  for (const name of ['journal', 'manifest.earlier', 'parts', 'uploads'])
     await rm(join(place.state, name), { recursive: true, force: true })
   // The record, the manifest and the checksums stay, so that a later mover can compare the data with them.
   await flushDirectory(dirname(place.target))

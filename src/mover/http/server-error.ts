@@ -6,6 +6,9 @@ import type { HttpResponse } from './messages.ts'
 
 export type RefusalError = RetryableError | MoverError
 
+/** The server does not implement a part of the request, such as a header. */
+export class NotImplementedError extends MoverError {}
+
 interface KnownError {
   code: FailureCode
   message: string
@@ -47,6 +50,8 @@ export function serverError(
     const to = headers['location']?.replace(/\?.*/s, '').slice(0, MAX_LOCATION) ?? 'nowhere'
     return new MoverError('Rejected', `${what}: the server redirects to ${to}; ${table.redirected} (${details})`)
   }
+  if (status === 501 || code === 'NotImplemented')
+    return new NotImplementedError('Rejected', `${what}: the server answers ${details}`)
   const known = (Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined) ?? table.byStatus[status]
   if (known === undefined) return new MoverError('Rejected', `${what}: the server answers ${details}`)
   return new MoverError(known.code, `${what}: ${known.message} (${details})`)

@@ -27,11 +27,7 @@ const MAX_EMPTY_PAGES = 1000
 const MAX_LISTED = 10_000_000
 
 /** Lists all objects below a prefix, page by page. Throws `Rejected` for a listing that is invalid or too long. */
-export async function* listBelow(
-  store: ObjectStore,
-  prefix: string,
-  signal: AbortSignal,
-): AsyncGenerator<ListedObject> {
+async function* listBelow(store: ObjectStore, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject> {
   let token: string | undefined
   let [listed, empty] = [0, 0]
   const refuse = (message: string) => new MoverError('Rejected', `${store.nameOf('')}: ${message}`)

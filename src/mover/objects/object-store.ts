@@ -32,9 +32,21 @@ export interface ObjectStore {
     signal: AbortSignal,
     looked: (bytes: number) => void,
   ): Promise<boolean>
-  /** Uploads a file. Throws a `MoverError`; `ChecksumMismatch` when the server stored other data. */
-  upload(key: string, file: LocalFile, progress: Progress, signal: AbortSignal): Promise<void>
+  /**
+   * Uploads a file and returns the ETag of the object. Throws a `MoverError`: `SourceChanged` when the object is not the expected one,
+   * `ChecksumMismatch` when the server stored other data.
+   */
+  upload(
+    key: string,
+    file: LocalFile,
+    expected: ExpectedObject,
+    progress: Progress,
+    signal: AbortSignal,
+  ): Promise<string>
 }
+
+/** The object that a write expects: none, or one with this ETag. */
+export type ExpectedObject = 'absent' | { etag: string }
 
 /** A file of one part is sent whole. */
 export interface LocalFile {
@@ -73,4 +85,9 @@ export interface Protocol {
   parse(url: string): ObjectPlace | undefined
   /** Opens the bucket or container. It is called only when there is data to move. */
   open(options: ServerOptions, http: HttpClient, signal: AbortSignal): Promise<ObjectStore>
+}
+
+/** The ETag of a header or a listing without its quotes; empty if there is none. */
+export function unquoteEtag(etag = ''): string {
+  return etag.replace(/^(?:W\/)?"|"$/g, '')
 }

@@ -28,6 +28,7 @@ const BY_CODE: ErrorTable['byCode'] = {
     code: 'Rejected',
     message: `the bucket is in another region or at another endpoint; ${REGION}, or --endpoint, which is endpointURL of the volume`,
   },
+  ConditionalRequestConflict: { code: 'SourceChanged', message: 'another client writes the object at the same time' },
   InvalidObjectState: { code: 'Rejected', message: 'the object is archived; restore it first' },
 }
 

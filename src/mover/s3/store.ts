@@ -40,6 +40,6 @@ export function createS3Store(bucket: Bucket): ObjectStore {
       return bucket.exchange({ method: 'GET', key, headers: { ...extra, ...headers } }, signal, receive)
     },
     hasContent: async ({ etag }, local, signal, looked) => (await localEtag(local, signal, looked)) === etag,
-    upload: (key, local, progress, signal) => sendFile({ ...local, bucket, key, progress }, signal),
+    upload: (key, local, expected, progress, signal) => sendFile({ ...local, bucket, key, expected, progress }, signal),
   }
 }

@@ -1,24 +1,29 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash } from 'node:crypto'
 import { partAt, partCount } from '../../core/mover/parts.ts'
-import { checksumOf } from '../../core/s3/checksum.ts'
+import { checksumOf, isEncryptedByKey } from '../../core/s3/checksum.ts'
 import { completeMultipartBody } from '../../core/s3/multipart.ts'
 import { textOf } from '../../core/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
-import type { LocalFile } from '../objects/object-store.ts'
+import { sendConditionally } from '../objects/conditional.ts'
+import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
-import type { Bucket } from './s3.ts'
+import type { Bucket, ObjectRequest } from './s3.ts'
 
 interface SendInput extends LocalFile {
   bucket: Bucket
   key: string
+  expected: ExpectedObject
   progress: Progress
 }
 
-/** Sends a file. Throws `ChecksumMismatch` when the server stored other data. */
-export async function sendFile(input: SendInput, signal: AbortSignal): Promise<void> {
+/**
+ * Sends a file and returns the ETag of the object. Throws `ChecksumMismatch` when the server stored other data, and `SourceChanged` when
+ * the object is not the expected one.
+ */
+export async function sendFile(input: SendInput, signal: AbortSignal): Promise<string> {
   if (input.size <= input.partSize) return sendWhole(input, signal)
   const { bucket, key } = input
   const created = await bucket.send({ method: 'POST', key, query: { uploads: '' } }, signal)
@@ -26,7 +31,7 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<v
   if (uploadId === undefined)
     throw new MoverError('Rejected', `${bucket.nameOf(key)}: the server did not start a multipart upload`)
   try {
-    await sendParts(input, uploadId, signal)
+    return await sendParts(input, uploadId, signal)
   } catch (error) {
     // Abort the upload, since the owner of the bucket pays for its parts. The signal may be aborted already, so this request has a timeout
     // of its own.
@@ -37,17 +42,21 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<v
   }
 }
 
-async function sendWhole({ bucket, key, file, size, progress }: SendInput, signal: AbortSignal): Promise<void> {
+async function sendWhole(input: SendInput, signal: AbortSignal): Promise<string> {
+  const { bucket, key, expected, file, size, progress } = input
   const body = await readPart(file, 0, size)
-  const { headers } = await bucket.send({ method: 'PUT', key, body }, signal)
+  const request: ObjectRequest = { method: 'PUT', key, body }
+  const { headers } = await sendConditionally((one) => bucket.send(one, signal), request, expected)
   checkSent(bucket.nameOf(key), headers, md5(body))
   progress.moved(body.length)
+  return unquoteEtag(headers['etag'])
 }
 
-async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal): Promise<void> {
-  const { bucket, key, file, size, partSize, progress } = input
+async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal): Promise<string> {
+  const { bucket, key, expected, file, size, partSize, progress } = input
   const etags: string[] = []
   const hashes: Buffer[] = []
+  let isEncrypted = false
   // Parts are sent one after another: several files are sent concurrently, and each part is in memory.
   for (let index = 0; index < partCount(size, partSize); index++) {
     const { start, end } = partAt(index, size, partSize)
@@ -56,22 +65,24 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
     const { headers } = await bucket.send({ method: 'PUT', key, query, body }, signal)
     const hash = md5(body)
     checkSent(bucket.nameOf(key), headers, hash)
+    isEncrypted ||= isEncryptedByKey(headers)
     hashes.push(hash)
-    etags.push(unquote(headers['etag'] ?? ''))
+    etags.push(unquoteEtag(headers['etag']))
     progress.moved(body.length)
   }
-  const { text } = await bucket.send(
-    { method: 'POST', key, query: { uploadId }, body: completeMultipartBody(etags) },
-    signal,
-  )
+  const complete: ObjectRequest = { method: 'POST', key, query: { uploadId }, body: completeMultipartBody(etags) }
+  const { headers, text } = await sendConditionally((one) => bucket.send(one, signal), complete, expected)
   // S3 may send status 200 before the upload is complete, and an error in the body.
   if (text.includes('<Error>'))
     throw new MoverError(
       'Unexpected',
       `${bucket.nameOf(key)}: ${textOf(text, 'Message')?.slice(0, 500) ?? 'the server did not complete the multipart upload'}`,
     )
-  const etag = unquote(textOf(text, 'ETag') ?? '')
-  if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
+  const etag = unquoteEtag(textOf(text, 'ETag') ?? headers['etag'])
+  // The ETag of an object that a key of KMS or of the customer encrypts is no MD5; each part was signed.
+  const isComparable = /-\d+$/.test(etag) && !isEncrypted && !isEncryptedByKey(headers)
+  if (isComparable && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
+  return etag
 }
 
 /** The ETag that S3 gives a file with parts of this size. It calls `looked` with the number of bytes of each part that it read. */
@@ -110,8 +121,4 @@ function checkSent(what: string, headers: HttpResponse['headers'], hash: Buffer)
 
 function mismatch(what: string, got: string, wanted: string): MoverError {
   return new MoverError('ChecksumMismatch', `${what}: the server stored ${got}, expected ${wanted}`)
-}
-
-function unquote(etag: string): string {
-  return etag.replace(/^(?:W\/)?"|"$/g, '')
 }

@@ -1,18 +1,18 @@
-/** Uploads a directory below a prefix. It skips unchanged files, and never deletes an object. */
-import { type FileHandle, opendir } from 'node:fs/promises'
-import { join } from 'node:path'
+/** Uploads the files of a directory that pods changed since it was downloaded or uploaded. It never deletes an object. */
+import type { FileHandle } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ListedObject, ObjectPlace } from '../../core/mover/objects.ts'
-import { uploadPartSize } from '../../core/mover/parts.ts'
+import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { formatBytes } from '../../core/quantity.ts'
 import type { Done } from '../download/download.ts'
 import { locate } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
-import { listBelow } from '../objects/listing.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
+import { openBase, type UploadBase } from './base.ts'
 import { openBelow } from './open-below.ts'
+import { type Seen, walk } from './walk.ts'
+import { type Conflict, writeBack } from './write-back.ts'
 
 export interface UploadInput {
   openStore: (signal: AbortSignal) => Promise<ObjectStore>
@@ -25,101 +25,106 @@ export interface UploadInput {
   watchMs?: number
 }
 
-interface Seen {
-  mtimeMs: number
-  size: number
-}
-
 /** The most rounds of an upload that ends. A file that changes during a round is checked in the next one. */
 const MAX_ROUNDS = 3
 
-/** Uploads the directory. Throws a `MoverError`, or the reason of the signal. */
+/** The most names in a message. */
+const MAX_NAMED = 20
+
+/**
+ * Uploads the directory. Throws a `MoverError`, or the reason of the signal.
+ *
+ * `WriteConflict`: the source has two versions of an object now. `UnsafeKey`: the name of a file cannot be a key. All other files are
+ * uploaded then.
+ */
 export async function upload(input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
-  const { target: folder } = await locate(input.root, input.source)
+  const place = await locate(input.root, input.source)
   const store = await input.openStore(signal)
-  const seen = new Map<string, Seen>()
-  for (let round = 1; ; round++) {
-    const { files, bytes, changing } = await uploadOnce(input, folder, store, seen, progress, signal)
-    if (input.watchMs !== undefined) {
-      await sleep(input.watchMs, undefined, { signal })
-    } else if (changing.length === 0) {
-      return { files, bytes, message: `${files} files, ${formatBytes(bytes)}` }
-    } else if (round === MAX_ROUNDS) {
-      throw new MoverError('SourceChanged', `still being written, and not uploaded: ${changing.slice(0, 5).join(', ')}`)
+  const base = await openBase(place, input.place)
+  try {
+    for (let round = 1; ; round++) {
+      const { files, bytes, changing, conflicts, unnamed } = await uploadOnce(
+        { ...input, folder: place.target, store, base },
+        progress,
+        signal,
+      )
+      throwIfUnnamed(unnamed)
+      throwIfConflicting(store, conflicts)
+      if (input.watchMs !== undefined) {
+        await sleep(input.watchMs, undefined, { signal })
+      } else if (changing.length === 0) {
+        return { files, bytes, message: `${files} files, ${formatBytes(bytes)}` }
+      } else if (round === MAX_ROUNDS) {
+        throw new MoverError('SourceChanged', `still being written, and not uploaded: ${named(changing)}`)
+      }
     }
+  } finally {
+    await base.close()
   }
 }
 
-async function uploadOnce(
-  input: UploadInput,
-  folder: string,
-  store: ObjectStore,
-  seen: Map<string, Seen>,
-  progress: Progress,
-  outer: AbortSignal,
-) {
-  const there = new Map<string, ListedObject>()
-  for await (const object of listBelow(store, input.place.key, outer)) there.set(object.key, object)
+interface RoundInput extends UploadInput {
+  folder: string
+  store: ObjectStore
+  base: UploadBase
+}
+
+async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSignal) {
+  const { folder, place, parallel } = input
   const changing: string[] = []
+  const conflicts: Conflict[] = []
+  const unnamed: string[] = []
   let [files, bytes] = [0, 0]
-  for await (const { stats } of walk(folder, outer)) {
+  for await (const one of walk(folder, outer)) {
+    if ('unnamed' in one) continue
     files += 1
-    bytes += stats.size
+    bytes += one.stats.size
   }
   progress.begin(bytes, files)
 
   async function handle(path: string, stats: Seen, file: FileHandle, signal: AbortSignal): Promise<void> {
-    const key = `${input.place.key}${path}`
-    const local = { file, size: stats.size, partSize: uploadPartSize(stats.size, input.partSize) }
-    const known = there.get(key)
-    const last = seen.get(path)
-    // The comparison of a large file takes long. Its progress is reported, so that it does not count as stalled.
-    let compared = 0
-    const look = (bytes: number) => {
-      compared += bytes
-      progress.adjust(bytes)
-    }
-    const isUnchanged =
-      known?.size === stats.size &&
-      ((last?.mtimeMs === stats.mtimeMs && last.size === stats.size) ||
-        (await store.hasContent(known, local, signal, look)))
-    progress.adjust((isUnchanged ? stats.size : 0) - compared)
-    if (!isUnchanged) await store.upload(key, local, progress, signal)
+    const conflict = await writeBack({ ...input, progress }, { key: `${place.key}${path}`, stats, file }, signal)
+    if (conflict) conflicts.push(conflict)
     const { mtimeMs, size } = await file.stat()
     if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.push(path)
-    else seen.set(path, stats)
     progress.fileDone()
   }
 
   await runPool(
     async function* jobs(signal) {
-      for await (const { path, stats } of walk(folder, signal)) {
+      for await (const one of walk(folder, signal)) {
+        if ('unnamed' in one) {
+          unnamed.push(one.unnamed)
+          continue
+        }
         yield async () => {
-          const file = await openBelow(folder, path)
-          if (file === undefined) return void changing.push(path)
-          await handle(path, stats, file, signal).finally(() => file.close())
+          const file = await openBelow(folder, one.path)
+          if (file === undefined) return void changing.push(one.path)
+          await handle(one.path, one.stats, file, signal).finally(() => file.close())
         }
       }
     },
-    input.parallel,
+    parallel,
     outer,
   )
-  return { files, bytes, changing }
+  return { files, bytes, changing, conflicts, unnamed }
 }
 
-/** Yields every regular file below a folder. Links are not followed, because they could point out of it. */
-async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<{ path: string; stats: Seen }> {
-  const below = ['']
-  for (let path = below.pop(); path !== undefined; path = below.pop()) {
-    for await (const entry of await opendir(join(folder, path))) {
-      signal.throwIfAborted()
-      const child = path === '' ? entry.name : `${path}/${entry.name}`
-      if (entry.isDirectory()) below.push(child)
-      if (!entry.isFile()) continue
-      const file = await openBelow(folder, child)
-      if (file === undefined) continue
-      const { mtimeMs, size } = await file.stat().finally(() => file.close())
-      yield { path: child, stats: { mtimeMs, size } }
-    }
-  }
+function throwIfUnnamed(paths: readonly string[]): void {
+  if (paths.length === 0) return
+  throw new MoverError('UnsafeKey', `names that are not UTF-8 cannot be keys: ${named(paths)}; rename them`)
+}
+
+function throwIfConflicting(store: ObjectStore, conflicts: readonly Conflict[]): void {
+  if (conflicts.length === 0) return
+  const copies = conflicts.map(({ key, copy }) => `${store.nameOf(key)} (copy ${copy.slice(key.length)})`)
+  throw new MoverError(
+    'WriteConflict',
+    `another client changed objects that pods changed too: ${named(copies)}; keep one version of each, and delete the copy`,
+  )
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
+  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`
 }

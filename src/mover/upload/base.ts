@@ -1,0 +1,75 @@
+/** What an upload compares the files with: the manifest of the download, and the record of earlier uploads of the same directory. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ListedObject, ObjectPlace } from '../../core/mover/objects.ts'
+import { makeFolder } from '../../time/make-folder.ts'
+import { readRecords } from '../download/checksums.ts'
+import { type LineLog, openLineLog } from '../download/line-log.ts'
+import { idOf, readEntries } from '../download/manifest.ts'
+import { exists, type Place, readRecord } from '../download/staging.ts'
+
+/** The object of a file as this directory last received or sent it. */
+export interface BaseObject extends ListedObject {
+  /** The modification time of the file then; undefined if an older mover downloaded it. */
+  mtimeMs?: number
+  /** The key of the copy of the file, when the object had changed too. */
+  conflict?: string
+}
+
+export interface UploadBase {
+  get(key: string): BaseObject | undefined
+  /** Records the object of a file that was uploaded. A mover that is killed before compares the content. */
+  set(base: BaseObject): void
+  close(): Promise<void>
+}
+
+/** In the first line, so that an upload to another prefix compares nothing with it. */
+const headerOf = ({ url }: ObjectPlace) => `lodestone uploads 1 to ${url}`
+
+/** Reads the base of a directory, and opens the record of uploads. */
+export async function openBase(place: Place, target: ObjectPlace): Promise<UploadBase> {
+  const objects = new Map<string, BaseObject>()
+  const record = await readRecord(place)
+  const manifest = join(place.state, 'manifest')
+  if (record?.origin.startsWith(`${target.url} at `) && (await exists(manifest))) {
+    const times = new Map<string, number>()
+    for await (const one of readRecords(place)) if ('mtimeMs' in one) times.set(one.id, one.mtimeMs)
+    for await (const entry of readEntries(manifest)) {
+      // Another rule for paths would compare a file with the object of another file.
+      if (entry.isFolder || entry.key !== `${target.key}${entry.path}`) continue
+      const { key, size, etag, md5 } = entry
+      const mtimeMs = times.get(idOf(entry))
+      objects.set(key, { key, size, etag, ...(md5 && { md5 }), ...(mtimeMs !== undefined && { mtimeMs }) })
+    }
+  }
+  const path = join(place.state, 'uploads')
+  await makeFolder(place.state, 0o700)
+  const isResumed = await readUploads(path, target, objects)
+  const log: LineLog = await openLineLog(path, isResumed ? 'a' : 'w')
+  if (!isResumed) log.append(headerOf(target))
+  return {
+    get: (key) => objects.get(key),
+    set(base) {
+      objects.set(base.key, base)
+      log.append(JSON.stringify(base))
+    },
+    close: () => log.close(),
+  }
+}
+
+/** Adds the recorded uploads, the newest of a key last; returns false if there is no record for this target. */
+async function readUploads(path: string, target: ObjectPlace, objects: Map<string, BaseObject>): Promise<boolean> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return ''
+  })
+  const [header, ...lines] = text.split('\n')
+  if (header !== headerOf(target)) return false
+  for (const line of lines) {
+    // The last line of a mover that was killed may be incomplete.
+    if (!line.startsWith('{') || !line.endsWith('}')) continue
+    const base = JSON.parse(line) as BaseObject
+    objects.set(base.key, base)
+  }
+  return true
+}

@@ -1,0 +1,181 @@
+/**
+ * Writes a changed file back to its object. The write expects the object that the directory last received or sent. If another client
+ * changed the object, it stays, and the file becomes a copy beside it.
+ */
+import type { FileHandle } from 'node:fs/promises'
+import type { ListedObject } from '../../core/mover/objects.ts'
+import { uploadPartSize } from '../../core/mover/parts.ts'
+import { hashFile } from '../checksum/hashing.ts'
+import { MoverError } from '../mover-error.ts'
+import { type ExpectedObject, type LocalFile, type ObjectStore, unquoteEtag } from '../objects/object-store.ts'
+import type { Progress } from '../progress.ts'
+import type { BaseObject, UploadBase } from './base.ts'
+import type { Seen } from './walk.ts'
+
+export interface WriteBackInput {
+  store: ObjectStore
+  base: UploadBase
+  progress: Progress
+  partSize: number
+}
+
+export interface ChangedFile {
+  key: string
+  stats: Seen
+  file: FileHandle
+}
+
+/** Objects of which the source has two versions after an upload. */
+export interface Conflict {
+  key: string
+  /** The key of the copy of the file. */
+  copy: string
+}
+
+/**
+ * Writes a file back unless it is unchanged. Returns the conflict if the object is not the expected one. Throws a `MoverError`.
+ *
+ * An object that another client changed or deleted, and whose file no pod touched, stays as it is.
+ */
+export async function writeBack(
+  input: WriteBackInput,
+  { key, stats, file }: ChangedFile,
+  signal: AbortSignal,
+): Promise<Conflict | undefined> {
+  const { store, progress } = input
+  const local: LocalFile = { file, size: stats.size, partSize: uploadPartSize(stats.size, input.partSize) }
+  // The comparison of a large file takes long. Its progress is reported, so that it does not count as stalled.
+  let compared = 0
+  const look = (bytes: number) => {
+    compared += bytes
+    progress.adjust(bytes)
+  }
+  const settle = (bytes: number) => {
+    progress.adjust(bytes - compared)
+    compared = 0
+  }
+  const adopt = (object: ListedObject) => {
+    settle(stats.size)
+    input.base.set({ ...object, key, size: stats.size, mtimeMs: stats.mtimeMs })
+  }
+
+  const base = input.base.get(key)
+  if (base !== undefined && (await isUntouched(store, base, stats, local, signal, look))) {
+    const conflict = base.conflict === undefined ? undefined : await openConflict(store, base.conflict, key, signal)
+    settle(stats.size)
+    if (base.mtimeMs !== stats.mtimeMs) input.base.set({ ...base, mtimeMs: stats.mtimeMs })
+    return conflict
+  }
+  const current = await currentObject(store, key, signal)
+  if (!isExpected(base, current?.object)) {
+    if (current && (await hasSameContent(store, current, local, signal, look))) return void adopt(current.object)
+    settle(0)
+    return copyBeside(input, { key, stats, local }, base, signal)
+  }
+  settle(0)
+  const expected: ExpectedObject = base ? { etag: base.etag } : 'absent'
+  try {
+    const etag = await store.upload(key, local, expected, progress, signal)
+    input.base.set({ key, size: stats.size, etag, mtimeMs: stats.mtimeMs })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof MoverError) || error.code !== 'SourceChanged') throw error
+    // The answer to a write that succeeded may be lost; then the repeated write finds the object of the first one.
+    const found = await currentObject(store, key, signal)
+    if (found && (await hasSameContent(store, found, local, signal, look))) return void adopt(found.object)
+    if (isExpected(base, found?.object)) throw error
+    settle(0)
+    return copyBeside(input, { key, stats, local }, base, signal)
+  }
+}
+
+/** Whether no pod changed the file since the directory received or sent its object: the same size, and the same time or content. */
+async function isUntouched(
+  store: ObjectStore,
+  base: BaseObject,
+  { size, mtimeMs }: Seen,
+  local: LocalFile,
+  signal: AbortSignal,
+  look: (bytes: number) => void,
+): Promise<boolean> {
+  if (base.size !== size) return false
+  return (
+    base.mtimeMs === mtimeMs || (base.conflict === undefined && (await store.hasContent(base, local, signal, look)))
+  )
+}
+
+/** Whether the source has what the directory last received or sent. Objects of a server without ETags are compared by size. */
+function isExpected(base: BaseObject | undefined, current: ListedObject | undefined): boolean {
+  if (base === undefined || current === undefined) return base === current
+  if (base.conflict !== undefined) return false
+  return base.etag === '' ? base.size === current.size : base.etag === current.etag
+}
+
+interface CurrentObject {
+  object: ListedObject
+  headers: Readonly<Record<string, string | undefined>>
+}
+
+/** The object of a key now; undefined if there is none. */
+async function currentObject(store: ObjectStore, key: string, signal: AbortSignal): Promise<CurrentObject | undefined> {
+  try {
+    const headers = await store.head(key, signal)
+    return { object: { key, size: Number(headers['content-length']), etag: unquoteEtag(headers['etag']) }, headers }
+  } catch (error) {
+    if (error instanceof MoverError && error.code === 'NotFound') return undefined
+    throw error
+  }
+}
+
+async function hasSameContent(
+  store: ObjectStore,
+  { object, headers }: CurrentObject,
+  local: LocalFile,
+  signal: AbortSignal,
+  look: (bytes: number) => void,
+): Promise<boolean> {
+  if (object.size !== local.size) return false
+  const checksum = store.checksumOf(headers)
+  if (checksum === undefined) return store.hasContent(object, local, signal, look)
+  return (await hashLocal(local, checksum.algorithm, signal, look)) === checksum.value
+}
+
+/** Hashes the open file, since its path may have another file meanwhile. */
+function hashLocal(
+  { file, size }: LocalFile,
+  algorithm: Parameters<typeof hashFile>[1],
+  signal: AbortSignal,
+  look: (bytes: number) => void,
+): Promise<string> {
+  return hashFile(`/proc/self/fd/${file.fd}`, algorithm, signal, { start: 0, end: size }, look)
+}
+
+const COPY_HASH_LENGTH = 12
+
+/**
+ * Uploads the file as a copy beside its object. The name has a hash of the content: another attempt makes no other copy. Globs such as `*.csv`
+ * do not match the suffix.
+ */
+async function copyBeside(
+  { store, base: bases, progress }: WriteBackInput,
+  { key, stats, local }: { key: string; stats: Seen; local: LocalFile },
+  base: BaseObject | undefined,
+  signal: AbortSignal,
+): Promise<Conflict> {
+  const hash = await hashLocal(local, 'sha256', signal, () => undefined)
+  const copy = `${key}.lodestone-conflict-${hash.slice(0, COPY_HASH_LENGTH)}`
+  if (await currentObject(store, copy, signal)) progress.adjust(stats.size)
+  else await store.upload(copy, local, 'absent', progress, signal)
+  bases.set({ key, size: stats.size, etag: base?.etag ?? '', mtimeMs: stats.mtimeMs, conflict: copy })
+  return { key, copy }
+}
+
+/** A conflict is open until a user deletes the copy. */
+async function openConflict(
+  store: ObjectStore,
+  copy: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<Conflict | undefined> {
+  return (await currentObject(store, copy, signal)) ? { key, copy } : undefined
+}

@@ -1,0 +1,227 @@
+/** Tests that an upload changes only the objects whose files pods changed, and never an object that another client changed meanwhile. */
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { makeRoot, runMover } from './mover-run.ts'
+import { type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+
+const PART = 5 * 1024 * 1024
+
+let s3: S3Server
+let root: string
+
+beforeEach(async () => {
+  s3 = await startS3Server()
+  root = makeRoot()
+})
+
+const words = () => ['--endpoint', s3.url, '--retries', '2', '--part-size', `${PART}`]
+const download = (...more: string[]) => runMover(root, ['download', ...words(), '--source', 's3://lake/data/', ...more])
+const upload = (...more: string[]) =>
+  runMover(root, ['upload', ...words(), '--source', join(root, 'data'), '--target', 's3://lake/data/', ...more])
+
+const stored = () =>
+  Object.fromEntries([...s3.objects].map(([key, { body }]) => [key.slice(5), body.toString('latin1')]))
+const pod = async (path: string, content: string | Buffer) => {
+  await mkdir(join(root, 'data'), { recursive: true })
+  await writeFile(join(root, 'data', path), content)
+}
+const otherClient = (key: string, content: string | undefined) =>
+  content === undefined ? s3.objects.delete(`data/${key}`) : s3.put(`data/${key}`, content)
+const writes = () =>
+  s3.requests.filter(({ method }) => method === 'PUT' || method === 'POST').map(({ key }) => key.slice(5))
+const isWrite = ({ method, key }: SeenRequest) => method === 'PUT' && key === 'data/a'
+
+describe('an upload after a download', () => {
+  test('leaves objects alone that another client changed or deleted and that pods did not touch', async () => {
+    for (const name of ['changed', 'deleted', 'same']) s3.put(`data/${name}`, `${name} 1`)
+    await download()
+    otherClient('changed', 'changed 2')
+    otherClient('deleted', undefined)
+    await pod('result', 'new')
+
+    const { result } = await upload()
+
+    expect(result).toMatchObject({ outcome: 'completed', movedBytes: 3 })
+    expect(stored()).toEqual({ changed: 'changed 2', same: 'same 1', result: 'new' })
+    expect(writes()).toEqual(['result'])
+  })
+
+  test('of an object whose ETag is no checksum sends nothing while the file is untouched', async () => {
+    s3.put('data/encrypted', 'x', { etag: 'f'.repeat(32), headers: { 'x-amz-server-side-encryption': 'aws:kms' } })
+    await download()
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
+    expect(writes()).toEqual([])
+  })
+
+  test('sends nothing for a file that was written again with the same content', async () => {
+    s3.put('data/a', 'x')
+    await download()
+    await pod('a', 'x')
+    await utimes(join(root, 'data', 'a'), 1, 1)
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
+  })
+
+  test('expects the object of the download, or none, in each write', async () => {
+    s3.put('data/a', 'x', { etag: 'etag-of-a' })
+    await download()
+    await pod('a', 'changed')
+    await pod('b', 'new')
+
+    await upload()
+
+    const conditions = s3.requests
+      .filter(({ method }) => method === 'PUT')
+      .map(({ key, headers }) => [key, headers['if-match'] ?? headers['if-none-match']])
+    expect(Object.fromEntries(conditions)).toEqual({ 'data/a': '"etag-of-a"', 'data/b': '*' })
+  })
+
+  test('expects its own object in the next round', async () => {
+    s3.put('data/a', 'x')
+    await download()
+    for (const content of ['first', 'second']) {
+      await pod('a', content)
+      expect((await upload()).result.outcome).toBe('completed')
+    }
+
+    expect(stored()).toEqual({ a: 'second' })
+  })
+
+  test('of a shard keeps an object of another shard with the same name', async () => {
+    s3.put('data/0_a', 'x')
+    s3.put('data/1_a', 'of the other shard')
+    await download('--match', '*0_*')
+    await pod('1_a', 'mine')
+
+    expect((await upload()).result).toMatchObject({ outcome: 'failed', code: 'WriteConflict' })
+    expect(stored()).toMatchObject({ '0_a': 'x', '1_a': 'of the other shard' })
+  })
+})
+
+describe('a conflict', () => {
+  test.each<{ name: string; before?: string; other: string | undefined }>([
+    { name: 'changed by both', before: 'x', other: 'theirs' },
+    { name: 'deleted by another client and changed by a pod', before: 'x', other: undefined },
+    { name: 'created by both', other: 'theirs' },
+  ])('keeps both versions of an object $name, names it, and is not completed', async ({ before, other }) => {
+    s3.put('data/unrelated', 'x')
+    if (before !== undefined) s3.put('data/a', before)
+    await download()
+    otherClient('a', other)
+    await pod('a', 'mine')
+    await pod('b', 'result')
+
+    const { status, result } = await upload()
+
+    expect({ status, ...result }).toMatchObject({ status: 3, outcome: 'failed', code: 'WriteConflict', retry: false })
+    expect(result.message).toMatch(/s3:\/\/lake\/data\/a \(copy \.lodestone-conflict-[0-9a-f]{12}\)/)
+    const { a, b, ...copies } = stored()
+    expect({ a, b }).toEqual({ a: other, b: 'result' })
+    expect(Object.values(copies).sort()).toEqual(['mine', 'x'])
+    expect(await readFile(join(root, 'data', 'a'), 'utf8')).toBe('mine')
+  })
+
+  test('that begins between the check and the write is noticed by the condition of the write', async () => {
+    s3.put('data/a', 'x')
+    await download()
+    await pod('a', 'mine')
+    s3.misbehave((request) => {
+      if (isWrite(request)) otherClient('a', 'theirs')
+      return undefined
+    })
+
+    expect((await upload()).result.code).toBe('WriteConflict')
+    expect(stored()).toMatchObject({ a: 'theirs' })
+  })
+
+  test.each(['ignores', 'rejects'])('is found before the write on a server that %s conditions', async (how) => {
+    for (const name of ['a', 'b']) s3.put(`data/${name}`, 'x')
+    await download()
+    otherClient('a', 'theirs')
+    for (const name of ['a', 'b', 'c']) await pod(name, 'mine')
+    s3.misbehave(({ headers, method }) => {
+      if (how === 'ignores') return { ignore: 'if-match' }
+      const isConditional = method === 'PUT' && (headers['if-match'] ?? headers['if-none-match']) !== undefined
+      return isConditional ? { status: 501, code: 'NotImplemented' } : undefined
+    })
+
+    expect((await upload()).result.code).toBe('WriteConflict')
+    expect(stored()).toMatchObject({ a: 'theirs', b: 'mine', c: 'mine' })
+  })
+
+  test('makes one copy, however often it is uploaded, and is over when a user deletes the copy', async () => {
+    s3.put('data/a', 'x')
+    await download()
+    otherClient('a', 'theirs')
+    await pod('a', 'mine')
+    await upload()
+    await upload()
+    const copies = [...s3.objects.keys()].filter((key) => key !== 'data/a')
+    expect(copies).toHaveLength(1)
+
+    s3.objects.delete(copies[0] ?? '')
+
+    expect((await upload()).result.outcome).toBe('completed')
+    expect(stored()).toEqual({ a: 'theirs' })
+  })
+
+  test('is none when the other client wrote the same content', async () => {
+    s3.put('data/a', 'x')
+    await download()
+    otherClient('a', 'same')
+    await pod('a', 'same')
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
+  })
+})
+
+describe('a lost answer', () => {
+  test('to the end of a multipart upload is not an error when the object is there', async () => {
+    await pod('large', randomBytes(PART + 1))
+    let left = 1
+    s3.misbehave(({ method, query }) =>
+      method === 'POST' && query.has('uploadId') && left-- > 0 ? { loseAnswer: true } : undefined,
+    )
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', files: 1 })
+    expect(s3.objects.size).toBe(1)
+  })
+})
+
+describe('names that are not UTF-8', () => {
+  const name = (path: string) => execFileSync('bash', ['-c', `mkdir -p "$(dirname $'${path}')"; printf y > $'${path}'`])
+
+  test.each([
+    { name: 'file', path: 'caf\\xe9.txt', says: 'caf\\xe9.txt' },
+    { name: 'folder', path: 'd\\xff/x', says: 'd\\xff' },
+  ])('of a $name are an error with the path, and all other files are uploaded', async ({ path, says }) => {
+    await pod('ok', 'x')
+    name(`${root}/data/${path}`)
+
+    const { result } = await upload()
+
+    expect(result).toMatchObject({ outcome: 'failed', code: 'UnsafeKey', retry: false })
+    expect(result.message).toContain(says)
+    expect(stored()).toEqual({ ok: 'x' })
+  })
+
+  test('do not keep a delete from its work', async () => {
+    await pod('ok', 'x')
+    name(`${root}/data/caf\\xe9/x\\xff`)
+
+    expect((await runMover(root, ['delete'])).result).toMatchObject({ outcome: 'completed', files: 2 })
+    await rm(join(root, 'data'), { recursive: true, force: true })
+  })
+
+  test('of files that are not part of the download are removed from its staging directory', async () => {
+    s3.put('data/a', 'x')
+    await mkdir(join(root, '.data.mover', 'files'), { recursive: true })
+    name(`${root}/.data.mover/files/d\\xff/x`)
+
+    expect((await download()).result).toMatchObject({ outcome: 'completed', files: 1 })
+  })
+})
