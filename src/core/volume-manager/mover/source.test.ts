@@ -46,6 +46,8 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
       env: [
         secretKey('AWS_ACCESS_KEY_ID', 'awsAccessKeyID'),
         secretKey('AWS_SECRET_ACCESS_KEY', 'awsSecretAccessKey'),
+        // Temporary credentials are refused without it.
+        secretKey('AWS_SESSION_TOKEN', 'awsSessionToken', { optional: true }),
         secretKey('MOVER_CREDENTIAL_ENDPOINTS', 'endpoints', { optional: true }),
       ],
     },

@@ -11,6 +11,9 @@ import { endpointsVariable, secretVariable } from './secret-variables.ts'
 const PACHYDERM_GATEWAY = 'http://pachd.default.svc:30600'
 const PACHYDERM_GATEWAY_PORT = 30600
 
+/** The keys of VCK's Secrets. The session token is an addition of Lodestone. */
+const AWS_KEYS = ['awsAccessKeyID', 'awsSecretAccessKey', 'awsSessionToken'] as const
+
 /** The sources by type. A type without an entry has no download. */
 const SOURCES: Readonly<Record<string, (config: VolumeConfig) => MoverSource | undefined>> = {
   S3: s3Source,
@@ -36,7 +39,7 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
     endpoint: options['endpointURL'] || undefined,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
-    env: secret ? credentials(secret, 'awsAccessKeyID', 'awsSecretAccessKey', { optional: true }) : [],
+    env: secret ? credentials(secret, AWS_KEYS, { optional: true }) : [],
   }
 }
 
@@ -57,15 +60,21 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
     endpoint,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
-    env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken', endpoints) : [],
+    env: secret ? credentials(secret, ['pachAuthToken', 'pachAuthToken'], endpoints) : [],
     folder: outputPath.replace(/\/+$/, ''),
   }
 }
 
-function credentials(secret: string, idKey: string, secretKey: string, endpoints: { optional?: true }): EnvVar[] {
+/** @param tokenKey the key of the session token, which only temporary credentials have */
+function credentials(
+  secret: string,
+  [idKey, secretKey, tokenKey]: readonly [string, string, string?],
+  endpoints: { optional?: true },
+): EnvVar[] {
   return [
     secretVariable('AWS_ACCESS_KEY_ID', secret, idKey),
     secretVariable('AWS_SECRET_ACCESS_KEY', secret, secretKey),
+    ...(tokenKey ? [secretVariable('AWS_SESSION_TOKEN', secret, tokenKey, { optional: true })] : []),
     // A Secret without the key may be used for any endpoint.
     endpointsVariable(secret, endpoints),
   ]
