@@ -155,6 +155,10 @@ export interface UploadStatus extends RecordedProgress {
   state: 'Queued' | 'Uploading' | 'Failed'
   attempt: number
   failures?: number
+  /** Whether further attempts would fail in the same way until something changes. */
+  isPermanent?: boolean
+  /** Why the last attempt failed, while the next one waits or runs. */
+  lastFailure?: string
   /** The reason for the state: one CamelCase word; `message` is a sentence. */
   reason?: string
   message?: string

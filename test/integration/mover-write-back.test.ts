@@ -169,6 +169,22 @@ describe('a conflict', () => {
     expect(stored()).toEqual({ a: 'theirs' })
   })
 
+  test('is over for later changes too when a user chooses the version of the pod', async () => {
+    s3.put('data/a', 'x')
+    await download()
+    otherClient('a', 'theirs')
+    await pod('a', 'mine')
+    await upload()
+    const copy = [...s3.objects.keys()].find((key) => key !== 'data/a') ?? ''
+    s3.put('data/a', 'mine')
+    s3.objects.delete(copy)
+    await upload()
+    await pod('a', 'mine, changed')
+
+    expect((await upload()).result.outcome).toBe('completed')
+    expect(stored()).toEqual({ a: 'mine, changed' })
+  })
+
   test('is none when the other client wrote the same content', async () => {
     s3.put('data/a', 'x')
     await download()
@@ -180,15 +196,26 @@ describe('a conflict', () => {
 })
 
 describe('a lost answer', () => {
-  test('to the end of a multipart upload is not an error when the object is there', async () => {
-    await pod('large', randomBytes(PART + 1))
+  const KMS = { 'x-amz-server-side-encryption': 'aws:kms' }
+
+  test.each([
+    { name: 'to the end of a multipart upload', bytes: PART + 1 },
+    { name: 'to the end of a multipart upload, on a server without conditions', bytes: PART + 1, ignore: true },
+    { name: 'to the end of a multipart upload with a KMS key', bytes: PART + 1, encryption: KMS },
+    { name: 'to a write of one piece with a KMS key', bytes: 9, encryption: KMS },
+  ])('$name is not an error when the object is there', async ({ bytes, ignore = false, encryption = {} }) => {
+    await pod('large', randomBytes(bytes))
     let left = 1
-    s3.misbehave(({ method, query }) =>
-      method === 'POST' && query.has('uploadId') && left-- > 0 ? { loseAnswer: true } : undefined,
-    )
+    s3.encryptWith(encryption)
+    s3.misbehave(({ method, query }) => {
+      const isLast = method === (bytes > PART ? 'POST' : 'PUT') && !query.has('uploads')
+      if (isLast && left-- > 0) return { loseAnswer: true }
+      return ignore ? { ignore: 'if-match' } : undefined
+    })
 
     expect((await upload()).result).toMatchObject({ outcome: 'completed', files: 1 })
     expect(s3.objects.size).toBe(1)
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
   })
 })
 

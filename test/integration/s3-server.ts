@@ -45,8 +45,13 @@ const BUCKET = 'lake'
 export async function startS3Server({ pageSize = 1000 } = {}) {
   const objects = new Map<string, StoredObject>()
   const uploads = new Map<string, Map<number, Buffer>>()
+  const metadata = new Map<string, Record<string, string>>()
   const requests: SeenRequest[] = []
-  const state = { bodyBytes: 0, fault: (_: SeenRequest): Fault | undefined => undefined }
+  const state = {
+    encryption: {} as Record<string, string>,
+    bodyBytes: 0,
+    fault: (_: SeenRequest): Fault | undefined => undefined,
+  }
 
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://s3')
@@ -72,7 +77,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     if ('status' in fault) return refuse(response, fault.status, fault.code ?? 'Fault', fault.headers)
     if (bucket !== BUCKET) return refuse(response, 404, 'NoSuchBucket')
     if (isRefused(seen, fault)) return refuse(response, 412, 'PreconditionFailed')
-    if (seen.method === 'PUT') return put(seen, body, response)
+    if (seen.method === 'PUT') return put(seen, body, fault, response)
     if (seen.method === 'POST') return post(seen, fault, response)
     if (seen.method === 'DELETE') {
       uploads.delete(seen.query.get('uploadId') ?? '')
@@ -144,18 +149,31 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     response.write(sent, () => response.destroy())
   }
 
-  function put({ key, query }: SeenRequest, body: Buffer, response: ServerResponse): void {
-    const etag = md5(body)
-    const parts = uploads.get(query.get('uploadId') ?? '')
-    if (parts === undefined) objects.set(key, { body, etag, headers: {} })
-    else parts.set(Number(query.get('partNumber')), body)
-    response.writeHead(200, { etag: `"${etag}"` }).end()
+  /** With a KMS key, an ETag is no checksum. */
+  const etagFor = (checksum: string) =>
+    Object.keys(state.encryption).length > 0
+      ? checksum.replace(/^.{32}/, md5(Buffer.from(`key ${checksum}`)))
+      : checksum
+
+  function store(key: string, body: Buffer, checksum: string, more: Record<string, string>): string {
+    const etag = etagFor(checksum)
+    objects.set(key, { body, etag, headers: { ...state.encryption, ...more } })
+    return etag
   }
 
-  function post({ key, query }: SeenRequest, fault: Fault, response: ServerResponse): void {
+  function put({ key, query, headers }: SeenRequest, body: Buffer, fault: Fault, response: ServerResponse): void {
+    const parts = uploads.get(query.get('uploadId') ?? '')
+    const etag = parts === undefined ? store(key, body, md5(body), metadataIn(headers)) : etagFor(md5(body))
+    parts?.set(Number(query.get('partNumber')), body)
+    if ('loseAnswer' in fault) return void response.destroy()
+    response.writeHead(200, { etag: `"${etag}"`, ...state.encryption }).end()
+  }
+
+  function post({ key, query, headers }: SeenRequest, fault: Fault, response: ServerResponse): void {
     if (query.has('uploads')) {
       const id = `upload-${requests.length}`
       uploads.set(id, new Map())
+      metadata.set(id, metadataIn(headers))
       return void response.end(
         `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
       )
@@ -165,8 +183,9 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     if (upload === undefined) return void refuse(response, 404, 'NoSuchUpload')
     const parts = [...upload].sort(([a], [b]) => a - b).map(([, part]) => part)
     uploads.delete(id)
-    const etag = `${md5(Buffer.concat(parts.map((part) => createHash('md5').update(part).digest())))}-${parts.length}`
-    objects.set(key, { body: Buffer.concat(parts), etag, headers: {} })
+    const hashes = parts.map((part) => createHash('md5').update(part).digest())
+    const checksum = `${md5(Buffer.concat(hashes))}-${parts.length}`
+    const etag = store(key, Buffer.concat(parts), checksum, metadata.get(id) ?? {})
     if ('loseAnswer' in fault) return void response.destroy()
     response.end(`<CompleteMultipartUploadResult><ETag>&quot;${etag}&quot;</ETag></CompleteMultipartUploadResult>`)
   }
@@ -197,6 +216,10 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
       const body = Buffer.from(content)
       objects.set(key, { body, etag: etag ?? md5(body), headers })
     },
+    /** The headers of objects that are written from now on, whose ETags are no checksums. */
+    encryptWith(headers: Record<string, string>) {
+      state.encryption = headers
+    },
     /** From now on; undefined is the right answer. */
     misbehave(fault: (request: SeenRequest) => Fault | undefined) {
       state.fault = fault
@@ -208,4 +231,9 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
 
 function md5(body: Buffer): string {
   return createHash('md5').update(body).digest('hex')
+}
+
+function metadataIn(headers: SeenRequest['headers']): Record<string, string> {
+  const isMetadata = ([name]: [string, unknown]) => name.startsWith('x-amz-meta-')
+  return Object.fromEntries(Object.entries(headers).filter(isMetadata)) as Record<string, string>
 }

@@ -1057,7 +1057,7 @@ describe('resync', () => {
     await world.deleteManager()
     for (let i = 0; i < 4; i++) await world.pass(60)
     expect(wholeOn(world)).toEqual(['n1'])
-    expect((await world.manager())?.status?.message).toContain('changes are written back: AccessDenied')
+    expect((await world.manager())?.status?.message).toContain('changes are not written back: AccessDenied')
 
     const seen = uploads(world)
     for (let i = 0; i < 4; i++) await world.pass(600)

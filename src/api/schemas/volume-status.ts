@@ -75,6 +75,8 @@ const replica: Schema = {
         state: string('Queued, Uploading or Failed.', 63),
         attempt: count('Number of the mover.'),
         failures: count('Number of consecutive failures.'),
+        isPermanent: { type: 'boolean', description: 'True if a retry fails again until something changes.' },
+        lastFailure: string('Reason and message of the last failure, while the next attempt waits or runs.', 4096),
         reason: string('Reason of the state, as one CamelCase word.', 63),
         message: string('Reason of the state, as a sentence.'),
         since: time('Time of the last change of the state.'),

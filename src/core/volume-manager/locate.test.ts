@@ -49,6 +49,15 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     answer: { kind: 'located', clusters: ['member1', 'member3'], bytes: 7 },
   },
   {
+    name: 'in a member that fails to write changes back, since its data is usable',
+    use: {
+      binding: placed([
+        { clusterName: 'member1', status: { state: 'Failed', conditions: [{ type: 'Ready', status: 'True' }] } },
+      ]),
+    },
+    answer: { kind: 'located', clusters: ['member1'], bytes: undefined },
+  },
+  {
     name: 'unknown while it is Running in no member, with the states and messages of members',
     use: {
       binding: placed([

@@ -84,7 +84,17 @@ function answerOf({ manager, binding, isSelected }: VolumeUse): Answer {
 }
 
 function stateIn({ status }: AggregatedStatusItem): string {
-  return stringsAt(status, 'state')[0] ?? 'Pending'
+  return stateOf(status) ?? 'Pending'
+}
+
+/** A VolumeManager whose changes are not written back is Failed and Ready: its data is usable. */
+function stateOf(status: AggregatedStatusItem['status']): string | undefined {
+  const [state] = stringsAt(status, 'state')
+  return state === 'Failed' && stringsAt(readyOf(status), 'status')[0] === 'True' ? 'Running' : state
+}
+
+function readyOf(status: AggregatedStatusItem['status']): unknown {
+  return valuesAt(status, 'conditions.*').find((each) => stringsAt(each, 'type')[0] === 'Ready')
 }
 
 /** Returns the largest size in any member: a member that still downloads reports fewer bytes. */
@@ -107,10 +117,9 @@ function described(members: readonly AggregatedStatusItem[]): string {
 
 /** Returns the fields of a member's status on which the location depends. The hub caches only these. */
 export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
-  const [state] = stringsAt(status, 'state')
+  const state = stateOf(status)
   // The condition names the reason. VCK's own message is general.
-  const ready = valuesAt(status, 'conditions.*').find((each) => stringsAt(each, 'type')[0] === 'Ready')
-  const [message] = [...stringsAt(ready, 'message'), ...stringsAt(status, 'message')]
+  const [message] = [...stringsAt(readyOf(status), 'message'), ...stringsAt(status, 'message')]
   const bytes = valuesAt(status, 'volumes.*.bytes')
   return {
     clusterName,

@@ -29,6 +29,8 @@ const BY_CODE: ErrorTable['byCode'] = {
     message: `the bucket is in another region or at another endpoint; ${REGION}, or --endpoint, which is endpointURL of the volume`,
   },
   ConditionalRequestConflict: { code: 'SourceChanged', message: 'another client writes the object at the same time' },
+  // Also the answer to a repeated CompleteMultipartUpload whose first answer was lost.
+  NoSuchUpload: { code: 'SourceChanged', message: 'the multipart upload has ended already' },
   InvalidObjectState: { code: 'Rejected', message: 'the object is archived; restore it first' },
 }
 

@@ -1,5 +1,5 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { partAt, partCount } from '../../core/mover/parts.ts'
 import { checksumOf, isEncryptedByKey } from '../../core/s3/checksum.ts'
 import { completeMultipartBody } from '../../core/s3/multipart.ts'
@@ -17,16 +17,45 @@ interface SendInput extends LocalFile {
   key: string
   expected: ExpectedObject
   progress: Progress
+  /** Identifies this upload. */
+  mark: string
 }
+
+/** The metadata of objects that recognizes the upload which wrote them. */
+const MARK = 'x-amz-meta-lodestone-upload'
 
 /**
  * Sends a file and returns the ETag of the object. Throws `ChecksumMismatch` when the server stored other data, and `SourceChanged` when
  * the object is not the expected one.
  */
-export async function sendFile(input: SendInput, signal: AbortSignal): Promise<string> {
-  if (input.size <= input.partSize) return sendWhole(input, signal)
-  const { bucket, key } = input
-  const created = await bucket.send({ method: 'POST', key, query: { uploads: '' } }, signal)
+export async function sendFile(file: Omit<SendInput, 'mark'>, signal: AbortSignal): Promise<string> {
+  const input = { ...file, mark: randomBytes(8).toString('hex') }
+  try {
+    return input.size <= input.partSize ? await sendWhole(input, signal) : await sendMultipart(input, signal)
+  } catch (error) {
+    if (!(error instanceof MoverError) || error.code !== 'SourceChanged') throw error
+    // The answer to a write that succeeded may be lost. The repeated write finds the object of the first one.
+    const etag = await etagOfOwn(input, signal)
+    if (etag === undefined) throw error
+    return etag
+  }
+}
+
+/** The ETag of the object if it is the one of this upload. The ETag itself is no proof: with a KMS key it is no checksum. */
+async function etagOfOwn({ bucket, key, mark }: SendInput, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const { headers } = await bucket.send({ method: 'HEAD', key }, signal)
+    return headers[MARK] === mark ? unquoteEtag(headers['etag']) : undefined
+  } catch (error) {
+    if (error instanceof MoverError && error.code === 'NotFound') return undefined
+    throw error
+  }
+}
+
+async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<string> {
+  const { bucket, key, mark } = input
+  const create: ObjectRequest = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } }
+  const created = await bucket.send(create, signal)
   const uploadId = textOf(created.text, 'UploadId')
   if (uploadId === undefined)
     throw new MoverError('Rejected', `${bucket.nameOf(key)}: the server did not start a multipart upload`)
@@ -43,9 +72,9 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<s
 }
 
 async function sendWhole(input: SendInput, signal: AbortSignal): Promise<string> {
-  const { bucket, key, expected, file, size, progress } = input
+  const { bucket, key, expected, file, size, progress, mark } = input
   const body = await readPart(file, 0, size)
-  const request: ObjectRequest = { method: 'PUT', key, body }
+  const request: ObjectRequest = { method: 'PUT', key, headers: { [MARK]: mark }, body }
   const { headers } = await sendConditionally((one) => bucket.send(one, signal), request, expected)
   checkSent(bucket.nameOf(key), headers, md5(body))
   progress.moved(body.length)

@@ -61,10 +61,18 @@ export async function writeBack(
 
   const base = input.base.get(key)
   if (base !== undefined && (await isUntouched(store, base, stats, local, signal, look))) {
-    const conflict = base.conflict === undefined ? undefined : await openConflict(store, base.conflict, key, signal)
+    if (base.conflict !== undefined) {
+      if (await currentObject(store, base.conflict, signal)) {
+        settle(stats.size)
+        return { key, copy: base.conflict }
+      }
+      // A user has resolved the conflict. With the content of the file, the object is the base of its next change.
+      const chosen = await currentObject(store, key, signal)
+      if (chosen && (await hasSameContent(store, chosen, local, signal, look))) return void adopt(chosen.object)
+    }
     settle(stats.size)
     if (base.mtimeMs !== stats.mtimeMs) input.base.set({ ...base, mtimeMs: stats.mtimeMs })
-    return conflict
+    return undefined
   }
   const current = await currentObject(store, key, signal)
   if (!isExpected(base, current?.object)) {
@@ -168,14 +176,4 @@ async function copyBeside(
   else await store.upload(copy, local, 'absent', progress, signal)
   bases.set({ key, size: stats.size, etag: base?.etag ?? '', mtimeMs: stats.mtimeMs, conflict: copy })
   return { key, copy }
-}
-
-/** A conflict is open until a user deletes the copy. */
-async function openConflict(
-  store: ObjectStore,
-  copy: string,
-  key: string,
-  signal: AbortSignal,
-): Promise<Conflict | undefined> {
-  return (await currentObject(store, copy, signal)) ? { key, copy } : undefined
 }

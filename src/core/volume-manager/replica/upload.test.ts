@@ -155,6 +155,39 @@ describe('an upload', () => {
       due: 20,
     },
     {
+      name: 'with a conflict fails, and covers the changes: the source has both versions',
+      replica: { ...used, upload: upload() },
+      observed: {
+        mover: { kind: 'failed', code: 'WriteConflict', message: 'a', retry: false, nodeFault: 'no' as const },
+      },
+      want: {
+        upload: upload({
+          ...{ state: 'Failed', since: at(0), reason: 'WriteConflict', message: 'a', failures: 1, retryTime: at(60) },
+          isPermanent: true,
+        }),
+        uploadedTime: at(-30),
+      },
+      due: 60,
+    },
+    {
+      name: 'is tried again after a conflict without new changes, until it is resolved',
+      replica: {
+        ...{ uploads: 3, lastUsedTime: at(-60), uploadedTime: at(-30) },
+        upload: upload({
+          ...{ state: 'Failed', reason: 'WriteConflict', message: 's3://a', failures: 1, isPermanent: true },
+          retryTime: at(0),
+        }),
+      },
+      want: { upload: { ...queued, failures: 1, isPermanent: true, lastFailure: 'WriteConflict: s3://a' } },
+      due: 60,
+    },
+    {
+      name: 'that failed is checked later while a pod uses the data',
+      replica: { ...inUse, upload: upload({ state: 'Failed', retryTime: at(-1) }) },
+      want: { upload: upload({ state: 'Failed', retryTime: at(-1) }) },
+      due: 60,
+    },
+    {
       name: 'fails when its mover is gone',
       replica: { ...used, upload: upload() },
       want: {

@@ -2,6 +2,7 @@
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import { parseDuration } from '../../locality/duration.ts'
+import type { FailureCode } from '../../mover/contract.ts'
 import { parseBoolean } from '../spec/options.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import {
@@ -14,6 +15,8 @@ import {
   type Transition,
   untilRetry,
 } from './transition.ts'
+
+const CONFLICT = 'WriteConflict' satisfies FailureCode
 
 export interface UploadObservation extends Observation {
   /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
@@ -47,7 +50,8 @@ export function stepUpload(replica: ReplicaStatus, observed: UploadObservation):
     }
     default: {
       if (isDue(replica, observed)) return inQueue({ ...replica, upload: queued(replica, now) }, now)
-      return upload ? { next: replica, dueAt: untilRetry(upload, now).dueAt } : idle(replica, config, now)
+      if (!upload) return idle(replica, config, now)
+      return isRetryDue(upload, now) ? inQueue(replica, now) : { next: replica, dueAt: untilRetry(upload, now).dueAt }
     }
   }
 }
@@ -70,7 +74,9 @@ function idle(next: ReplicaStatus, config: VolumeConfig | undefined, now: number
 function isDue(replica: ReplicaStatus, { config, retryTriggers, now }: UploadObservation): boolean {
   const { upload, inUse } = replica
   const isTime = upload === undefined || isRetryDue(upload, now) || retryTriggers.has('secret')
-  if (!isTime || !hasChanges(replica)) return false
+  if (!isTime) return false
+  // It ends when the user has resolved the conflict, also without new changes.
+  if (!hasChanges(replica)) return isConflict(replica)
   return !inUse || now >= (nextUploadAt(replica, config) ?? Number.POSITIVE_INFINITY)
 }
 
@@ -84,9 +90,27 @@ function nextUploadAt(
   return Math.max(fromTime(uploadedTime) ?? 0, fromTime(lastUsedTime) ?? 0) + intervalMs
 }
 
+/** Queues the next attempt. The last failure stays visible until an attempt succeeds. */
 function queued({ upload, uploads = 0 }: ReplicaStatus, now: number): UploadStatus {
-  const { failures } = upload ?? {}
-  return { state: 'Queued', attempt: uploads + 1, ...(failures && { failures }), since: toTime(now) }
+  const { failures, isPermanent } = upload ?? {}
+  const lastFailure = upload && failureOf(upload)
+  return {
+    ...{ state: 'Queued', attempt: uploads + 1 },
+    ...(failures && { failures }),
+    ...(isPermanent && { isPermanent }),
+    ...(lastFailure && { lastFailure }),
+    since: toTime(now),
+  }
+}
+
+/** Why the last attempt of an upload failed; undefined if none did. */
+export function failureOf({ state, reason, message = '', lastFailure }: UploadStatus): string | undefined {
+  return state === 'Failed' && reason !== undefined ? `${reason}: ${message}` : lastFailure
+}
+
+/** Whether the source has two versions of an object that pods and another client changed. */
+export function isConflict({ upload }: ReplicaStatus): boolean {
+  return upload?.state === 'Failed' && upload.reason === CONFLICT
 }
 
 function stepUploading(
@@ -98,6 +122,14 @@ function stepUploading(
   const { config, now } = observed
   const step = stepWork(upload, observed)
   // The upload may lack changes that pods made while the mover ran.
-  if (!step) return idle({ ...rest, uploadedTime: upload.since ?? toTime(now) }, config, now)
-  return { next: { ...rest, upload: step.next }, dueAt: step.dueAt }
+  const uploadedTime = upload.since ?? toTime(now)
+  if (!step) return idle({ ...rest, uploadedTime }, config, now)
+  const failed = { ...rest, upload: step.next.state === 'Failed' ? withCause(step.next, observed) : step.next }
+  // The source has both versions, so nothing is lost when the data is deleted. The failure stays visible until an upload succeeds.
+  return { next: isConflict(failed) ? { ...failed, uploadedTime } : failed, dueAt: step.dueAt }
+}
+
+function withCause(upload: UploadStatus, { mover }: UploadObservation): UploadStatus {
+  const { isPermanent: _permanent, lastFailure: _last, ...rest } = upload
+  return { ...rest, ...(mover?.kind === 'failed' && !mover.retry && { isPermanent: true }) }
 }

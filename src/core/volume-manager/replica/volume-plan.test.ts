@@ -15,8 +15,9 @@ import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import { terminationMessage } from '../../mover/termination-message.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { directoryOf } from '../spec/names.ts'
+import { directoryOf, moverName } from '../spec/names.ts'
 import { revisionOf } from '../spec/source-types.ts'
 import { planVolume, type VolumePlan } from './volume-plan.ts'
 
@@ -303,6 +304,27 @@ describe('the plan of a volume', () => {
       ['Queued', undefined],
       ['Queued', 'Queued'],
     ])
+  })
+
+  test('deletes data with a conflict only after the status has named it', () => {
+    const upload = { state: 'Uploading', attempt: 1, since: at(-9) } as const
+    const task = { manager: 'default/sales', id: 'vol1', role: 'upload', index: 0, attempt: 1 } as const
+    const message = terminationMessage({
+      ...{ v: 1, verb: 'upload', outcome: 'failed', attempt: 1, code: 'WriteConflict', retry: false },
+      ...{ bytes: 1, files: 1, movedBytes: 1, message: 's3://lake/sales/a' },
+    })
+    const containerStatuses = [{ name: 'mover', state: { terminated: { exitCode: 3, message } } }]
+    const pod = asTask(task, makeMover({}, { phase: 'Failed', containerStatuses }, 'n1'))
+    const name = moverName(makeVolumeManager([RESYNC]), task)
+    const movers = () => [{ ...pod, metadata: { ...pod.metadata, name } }]
+    const withReplicas = (replicas: ReplicaStatus[]) =>
+      planOf({ config: RESYNC, goal: 'deleted', volume: () => ({ replicas }), movers }).set
+
+    const first = withReplicas([makeReplica({ state: 'Ready', node: 'n1', upload, uploads: 1, lastUsedTime: at(-20) })])
+    expect(first.replicas[0]?.upload).toMatchObject({ state: 'Failed', reason: 'WriteConflict' })
+
+    const second = withReplicas(first.replicas)
+    expect([second.replicas, second.deletions.length]).toEqual([[], 1])
   })
 
   test('finishes an upload whose spec became invalid', () => {

@@ -18,7 +18,7 @@ import { countEveryNode } from './every-node.ts'
 import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './observe.ts'
 import { isReady } from './replica.ts'
 import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
-import { hasChanges, isWrittenBack } from './upload.ts'
+import { hasChanges, isConflict, isWrittenBack } from './upload.ts'
 
 export interface VolumePlan {
   id: string
@@ -98,12 +98,21 @@ function isComplete(replica: ReplicaStatus): boolean {
   return isReady(replica) || replica.state === 'Unreachable'
 }
 
-/** A replica with changes that are not written back yet must stay, unless an annotation allows its deletion. */
+/**
+ * A replica with changes that are not written back yet must stay, unless an annotation allows its deletion. A conflict stays until the
+ * status has named it.
+ */
 function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | undefined): DropRules {
+  const known = manager.status?.volumes?.find((volume) => volume.id === id)?.replicas ?? []
+  const isNews = (replica: ReplicaStatus) =>
+    isConflict(replica) && !known.some((one) => one.index === replica.index && isConflict(one))
   return {
     labelsOf: nodeLabelsFor(manager, id),
     mustStay: (replica) =>
-      isWrittenBack(config) && isComplete(replica) && hasChanges(replica) && !isDeletedInUse(manager),
+      isWrittenBack(config) &&
+      isComplete(replica) &&
+      (hasChanges(replica) || isNews(replica)) &&
+      !isDeletedInUse(manager),
   }
 }
 

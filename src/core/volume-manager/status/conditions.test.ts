@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
-import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
 import { dropsColumns, statusEvents, statusOf } from './conditions.ts'
@@ -405,5 +405,64 @@ describe('the Events about a new status', () => {
         message: 'Beginning sub-resource deployment',
       },
     ])
+  })
+})
+
+describe('a write-back that keeps failing', () => {
+  const FAILING = 'node-1: changes are not written back: AccessDenied: no'
+  const status = of({ ...summary('usable', [{ node: 'node-1' }]), writeBack: FAILING })
+
+  test('is in the state, the message and a condition, and the data stays ready', () => {
+    expect(status).toMatchObject({
+      state: 'Failed',
+      message: `failed to write back changes: vol1: ${FAILING}`,
+    })
+    expect(status.conditions?.map(({ type, status, reason }) => [type, status, reason])).toEqual([
+      ['Ready', 'True', 'WriteBackFailed'],
+      ['ReplicasReady', 'True', 'Complete'],
+      ['WrittenBack', 'False', 'WriteBackFailed'],
+    ])
+  })
+
+  test('is a Warning with the reason', () => {
+    expect(statusEvents(makeVolumeManager([{}], { status: { state: 'Running' } }), status, [])).toMatchObject([
+      { type: 'Warning', reason: 'Failed', message: expect.stringContaining(FAILING) },
+    ])
+  })
+
+  test('is an Event of its own, once for each attempt', () => {
+    const eventsOf = (state: UploadStatus['state'], next: UploadStatus) => {
+      const before = of(summary('usable', [{ node: 'n1', upload: { state, attempt: 1 } }]))
+      const after = of(summary('usable', [{ node: 'n1', upload: next }]))
+      return statusEvents(makeVolumeManager([{}], { status: before }), after, []).map(
+        ({ reason, message }) => `${reason}: ${message}`,
+      )
+    }
+    const failed = { state: 'Failed', attempt: 1, reason: 'WriteConflict', message: 's3://lake/a' } as const
+
+    expect(eventsOf('Uploading', failed)).toEqual(['WriteBackFailed: vol1 on n1: WriteConflict: s3://lake/a'])
+    expect(eventsOf('Failed', failed)).toEqual([])
+  })
+
+  test('of data that is to be deleted is a failure, with the way out', () => {
+    const manager = makeVolumeManager([{}], { deletionTimestamp: '2024-01-01T00:00:00Z' })
+    const input = { manager, now: NOW } as VolumeManagerInput
+    const { state, message, conditions } = statusOf(input, [{ ...summary('deleting', [{}]), writeBack: FAILING }], [])
+
+    expect(state).toBe('Failed')
+    expect(message).toBe(
+      `the data is not deleted: vol1: ${FAILING}; annotate lodestone.dev/delete-in-use=true to delete the data without its changes`,
+    )
+    expect(conditions?.map(({ type, status }) => `${type} ${status}`)).toEqual([
+      'Ready False',
+      'ReplicasReady False',
+      'WrittenBack False',
+    ])
+  })
+
+  test('ends with a condition that is true', () => {
+    const manager = makeVolumeManager([{ options: { resync: 'true' } }])
+    const { conditions } = statusOf({ manager, now: NOW } as VolumeManagerInput, [summary('usable', [{}])], [])
+    expect(conditions?.find(({ type }) => type === 'WrittenBack')?.status).toBe('True')
   })
 })

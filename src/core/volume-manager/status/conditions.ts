@@ -2,12 +2,15 @@
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
-import { condition, withConditions } from '../../conditions.ts'
+import { type ConditionState, condition, withConditions } from '../../conditions.ts'
 import { sortedUnique } from '../../json.ts'
 import type { Action, EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
+import type { StateStatus } from '../replica/transition.ts'
+import { isWrittenBack } from '../replica/upload.ts'
 import type { VolumeSummary } from './summary.ts'
 
 /** VCK's messages: users and scripts wait for them. */
@@ -15,6 +18,7 @@ const MESSAGES = {
   begun: 'Beginning sub-resource deployment',
   done: 'successfully deployed all sub-resources',
   failed: 'failed to deploy all the sub-resources',
+  notWrittenBack: 'failed to write back changes',
   wantedFailed: 'Added with desired state as failed and controller marked volume manager as Failed',
 } as const
 
@@ -38,9 +42,12 @@ export function statusOf(
   const { generation } = manager.metadata
   const { state, message, reason, detail = message } = stateOf(manager, summaries, waiting)
   const usable = summaries.filter(({ state }) => state === 'usable').length
-  const isComplete = state === 'Running' && summaries.every((summary) => summary.isComplete)
+  // The data is usable although changes are not written back.
+  const isReady = state === 'Running' || (reason === 'WriteBackFailed' && usable === summaries.length)
+  const isComplete = isReady && summaries.every((summary) => summary.isComplete)
   const states = [
-    condition('Ready', state === 'Running', reason, detail),
+    condition('Ready', isReady, reason, detail),
+    ...writtenBack(manager, summaries),
     condition('ReplicasReady', isComplete, isComplete ? 'Complete' : reason, replicasMessage(summaries)),
   ]
   return {
@@ -53,6 +60,19 @@ export function statusOf(
     volumes: summaries.map(({ status }) => status),
     conditions: withConditions(manager.status?.conditions, states, generation, now),
   }
+}
+
+/** The condition of data that is written back; absent for other data. */
+function writtenBack({ spec }: VolumeManager, summaries: readonly VolumeSummary[]): ConditionState[] {
+  const failing = notWrittenBack(summaries)
+  if (failing !== undefined) return [condition('WrittenBack', false, 'WriteBackFailed', failing)]
+  const hasWriteBack = spec?.volumeConfigs?.some(isWrittenBack)
+  return hasWriteBack ? [condition('WrittenBack', true, 'NoFailure', 'no write-back keeps failing')] : []
+}
+
+function notWrittenBack(summaries: readonly VolumeSummary[]): string | undefined {
+  const failing = summaries.flatMap(({ status, writeBack }) => (writeBack ? [`${status.id}: ${writeBack}`] : []))
+  return failing.length > 0 ? failing.join('; ').slice(0, MOST) : undefined
 }
 
 /** The columns of kubectl that older CRDs lack. */
@@ -84,6 +104,12 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
       return { state: 'Completed', message: 'the data is deleted', reason: 'Deleted' }
     }
     const first = deleting[0]
+    const failing = deleting.find(({ writeBack }) => writeBack !== undefined)
+    if (failing) {
+      const why = `the data is not deleted: ${failing.status.id}: ${failing.writeBack}`
+      const wayOut = `annotate ${DELETE_IN_USE_ANNOTATION}=true to delete the data without its changes`
+      return { state: 'Failed', message: `${why}; ${wayOut}`, reason: 'WriteBackFailed' }
+    }
     const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
     const isUsed = (first ?? waiting[0])?.reason === 'InUse'
     // The annotation has no effect on claims, which Kubernetes protects.
@@ -99,6 +125,10 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
   if (failed.length > 0) {
     const detail = failed.map(({ status }) => `${status.id}: ${status.message}`).join('; ')
     return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
+  }
+  const notWritten = notWrittenBack(present)
+  if (notWritten !== undefined) {
+    return { state: 'Failed', message: `${MESSAGES.notWrittenBack}: ${notWritten}`, reason: 'WriteBackFailed' }
   }
   if (present.every(({ state }) => state === 'usable')) {
     return { state: 'Running', message: MESSAGES.done, reason: 'Deployed' }
@@ -149,15 +179,27 @@ export function statusEvents(
         const old = before?.volumes
           ?.find((volume) => volume.id === id)
           ?.replicas?.find(({ index }) => index === replica.index)
-        const reason =
-          EVENT_REASONS[replica.state] ??
-          (old?.state === 'Ready' && replica.state === 'Queued' ? 'ReplicaLost' : undefined)
-        if (old === undefined || old.state === replica.state || reason === undefined) return []
+        if (old === undefined) return []
         const where = replica.node ?? old.node
-        const text = `${id}${where ? ` on ${where}` : ''}: ${replica.reason ?? replica.state}${replica.message ? `: ${replica.message}` : ''}`
-        return [event('Warning', reason, text)]
+        return changesOf(old, replica).map(({ reason, text }) =>
+          event('Warning', reason, `${id}${where ? ` on ${where}` : ''}: ${text}`),
+        )
       }),
     ),
+  ]
+}
+
+/** What an Event reports about a replica whose status changed: its new state, and an upload that failed. */
+function changesOf(old: ReplicaStatus, replica: ReplicaStatus): { reason: string; text: string }[] {
+  const isLost = old.state === 'Ready' && replica.state === 'Queued'
+  const reason = EVENT_REASONS[replica.state] ?? (isLost ? 'ReplicaLost' : undefined)
+  const textOf = ({ state, reason, message }: StateStatus) => `${reason ?? state}${message ? `: ${message}` : ''}`
+  const { upload } = replica
+  return [
+    ...(reason !== undefined && old.state !== replica.state ? [{ reason, text: textOf(replica) }] : []),
+    ...(upload?.state === 'Failed' && old.upload?.state !== 'Failed'
+      ? [{ reason: 'WriteBackFailed', text: textOf(upload) }]
+      : []),
   ]
 }
 

@@ -9,7 +9,7 @@ import {
   makeVolumeInput,
   PATH,
 } from '../../../../test/volume-builders.ts'
-import type { ReplicaStatus } from '../../../api/volume-status.ts'
+import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { summarize, type VolumeSummary } from './summary.ts'
 
@@ -395,4 +395,25 @@ test('a long message is cut', () => {
   const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never, problems: ['x'.repeat(5000)] }))
 
   expect(status.message).toHaveLength(2048)
+})
+
+test.each<{ upload: Partial<UploadStatus>; want: string | undefined }>([
+  { upload: { state: 'Failed', failures: 2, reason: 'Unreachable', message: 'no' }, want: undefined },
+  { upload: { state: 'Failed', failures: 3, reason: 'Unreachable', message: 'no' }, want: 'Unreachable: no' },
+  { upload: { state: 'Uploading', failures: 3 }, want: 'failed 3 times' },
+  {
+    upload: { state: 'Failed', failures: 1, isPermanent: true, reason: 'WriteConflict', message: 's3://a' },
+    want: 'WriteConflict: s3://a',
+  },
+  // The state does not change back and forth with each attempt.
+  {
+    upload: { state: 'Uploading', failures: 1, isPermanent: true, lastFailure: 'WriteConflict: s3://a' },
+    want: 'WriteConflict: s3://a',
+  },
+  { upload: { state: 'Queued' }, want: undefined },
+])('a write-back with $upload keeps failing: $want', ({ upload, want }) => {
+  const replica = makeReplica({ upload: { state: 'Failed', attempt: 1, ...upload } })
+  const { writeBack } = summarize(makeVolumeInput(), planOf({ replicas: [replica] }))
+
+  expect(writeBack).toBe(want && `${replica.node}: changes are not written back: ${want}`)
 })

@@ -1,7 +1,7 @@
 /** Summarizes one volume: its entry in the status, and its state for the conditions. */
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
-import type { ReplicaStatus, ShardStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import type { ReplicaStatus, ShardStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { cut } from '../../outcome.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { taskOf } from '../mover/task.ts'
@@ -9,6 +9,7 @@ import { requestedCheckAt, requestsOf } from '../replica/maintenance-schedule.ts
 import { isReady, isUsable } from '../replica/replica.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
+import { failureOf as uploadFailureOf } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { moverName, replicaClaimName } from '../spec/names.ts'
 import { hasReplicaClaims, publishShards, publishVolume } from '../spec/published.ts'
@@ -25,6 +26,8 @@ export interface VolumeSummary {
   isComplete: boolean
   /** Remarks for the condition about what is no failure, such as a missing copy. */
   remarks: string[]
+  /** Why changes of the volume are not written back; absent unless it keeps failing. */
+  writeBack?: string
   /** The code of the deletion that is not finished. */
   reason?: string
 }
@@ -77,7 +80,21 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
     wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
     isComplete: isFine && hasAll && beyond === 0 && conflict === undefined,
     remarks,
+    ...writeBackOf(set.replicas),
   }
+}
+
+/** The first upload that keeps failing, or that only the user can repair. */
+function writeBackOf(replicas: readonly ReplicaStatus[]): Pick<VolumeSummary, 'writeBack'> {
+  const failing = replicas.find(({ upload }) => upload && keepsFailing(upload))
+  if (!failing?.upload) return {}
+  const { upload, node } = failing
+  const why = uploadFailureOf(upload) ?? `failed ${upload.failures} times`
+  return { writeBack: cut(`${node}: changes are not written back: ${why}`, MAX_MESSAGE_LENGTH) }
+}
+
+function keepsFailing({ isPermanent, failures = 0 }: UploadStatus): boolean {
+  return failures >= FAILED_AFTER || (isPermanent === true && failures > 0)
 }
 
 /** Summarizes a volume whose data is to be deleted. */
@@ -92,6 +109,7 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
     wanted: 0,
     isComplete: false,
     remarks: [],
+    ...writeBackOf(set.replicas),
     ...(reason && { reason }),
   }
 }
@@ -167,7 +185,7 @@ function obstacleOf({ set }: VolumePlan): { reason?: string | undefined; message
   const [deletion, ...deletions] = set.deletions
   const uploading = set.replicas.find(({ upload }) => upload)
   if (uploading?.upload) {
-    const { message } = explain(uploading.upload)
+    const message = uploadFailureOf(uploading.upload) ?? uploading.upload.message
     return { message: `${uploading.node}: changes are written back${message ? `: ${message}` : ''}` }
   }
   const [replica] = set.replicas

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, nodesWith } from '../../../../test/builders.ts'
+import type { Condition } from '../../../api/meta.ts'
 import type { VolumeManager, VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { replicaClaimName } from '../../volume-manager/spec/names.ts'
@@ -165,6 +166,13 @@ describe('a VolumeManager cannot be used', () => {
     ['that failed without an observed generation', failedAt(2, undefined), 'no such bucket'],
   ])('%s', (_name, manager, want) => {
     expect(mountableVolumes(manager).refusal).toBe(want)
+  })
+
+  test('but one that only fails to write changes back can be used', () => {
+    const conditions: Condition[] = [
+      { type: 'Ready', status: 'True', reason: 'WriteBackFailed', message: 'no', lastTransitionTime: '' },
+    ]
+    expect(mountableVolumes(running({}, { state: 'Failed', conditions })).refusal).toBeUndefined()
   })
 
   test('but a failure of an older spec is ignored', () => {

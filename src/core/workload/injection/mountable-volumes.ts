@@ -3,6 +3,7 @@ import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeSource } from '../../../api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../../api/volume-status.ts'
+import { isTrue } from '../../conditions.ts'
 import { isUsable } from '../../volume-manager/replica/replica.ts'
 import { wantedReplicas } from '../../volume-manager/spec/distribution.ts'
 import { type HostRoots, hostPathFault } from '../../volume-manager/spec/host-paths.ts'
@@ -90,7 +91,9 @@ function refusalOf({ metadata, spec, status }: VolumeManager): string | undefine
   if (spec?.state === 'Failed') return 'its spec.state is Failed'
   const { generation } = metadata
   const isOld = generation !== undefined && (status?.observedGeneration ?? generation) < generation
-  return status?.state === 'Failed' && !isOld ? (status.message ?? 'it has failed') : undefined
+  // Data whose changes are not written back is Failed and Ready.
+  const hasFailed = status?.state === 'Failed' && !isTrue(status.conditions, 'Ready')
+  return hasFailed && !isOld ? (status.message ?? 'it has failed') : undefined
 }
 
 function mountableVolume(
