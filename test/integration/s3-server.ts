@@ -30,6 +30,8 @@ export type Fault =
   | { corrupt: true }
   /** The server does what is asked, and the connection breaks before its answer. */
   | { loseAnswer: true }
+  /** An answer that the test writes. */
+  | { write: (response: ServerResponse) => void }
   /** Not until the promise resolves. */
   | { hold: Promise<void> }
   /** If-Match, ranges or tokens of the listing are not known; or the size is not said. */
@@ -74,6 +76,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     response.setHeader('x-amz-request-id', `${requests.length}`)
     const fault = state.fault(seen) ?? NO_FAULT
     if ('hold' in fault) await fault.hold
+    if ('write' in fault) return fault.write(response)
     if ('status' in fault) return refuse(response, fault.status, fault.code ?? 'Fault', fault.headers)
     if (bucket !== BUCKET) return refuse(response, 404, 'NoSuchBucket')
     if (isRefused(seen, fault)) return refuse(response, 412, 'PreconditionFailed')

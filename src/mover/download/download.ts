@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import type { Selection } from '../../core/mover/select.ts'
 import { formatBytes } from '../../core/quantity.ts'
 import { MoverError } from '../mover-error.ts'
+import { UnvalidatedRangeError } from '../objects/fetch-range.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openChecksums } from './checksums.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { idOf, type Manifest, writeManifest } from './manifest.ts'
-import { ObjectFiles } from './object-files.ts'
+import { ObjectFiles, type ObjectFilesInput } from './object-files.ts'
 import { keepEarlier, pruneInPlace, pruneStaging } from './prune.ts'
 import { deleteOldTrees, finishReplacement, publishReplacement, replacementOf, reuseFiles } from './replace.ts'
 import { requireSpace } from './space.ts'
@@ -114,10 +115,15 @@ interface Work {
 async function inRounds(input: DownloadInput, work: Work, progress: Progress, signal: AbortSignal): Promise<Done> {
   await prepare(work.place)
   const store = await input.openStore(signal)
+  let isWhole = false
   for (let round = 1; ; round++) {
     try {
-      return await downloadListed(input, store, work, progress, signal)
+      return await downloadListed({ ...input, isWhole }, store, work, progress, signal)
     } catch (error) {
+      if (error instanceof UnvalidatedRangeError && !isWhole) {
+        isWhole = true
+        continue
+      }
       const mayChange = error instanceof MoverError && error.code === 'SourceChanged'
       if (!mayChange || round === MAX_ROUNDS) throw error
     }
@@ -125,7 +131,7 @@ async function inRounds(input: DownloadInput, work: Work, progress: Progress, si
 }
 
 async function downloadListed(
-  input: DownloadInput,
+  input: DownloadInput & Pick<ObjectFilesInput, 'isWhole'>,
   store: ObjectStore,
   { place, origin, published }: Work,
   progress: Progress,

@@ -7,9 +7,10 @@ import { type CrcPiece, combineCrcs, isCrc } from '../../core/mover/crc.ts'
 import { type Part, partAt, partCount } from '../../core/mover/parts.ts'
 import type { Hasher } from '../checksum/crc.ts'
 import { createHasher, hashFile } from '../checksum/hashing.ts'
+import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
-import { fetchRange, type Range } from '../objects/fetch-range.ts'
-import type { ObjectStore } from '../objects/object-store.ts'
+import { fetchRange, fromTheStart, type Range, UnvalidatedRangeError } from '../objects/fetch-range.ts'
+import { type ObjectStore, unquoteEtag } from '../objects/object-store.ts'
 import type { Job } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import type { ChecksumLog } from './checksums.ts'
@@ -30,6 +31,8 @@ export interface ObjectFilesInput {
   checksums: ChecksumLog
   /** The ids of objects whose files are there already. */
   reused: ReadonlySet<string>
+  /** Whether large objects are requested whole too, since the server sends ranges without ETags. */
+  isWhole: boolean
 }
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
@@ -49,14 +52,16 @@ export class ObjectFiles {
   }
 
   async *jobsFor(entry: Entry, signal: AbortSignal): AsyncGenerator<Job> {
-    const { journal, progress, folder, partSize, reused } = this.#input
+    const { journal, progress, folder, partSize, reused, isWhole } = this.#input
     const path = join(folder, entry.path)
     if (entry.isFolder) return void (await this.#folders.ensure(path))
     const id = idOf(entry)
     if ((journal.isDone(id) || reused.has(id)) && (await sizeOf(path)) === entry.size) {
       progress.adjust(entry.size)
       progress.fileDone()
-    } else if (entry.size <= partSize) {
+    } else if (entry.size <= partSize || isWhole) {
+      // The parts of an earlier attempt are overwritten.
+      if (journal.partsOf(id).size > 0) journal.forget(id)
       yield () => this.#inOnePiece(entry, id, path, signal)
     } else {
       yield* this.#inParts(entry, id, path, signal)
@@ -69,7 +74,8 @@ export class ObjectFiles {
     const file = await open(written, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
     try {
       for (let attempt = 1; entry.size > 0; attempt++) {
-        if (await this.#fetchAndVerify(entry, file, attempt, signal)) break
+        const fetch = () => this.#fetchAndVerify(entry, file, attempt, signal)
+        if (await fromTheStart(this.#input.store.retry, signal, fetch)) break
       }
     } finally {
       await file.close()
@@ -101,7 +107,7 @@ export class ObjectFiles {
 
   async *#inParts(entry: Entry, id: string, target: string, signal: AbortSignal): AsyncGenerator<Job> {
     const path = this.#writtenAt(id, target)
-    const { journal, progress, partSize } = this.#input
+    const { journal, progress, partSize, store, verify } = this.#input
     await this.#folders.ensure(dirname(target))
     // If the file is missing although the journal has its parts, these parts would be holes.
     const there = (await sizeOf(path)) === undefined ? new Set<number>() : journal.partsOf(id)
@@ -111,7 +117,10 @@ export class ObjectFiles {
     const flags = O_WRONLY | O_CREAT | O_NOFOLLOW | (there.size === 0 ? O_TRUNC : 0)
     const file = await open(path, flags, FILE_MODE)
     let left = missing.length
-    const wanted = await this.#requestChecksum(entry, signal)
+    const headers = await this.#requestHeaders(entry, signal)
+    const wanted = headers && verify === 'checksum' ? store.checksumOf(headers) : undefined
+    // Without an ETag in the listing, each part must have the ETag of the object before its parts.
+    const pinned = { ...entry, etag: entry.etag || unquoteEtag(headers?.['etag']) }
     const crcs = new Map<number, string>()
     // Closes the file when the download ends early.
     const close = () => void file.close().catch(() => undefined)
@@ -128,7 +137,7 @@ export class ObjectFiles {
     for (const { index, start, end } of missing) {
       yield async () => {
         const crc = wanted && isCrc(wanted.algorithm) ? createHasher(wanted.algorithm) : undefined
-        await this.#fetch(entry, { start, end }, file, (chunk) => crc?.update(chunk), signal)
+        await this.#fetch(pinned, { start, end }, file, (chunk) => crc?.update(chunk), signal)
         if (crc) crcs.set(index, crc.digest())
         journal.add(id, index)
         left -= 1
@@ -138,14 +147,13 @@ export class ObjectFiles {
   }
 
   /**
-   * Requests the checksum of an object before its parts, which are hashed while they arrive. Throws `SourceChanged` when the object is
-   * gone.
+   * Requests the checksum of an object, or its ETag, before its parts. Throws `SourceChanged` when the object is gone.
    */
-  async #requestChecksum(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
+  async #requestHeaders(entry: Entry, signal: AbortSignal): Promise<HttpResponse['headers'] | undefined> {
     const { store, verify } = this.#input
-    if (verify === 'size') return undefined
+    if (verify === 'size' && entry.etag !== '') return undefined
     try {
-      return store.checksumOf(await store.head(entry.key, signal))
+      return await store.head(entry.key, signal)
     } catch (error) {
       const isGone = error instanceof MoverError && error.code === 'NotFound'
       throw isGone ? new MoverError('SourceChanged', error.message) : error
@@ -193,14 +201,20 @@ export class ObjectFiles {
     begin?: (headers: Record<string, string | undefined>) => void,
   ): Promise<void> {
     const writer = new FileWriter(file, range.start, this.#blocks)
+    const { progress, store } = this.#input
+    let received = 0
     const sink = (chunk: Buffer) => {
       look(chunk)
-      this.#input.progress.moved(chunk.length)
+      progress.moved(chunk.length)
+      received += chunk.length
       writer.write(chunk)
     }
     try {
-      await fetchRange(this.#input.store, entry, range, sink, signal, begin)
+      await fetchRange(store, entry, range, sink, signal, begin)
       writer.flush()
+    } catch (error) {
+      if (error instanceof UnvalidatedRangeError) progress.adjust(-received)
+      throw error
     } finally {
       writer.release()
     }

@@ -1,9 +1,9 @@
 /** Fetches a range of an object into a sink. After a failure, it resumes at the first missing byte. */
 import type { ListedObject } from '../../core/mover/objects.ts'
-import { RequestBackoff, RetryableError } from '../http/backoff.ts'
+import { RequestBackoff, RetryableError, type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpResponse, Sink } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
-import type { ObjectStore, ReadHeaders } from './object-store.ts'
+import { type ObjectStore, type ReadHeaders, unquoteEtag } from './object-store.ts'
 
 export interface Range {
   start: number
@@ -11,11 +11,32 @@ export interface Range {
   end: number
 }
 
+/** A range has no ETag, so it may be of another version of the object than the bytes before it. Only a whole object is safe. */
+export class UnvalidatedRangeError extends Error {
+  override name = 'UnvalidatedRangeError'
+}
+
+/** Repeats the fetch of a whole object from its first byte when its rest cannot be requested, as often as a request is retried. */
+export function fromTheStart<T>(retry: RetryOptions, signal: AbortSignal, fetch: () => Promise<T>): Promise<T> {
+  return withRetries(retry, signal, () =>
+    fetch().catch((error: unknown) => {
+      throw error instanceof UnvalidatedRangeError ? new RetryableError(error.message, { cause: error }) : error
+    }),
+  )
+}
+
+/** The server decodes the object on the way, and the request did not accept the encoding with which it is stored. */
+class DecodedError extends Error {}
+
+/** The server sends more or fewer bytes than it listed: the object changed, or the server decodes it on the way. */
+class OtherSizeError extends MoverError {}
+
 /**
  * Fetches the bytes of a range. The sink receives each byte exactly once, in order.
  *
- * @param begin called with the headers of the first response, before any byte
- * @throws MoverError `SourceChanged` when the object differs from the listed one
+ * @param begin called with the headers of the first response, before any byte.
+ * @throws MoverError `SourceChanged` when the object differs from the listed one. `Rejected` when the server sends other bytes than it
+ * stores. `UnvalidatedRangeError` for a range without an ETag.
  */
 export async function fetchRange(
   store: ObjectStore,
@@ -28,20 +49,25 @@ export async function fetchRange(
   const backoff = new RequestBackoff(store.retry)
   let at = start
   let hasBegun = false
+  let { etag } = object
+  let asStored = false
   const what = store.nameOf(object.key)
 
   for (;;) {
     const begun = at
     try {
       const isWhole = at === 0 && end === object.size
-      const request = headersFor(object, isWhole, at, end)
+      const request = headersFor({ ...object, etag }, { isWhole, at, end, asStored })
       const answer = await store.get(object.key, request, signal, ({ status, headers }) => {
         if (status !== 200 && status !== 206) return undefined
-        checkAnswer(what, object, { status, headers }, at, end)
+        if (!asStored && isDecodedOnTheWay({ ...object, etag }, headers)) throw new DecodedError(what)
+        checkAnswer(what, { ...object, etag }, { status, headers }, at, end)
         if (!hasBegun) begin?.(headers)
         hasBegun = true
+        // A listing without ETags: the rest of the object must have the ETag of its first bytes.
+        if (etag === '') etag = unquoteEtag(headers['etag'])
         return (chunk) => {
-          if (at + chunk.length > end) throw changed(what, 'the server sends more bytes than its size')
+          if (at + chunk.length > end) throw new OtherSizeError('SourceChanged', `${what} has ${LONGER}`)
           at += chunk.length
           sink(chunk)
         }
@@ -53,15 +79,49 @@ export async function fetchRange(
       // The connection failed after the last byte. A request for the empty rest would be answered with the whole object.
       if (at === end && error instanceof RetryableError) return
       if (at > begun) backoff.reset()
+      if (error instanceof DecodedError) {
+        asStored = true
+        continue
+      }
+      if (error instanceof OtherSizeError) throw await causeOf(store, object, error, signal)
       await backoff.wait(error, signal)
     }
   }
 }
 
-function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: number): ReadHeaders {
+const LONGER = 'changed since it was listed: the server sends more bytes than its size'
+
+/**
+ * Whether the server decoded an object that is stored with Content-Encoding. GCS does that unless the request accepts gzip, and ignores
+ * ranges then (Transcoding of gzip-compressed files).
+ */
+function isDecodedOnTheWay({ size, etag }: ListedObject, headers: HttpResponse['headers']): boolean {
+  const stored = headers['x-goog-stored-content-encoding'] ?? 'identity'
+  if (stored !== 'identity' && headers['content-encoding'] === undefined) return true
+  return etag !== '' && unquoteEtag(headers['etag']) === etag && Number(headers['content-length']) > size
+}
+
+/** Tells an object that changed from a server that sends other bytes than it stores: then another attempt receives the same. */
+async function causeOf(store: ObjectStore, { key, etag }: ListedObject, error: OtherSizeError, signal: AbortSignal) {
+  const headers = await store.head(key, signal).catch((failed: unknown) => {
+    if (failed instanceof MoverError) return undefined
+    throw failed
+  })
+  if (etag === '' || unquoteEtag(headers?.['etag']) !== etag) return error
+  const message =
+    'the server sends other bytes than it stores, because it decodes or encodes objects on the way; ' +
+    'store the object without Content-Encoding, or leave it out with exclude'
+  return new MoverError('Rejected', `${store.nameOf(key)}: ${message}`, { cause: error })
+}
+
+function headersFor(
+  { etag }: ListedObject,
+  { isWhole, at, end, asStored }: { isWhole: boolean; at: number; end: number; asStored: boolean },
+): ReadHeaders {
   return {
     ...(!isWhole && { range: `bytes=${at}-${end - 1}` }),
     ...(etag !== '' && { 'if-match': `"${etag}"` }),
+    ...(asStored && { 'accept-encoding': 'gzip' }),
   }
 }
 
@@ -77,7 +137,7 @@ function checkAnswer(
   at: number,
   end: number,
 ): void {
-  const received = headers['etag']?.replace(/^(?:W\/)?"|"$/g, '')
+  const received = headers['etag'] === undefined ? undefined : unquoteEtag(headers['etag'])
   // Not every server supports If-Match.
   if (etag !== '' && received !== undefined && received !== etag) throw changed(what, 'its ETag changed')
   const length = headers['content-length']
@@ -89,7 +149,7 @@ function checkAnswer(
     if (!isWhole) throw new MoverError('Rejected', `${what}: the server does not support ranges`)
     // The same ETag with fewer bytes is the same object: the rest is requested as after a broken connection.
     const isCutOff = etag !== '' && received === etag && Number(length) < size
-    if (length !== undefined && Number(length) !== size && !isCutOff) throw changed(what, 'its size changed')
+    if (length !== undefined && Number(length) !== size && !isCutOff) throw otherSize(what)
     return
   }
   const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '')
@@ -98,7 +158,12 @@ function checkAnswer(
     const received = headers['content-range'] ?? 'no content-range'
     throw new MoverError('Rejected', `${what}: requested ${wanted}, received ${received}`)
   }
-  if (range[3] !== '*' && Number(range[3]) !== size) throw changed(what, 'its size changed')
+  if (range[3] !== '*' && Number(range[3]) !== size) throw otherSize(what)
+  if (!received) throw new UnvalidatedRangeError(`${what}: the server sends a range without an ETag`)
+}
+
+function otherSize(what: string): OtherSizeError {
+  return new OtherSizeError('SourceChanged', `${what} has changed since it was listed: its size changed`)
 }
 
 function changed(what: string, how: string): MoverError {

@@ -58,6 +58,7 @@ export interface LocalFile {
 export interface ReadHeaders {
   range?: string
   'if-match'?: string
+  'accept-encoding'?: string
 }
 
 /** How to reach a server. The options that only one protocol has come from the command line. */
