@@ -5,6 +5,7 @@ import { formatBytes } from '../core/quantity.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
 import { joinBytes, openBytes } from './file-names.ts'
+import { takeOver } from './owner.ts'
 import type { Progress } from './progress.ts'
 
 export interface DeleteInput {
@@ -15,6 +16,8 @@ export interface DeleteInput {
 /** Deletes the dataset. It succeeds when there is no data. After an interruption, the next attempt continues. */
 export async function deleteDataset(input: DeleteInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const { target, state } = await locate(input.root, input.target)
+  // A mover that still writes the data stops.
+  if (await exists(state)) await takeOver({ state }, signal).then((owner) => owner.release())
   const deletingPath = join(dirname(target), `.${basename(target)}.deleting`)
   // The files of an interrupted deletion would block the rename.
   const removed = await removeTree(deletingPath, progress, signal)

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -263,4 +263,14 @@ describe('the mover of docs/movers.md that is a script', () => {
       retry: true,
     })
   })
+})
+
+test('the modes of files and directories do not depend on the umask', async () => {
+  s3.put('raw/d/x', 'x')
+  expect(await startMover(root, words, undefined, '077').ended).toBe(0)
+
+  const modes = ['data', 'data/d', 'data/d/x'].map(async (path) =>
+    ((await stat(join(root, path))).mode & 0o777).toString(8),
+  )
+  expect(await Promise.all(modes)).toEqual(['755', '755', '644'])
 })

@@ -51,8 +51,10 @@ export function startMover(
   root: string,
   words: string[],
   env: Record<string, string> = KEYS,
+  umask = '022',
 ): ChildProcess & { ended: Promise<number | null> } {
-  const child = spawn(process.execPath, [MAIN, ...moverWords(root, words)], { env, stdio: 'ignore' })
+  const command = [process.execPath, MAIN, ...moverWords(root, words)]
+  const child = spawn('sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', ...command], { env, stdio: 'ignore' })
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   onTestFinished(() => void child.kill('SIGKILL'))
   return Object.assign(child, { ended })

@@ -1,5 +1,6 @@
 /** `lodestone mover`: downloads, uploads or deletes data, as the process of a mover Pod (docs/movers.md). */
 import { existsSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 import { exitStatusOf, type MoverVerb } from '../../core/mover/contract.ts'
 import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { suggest } from '../../core/suggest.ts'
@@ -78,6 +79,8 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
     )
   }
   const verb = name as MoverVerb
+  // Pods read the data as other users, whatever the umask of the container runtime is.
+  if (isMainThread) process.umask(0o022)
   const moverArgs = withEnvironment(args, io.env)
   const attempt = wholeNumber(moverArgs, 'attempt', 1, 1, 1_000_000)
   const { log, close: closeLog } = openLogger({ level: 'info', format: 'auto', output: io.stdout })

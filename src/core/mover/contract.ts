@@ -41,6 +41,8 @@ export const FAILURES = {
   SourceChanged: { retry: true },
   /** The source has two versions of an object that pods and another client changed. */
   WriteConflict: { retry: false },
+  /** A later mover of the same directory has taken over, such as after the Pod of this one was deleted by force. */
+  TakenOver: { retry: true },
   ChecksumMismatch: { retry: true },
   /** The directory has no data: it was deleted, or its disk was replaced. */
   DataMissing: { retry: true },

@@ -6,6 +6,7 @@ import { formatBytes } from '../../core/quantity.ts'
 import { MoverError } from '../mover-error.ts'
 import { UnvalidatedRangeError } from '../objects/fetch-range.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { type Owner, takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openChecksums } from './checksums.ts'
@@ -24,6 +25,7 @@ import {
   prepare,
   publish,
   readCompletion,
+  requireSizes,
 } from './staging.ts'
 
 export interface DownloadInput {
@@ -69,25 +71,34 @@ const MAX_ROUNDS = 3
 /** Downloads the dataset. Throws a `MoverError`, or the reason of the signal. Downloaded data stays on the disk for the next attempt. */
 export async function download(input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.target, input.inPlace)
-  const done = await downloadTo(place, input, progress, signal)
-  const oldTrees = await deleteOldTrees(place, 0)
-  return oldTrees > 0 ? { ...done, oldTrees } : done
+  // Without a state directory, no mover has worked here. A directory of a user gets none.
+  if (!(await exists(place.state)) && !(await isUnused(place))) throw takenError(input)
+  const owner = await takeOver(place, signal)
+  try {
+    const done = await downloadTo(place, input, progress, owner)
+    const oldTrees = await deleteOldTrees(place, 0)
+    return oldTrees > 0 ? { ...done, oldTrees } : done
+  } finally {
+    await owner.release()
+  }
 }
 
-async function downloadTo(place: Place, input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
+async function downloadTo(place: Place, input: DownloadInput, progress: Progress, owner: Owner): Promise<Done> {
   const origin = originOf(input)
   await finishReplacement(place)
   const complete = await readCompletion(place)
   if (complete?.origin === origin) {
-    if (input.existing !== 'trust') return replaceChanged(input, place, complete, progress, signal)
+    if (input.existing !== 'trust') return replaceChanged(input, place, complete, progress, owner)
     return { ...resultOf(complete), message: 'the data is complete already' }
   }
-  const isFree = input.inPlace ? complete === undefined && (await isOurs(place)) : await isUnused(place)
-  if (!isFree) {
-    const what = complete === undefined ? 'files that no mover wrote' : `data of ${complete.origin}`
-    throw new MoverError('TargetExists', `${input.target} has ${what}; delete it first, or use another target`)
-  }
-  return inRounds(input, { place, origin }, progress, signal)
+  const isFree = complete === undefined && (input.inPlace || (await isUnused(place)))
+  if (!isFree) throw takenError(input, complete)
+  return inRounds(input, { place, origin, owner }, progress)
+}
+
+function takenError({ target }: DownloadInput, complete?: Completion): MoverError {
+  const what = complete === undefined ? 'files that no mover wrote' : `data of ${complete.origin}`
+  return new MoverError('TargetExists', `${target} has ${what}; delete it first, or use another target`)
 }
 
 /** Replaces complete data in which objects changed at the source or, with `verify`, on the disk. */
@@ -96,29 +107,30 @@ async function replaceChanged(
   published: Place,
   record: Completion,
   progress: Progress,
-  signal: AbortSignal,
+  owner: Owner,
 ): Promise<Done> {
   const place = replacementOf(published)
-  const work = { place, origin: record.origin, published: { place: published, record } }
+  const work = { place, origin: record.origin, owner, published: { place: published, record } }
   // Before the download, since it needs the disk.
   await deleteOldTrees(published, input.deleteOldBefore)
-  return inRounds({ ...input, inPlace: false }, work, progress, signal)
+  return inRounds({ ...input, inPlace: false }, work, progress)
 }
 
 interface Work {
   place: Place
   origin: string
+  owner: Owner
   /** The complete data that is replaced. */
   published?: { place: Place; record: Completion }
 }
 
-async function inRounds(input: DownloadInput, work: Work, progress: Progress, signal: AbortSignal): Promise<Done> {
+async function inRounds(input: DownloadInput, work: Work, progress: Progress): Promise<Done> {
   await prepare(work.place)
-  const store = await input.openStore(signal)
+  const store = await input.openStore(work.owner.signal)
   let isWhole = false
   for (let round = 1; ; round++) {
     try {
-      return await downloadListed({ ...input, isWhole }, store, work, progress, signal)
+      return await downloadListed({ ...input, isWhole }, store, work, progress)
     } catch (error) {
       if (error instanceof UnvalidatedRangeError && !isWhole) {
         isWhole = true
@@ -133,10 +145,10 @@ async function inRounds(input: DownloadInput, work: Work, progress: Progress, si
 async function downloadListed(
   input: DownloadInput & Pick<ObjectFilesInput, 'isWhole'>,
   store: ObjectStore,
-  { place, origin, published }: Work,
+  { place, origin, owner, published }: Work,
   progress: Progress,
-  signal: AbortSignal,
 ): Promise<Done> {
+  const { signal } = owner
   const manifestPath = join(place.state, 'manifest')
   if (input.inPlace) await keepEarlier(manifestPath)
   const manifest = await writeManifest(manifestPath, store, input.selection, signal, (bytes, files) =>
@@ -181,11 +193,13 @@ async function downloadListed(
   }
   const { files, bytes, digest } = manifest
   const completion = { origin, bytes, files, digest }
+  // In place, pods may have changed the files already.
+  if (place.files !== place.target) await requireSizes(manifest, place.files)
   if (published) {
-    await publishReplacement(published.place, completion)
+    await publishReplacement(published.place, completion, owner)
     return { ...resultOf(completion), replaced: true }
   }
-  await publish(place, completion)
+  await publish(place, completion, owner)
   return resultOf(completion)
 }
 
@@ -196,11 +210,6 @@ async function unchanged({ state }: Place, record: Completion): Promise<Done> {
 
 function resultOf({ bytes, files, digest }: Completion): Done {
   return { bytes, files, digest, message: `${files} files, ${formatBytes(bytes)}` }
-}
-
-/** Whether the mover may write to a target in place: it is unused, or an earlier attempt wrote to it. */
-async function isOurs(place: Place): Promise<boolean> {
-  return (await exists(place.state)) || (await isUnused(place))
 }
 
 /** Whether the target is unused. An empty directory is unused too: the kubelet creates one for a pod that mounts the path. */

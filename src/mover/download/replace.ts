@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../../time/make-folder.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { removeTree } from '../file-names.ts'
+import type { Owner } from '../owner.ts'
 import type { Progress } from '../progress.ts'
 import { type ChecksumLog, readChecksums, readRecords } from './checksums.ts'
 import { idOf, type Manifest, readEntries } from './manifest.ts'
@@ -86,12 +87,18 @@ export async function sizeOf(path: string): Promise<number | undefined> {
 }
 
 /** Publishes a complete replacement. */
-export async function publishReplacement(published: Place, completion: Completion): Promise<void> {
+export async function publishReplacement(
+  published: Place,
+  completion: Completion,
+  owner: Pick<Owner, 'publish'>,
+): Promise<void> {
   const { state } = replacementOf(published)
   // The record allows the swap, also after a power loss, so the data must be on the disk before it.
   await flushFileSystem(state)
-  await writeRecord({ state }, completion)
-  await finishReplacement(published)
+  await owner.publish(async () => {
+    await writeRecord({ state }, completion)
+    await finishReplacement(published)
+  })
 }
 
 /** Completes the swap of a replacement, also of a mover that was killed in it. It does nothing without a complete replacement. */

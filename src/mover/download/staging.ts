@@ -1,10 +1,13 @@
 /** The directories of an incomplete download, and the rename that makes it appear. All of them are beside the target, below the root. */
 import { execFile } from 'node:child_process'
+import { lstatSync } from 'node:fs'
 import { lstat, open, opendir, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isCount, isObject } from '../../core/json.ts'
 import { makeFolder } from '../../time/make-folder.ts'
 import { MoverError } from '../mover-error.ts'
+import type { Owner } from '../owner.ts'
+import type { Manifest } from './manifest.ts'
 
 export interface Place {
   target: string
@@ -125,15 +128,27 @@ function isCompletion(value: unknown): value is Completion {
 }
 
 /** Renames the files to the target, which may be an empty directory. After this, the download is complete. */
-export async function publish(place: Place, completion: Completion): Promise<void> {
+export async function publish(place: Place, completion: Completion, owner: Pick<Owner, 'publish'>): Promise<void> {
   await writeRecord(place, completion)
   await flushFileSystem(place.state)
-  if (place.files !== place.target) await rename(place.files, place.target).catch(refuseTaken)
+  await owner.publish(async () => {
+    if (place.files !== place.target) await rename(place.files, place.target).catch(refuseTaken)
+  })
   // The record of uploads is about the files that were here before.
   for (const name of ['journal', 'manifest.earlier', 'parts', 'uploads'])
     await rm(join(place.state, name), { recursive: true, force: true })
   // The record, the manifest and the checksums stay, so that a later mover can compare the data with them.
   await flushDirectory(dirname(place.target))
+}
+
+/** Throws unless each file has the size of its object: another process may have changed files that were complete. */
+export async function requireSizes(manifest: Manifest, folder: string): Promise<void> {
+  for await (const { path, size, isFolder } of manifest.entries()) {
+    // Synchronous, since a call in the thread pool takes longer than this one.
+    const stats = isFolder ? undefined : lstatSync(join(folder, path), { throwIfNoEntry: false })
+    if (isFolder || (stats?.isFile() && stats.size === size)) continue
+    throw new MoverError('Unexpected', `${path} is missing or has another size: another process has changed it`)
+  }
 }
 
 function refuseTaken(cause: NodeJS.ErrnoException): never {

@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { formatBytes } from '../../core/quantity.ts'
 import type { Done } from '../download/download.ts'
-import { locate } from '../download/staging.ts'
+import { locate, type Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openBase, type UploadBase } from './base.ts'
@@ -39,6 +40,11 @@ const MAX_NAMED = 20
  */
 export async function upload(input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.source)
+  const owner = await takeOver(place, signal)
+  return uploadFrom(place, input, progress, owner.signal).finally(() => owner.release())
+}
+
+async function uploadFrom(place: Place, input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const store = await input.openStore(signal)
   const base = await openBase(place, input.place)
   try {

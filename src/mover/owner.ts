@@ -1,0 +1,117 @@
+/**
+ * Makes a mover the only writer of a dataset. A later mover takes over: a Pod that was deleted by force may still run, or may have left
+ * its lock. The lock is a file with the name of its owner, beside the data.
+ */
+import { randomBytes } from 'node:crypto'
+import { open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeFolder } from '../time/make-folder.ts'
+import { MoverError } from './mover-error.ts'
+
+export interface Owner {
+  /** Aborts with `TakenOver` when a later mover has taken over, and with the reason of the mover's own signal. */
+  readonly signal: AbortSignal
+  /** Runs a step that makes data visible. A later mover waits for its end. Throws `TakenOver` if another mover owns the data. */
+  publish<T>(step: () => Promise<T>): Promise<T>
+  /** Removes the lock. */
+  release(): Promise<void>
+}
+
+const OWNER = 'owner-'
+const PUBLISHING = 'publishing-'
+
+/** How often an owner checks that it still is the owner, and shows that it runs. */
+const CHECK_MS = 500
+/** An owner whose file is older does not run any more. */
+const STOPPED_MS = 5 * CHECK_MS
+/** The longest time for the rename that publishes data. A mover that needs longer was killed in it. */
+const PUBLISH_MS = 30_000
+
+/**
+ * Takes the lock of a dataset. If the last owner still runs, it waits until that one has stopped.
+ *
+ * @param outer the signal of the mover
+ */
+export async function takeOver({ state }: { state: string }, outer: AbortSignal): Promise<Owner> {
+  const token = randomBytes(8).toString('hex')
+  const lock = join(state, `${OWNER}${token}`)
+  await makeFolder(state, 0o700)
+  const file = await open(lock, 'wx', 0o600)
+  await file.writeFile(hostname()).finally(() => file.close())
+  const wasRunning = await removeOthers(state, lock, outer)
+  // It notices at its next check.
+  if (wasRunning) await sleep(STOPPED_MS, undefined, { signal: outer })
+
+  const lost = new AbortController()
+  const check = () =>
+    utimes(lock, new Date(), new Date()).catch(async (error: NodeJS.ErrnoException) => {
+      lost.abort(error.code === 'ENOENT' ? await takenOver(state) : error)
+    })
+  const timer = setInterval(() => void check(), CHECK_MS)
+  const signal = AbortSignal.any([outer, lost.signal])
+  return {
+    signal,
+    async publish(step) {
+      signal.throwIfAborted()
+      clearInterval(timer)
+      const publishing = join(state, `${PUBLISHING}${token}`)
+      // One of two movers can rename or remove the file.
+      await rename(lock, publishing).catch(async (error: NodeJS.ErrnoException) => {
+        throw error.code === 'ENOENT' ? await takenOver(state) : error
+      })
+      try {
+        return await step()
+      } finally {
+        await rm(publishing, { force: true })
+      }
+    },
+    async release() {
+      clearInterval(timer)
+      await rm(lock, { force: true })
+    },
+  }
+}
+
+/** Removes the locks of other movers, and returns whether one of them may still run. */
+async function removeOthers(state: string, lock: string, signal: AbortSignal): Promise<boolean> {
+  let wasRunning = false
+  for (const name of await readdir(state)) {
+    const path = join(state, name)
+    if (name.startsWith(OWNER) && path !== lock) {
+      wasRunning ||= Date.now() - ((await checkedAt(path)) ?? 0) < STOPPED_MS
+      await rm(path, { force: true })
+    } else if (name.startsWith(PUBLISHING)) {
+      await untilPublished(path, signal)
+    }
+  }
+  return wasRunning
+}
+
+async function untilPublished(path: string, signal: AbortSignal): Promise<void> {
+  const isPublishing = async () => Date.now() - ((await checkedAt(path)) ?? 0) < PUBLISH_MS
+  for (let waited = 0; waited < PUBLISH_MS && (await isPublishing()); waited += CHECK_MS) {
+    await sleep(CHECK_MS, undefined, { signal })
+  }
+  await rm(path, { force: true })
+}
+
+/** The time of the last check of an owner, in ms since the epoch; undefined without the file. */
+async function checkedAt(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(undefinedIfMissing))?.mtimeMs
+}
+
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
+async function takenOver(state: string): Promise<MoverError> {
+  const names = (await readdir(state).catch(undefinedIfMissing)) ?? []
+  const other = names.find((name) => name.startsWith(OWNER))
+  const by = other && (await readFile(join(state, other), 'utf8').catch(undefinedIfMissing))
+  return new MoverError(
+    'TakenOver',
+    `${by?.slice(0, 253) || 'another mover'} has taken over the directory; this mover stops`,
+  )
+}
