@@ -20,19 +20,17 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError }
 import { identityOf, openEventSink } from './events.ts'
 import {
   bytes,
-  caOf,
   deleteOldBefore,
-  endpointOf,
   isTrue,
   MOVER_OPTIONS,
   type MoverArguments,
   need,
   needPlace,
-  networksOf,
   oneOf,
   wholeNumber,
   withEnvironment,
 } from './options.ts'
+import { caOf, endpointOf, headersOf, networksOf } from './server-options.ts'
 
 export const mover: Command = {
   name: 'mover',
@@ -124,14 +122,15 @@ async function openReporting(args: MoverArguments, io: CommandIo, attempt: numbe
 }
 
 function downloadWork(args: MoverArguments, io: CommandIo): Work {
-  const { place, protocol } = needPlace(args, 'source')
+  const match = args.texts('match')
+  const { place, protocol } = needPlace(args, 'source', { isPrefix: match.length > 0 })
   const parallel = wholeNumber(args, 'parallel', 16, 1, 256)
   const endpoint = endpointOf(args, protocol)
   const { openStore, close } = openServer(args, io, protocol, place, endpoint)
   const input = {
     openStore,
     endpoint,
-    selection: { place, match: args.texts('match'), exclude: args.texts('exclude'), flat: isTrue(args, 'flat') },
+    selection: { place, match, exclude: args.texts('exclude'), flat: isTrue(args, 'flat') },
     inPlace: isTrue(args, 'in-place'),
     root: need(args, 'root'),
     target: need(args, 'target'),
@@ -186,13 +185,14 @@ function deleteWork(args: MoverArguments): Work {
 }
 
 function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, place: ObjectPlace, endpoint: string) {
-  const http = openHttpClient({ ca: caOf(args), env: io.env, localNetworks: networksOf(args) })
+  const http = openHttpClient({ ca: caOf(args, io.env), env: io.env, localNetworks: networksOf(args) })
   const pathStyle = oneOf(args, 'path-style', ['true', 'false'])
   const options = {
     place,
     endpoint,
     region: args.text('region'),
     pathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
+    headers: headersOf(args),
     credentials: args.text('credentials'),
     env: io.env,
     retry: { ...DEFAULT_RETRY, retries: wholeNumber(args, 'retries', DEFAULT_RETRY.retries, 0, 100) },

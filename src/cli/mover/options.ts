@@ -1,7 +1,4 @@
 /** The options of `lodestone mover`, from arguments or the environment. */
-import { readFileSync } from 'node:fs'
-import { describeFileError } from '../../core/file-error.ts'
-import { isNetwork } from '../../core/mover/local-address.ts'
 import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { parseBytes } from '../../core/quantity.ts'
 import type { Protocol } from '../../mover/objects/object-store.ts'
@@ -43,13 +40,28 @@ export const MOVER_OPTIONS = {
     value: 'true|false',
     description: 'Bucket in the path of the URL (default: true, except at AWS)',
   },
+  'requester-pays': {
+    type: 'string',
+    value: 'true|false',
+    description: 'The requester pays for a bucket with Requester Pays (default: false)',
+  },
+  header: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME:VALUE',
+    description: 'Header of every request to S3; may repeat',
+  },
   credentials: {
     type: 'string',
     value: 'DIR',
     description:
       'Mounted Secret with the credentials, see docs/movers.md (default: AWS_ACCESS_KEY_ID, AZURE_STORAGE_ACCOUNT, …)',
   },
-  'ca-file': { type: 'string', value: 'FILE', description: 'Certificates to trust (default: those of the system)' },
+  'ca-file': {
+    type: 'string',
+    value: 'FILE',
+    description: 'Certificates to trust (default: MOVER_CA, else those of the system)',
+  },
   match: {
     type: 'string',
     multiple: true,
@@ -139,13 +151,18 @@ export function need(args: MoverArguments, option: MoverOption): string {
   throw new UsageError(`--${option} is missing\nSee 'lodestone mover --help'.`)
 }
 
-/** The URL of data in an option, and the protocol of its server. */
+/**
+ * The URL of data in an option, and the protocol of its server.
+ *
+ * @param isPrefix whether a URL without a slash at the end is a prefix too. Globs divide the objects below a prefix, as in VCK.
+ */
 export function needPlace(
   args: MoverArguments,
   option: 'source' | 'target',
+  { isPrefix = false } = {},
 ): { place: ObjectPlace; protocol: Protocol } {
   const text = need(args, option)
-  const known = protocolOf(text)
+  const known = protocolOf(isPrefix && !text.endsWith('/') ? `${text}/` : text)
   if (known) return known
   // A query may contain a credential.
   const shown = text.replace(/\?.*/s, '?…')
@@ -201,29 +218,3 @@ export function deleteOldBefore(args: MoverArguments): number {
 }
 
 /** The endpoint without a trailing slash. */
-export function endpointOf(args: MoverArguments, { defaultEndpoint }: Protocol): string {
-  const text = args.text('endpoint') ?? defaultEndpoint ?? need(args, 'endpoint')
-  const url = URL.parse(text)
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
-    return url.href.replace(/\/$/, '')
-  }
-  // The URL is not in the message: it may have a password.
-  throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
-}
-
-export function networksOf(args: MoverArguments): string[] {
-  const networks = args.texts('local-network')
-  const wrong = networks.find((text) => !isNetwork(text))
-  if (wrong === undefined) return networks
-  throw new UsageError(`--local-network ${wrong}: must be a network like 127.0.0.0/8`)
-}
-
-export function caOf(args: MoverArguments): string | undefined {
-  const file = args.text('ca-file')
-  if (file === undefined) return undefined
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`--ca-file ${file}: ${describeFileError(error)}`, { cause: error })
-  }
-}

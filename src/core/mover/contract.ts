@@ -14,6 +14,9 @@ export const CANCEL_ANNOTATION = 'lodestone.dev/cancel'
  */
 export const CREDENTIAL_ENDPOINTS_VARIABLE = 'MOVER_CREDENTIAL_ENDPOINTS'
 
+/** Certificates, as PEM, that a mover trusts instead of those of the system. */
+export const CA_VARIABLE = 'MOVER_CA'
+
 /** Reasons of the Events. They follow the reasons of Velero's data movers, so that existing dashboards recognize them. */
 export const MOVER_REASONS = {
   started: 'Data-Path-Started',

@@ -1,6 +1,6 @@
 /** Tests the URLs of buckets. */
 import { expect, test } from 'vitest'
-import { bucketUrl, isBucketName } from './address.ts'
+import { bucketUrl, isBucketName, virtualHostFault } from './address.ts'
 
 test.each([
   { base: 'https://s3.amazonaws.com', region: undefined, pathStyle: false, want: 'https://wh.s3.amazonaws.com' },
@@ -27,4 +27,17 @@ test.each([
   { name: '-lake', want: false },
 ])('accepts $name as the name of a bucket: $want', ({ name, want }) => {
   expect(isBucketName(name)).toBe(want)
+})
+
+test.each([
+  { endpoint: 'http://10.0.0.1:9000', bucket: 'lake', want: '10.0.0.1' },
+  { endpoint: 'http://0x7f.1', bucket: 'lake', want: '0x7f.1' },
+  { endpoint: 'https://[fd00::1]/s3', bucket: 'lake', want: '[fd00::1]' },
+  { endpoint: 'https://minio.example.org:9000', bucket: 'lake', want: undefined },
+  { endpoint: 'https://s3-1.example.org', bucket: 'lake', want: undefined },
+  // It stays in the path.
+  { endpoint: 'http://10.0.0.1:9000', bucket: 'my.lake', want: undefined },
+])('$bucket cannot be in the host name of $endpoint: $want', ({ endpoint, bucket, want }) => {
+  const fault = virtualHostFault(endpoint, bucket)
+  expect(fault).toBe(want && `the endpoint ${want} is an IP address, which cannot have the bucket in its host name`)
 })

@@ -38,5 +38,6 @@ export function explain(
   // The query may contain a credential.
   const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${reason}`
   if (!TLS_FAILURE.test(code)) return new RetryableError(text, { cause })
-  return new MoverError('Rejected', `${text}; --ca-file names the certificates to trust`, { cause })
+  const remedy = '--ca-file names the certificates to trust, which are the key ca.crt of the Secret of the volume'
+  return new MoverError('Rejected', `${text}; ${remedy}`, { cause })
 }

@@ -68,6 +68,8 @@ export interface ServerOptions {
   endpoint: string
   region: string | undefined
   pathStyle: boolean | undefined
+  /** Headers of every request to S3, with names in lower case. */
+  headers: Readonly<Record<string, string>>
   /** The directory of a mounted Secret; without it, the credentials are in the environment. */
   credentials: string | undefined
   env: Readonly<Record<string, string | undefined>>

@@ -10,7 +10,7 @@ export const S3_PROTOCOL: Protocol = {
   forms: 's3://bucket/key, or s3://bucket/prefix/ for all below it',
   defaultEndpoint: AWS_ENDPOINT,
   parse: parseS3Url,
-  async open({ place, endpoint, region, pathStyle, credentials, env, retry, now }, http, signal) {
+  async open({ place, endpoint, region, pathStyle, headers, credentials, env, retry, now }, http, signal) {
     const options = {
       endpoint,
       bucket: place.container,
@@ -20,6 +20,7 @@ export const S3_PROTOCOL: Protocol = {
         credentials === undefined
           ? credentialsFromEnvironment(env, endpoint)
           : credentialsFromDirectory(credentials, endpoint),
+      headers,
       retry,
       now,
     }

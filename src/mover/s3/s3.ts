@@ -1,11 +1,12 @@
 /** A bucket of an S3 server: signed requests with retries. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
-import { AWS_ENDPOINT, bucketUrl } from '../../core/s3/address.ts'
+import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../core/s3/address.ts'
 import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
 import { encodeStrictly, keyPath } from '../../core/url-encoding.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
+import { MoverError } from '../mover-error.ts'
 import type { CredentialSource } from './credentials.ts'
 import { redirectTarget, type Target } from './redirect.ts'
 import { errorOfResponse } from './s3-error.ts'
@@ -18,6 +19,8 @@ export interface BucketOptions {
   /** Default: true, except at AWS. */
   pathStyle?: boolean
   credentials: CredentialSource
+  /** Headers of every request, with names in lower case. */
+  headers?: Readonly<Record<string, string>>
   retry: RetryOptions
   /** Milliseconds since the epoch. */
   now: () => number
@@ -75,6 +78,10 @@ export async function openBucket(options: BucketOptions, http: HttpClient, signa
 
 function createBucket(options: BucketOptions, region: string, http: HttpClient): Bucket {
   const { bucket: name, endpoint = AWS_ENDPOINT, pathStyle = endpoint !== AWS_ENDPOINT, credentials, now } = options
+  const fault = pathStyle ? undefined : virtualHostFault(endpoint, name)
+  if (fault !== undefined) {
+    throw new MoverError('Rejected', `${fault}; use path style (--path-style true, the option pathStyle of the volume)`)
+  }
   const { origin, host, pathname } = new URL(bucketUrl(endpoint, name, region, pathStyle))
   const base = pathname.replace(/\/$/, '')
   const nameOf = (key: string) => `s3://${name}/${key}`
@@ -90,10 +97,11 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
 
   async function sendTo(
     { path, query }: Target,
-    { method, headers = {}, body }: ObjectRequest,
+    { method, headers: own, body }: ObjectRequest,
     signal: AbortSignal,
     receive?: SinkFor,
   ): Promise<HttpResponse> {
+    const headers = { ...options.headers, ...own }
     const keys = await credentials()
     const bodyHash = body === undefined ? EMPTY_HASH : hash('sha256', body)
     const toSign = { method, host, path, query, bodyHash, amzHeaders: pick(headers, 'x-amz-') }

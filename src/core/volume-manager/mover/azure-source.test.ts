@@ -18,6 +18,7 @@ test('the server and the container are separated, and the key is decoded', () =>
     region: undefined,
     verify: 'size',
     env: [],
+    requests: [],
   })
 })
 
@@ -25,6 +26,12 @@ test('the account of an emulator is in the path of its endpoint', () => {
   const options = { sourceURL: `${EMULATOR}/lake/a`, endpointURL: `${EMULATOR}/` }
 
   expect(azureSource(makeVolume({ options }))).toMatchObject({ url: 'az://lake/a', endpoint: EMULATOR })
+})
+
+test('a blob whose data is divided is a prefix', () => {
+  const options = { sourceURL: `${AZURE}/lake/a`, distributionStrategy: '{"*0*": 1}' }
+
+  expect(azureSource(makeVolume({ options }))?.url).toBe('az://lake/a/')
 })
 
 test('a mover of another image gets the URL as it was written', () => {
@@ -41,6 +48,7 @@ test('the account is required in the Secret, and the SAS token, the key and the 
     secretKey('AZURE_STORAGE_SAS_TOKEN', 'azurestorageaccountsastoken', { optional: true }),
     secretKey('AZURE_STORAGE_KEY', 'azurestorageaccountkey', { optional: true }),
     secretKey('MOVER_CREDENTIAL_ENDPOINTS', 'endpoints', { optional: true }),
+    secretKey('MOVER_CA', 'ca.crt', { optional: true }),
   ])
 })
 

@@ -1,21 +1,23 @@
 /** The source of a mover in Azure Blob Storage. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { azureUrl, parseBlobUrl } from '../../azure/address.ts'
+import { prefixIfDivided } from '../spec/distribution.ts'
 import type { MoverSource } from './mover-source.ts'
-import { endpointsVariable, secretVariable } from './secret-variables.ts'
+import { caVariable, endpointsVariable, secretVariable } from './secret-variables.ts'
 
 /**
  * The source of a volume. The Secret has the keys of the Blob CSI driver. The name of the account is required; the mover checks that there is
  * a SAS token or a key.
  */
-export function azureSource({ options = {}, mover }: VolumeConfig): MoverSource | undefined {
+export function azureSource(config: VolumeConfig): MoverSource | undefined {
+  const { options = {}, mover } = config
   const { sourceURL = '', endpointURL, azureCredentialsSecretName: secret, verify } = options
   const parsed = parseBlobUrl(sourceURL, endpointURL)
   if (!parsed) return undefined
   const optional = { optional: true } as const
   return {
     // A mover of another image gets the URL as the user wrote it.
-    url: mover?.image === undefined ? azureUrl(parsed) : sourceURL,
+    url: mover?.image === undefined ? prefixIfDivided(azureUrl(parsed), config) : sourceURL,
     endpoint: parsed.endpoint,
     region: undefined,
     verify: verify || undefined,
@@ -25,7 +27,9 @@ export function azureSource({ options = {}, mover }: VolumeConfig): MoverSource 
           secretVariable('AZURE_STORAGE_SAS_TOKEN', secret, 'azurestorageaccountsastoken', optional),
           secretVariable('AZURE_STORAGE_KEY', secret, 'azurestorageaccountkey', optional),
           endpointsVariable(secret, optional),
+          caVariable(secret),
         ]
       : [],
+    requests: [],
   }
 }

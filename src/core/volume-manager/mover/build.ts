@@ -142,10 +142,11 @@ function selectionOf({ options = {} }: VolumeConfig): string[] {
 /** The endpoint and the region, when the volume has them. */
 function serverOf(source: MoverSource | undefined, networks: readonly string[]): string[] {
   if (source === undefined) return []
-  const { endpoint, region } = source
+  const { endpoint, region, requests } = source
   return [
     ...(endpoint ? ['--endpoint', endpoint] : []),
     ...(region ? ['--region', region] : []),
+    ...requests,
     ...networks.flatMap((network) => ['--local-network', network]),
   ]
 }

@@ -33,7 +33,7 @@ describe('a mover in another namespace than its VolumeManager', () => {
 
   test('refers to a copy with its own name, and says of which Secret', () => {
     const named = (container?.env ?? []).flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? [])
-    expect(named).toEqual([name, name, name, name])
+    expect(named).toEqual([name, name, name, name, name])
     expect(credentialsOf(pod)).toEqual({ namespace: 'default', name: 'aws-creds' })
   })
 

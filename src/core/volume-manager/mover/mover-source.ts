@@ -10,6 +10,8 @@ export interface MoverSource {
   /** How the mover verifies the data; undefined for the default, by checksum. */
   verify: string | undefined
   env: EnvVar[]
+  /** Further options of the mover about requests to the server. */
+  requests: string[]
   /** The directory of the data in the volume. */
   folder?: string
 }

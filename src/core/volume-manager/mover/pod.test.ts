@@ -69,6 +69,7 @@ test('the Pod of a download has only the rights and mounts that it needs', () =>
           secretKey('AWS_SECRET_ACCESS_KEY', 'awsSecretAccessKey'),
           secretKey('AWS_SESSION_TOKEN', 'awsSessionToken', { optional: true }),
           secretKey('MOVER_CREDENTIAL_ENDPOINTS', 'endpoints', { optional: true }),
+          secretKey('MOVER_CA', 'ca.crt', { optional: true }),
           field('POD_NAME', 'metadata.name'),
           field('POD_NAMESPACE', 'metadata.namespace'),
           field('POD_UID', 'metadata.uid'),

@@ -18,6 +18,7 @@ const tokenFor = (endpoints: object) => [
     name: 'MOVER_CREDENTIAL_ENDPOINTS',
     valueFrom: { secretKeyRef: { name: 'pach', key: 'endpoints', ...endpoints } },
   },
+  { name: 'MOVER_CA', valueFrom: { secretKeyRef: { name: 'pach', key: 'ca.crt', optional: true } } },
 ]
 
 test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
@@ -37,6 +38,31 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     volume: { options: { sourceURL: 's3://lake/', verify: 'size' } },
     want: { verify: 'size' },
   },
+  {
+    name: 'the example of VCK whose data is divided, and whose URL has no slash at the end',
+    volume: { replicas: 2, options: { sourceURL: 's3://foo/bar', distributionStrategy: '{"*0_1*": 1, "*1_1*": 1}' } },
+    want: { url: 's3://foo/bar/' },
+  },
+  {
+    name: 'a folder of Pachyderm whose data is divided',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, inputPath: 's3', distributionStrategy: '{"*0*": 1}' } },
+    want: { url: 's3://master.images/s3/' },
+  },
+  {
+    name: 'S3 with a server that needs other requests',
+    volume: {
+      options: {
+        sourceURL: 's3://lake/',
+        ...{ pathStyle: 'F', requesterPays: 'true', requestHeaders: '{"X-Tenant": "sales"}' },
+      },
+    },
+    want: { requests: ['--path-style', 'false', '--requester-pays', 'true', '--header', 'x-tenant:sales'] },
+  },
+  {
+    name: 'S3 with options that are off',
+    volume: { options: { sourceURL: 's3://lake/', requesterPays: 'false', requestHeaders: '' } },
+    want: { requests: [] },
+  },
   { name: 'S3 with its other name in VCK', volume: { sourceType: 'S3-Dev' }, want: { url: 's3://lake/sales/' } },
   {
     name: 'S3 with verification by checksum and credentials of a Secret',
@@ -49,6 +75,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
         // Temporary credentials are refused without it.
         secretKey('AWS_SESSION_TOKEN', 'awsSessionToken', { optional: true }),
         secretKey('MOVER_CREDENTIAL_ENDPOINTS', 'endpoints', { optional: true }),
+        secretKey('MOVER_CA', 'ca.crt', { optional: true }),
       ],
     },
   },

@@ -1,11 +1,13 @@
 /** The source of a mover: its URL, and its credentials by reference to a Secret. */
 import type { EnvVar } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { parseRequestHeaders } from '../../s3/request-headers.ts'
 import { isAzureStream } from '../spec/azure-rules.ts'
-import { parseSourceUrl } from '../spec/options.ts'
+import { prefixIfDivided } from '../spec/distribution.ts'
+import { parseBoolean, parseSourceUrl } from '../spec/options.ts'
 import { azureSource } from './azure-source.ts'
 import type { MoverSource } from './mover-source.ts'
-import { endpointsVariable, secretVariable } from './secret-variables.ts'
+import { caVariable, endpointsVariable, secretVariable } from './secret-variables.ts'
 
 /** The default address of Pachyderm's S3 gateway. */
 const PACHYDERM_GATEWAY = 'http://pachd.default.svc:30600'
@@ -28,18 +30,23 @@ export function moverSourceOf(config: VolumeConfig): MoverSource | undefined {
   return Object.hasOwn(SOURCES, config.sourceType) ? SOURCES[config.sourceType]?.(config) : undefined
 }
 
-function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefined {
+function s3Source(config: VolumeConfig): MoverSource | undefined {
+  const { options = {}, mover } = config
   const parsed = parseSourceUrl(options['sourceURL'] ?? '')
   if (!parsed) return undefined
   const secret = options['awsCredentialsSecretName']
   return {
     // A user who names another image knows which URLs it reads. Lodestone's mover reads every scheme as S3, as VCK does.
-    url: mover?.image === undefined ? `s3://${parsed.bucket}/${parsed.key}` : (options['sourceURL'] ?? ''),
+    url:
+      mover?.image === undefined
+        ? prefixIfDivided(`s3://${parsed.bucket}/${parsed.key}`, config)
+        : (options['sourceURL'] ?? ''),
     // Without an endpoint, the mover uses AWS.
     endpoint: options['endpointURL'] || undefined,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
     env: secret ? credentials(secret, AWS_KEYS, { optional: true }) : [],
+    requests: requestOptions(config),
   }
 }
 
@@ -47,7 +54,8 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
  * The source in Pachyderm's S3 gateway. The bucket is `<branch>.<repo>`, and the token is both the key ID and the secret key. Older
  * manifests have the address of pachd's gRPC port; the gateway is on the same host.
  */
-function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
+function pachydermSource(config: VolumeConfig): MoverSource {
+  const { options = {} } = config
   const { repo, branch, inputPath = '', outputPath = '', pachydermServiceAddress } = options
   const secret = options['pachAuthSecretName']
   const host = pachydermServiceAddress?.replace(/:\d+$/, '')
@@ -56,13 +64,27 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
   // gateway.
   const endpoints = endpoint === PACHYDERM_GATEWAY ? { optional: true as const } : {}
   return {
-    url: `s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`,
+    url: prefixIfDivided(`s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`, config),
     endpoint,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
     env: secret ? credentials(secret, ['pachAuthToken', 'pachAuthToken'], endpoints) : [],
+    requests: requestOptions(config),
     folder: outputPath.replace(/\/+$/, ''),
   }
+}
+
+/** The options of S3 servers that need other requests than AWS. */
+function requestOptions({ options = {} }: VolumeConfig): string[] {
+  const { pathStyle = '', requesterPays = '', requestHeaders } = options
+  const isPathStyle = parseBoolean(pathStyle)
+  const parsed = requestHeaders ? parseRequestHeaders(requestHeaders) : { headers: {} }
+  const headers = 'headers' in parsed ? Object.entries(parsed.headers) : []
+  return [
+    ...(isPathStyle === undefined ? [] : ['--path-style', String(isPathStyle)]),
+    ...(parseBoolean(requesterPays) ? ['--requester-pays', 'true'] : []),
+    ...headers.flatMap(([name, value]) => ['--header', `${name}:${value}`]),
+  ]
 }
 
 /** @param tokenKey the key of the session token, which only temporary credentials have */
@@ -77,5 +99,6 @@ function credentials(
     ...(tokenKey ? [secretVariable('AWS_SESSION_TOKEN', secret, tokenKey, { optional: true })] : []),
     // A Secret without the key may be used for any endpoint.
     endpointsVariable(secret, endpoints),
+    caVariable(secret),
   ]
 }

@@ -29,3 +29,11 @@ export function wantedReplicas(config: VolumeConfig): Map<string | undefined, nu
   const parts = options['distributionStrategy'] && parseDistribution(options['distributionStrategy'])
   return parts ? new Map<string | undefined, number>(parts) : new Map([[undefined, replicas]])
 }
+
+/**
+ * The URL of a source. A source that is divided into parts is a prefix, also without a slash at the end. VCK's user guide has such an
+ * example: `s3://foo/bar`.
+ */
+export function prefixIfDivided(url: string, config: VolumeConfig): string {
+  return url.endsWith('/') || shardNames(config).length === 0 ? url : `${url}/`
+}

@@ -17,7 +17,7 @@ export interface SourceType {
 
 /** The options that select objects and name their files. */
 const OF_SELECTION = ['exclude', 'flatten']
-const OF_S3 = ['awsCredentialsSecretName', 'region', 'verify']
+const OF_S3 = ['awsCredentialsSecretName', 'region', 'verify', 'pathStyle', 'requesterPays', 'requestHeaders']
 const OF_DOWNLOADS = ['dataPath', 'timeoutForDataDownload', 'distributionStrategy', ...OF_SELECTION]
 const OF_UPLOADS = ['resync', 'resyncInterval']
 

@@ -11,13 +11,18 @@ const INVALID_OPTIONS = {
   ...{ timeoutForDataDownload: '5', distributionStrategy: 'a', resync: 'yes', resyncInterval: '0s', dataPath: '/etc' },
   ...{ server: 'a b', path: 'a', s3GatewayURL: 's3', pachydermServiceAddress: 'a/b', pachAuthSecretName: 'No Name' },
   ...{ outputPath: '../up', secretNamespace: 'other' },
+  ...{ pathStyle: 'virtual', requesterPays: 'yes', requestHeaders: '{"host": "x"}' },
 }
 const INVALID_AZURE_OPTIONS = { ...INVALID_OPTIONS, azureCredentialsSecretName: 'No Name' }
 const AZURE = ['azureCredentialsSecretName', 'sourceURL', 'endpointURL', 'verify'].map((name) => `options.${name}`)
 const EVERY = ['labels', 'options.secretNamespace', 'nodeAffinity', 'mover.image', 'capacity']
 const MOVED = ['replicas', 'options.timeoutForDataDownload', 'options.distributionStrategy']
 const RESYNC = ['options.resync', 'options.resyncInterval']
-const S3 = ['awsCredentialsSecretName', 'sourceURL', 'endpointURL', 'region', 'verify'].map((name) => `options.${name}`)
+const REQUESTS = ['options.pathStyle', 'options.requesterPays', 'options.requestHeaders']
+const S3 = [
+  ...['awsCredentialsSecretName', 'sourceURL', 'endpointURL', 'region', 'verify'].map((name) => `options.${name}`),
+  ...REQUESTS,
+]
 
 describe('a volume with every rule broken', () => {
   test.each<{ sourceType: string; fields: string[]; options?: Record<string, string> }>([
@@ -30,7 +35,7 @@ describe('a volume with every rule broken', () => {
         ...['outputPath', 's3GatewayURL', 'pachydermServiceAddress', 'region', 'verify', 'pachAuthSecretName'].map(
           (name) => `options.${name}`,
         ),
-        ...['options.repo', 'options.branch', 'options.inputPath'],
+        ...['options.repo', 'options.branch', 'options.inputPath', ...REQUESTS],
         ...[...MOVED, ...RESYNC, 'options.dataPath', 'accessMode'],
       ],
     },
@@ -47,7 +52,7 @@ describe('a volume with every rule broken', () => {
       fields: [
         ...AZURE,
         ...MOVED,
-        ...['options.awsCredentialsSecretName', 'options.region', 'options.dataPath', 'accessMode'],
+        ...['options.awsCredentialsSecretName', 'options.region', ...REQUESTS, 'options.dataPath', 'accessMode'],
       ],
     },
     { sourceType: 'FTP', fields: ['sourceType'] },

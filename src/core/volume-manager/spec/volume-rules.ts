@@ -1,10 +1,9 @@
 /** The table of rules of each source type, and the problems of one volume. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { affinityProblems } from '../schedule/node-affinity.ts'
-import { AZURE_BLOB, isAzureStream, onlyForS3 } from './azure-rules.ts'
+import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'
 import {
   absolutePath,
-  credentials,
   distribution,
   endpoint,
   exclude,
@@ -19,8 +18,6 @@ import {
   required,
   secretName,
   server,
-  sourceHost,
-  sourceUrl,
   timeout,
   type VolumeProblem,
   verify,
@@ -28,6 +25,7 @@ import {
 import { isQuantity } from './options.ts'
 import { isRefreshable } from './published.ts'
 import { resync, resyncFlatten, resyncInterval, resyncReadOnly, resyncReplicas } from './resync-rules.ts'
+import { S3, S3_CREDENTIALS, S3_ONLY, S3_REQUESTS, S3_SOURCE } from './s3-rules.ts'
 import type { VolumeLimits } from './settings.ts'
 import { SOURCE_TYPE_NAMES, sourceTypeOf } from './source-types.ts'
 
@@ -184,17 +182,6 @@ const DOWNLOADED = [
   ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],
   hostDirectory('dataPath', 'data'),
 ]
-const s3Credentials = credentials('awsCredentialsSecretName')
-const S3_SOURCE = [
-  secretName('awsCredentialsSecretName'),
-  sourceUrl,
-  sourceHost,
-  endpoint('endpointURL'),
-  region,
-  verify,
-]
-const S3 = [s3Credentials, required('sourceURL'), ...S3_SOURCE]
-
 /** Applies rules only to some of the volumes of a type. */
 function where(applies: (config: VolumeConfig) => boolean, rules: readonly Rule[]): Rule[] {
   return rules.map((rule) => (config, limits) => (applies(config) ? rule(config, limits) : undefined))
@@ -211,6 +198,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     pachydermAddress,
     region,
     verify,
+    ...S3_REQUESTS,
     secretName('pachAuthSecretName'),
     ...DOWNLOADED,
     ownMode,
@@ -218,8 +206,8 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   AzureBlob: [...AZURE_BLOB, ...DOWNLOADED, ownMode],
   Local: [onSomeNodes, required('path'), hostDirectory('path', 'local'), dataNodes, anyMode],
   Stream: [
-    ...where(isAzureStream, [...AZURE_BLOB, onlyForS3('awsCredentialsSecretName'), onlyForS3('region')]),
-    ...where((config) => !isAzureStream(config) && Boolean(config.options?.['sourceURL']), [s3Credentials]),
+    ...where(isAzureStream, [...AZURE_BLOB, ...S3_ONLY]),
+    ...where((config) => !isAzureStream(config) && Boolean(config.options?.['sourceURL']), [S3_CREDENTIALS]),
     ...where((config) => !isAzureStream(config), S3_SOURCE),
     replicas,
     onEveryNode,
