@@ -12,6 +12,9 @@ describe('an endpoint may not be at', () => {
     ...['::ffff:127.0.0.1', '[::ffff:7f00:1]', '::ffff:169.254.169.254', '::127.0.0.1', '::7f00:1'],
     ...['64:ff9b::a9fe:a9fe', '2002:7f00:1::', '2002:a9fe:a9fe::1', '::ffff:0:7f00:1'],
     ...['fd00:ec2::254', '[FD00:EC2::254]', '100.100.100.200'],
+    ...['168.63.129.16', '::ffff:168.63.129.16', '192.0.0.192', 'fd20:ce::254', '[fd20:ce::254]'],
+    ...['64:ff9b:1::1', '64:ff9b:1:ffff::a00:7', '2001::1', '2001:0:7f00:1::', '224.0.0.1', '239.255.255.255'],
+    ...['ff02::1', 'ff0e::1', '255.255.255.255', '::ffff:255.255.255.255', '64:ff9b::a83f:8110', '2002:e000:1::'],
     ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'localhost.localdomain', 'ip6-loopback'],
     ...['127.0.0.256', '1.2.3.4.5', '08', '0x', '1.2.3.0xg.0x'],
   ])('%s', (host) => {
@@ -22,6 +25,7 @@ describe('an endpoint may not be at', () => {
 describe('an endpoint may be at', () => {
   test.each([
     ...['10.0.0.7', '192.168.0.1', '172.16.0.1', '203.0.113.7', '126.255.255.255', '128.0.0.1', '169.253.1.1'],
+    ...['168.63.129.17', '192.0.0.191', 'fd20:ce::253', '64:ff9b:2::1', '2001:1::1', '223.255.255.255'],
     ...['[fd00::7]', '2001:db8::1', 'fec0::1', '::ffff:10.0.0.7', '64:ff9b::a00:7', '2002:a00:7::'],
     ...[
       'minio',
@@ -95,6 +99,8 @@ const spelling = fc
       .map((text) => ({ text, octets: [a, b, c, d] as const })),
   )
 
+const SINGLE = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', '255.255.255.255'])
+
 test('in any notation, an address is treated as the one that a connection uses', () => {
   fc.assert(
     fc.property(spelling, ({ text, octets }) => {
@@ -102,7 +108,8 @@ test('in any notation, an address is treated as the one that a connection uses',
       const { hostname } = new URL(text.includes(':') ? `http://[${text}]/` : `http://${text}/`)
       expect(text.includes(':') || hostname === octets.join('.'), `${text} is ${hostname}`).toBe(true)
       const [a, b, , d] = octets
-      const isLocal = a === 127 || a === 0 || (a === 169 && b === 254) || octets.join('.') === '100.100.100.200'
+      const isMulticast = a >= 224 && a <= 239
+      const isLocal = a === 127 || a === 0 || (a === 169 && b === 254) || isMulticast || SINGLE.has(octets.join('.'))
       expect([text, d, localHostFault(text, []) !== undefined]).toEqual([text, d, isLocal])
     }),
     { numRuns: 1_000 },

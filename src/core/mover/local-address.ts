@@ -10,10 +10,17 @@ const LOCAL_RANGES: Readonly<Record<string, string>> = {
   loopback: 'a loopback address',
   linkLocal: 'a link-local address',
   unspecified: 'the unspecified address',
+  multicast: 'a multicast address',
+  broadcast: 'the broadcast address',
+  // The server of a tunnel, and its peer behind a NAT, may be any host.
+  teredo: 'an address of a Teredo tunnel',
 }
 
-/** Instance metadata of clouds with an address outside of the link-local networks. */
-const METADATA = ['fd00:ec2::254/128', '100.100.100.200/32']
+/** Instance metadata of clouds with an address outside of the link-local networks: AWS, Alibaba, Azure, Oracle, Google. */
+const METADATA = ['fd00:ec2::254/128', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd20:ce::254/128']
+
+/** Local-use NAT64 (RFC 8215): the network decides where the IPv4 address is, so that any address can be embedded. */
+const LOCAL_NAT64 = '64:ff9b:1::/48'
 
 /** Names that are resolved without a server (RFC 6761, and the usual /etc/hosts). */
 const LOOPBACK_NAME = /^((.*\.)?localhost|localhost\.localdomain|ip6-localhost|ip6-loopback)$/
@@ -54,7 +61,8 @@ function addressFault(address: Address, allowed: readonly string[]): string | un
 function rangeOf(address: Address): string | undefined {
   return (
     LOCAL_RANGES[address.range()] ??
-    (METADATA.some((network) => contains(network, address)) ? METADATA_NAME : undefined)
+    (METADATA.some((network) => contains(network, address)) ? METADATA_NAME : undefined) ??
+    (contains(LOCAL_NAT64, address) ? 'an address of a local NAT64 network' : undefined)
   )
 }
 
