@@ -431,8 +431,8 @@ function isApart(pod: Pod, other: Pod, { metadata }: Node): boolean {
     !isOver &&
     other.spec.nodeName === metadata.name &&
     terms.some(
-      ({ labelSelector, namespaceSelector }) =>
-        (namespaceSelector || other.metadata.namespace === pod.metadata.namespace) &&
+      ({ labelSelector, namespaces = [pod.metadata.namespace ?? ''] }) =>
+        namespaces.includes(other.metadata.namespace ?? '') &&
         Object.entries(labelSelector.matchLabels ?? {}).every(([key, value]) => other.metadata.labels?.[key] === value),
     )
   )

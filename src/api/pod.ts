@@ -42,8 +42,8 @@ export interface Container {
 /** Excludes nodes that run these pods; the topology key defines a node. */
 interface PodAffinityTerm {
   labelSelector: LabelSelector
-  /** The namespaces of these pods: `{}` means all; absent means that of the pod. */
-  namespaceSelector?: LabelSelector
+  /** The namespaces of these pods; absent means that of the pod. */
+  namespaces?: string[]
   topologyKey: string
 }
 

@@ -9,7 +9,8 @@ import type { PersistentVolume } from '../api/persistent-volume.ts'
 import type { Pod } from '../api/pod.ts'
 import type { VolumeManager } from '../api/volume-manager.ts'
 import type { VolumeStatus } from '../api/volume-status.ts'
-import { claimNameOf, dataPathOf, directoryOf, nodeLabelOf, volumeKey } from '../core/volume-manager/spec/names.ts'
+import { type MoverTask, readTask } from '../core/volume-manager/mover/task.ts'
+import { claimNameOf, dataPathOf, directoryOf, moverName, nodeLabelOf, volumeKey } from '../core/volume-manager/spec/names.ts'
 import { concernedManagers, gatherVolumeManager, type KnownMovers, managersToRetry } from './movers.ts'
 import { lastEndOf, usersOf } from './volume-users.ts'
 
@@ -74,10 +75,27 @@ describe('the input of a plan', () => {
   })
 
   test('counts each running mover of all VolumeManagers once', async () => {
-    const { allowance } = await gather(sales, [mover, ended])
+    const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas: [makeReplica(), makeReplica({ index: 1 })] }]
+    const owner = makeVolumeManager([{}], { uid: UID, status: { volumes } })
+    const ofOwner = (pod: Pod): Pod => {
+      const name = moverName(owner, readTask(pod) as MoverTask)
+      return { ...pod, metadata: { ...pod.metadata, name } }
+    }
+    const running = ofOwner(mover)
+    const { allowance } = await gather(sales, [owner, running, ofOwner(ended)], { created: [unread, running, foreign] })
     const names = allowance.active.map(({ metadata }) => metadata.name)
 
-    expect(names).toEqual([mover, unread, foreign].map(({ metadata }) => metadata.name))
+    expect(names).toEqual([running, unread, foreign].map(({ metadata }) => metadata.name))
+  })
+
+  test('counts no Pod that only has the labels of a mover', async () => {
+    const forged = Array.from({ length: 20 }, (_, i) => ({
+      ...mover,
+      metadata: { ...mover.metadata, namespace: 'shop', name: `forged-${i}` },
+    }))
+    const { allowance, movers } = await gather(waiting, [waiting, ...forged], { created: [], uncached: [] })
+
+    expect([allowance.active.length, allowance.slots, movers.size]).toEqual([0, 1, 0])
   })
 
   test('allows the VolumeManager as many movers as it waits for', async () => {

@@ -17,9 +17,10 @@ import { hasDiskPressure, healthOf } from '../core/volume-manager/schedule/node-
 import { allowanceOf, firstManagers, isInQueue } from '../core/volume-manager/schedule/queue.ts'
 import { toleratesNode } from '../core/volume-manager/schedule/taints.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/spec/names.ts'
-import { moverNamespace, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
+import { activeMovers, moversOf } from './own-movers.ts'
 import { lastEndOf, usersOf } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
@@ -38,11 +39,9 @@ export function gatherVolumeManager(
   const { namespace, name = '' } = manager.metadata
   const key = objectKey(namespace, name)
   const owner = ownerKey(manager)
-  // A pod of another namespace that claims to be a mover of this VolumeManager is not one.
-  const places = new Set([namespace, moverNamespace(manager, settings.movers)])
-  const movers = [...moversOf(store, key), ...uncached]
-    .filter((pod) => places.has(pod.metadata.namespace))
-    .map((pod) => [pod.metadata.name ?? '', pod] as const)
+  const movers = [...moversOf(store, key, settings.movers), ...uncached].map(
+    (pod) => [pod.metadata.name ?? '', pod] as const,
+  )
   return {
     manager,
     settings,
@@ -65,27 +64,11 @@ export function gatherVolumeManager(
     allowance: allowanceOf({
       manager: key,
       waiting: store.byIndex(volumeManagers, 'waiting', 'all'),
-      active: activeMovers(store, created),
+      active: activeMovers(store, settings, created),
       settings: settings.movers,
     }),
     now,
   }
-}
-
-/**
- * Returns the movers of all VolumeManagers that have not ended.
- *
- * @param created movers that may not be cached yet
- */
-export function activeMovers(store: ObjectStore, created: readonly Pod[] = []): Pod[] {
-  const cached = store.byIndex(pods, 'active', 'all')
-  const isCached = ({ metadata }: Pod) => store.get(pods, metadata.namespace, metadata.name ?? '') !== undefined
-  return [...cached, ...created.filter((pod) => !isCached(pod))]
-}
-
-/** Returns the movers of a VolumeManager, with those of an earlier one with the same name; or those of a leftover. */
-export function moversOf(store: ObjectStore, key: string): readonly Pod[] {
-  return store.byIndex(pods, 'mover', key)
 }
 
 function nodeLookup(store: ObjectStore, owner: string): NodeLookup {

@@ -8,7 +8,8 @@ import { progressEventName, readProgress } from '../../core/volume-manager/mover
 import { expectedMovers, unsettledMovers } from '../../core/volume-manager/mover/task.ts'
 import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
 import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
-import { managersToRetry, moversOf } from '../../queries/movers.ts'
+import { managersToRetry } from '../../queries/movers.ts'
+import { moversOf } from '../../queries/own-movers.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 
 /** The inputs of the next attempts of one VolumeManager, by the names of its movers' Pods. */
@@ -95,10 +96,11 @@ const FIRST_PROGRESS_MS = 4_000
 export async function readProgresses(
   key: string,
   store: ObjectStore,
+  settings: VolumeSettings['movers'],
   { progress: remembered }: MoverMemory,
   now: number,
 ): Promise<Map<string, MoverProgress>> {
-  const running = moversOf(store, key).filter(({ status }) => status?.phase === 'Running')
+  const running = moversOf(store, key, settings).filter(({ status }) => status?.phase === 'Running')
   const read = await Promise.all(
     running.map(async ({ metadata: { namespace, name = '' } }) => {
       const pod = objectKey(namespace, name)

@@ -6,7 +6,7 @@ import { leftoverKey, leftoversOf, splitLeftoverKey } from '../../core/volume-ma
 import { planLeftover } from '../../core/volume-manager/leftover/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
-import { activeMovers, moversOf } from '../../queries/movers.ts'
+import { activeMovers, moversOfLeftover } from '../../queries/own-movers.ts'
 import { usersOf } from '../../queries/volume-users.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
@@ -38,8 +38,8 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       const plan = planLeftover({
         node,
         digest,
-        movers: moversOf(store, key),
-        active: activeMovers(store),
+        movers: moversOfLeftover(store, key, settings()),
+        active: activeMovers(store, settings()),
         users: (directory) => usersOf(store, undefined, directory),
         isManaged: (uid) => store.byIndex(volumeManagers, 'owner', uid.replaceAll('-', '')).length > 0,
         settings: settings(),

@@ -9,7 +9,8 @@ import { planVolumeManager } from '../../core/volume-manager/plan.ts'
 import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
 import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
 import { dropsColumns } from '../../core/volume-manager/status/conditions.ts'
-import { concernedManagers, gatherVolumeManager, moversOf } from '../../queries/movers.ts'
+import { concernedManagers, gatherVolumeManager } from '../../queries/movers.ts'
+import { moversOf } from '../../queries/own-movers.ts'
 import { type ObjectStore, refusalOf } from '../../store/store.ts'
 import { applyPlan, applyWrite, type Writers } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
@@ -58,13 +59,13 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
         // While an API server restarts, it serves no CRDs for a moment. This does not mean that their objects were deleted.
         if (!store.serves(volumeManagers)) return undefined
         memory.retries.delete(key)
-        await deleteMovers(key, store, memory)
+        await deleteMovers(key, store, settings().movers, memory)
         return undefined
       }
       const { movers: moverSettings } = settings()
       const ofMovers = moverNamespace(manager, moverSettings) ?? ''
       const uncached = await readUncached(manager, store, moverSettings, memory)
-      const progress = await readProgresses(key, store, memory, now())
+      const progress = await readProgresses(key, store, moverSettings, memory, now())
       const { created } = memory
       const retries = retryMemoryOf(manager, memory)
       const known = { uncached, created: [...created.values()], progress, ...retries }
@@ -140,14 +141,19 @@ async function createMover(action: Creation, { created }: MoverMemory, writers: 
 }
 
 /** Deletes the movers of a VolumeManager that was deleted in spite of its finalizer. */
-async function deleteMovers(key: string, store: ObjectStore, { created }: MoverMemory): Promise<void> {
+async function deleteMovers(
+  key: string,
+  store: ObjectStore,
+  settings: VolumeSettings['movers'],
+  { created }: MoverMemory,
+): Promise<void> {
   const uncached = [...created.values()].filter((pod) => readTask(pod)?.manager === key)
   for (const { metadata } of uncached) {
     const pod = await store.read(pods, metadata.namespace, metadata.name ?? '')
     if (pod) await deleteMover(pod, store)
     created.delete(keyOfObject({ metadata }))
   }
-  for (const pod of moversOf(store, key)) await deleteMover(pod, store)
+  for (const pod of moversOf(store, key, settings)) await deleteMover(pod, store)
 }
 
 async function deleteMover(pod: Pod, store: ObjectStore): Promise<void> {

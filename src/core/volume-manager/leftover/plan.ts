@@ -4,7 +4,7 @@ import type { Node } from '../../../api/node.ts'
 import { type Pod, pods } from '../../../api/pod.ts'
 import { type Action, NOTHING, type Plan } from '../../plan.ts'
 import type { VolumeUser } from '../input.ts'
-import { directoryOfMover } from '../mover/affinity.ts'
+import { apartFrom, directoryOfMover } from '../mover/affinity.ts'
 import { leftoverMover } from '../mover/build.ts'
 import { type MoverState, moverStateOf } from '../mover/observed-state.ts'
 import { endTimeOf } from '../replica/pod-use.ts'
@@ -58,7 +58,7 @@ export function planLeftover(input: LeftoverInput): Plan {
     isUsed || isWritten || isFull ? undefined : openNodeSlots(active, settings.movers.maxPerNode).takeOn(name)
   if (slot === undefined) return { actions: [], requeueAfterMs: CHECK_MS }
   const key = leftoverKey(name, digest)
-  const pod = leftoverMover({ key, node: name, leftover, slot, settings: settings.movers })
+  const pod = apartFrom(active, leftoverMover({ key, node: name, leftover, slot, settings: settings.movers }))
   return { actions: [{ kind: 'create', type: pods, object: pod }], requeueAfterMs: CHECK_MS }
 }
 

@@ -4,6 +4,7 @@ import { makeMover, PATH } from '../../../../test/volume-builders.ts'
 import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import {
+  apartFrom,
   directoryOfMover,
   isUnschedulable,
   type MoverPlacement,
@@ -66,16 +67,25 @@ describe('a mover may run', () => {
     expect(termsOf(placement)).toStrictEqual(want)
   })
 
-  test('on no node with a mover of its volume, or with a mover of its slot in any namespace', () => {
+  test('on no node with a mover of its volume, or with a mover of its slot', () => {
     const topologyKey = 'kubernetes.io/hostname'
 
     expect(moverAffinity({ on: 'n1' }, 'key', 3, ['arm64']).podAntiAffinity).toEqual({
       requiredDuringSchedulingIgnoredDuringExecution: [
         { topologyKey, labelSelector: { matchLabels: { [VOLUME_LABEL]: 'key' } } },
-        { topologyKey, labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: '3' } }, namespaceSelector: {} },
+        { topologyKey, labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: '3' } } },
       ],
     })
   })
+})
+
+test('the slot of a mover counts in the namespaces of movers only, so that no other Pod can block it', () => {
+  const inNamespace = (namespace: string) => ({ ...makeMover(), metadata: { ...makeMover().metadata, namespace } })
+  const { spec } = apartFrom([inNamespace('team-b'), inNamespace('team-a')], inNamespace('team-c'))
+  const terms = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+
+  expect(terms?.map(({ namespaces }) => namespaces)).toEqual([undefined, ['team-a', 'team-b', 'team-c']])
+  expect(terms?.some((term) => 'namespaceSelector' in term)).toBe(false)
 })
 
 const PREFERRING = {

@@ -14,7 +14,8 @@ export type MoverPlacement =
 const HOSTNAME = 'kubernetes.io/hostname'
 
 /**
- * Allows at most one mover of each volume, and one mover of each per-node slot, on a node. Slots are shared by all VolumeManagers.
+ * Allows at most one mover of each volume, and one mover of each per-node slot, on a node. Slots are shared by all VolumeManagers: see
+ * `apartFrom` for movers of other namespaces.
  *
  * @param key the `volumeKey` of the volume
  * @param architectures those of the image of the mover
@@ -30,14 +31,28 @@ export function moverAffinity(
     podAntiAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: [
         { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
-        {
-          topologyKey: HOSTNAME,
-          labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: String(slot) } },
-          namespaceSelector: {},
-        },
+        { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: String(slot) } } },
       ],
     },
   }
+}
+
+/**
+ * Returns the mover with the namespaces in which the scheduler looks for movers of its slot: its own, and those of the active movers. In all
+ * namespaces, a Pod of any tenant could block the slot. Later movers name the namespace of this one, and the scheduler applies required
+ * anti-affinity in both directions.
+ *
+ * @param active the movers that have not ended, and those that start with this one
+ */
+export function apartFrom(active: readonly Pod[], mover: Pod): Pod {
+  const namespaces = [...new Set([mover, ...active].flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
+  const { podAntiAffinity } = mover.spec.affinity ?? {}
+  const terms = podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []
+  const withNamespaces = terms.map((term) =>
+    term.labelSelector?.matchLabels?.[MOVER_SLOT_LABEL] === undefined ? term : { ...term, namespaces },
+  )
+  const apart = { ...podAntiAffinity, requiredDuringSchedulingIgnoredDuringExecution: withNamespaces }
+  return { ...mover, spec: { ...mover.spec, affinity: { ...mover.spec.affinity, podAntiAffinity: apart } } }
 }
 
 function requiredNodes(placement: MoverPlacement, platform: readonly NodeSelectorRequirement[]): NodeAffinity {

@@ -3,6 +3,7 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import { apartFrom } from '../mover/affinity.ts'
 import { deletionMover, maintenanceMover, replicaMover, uploadMover } from '../mover/build.ts'
 import { type MoverTask, readTask } from '../mover/task.ts'
 import { startDeleting } from '../replica/deletion.ts'
@@ -58,7 +59,7 @@ function startIn(starter: Starter, takeSlot: () => number | undefined, moverIn: 
   const slot = starter.free > 0 ? takeSlot() : undefined
   if (slot === undefined) return false
   starter.free--
-  starter.pods.push(moverIn(slot))
+  starter.pods.push(apartFrom([...starter.input.allowance.active, ...starter.pods], moverIn(slot)))
   return true
 }
 

@@ -1,0 +1,75 @@
+/** The one predicate for movers: whether Lodestone made a Pod. Any tenant can write the labels and the annotation of a mover. */
+import { MOVER_LABEL } from '../../../api/lodestone.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { Leftover } from '../leftover/leftover.ts'
+import { moverName } from '../spec/names.ts'
+import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
+import { directoryOfMover } from './affinity.ts'
+import { type MoverTask, readTask } from './task.ts'
+
+/** Finds the objects for which movers work, by the `manager` of their tasks. */
+export interface MoverOwners {
+  manager(key: string): VolumeManager | undefined
+  leftover(key: string): Leftover | undefined
+}
+
+/**
+ * Whether a Pod is a mover that Lodestone made: it is in the namespace of the movers of its VolumeManager, its task is in the status of the
+ * VolumeManager, and its name is that of the task. The mover of a leftover also mounts the directory of the leftover.
+ *
+ * In its own namespace, a tenant can still create a Pod that is equal to a mover. Such Pods are as few as the tasks of the tenant's own
+ * VolumeManagers, and a tenant cannot create them where the API server reserves the labels (charts, mover-labels.yaml).
+ */
+export function isOwnMover(
+  pod: Pod,
+  owners: MoverOwners,
+  settings: Pick<VolumeSettings['movers'], 'namespace'>,
+): boolean {
+  const task = pod.metadata.labels?.[MOVER_LABEL] === undefined ? undefined : readTask(pod)
+  if (!task) return false
+  if (task.role === 'leftover') {
+    const leftover = owners.leftover(task.manager)
+    if (!leftover || task.id !== leftover.id || task.index !== leftover.index || task.attempt !== 1) return false
+    const { namespace, name, uid, path } = leftover
+    return isNamed(pod, { metadata: { namespace, name, uid } }, task, settings) && directoryOfMover(pod) === path
+  }
+  const manager = owners.manager(task.manager)
+  return manager !== undefined && isNamed(pod, manager, task, settings) && isInStatus(manager, task)
+}
+
+/** Whether a Pod is where the movers of a VolumeManager are. After a change of the configuration, movers remain in its own namespace. */
+export function isInMoverNamespace(
+  { metadata: { namespace } }: Pick<Pod, 'metadata'>,
+  manager: Pick<VolumeManager, 'metadata'>,
+  settings: Pick<VolumeSettings['movers'], 'namespace'>,
+): boolean {
+  return namespace === manager.metadata.namespace || namespace === moverNamespace(manager, settings)
+}
+
+function isNamed(
+  pod: Pod,
+  manager: Pick<VolumeManager, 'metadata'>,
+  task: MoverTask,
+  settings: Pick<VolumeSettings['movers'], 'namespace'>,
+): boolean {
+  return isInMoverNamespace(pod, manager, settings) && pod.metadata.name === moverName(manager, task)
+}
+
+/** The status in the cache may be one attempt behind, and the Pod of the previous attempt may still run. */
+function isInStatus({ status }: VolumeManager, { id, role, index, attempt }: MoverTask): boolean {
+  const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+  return volumes.some((volume) => {
+    if (volume.id !== id) return false
+    const replica = volume.replicas?.find((one) => one.index === index)
+    const works: Readonly<Record<MoverTask['role'], { attempt: number } | undefined>> = {
+      replica,
+      upload: replica?.upload,
+      maintenance: replica?.maintenance,
+      deletion: volume.deletions?.find((one) => one.index === index),
+      leftover: undefined,
+    }
+    const known = works[role]
+    return known !== undefined && Math.abs(known.attempt - attempt) <= 1
+  })
+}

@@ -1,0 +1,48 @@
+/** Finds the movers that Lodestone made in the cache: active movers, and those of a VolumeManager or a leftover. */
+import { splitObjectKey } from '../api/meta.ts'
+import { nodes } from '../api/node.ts'
+import { type Pod, pods } from '../api/pod.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
+import { readLeftover, splitLeftoverKey } from '../core/volume-manager/leftover/leftover.ts'
+import { isInMoverNamespace, isOwnMover, type MoverOwners } from '../core/volume-manager/mover/own-mover.ts'
+import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import type { ObjectStore } from '../store/store.ts'
+
+/**
+ * Returns the movers of all VolumeManagers that have not ended.
+ *
+ * @param created movers that may not be cached yet
+ */
+export function activeMovers(store: ObjectStore, settings: VolumeSettings, created: readonly Pod[] = []): Pod[] {
+  const owners = ownersIn(store, settings)
+  const cached = store.byIndex(pods, 'active', 'all').filter((pod) => isOwnMover(pod, owners, settings.movers))
+  const isCached = ({ metadata }: Pod) => store.get(pods, metadata.namespace, metadata.name ?? '') !== undefined
+  return [...cached, ...created.filter((pod) => !isCached(pod))]
+}
+
+/** Returns the Pods with tasks of a VolumeManager, in a namespace of its movers; also those of an earlier one with the same name. */
+export function moversOf(store: ObjectStore, key: string, settings: VolumeSettings['movers']): Pod[] {
+  const { namespace, name } = splitObjectKey(key)
+  const manager = { metadata: { ...(namespace !== undefined && { namespace }), name } }
+  return store.byIndex(pods, 'mover', key).filter((pod) => isInMoverNamespace(pod, manager, settings))
+}
+
+/** Returns the movers of a leftover. */
+export function moversOfLeftover(store: ObjectStore, key: string, settings: VolumeSettings): Pod[] {
+  const owners = ownersIn(store, settings)
+  return store.byIndex(pods, 'mover', key).filter((pod) => isOwnMover(pod, owners, settings.movers))
+}
+
+function ownersIn(store: ObjectStore, settings: VolumeSettings): MoverOwners {
+  return {
+    manager(key) {
+      const { namespace, name } = splitObjectKey(key)
+      return store.get(volumeManagers, namespace, name)
+    },
+    leftover(key) {
+      const { node: name, digest } = splitLeftoverKey(key)
+      const node = store.get(nodes, undefined, name)
+      return node && readLeftover(node, digest, settings)
+    },
+  }
+}
