@@ -90,7 +90,7 @@ describe('a VolumeManager that is created', () => {
 
     const [mover] = world.movers()
     expect(mover).toMatchObject({
-      metadata: { labels: { key1: 'val1', vckname: 'sales', vcid: 'vol1', 'lodestone.dev/mover': 'download' } },
+      metadata: { labels: { vckname: 'sales', vcid: 'vol1', 'lodestone.dev/mover': 'download' } },
       spec: {
         restartPolicy: 'Never',
         serviceAccountName: 'lodestone-mover',

@@ -15,11 +15,11 @@ export interface MoverOwners {
 }
 
 /**
- * Whether a Pod is a mover that Lodestone made: it is in the namespace of the movers of its VolumeManager, its task is in the status of the
- * VolumeManager, and its name is that of the task. The mover of a leftover also mounts the directory of the leftover.
+ * Whether a Pod is a mover that Lodestone made. It is in the namespace of the movers of its VolumeManager. Its name is that of its task, and
+ * the task is in the status of the VolumeManager. The mover of a leftover also mounts the directory of the leftover.
  *
- * In its own namespace, a tenant can still create a Pod that is equal to a mover. Such Pods are as few as the tasks of the tenant's own
- * VolumeManagers, and a tenant cannot create them where the API server reserves the labels (charts, mover-labels.yaml).
+ * In its own namespace, a tenant can still create a Pod that is equal to a mover. There are as many such Pods as tasks in the status of the
+ * VolumeManagers of the tenant. An admission policy that reserves the labels prevents them.
  */
 export function isOwnMover(
   pod: Pod,

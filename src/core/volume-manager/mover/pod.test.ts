@@ -111,12 +111,14 @@ test('the metadata of a download names its VolumeManager, its volume and its tas
       name: expect.stringMatching(/^vck-resource-[0-9a-z]{13}-3$/),
       namespace: 'default',
       labels: {
-        ...{ key1: 'val1', vckname: 'sales', vcid: 'vol1' },
+        ...{ vckname: 'sales', vcid: 'vol1' },
         'lodestone.dev/volume': expect.stringMatching(/^4b1d-/),
         'lodestone.dev/mover': 'download',
         'lodestone.dev/mover-slot': '1',
       },
+      // As labels, they could match the selector of a controller or a Service.
       annotations: {
+        'lodestone.dev/volume-labels': '{"key1":"val1"}',
         'lodestone.dev/mover-task': '{"manager":"default/sales","id":"vol1","role":"replica","index":0,"attempt":3}',
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
       },

@@ -1,5 +1,11 @@
 /** Builds the Pod of a mover, with minimal rights and one directory of its node. Its name is the same in every attempt to create it. */
-import { MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../../api/lodestone.ts'
+import {
+  LABELS_ANNOTATION,
+  MOVER_LABEL,
+  MOVER_SLOT_LABEL,
+  MOVER_TASK_ANNOTATION,
+  VOLUME_LABEL,
+} from '../../../api/lodestone.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
 import type { Toleration } from '../../../api/node.ts'
 import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../../api/pod.ts'
@@ -67,7 +73,6 @@ export function moverPod(input: MoverPodInput): Pod {
       name: podName,
       ...(namespace && { namespace }),
       labels: {
-        ...config?.labels,
         vckname: labelValue(name),
         vcid: labelValue(task.id),
         [VOLUME_LABEL]: key,
@@ -76,6 +81,7 @@ export function moverPod(input: MoverPodInput): Pod {
       },
       annotations: {
         ...annotations,
+        ...labelsOfUsers(config?.labels),
         [MOVER_TASK_ANNOTATION]: JSON.stringify(task),
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
       },
@@ -172,6 +178,11 @@ function deadlineOf({ config, task, deadlineSeconds }: MoverPodInput): Pick<PodS
 function tolerationsOf({ config, placement }: MoverPodInput): Toleration[] {
   if ('anyTaint' in placement) return [{ operator: 'Exists' }]
   return config?.tolerations ?? []
+}
+
+/** As labels, they could match the selector of a DaemonSet, a ReplicaSet or a Service, which would adopt, delete or address the mover. */
+function labelsOfUsers(labels: VolumeConfig['labels'] | undefined): Record<string, string> {
+  return labels === undefined || Object.keys(labels).length === 0 ? {} : { [LABELS_ANNOTATION]: JSON.stringify(labels) }
 }
 
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
