@@ -10,7 +10,14 @@ import type { Pod } from '../api/pod.ts'
 import type { VolumeManager } from '../api/volume-manager.ts'
 import type { VolumeStatus } from '../api/volume-status.ts'
 import { type MoverTask, readTask } from '../core/volume-manager/mover/task.ts'
-import { claimNameOf, dataPathOf, directoryOf, moverName, nodeLabelOf, volumeKey } from '../core/volume-manager/spec/names.ts'
+import {
+  claimNameOf,
+  dataPathOf,
+  directoryOf,
+  moverName,
+  nodeLabelOf,
+  volumeKey,
+} from '../core/volume-manager/spec/names.ts'
 import { concernedManagers, gatherVolumeManager, type KnownMovers, managersToRetry } from './movers.ts'
 import { lastEndOf, usersOf } from './volume-users.ts'
 

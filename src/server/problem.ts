@@ -1,4 +1,5 @@
 /** Errors of callers as HTTP responses with one JSON shape. */
+import { printable } from '../core/printable.ts'
 
 export class RequestProblem extends Error {
   override name = 'RequestProblem'
@@ -22,7 +23,7 @@ export class BusyProblem extends RequestProblem {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Returns the body of a response that is not an AdmissionReview. */
+/** Returns the body of a response that is not an AdmissionReview. The message may contain text of the caller, such as names of fields. */
 export function problemBody(status: number, message: string): string {
-  return `${JSON.stringify({ error: { status, message } })}\n`
+  return `${JSON.stringify({ error: { status, message: printable(message) } })}\n`
 }

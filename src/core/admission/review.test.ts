@@ -192,3 +192,10 @@ describe('a response', () => {
     expect(response).toEqual({ uid: 'b5a1', allowed: true, auditAnnotations: { decision: 'OnHold' } })
   })
 })
+
+test('the message of a denial has no control characters, which could steer the terminal of kubectl', () => {
+  const errors = [{ path: 'spec.\u001b]0;owned\u0007', code: 'Invalid' as const, message: 'is \u202eunknown\u009b1m' }]
+  const { status } = encode(makeRequest(), { kind: 'deny', errors })
+
+  expect(status?.message).toBe('spec. ]0;owned : is  unknown 1m')
+})

@@ -41,7 +41,11 @@ export function encodeResponse(
 ): AdmissionResponse {
   const response: AdmissionResponse = { uid: request.uid, allowed: outcome.kind !== 'deny' }
   if (outcome.kind === 'deny') {
-    response.status = { code: 422, reason: outcome.reason ?? 'Invalid', message: describeErrors(outcome.errors) }
+    response.status = {
+      code: 422,
+      reason: outcome.reason ?? 'Invalid',
+      message: printable(describeErrors(outcome.errors)),
+    }
   }
   if (outcome.kind === 'patch') {
     const patch = provenPatch(request.object, outcome.object)

@@ -94,3 +94,11 @@ describe('a response', () => {
     })
   })
 })
+
+test('a refusal has no control characters', () => {
+  const { response } = encodeContext({ uid: 'u' } as InterpreterRequest, {
+    refusal: 'kind \u001b[2JJob is not supported',
+  })
+
+  expect(response).toMatchObject({ successful: false, status: { message: 'kind  [2JJob is not supported' } })
+})

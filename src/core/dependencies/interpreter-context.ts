@@ -7,6 +7,7 @@ import {
   interpreterContextSchema,
 } from '../../api/interpreter.ts'
 import { describeErrors } from '../field-errors.ts'
+import { printable } from '../printable.ts'
 import { compileSchema } from '../schema/schema-errors.ts'
 
 const validateContext = compileSchema(interpreterContextSchema)
@@ -31,7 +32,7 @@ export type Interpretation = { dependencies: readonly DependentObjectReference[]
 export function encodeContext({ uid }: InterpreterRequest, interpretation: Interpretation): InterpreterContext {
   const response: InterpreterResponse =
     'refusal' in interpretation
-      ? { uid, successful: false, status: { message: interpretation.refusal, code: BAD_REQUEST } }
+      ? { uid, successful: false, status: { message: printable(interpretation.refusal), code: BAD_REQUEST } }
       : { uid, successful: true, dependencies: interpretation.dependencies }
   return { apiVersion: 'config.karmada.io/v1alpha1', kind: 'ResourceInterpreterContext', response }
 }
