@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AdmissionRequest } from '../src/api/admission.ts'
 import { customResourceDefinitions } from '../src/api/crds.ts'
-import { HOLD_ANNOTATION, VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
+import { HOLD_ANNOTATION, MOVER_LABEL, MOVER_TASK_ANNOTATION, VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../src/api/meta.ts'
 import type { Schema } from '../src/api/schemas/schema.ts'
 import { compileSchema } from '../src/core/schema/schema-errors.ts'
@@ -10,7 +10,15 @@ import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import { webhooksOf } from '../src/webhooks/index.ts'
-import { makeBinding, makeClaim, makeDeployment, makePolicy, makeSource, makeVolumeManager } from './builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makeDeployment,
+  makePod,
+  makePolicy,
+  makeSource,
+  makeVolumeManager,
+} from './builders.ts'
 
 const attributes = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`a${i}`, 'x']))
 const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }
@@ -30,6 +38,7 @@ const INVALID: Readonly<Record<string, Readonly<Record<string, K8sObject>>>> = {
     'a long type': makeSource({ type: long }),
   },
   'volume-manager': { 'an unknown source type': makeVolumeManager([{ sourceType: 'Tape' }]) },
+  'mover-pod': { 'a task of movers': makePod({}, {}, { annotations: { [MOVER_TASK_ANNOTATION]: '{}' } }) },
   workload: { 'a malformed annotation': annotated('{') },
 }
 
@@ -118,6 +127,11 @@ test.each<{ name: string; before: K8sObject; after: K8sObject }>([
   { name: 'data-source-claim', before: makeClaim(), after: makeClaim({ dataSourceType: long }) },
   { name: 'data-source', before: makeSource(), after: makeSource({ type: long }) },
   { name: 'volume-manager', before: makeVolumeManager(), after: makeVolumeManager([{ sourceType: 'Tape' }]) },
+  {
+    name: 'mover-pod',
+    before: makePod('{}'),
+    after: makePod('{}', {}, { labels: { [MOVER_LABEL]: 'delete' } }),
+  },
   { name: 'workload', before: makeDeployment(), after: annotated('{') },
 ])('$name: a change that makes it invalid is rejected, unless it is being deleted', ({ name, before, after }) => {
   const gone = withMetadata(after, { deletionTimestamp: '2026-11-20T12:00:00Z' })

@@ -4,6 +4,7 @@ import { annotatedPodWebhook } from './annotated-pod.ts'
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
+import { moverPod } from './mover-pod.ts'
 import { podWebhook } from './pod.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 import { bindingWebhooks } from './resource-binding.ts'
@@ -24,5 +25,6 @@ export function webhooksOf(kinds: WorkloadKinds): readonly Webhook[] {
     dataSourceClaim,
     dataSource,
     volumeManager,
+    moverPod,
   ]
 }

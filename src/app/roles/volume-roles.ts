@@ -2,7 +2,7 @@
 import type { K8sObject } from '../../api/meta.ts'
 import { bindingOf, clusterRole, clusterRoles, roleBindings } from '../../api/rbac.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { MOVER_ROLE } from '../../core/volume-manager/mover/access.ts'
+import { MOVER_RIGHT, MOVER_ROLE } from '../../core/volume-manager/mover/access.ts'
 import { LOCAL_STORAGE_CLASS } from '../../core/volume-manager/persistent-volume-objects.ts'
 import { volumeClaimKinds } from '../../store/kinds/persistent-volumes.ts'
 import { LODESTONE, readRules } from './rbac.ts'
@@ -41,6 +41,7 @@ export function volumeRoles(namespace?: string): K8sObject[] {
       // Labels on nodes show which nodes have data.
       { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
       { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
+      { apiGroups: [MOVER_RIGHT.group], resources: [MOVER_RIGHT.resource], verbs: [MOVER_RIGHT.verb] },
     ]),
     clusterRole(movers, [
       { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },

@@ -5,8 +5,8 @@ import type { Outcome } from '../outcome.ts'
 
 const OUR_PREFIX = 'lodestone.dev/'
 
-/** The parts of an object that a validation reads. Validations of workloads also read annotations of Lodestone. */
-export type ValidatedParts = 'spec' | 'spec and annotations'
+/** The parts of an object that a validation reads; of labels and annotations, those of Lodestone. */
+export type ValidatedParts = 'spec' | 'spec and annotations' | 'labels and annotations'
 
 export interface Write {
   object: K8sObject
@@ -20,16 +20,23 @@ export interface Write {
  */
 export function ratchet(outcome: Outcome, { object, stored }: Write, parts: ValidatedParts): Outcome {
   if (outcome.kind !== 'deny') return outcome
-  const isUnchanged = stored != null && jsonEqual(validated(object, parts), validated(stored, parts))
+  const isUnchanged = stored != null && jsonEqual(VALIDATED[parts](object), VALIDATED[parts](stored))
   if (!object.metadata.deletionTimestamp && !isUnchanged) return outcome
   const { errors: _ignored, ...details } = outcome
   return { ...details, kind: 'allow' }
 }
 
-function validated(object: K8sObject, parts: ValidatedParts): unknown {
-  const { metadata, ...rest } = object
+const VALIDATED: Readonly<Record<ValidatedParts, (object: K8sObject) => unknown>> = {
+  spec: contentOf,
+  'spec and annotations': (object) => [contentOf(object), ownOf(object.metadata.annotations)],
+  'labels and annotations': ({ metadata }) => [ownOf(metadata.labels), ownOf(metadata.annotations)],
+}
+
+function contentOf({ metadata: _metadata, ...rest }: K8sObject): unknown {
   const { status: _status, ...content } = rest as typeof rest & { status?: unknown }
-  if (parts === 'spec') return content
-  const own = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(OUR_PREFIX))
-  return { content, annotations: Object.fromEntries(own) }
+  return content
+}
+
+function ownOf(values: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => key.startsWith(OUR_PREFIX)))
 }

@@ -6,7 +6,7 @@ import { volumeManagers } from '../../../api/volume-manager.ts'
 import { encodeResponse } from '../../../core/admission/review.ts'
 import type { FieldError } from '../../../core/field-errors.ts'
 import { jsonEqual } from '../../../core/json.ts'
-import type { Outcome } from '../../../core/outcome.ts'
+import { type Outcome, withErrors } from '../../../core/outcome.ts'
 import { printable } from '../../../core/printable.ts'
 import { matchesLabels } from '../../../core/selectors.ts'
 import { isVolumeManager } from '../../../core/volume-manager/spec/validate.ts'
@@ -105,7 +105,8 @@ export async function reviewObject(
     dryRun: true,
   }
   const reviewing = webhook ?? session.unknownWorkload
-  const decided: Outcome = reviewing.operations.includes(operation) ? reviewing.review(request, session) : ALLOW
+  const reviewed = reviewing.operations.includes(operation) ? reviewing.review(request, session) : ALLOW
+  const decided = withErrors(reviewed, laterErrors(request, object, session, webhook))
   const isUnreviewed =
     type.namespaced && namespace !== undefined && isExcluded(namespace, session) && !jsonEqual(decided, ALLOW)
   const outcome = isUnreviewed ? ALLOW : decided
@@ -129,14 +130,29 @@ export async function reviewObject(
 
 const ALLOW: Outcome = { kind: 'allow' }
 
+/** Returns the errors of the validating webhooks of a kind, which an API server calls after the mutating one. */
+function laterErrors(
+  request: AdmissionRequest,
+  object: K8sObject,
+  session: ReviewSession,
+  first: Webhook | undefined,
+): FieldError[] {
+  const later = session.webhooks.filter((one) => one.type === 'validating' && one !== first && reviews(one, object))
+  return later.flatMap((webhook) => {
+    const outcome = webhook.review(request, session)
+    return outcome.kind === 'deny' ? outcome.errors : []
+  })
+}
+
 /** The webhook of a kind; for a binding, the mutating one. */
 export function webhookFor(object: K8sObject, { webhooks }: ReviewSession): Webhook | undefined {
   // A version that is no longer served gets an error with the new form.
   const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object
-  return webhooks.find(
-    ({ resources, objectSelector }) =>
-      resources.some((type) => isOf(type, current)) && matchesLabels(objectSelector, object.metadata.labels),
-  )
+  return webhooks.find((webhook) => reviews(webhook, current))
+}
+
+function reviews({ resources, objectSelector }: Webhook, object: K8sObject): boolean {
+  return resources.some((type) => isOf(type, object)) && matchesLabels(objectSelector, object.metadata.labels)
 }
 
 export async function put(session: ReviewSession, object: K8sObject): Promise<void> {

@@ -19,7 +19,7 @@ export interface MoverOwners {
  * the task is in the status of the VolumeManager. The mover of a leftover also mounts the directory of the leftover.
  *
  * In its own namespace, a tenant can still create a Pod that is equal to a mover. There are as many such Pods as tasks in the status of the
- * VolumeManagers of the tenant. An admission policy that reserves the labels prevents them.
+ * VolumeManagers of the tenant. The webhook `mover-pod` prevents them.
  */
 export function isOwnMover(
   pod: Pod,
