@@ -174,6 +174,7 @@ describe('a download in place', () => {
 
     const mover = startMover(root, inPlace)
     await held
+    await expect.poll(journalEntries).toBe(6)
     expect(Object.keys(await readTree(join(root, 'data'))).sort()).toEqual([0, 1, 2, 3].map((i) => `0-small-${i}`))
     await writeFile(join(root, 'data', 'checkpoint'), 'of a consumer')
     mover.kill('SIGKILL')
