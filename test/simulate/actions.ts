@@ -40,6 +40,8 @@ export type UserAction =
   | { do: 'crd'; kind: string; served: boolean }
   | { do: 'restart'; what: 'detector' | 'scheduler' | 'leader' | 'replica' }
   | { do: 'advance'; ms: number }
+  // Components finish everything that they can do now.
+  | { do: 'settle' }
   // Users and failures pause until everything is at rest.
   | { do: 'rest' }
 
@@ -50,6 +52,8 @@ export interface WorldConfig {
   clusters: number
   failover: 'Off' | 'Gracefully' | 'Directly'
   maxMovesPerMinute: number
+  // Whether some users follow a plan (stories.ts).
+  stories?: boolean
   // Guarantees that are not checked.
   ignored?: readonly string[]
 }

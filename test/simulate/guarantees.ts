@@ -39,6 +39,7 @@ import { Moves } from './moves.ts'
 import type { Replica } from './replica.ts'
 import { type ScheduleResult, schedule } from './schedule.ts'
 import { common, minus } from './sets.ts'
+import { checkStays } from './stays.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
@@ -105,6 +106,9 @@ export class Guarantees {
     const [stored, sent, after] = [before, object, admitted] as [Binding | undefined, Binding, Binding]
     if (!sent.spec.placement || sent.metadata.deletionTimestamp) return
     this.#check(() => {
+      // The leader's own write is checked when it is sent.
+      const isByOthers = writer !== 'user' && writer !== 'lodestone'
+      if (isByOthers && !(stored && this.memoryOf(stored).isRuined)) checkStays(stored, sent, after, replica)
       this.#checkFields(stored, sent, after, 'admission')
       this.#checkWithin(stored, sent, after, replica)
       this.#checkHasCluster(sent, stored, after, replica, writer)
@@ -179,11 +183,13 @@ export class Guarantees {
     if (after.status?.lastScheduledTime) memory.wasScheduled = true
     const isByUser = writer === 'user'
     if (isByUser && before && !isDeepStrictEqual(oursIn(before), oursIn(after))) memory.isRuined = true
+    if (before) this.#moves.written(before, after)
     if (writer !== 'lodestone' || !before || !sent) return
     this.#checkFields(before, before, sent, 'loop')
     const leader = this.#world.leader.replica
     this.#checkHasCluster(sent, before, sent, leader, writer)
     this.#checkRelease(before, sent, leader)
+    if (!memory.isRuined) checkStays(before, before, sent, leader)
     this.#moves.check(before, after)
   }
 
@@ -370,10 +376,13 @@ export class Guarantees {
       allowsIn(stored, cluster) && allowsIn(after, cluster) && refusalOf(cluster, after) === undefined
     if (!clustersOf.some(mayStay) || schedule(stored, clustersOf).kind !== 'fit') return
     // The claims that are left are known, and require no data that is anywhere.
-    const left = claimsOf(after, viewOf(replica)).filter(({ isDeleting }) => !isDeleting)
+    const claims = claimsOf(after, viewOf(replica))
+    const left = claims.filter(({ isDeleting }) => !isDeleting)
     const isKnown = ({ required, claim }: AppliedClaim) =>
       !required || locate(claim, viewOf(replica)).kind !== 'unknown'
-    if (left.length > 0 && left.every(isKnown)) return
+    // A claim that was changed to a preference has ended the requirement before it is deleted.
+    const honored = claims.filter(({ isDeleting, required }) => !isDeleting || !required)
+    if (honored.length > 0 && honored.every(isKnown)) return
     const now = this.#world.clock.now()
     const { kind, namespace, name } = after.spec.resource
     // A wait that began before something else disappeared may end.

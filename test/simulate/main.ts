@@ -1,5 +1,5 @@
 // `npm run simulate -- --seed S --steps N` (or `--seconds T`): simulated worlds, each with its own seed, until a guarantee is broken.
-// `--log` prints every step; `--survey` goes on after a failure.
+// `--log` prints every step; `--survey` and `--until` go on after a failure.
 import { parseArgs } from 'node:util'
 import { type Run, runSeed } from './run.ts'
 import { shrink } from './shrink.ts'
@@ -13,6 +13,10 @@ const { values } = parseArgs({
     ignore: { type: 'string', default: '' },
     'no-shrink': { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
+    // Users follow plans in every second world.
+    stories: { type: 'boolean', default: false },
+    // With commas: goes on after a failure until one of these guarantees is broken.
+    until: { type: 'string' },
     // Prints each broken guarantee once, and counts the others.
     survey: { type: 'boolean', default: false },
   },
@@ -30,9 +34,9 @@ const startedMs = performance.now()
 const broken = new Map<string, number>()
 let steps = 0
 let worlds = 0
-while (steps < maxSteps && performance.now() < endMs && (values.survey || broken.size === 0)) {
+while (steps < maxSteps && performance.now() < endMs && goesOn()) {
   const seed = firstSeed + worlds++
-  const run = await runSeed(seed, Math.min(WORLD_STEPS, maxSteps - steps), log, ignored)
+  const run = await runSeed(seed, Math.min(WORLD_STEPS, maxSteps - steps), log, ignored, values.stories)
   steps += run.actions.length
   if (run.failure) await report(seed, run)
 }
@@ -44,6 +48,11 @@ console.log(
 )
 process.exitCode = broken.size > 0 ? 1 : 0
 
+function goesOn(): boolean {
+  if (values.until !== undefined) return !values.until.split(',').some((guarantee) => broken.has(guarantee))
+  return values.survey || broken.size === 0
+}
+
 async function report(seed: number, { config, actions, failure }: Run): Promise<void> {
   if (!failure) return
   const times = broken.get(failure.guarantee) ?? 0
@@ -51,7 +60,9 @@ async function report(seed: number, { config, actions, failure }: Run): Promise<
   if (times > 0) return
   console.log(`FAILED in world ${seed}: ${failure.message}`)
   if (values['no-shrink']) return
-  console.log(`reproduce: npm run simulate -- --seed ${seed} --steps ${actions.length}`)
+  console.log(
+    `reproduce: npm run simulate -- --seed ${seed} --steps ${actions.length}${values.stories ? ' --stories' : ''}`,
+  )
   const fewest = await shrink(config, actions, failure.guarantee)
   console.log(`shrunk from ${actions.length} to ${fewest.length} steps, in ${JSON.stringify(config)}:`)
   for (const action of fewest) console.log(`  ${JSON.stringify(action)}`)

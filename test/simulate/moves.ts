@@ -1,6 +1,6 @@
 // Checks the moves of scheduled workloads by the loop: within the budget, and at most one return per stabilization window.
 import { allowedBy } from './accepts.ts'
-import { nameOf, stateOf } from './bindings.ts'
+import { nameOf, stateOf, waitsSince } from './bindings.ts'
 import { type Binding, type Cluster, namesOf } from './karmada.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -27,12 +27,17 @@ export class Moves {
     this.#filledAtMs = this.#world.clock.now()
   }
 
+  // Remembers when a binding was relaxed, by any writer.
+  written(before: Binding, after: Binding): void {
+    if (stateOf(after) !== 'Relaxed' || stateOf(before) === 'Relaxed') return
+    this.#relaxedAt.set(after.metadata.uid ?? '', this.#world.clock.now())
+  }
+
   // Checks a write of the loop. Throws Violation.
   check(before: Binding, after: Binding): void {
     const id = before.metadata.uid ?? ''
     const now = this.#world.clock.now()
     const [was, is] = [stateOf(before), stateOf(after)]
-    if (is === 'Relaxed' && was !== 'Relaxed') this.#relaxedAt.set(id, now)
     const clusters = this.#world.api.list<Cluster>('Cluster')
     const allows = ({ spec }: Binding) => allowedBy(spec.placement ?? {}, clusters)
     const [allowedBefore, allowedAfter] = [allows(before), allows(after)]
@@ -41,7 +46,8 @@ export class Moves {
     this.#takeToken(now, nameOf(after))
     if (was !== 'Relaxed' || is !== 'Narrowed') return
     const last = this.#returns.get(id) ?? Number.NEGATIVE_INFINITY
-    const relaxedAt = this.#relaxedAt.get(id) ?? Number.NEGATIVE_INFINITY
+    // The window begins when the data is available again.
+    const relaxedAt = Math.max(this.#relaxedAt.get(id) ?? Number.NEGATIVE_INFINITY, waitsSince(before) ?? now)
     this.#returns.set(id, now)
     if (now - last < WINDOW_MS) {
       throw new Violation(
@@ -52,7 +58,7 @@ export class Moves {
     if (now - relaxedAt < WINDOW_MS) {
       throw new Violation(
         'returns-after-window',
-        `${nameOf(after)}: it returns ${now - relaxedAt} ms after it was relaxed`,
+        `${nameOf(after)}: it returns ${now - relaxedAt} ms after its data was available again`,
       )
     }
   }

@@ -6,6 +6,8 @@ export interface PlantedFault {
   search: string
   replacement: string
   breaks: string
+  // The guarantees that the fault breaks. A failure of another one does not count.
+  guarantees: readonly string[]
 }
 
 const DECIDE = 'src/core/resource-binding'
@@ -16,66 +18,77 @@ export const plantedFaults: readonly PlantedFault[] = [
     search: 'if (causes.length > 0) return holdOrApplyBase(input, base, causes)',
     replacement: "if (causes.length > 0) return applyBase('Ignored', base, '')",
     breaks: 'hold: a workload does not wait for an unknown location',
+    guarantees: ['waits-for-data'],
   },
   {
     file: `${DECIDE}/hold.ts`,
     search: 'storedAnnotations.hold.released === true || isOver',
     replacement: 'storedAnnotations.hold.released === true',
     breaks: 'hold: it never ends by its timeout',
+    guarantees: ['hold-ends'],
   },
   {
     file: `${DECIDE}/hold-cause.ts`,
     search: "answer.kind === 'unknown' && onUnresolved === 'Hold'",
     replacement: "answer.kind === 'unknown' && onUnresolved === 'Ignore'",
     breaks: 'hold: onUnresolved is read the wrong way',
+    guarantees: ['waits-for-data'],
   },
   {
     file: `${DECIDE}/write.ts`,
     search: 'if (wanted) return { value: { ...suspension, scheduling: true }, annotations }',
     replacement: 'if (wanted) return { value: suspension, annotations }',
     breaks: 'hold: the annotation is written and the suspension is not',
+    guarantees: ['first-to-data', 'waits-for-data'],
   },
   {
     file: `${DECIDE}/write.ts`,
     search: 'const { scheduling: _ours, ...siblings } = suspension ?? {}',
     replacement: 'const siblings = suspension ?? {}',
     breaks: 'hold: the suspension stays after the hold',
+    guarantees: ['hold-ends'],
   },
   {
     file: `${DECIDE}/decide-placement.ts`,
     search: 'return input.isScheduled ? decideScheduled(input, base) : decideNotScheduled(input, base)',
     replacement: 'return decideNotScheduled(input, base)',
     breaks: 'hold: a running workload is treated as one that does not run',
+    guarantees: ['suspends-scheduled'],
   },
   {
     file: 'src/core/placement/acceptance.ts',
     search: 'const [taint] = blockingTaints(spec?.taints, placement?.clusterTolerations)',
     replacement: 'const [taint] = blockingTaints(spec && [], placement?.clusterTolerations)',
     breaks: 'narrowing: taints are ignored',
+    guarantees: ['has-cluster'],
   },
   {
     file: 'src/core/placement/acceptance.ts',
     search: 'if (!status || serves(status.apiEnablements ?? [], apiVersion, kind)) return undefined',
     replacement: 'if (status || serves([], apiVersion, kind)) return undefined',
     breaks: 'narrowing: the kinds of a cluster are ignored',
+    guarantees: ['has-cluster'],
   },
   {
     file: 'src/core/placement/acceptance.ts',
     search: "if (cluster.metadata.deletionTimestamp) return 'is being deleted'",
     replacement: '',
     breaks: 'narrowing: a cluster that is being deleted counts',
+    guarantees: ['has-cluster'],
   },
   {
     file: 'src/core/placement/acceptance.ts',
     search: "if (evicted.has(name)) return 'is being evicted'",
     replacement: 'if (evicted.has(name)) return undefined',
     breaks: 'narrowing: a cluster under eviction counts',
+    guarantees: ['has-cluster'],
   },
   {
     file: `${DECIDE}/decide-scheduled.ts`,
     search: "if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)",
     replacement: "if (narrowing.kind === 'unfit') return relaxed(input, base, constraint, narrowing.reason)",
     breaks: 'narrowing: a kept workload is relaxed and spread',
+    guarantees: ['relaxed-if-unfit'],
   },
   {
     file: `${DECIDE}/preference.ts`,
@@ -83,36 +96,42 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement:
       'export function preferenceProblem(_input: object): string | undefined {\n  return undefined\n}\nexport function unusedProblem(',
     breaks: 'narrowing: a preference removes copies',
+    guarantees: ['preference-keeps-copies'],
   },
   {
     file: `${DECIDE}/timing.ts`,
     search: 'releaseDelayMs: 30_000',
     replacement: 'releaseDelayMs: 3_000',
     breaks: 'release: it waits 3 s for a successor',
+    guarantees: ['release-waits'],
   },
   {
     file: `${DECIDE}/decide-placement.ts`,
-    search: "return awaitSuccessor(input, base) ?? applyBase('Restored'",
-    replacement: "return applyBase('Restored'",
+    search: 'return awaitSuccessor(input, base) ?? restore(input, base)',
+    replacement: 'return restore(input, base)',
     breaks: 'release: it does not wait',
+    guarantees: ['release-waits', 'absence'],
   },
   {
     file: `${DECIDE}/decide-scheduled.ts`,
-    search: 'if (last) return keep(input, base, last, why)\n    if (unresolved',
-    replacement: "if (last) return applyBase('Ignored', base, why)\n    if (unresolved",
+    search: 'if (last && (blocks || !demandsSame(constraintIn(last), constraint))) return keep(input, base, last, why)',
+    replacement: '',
     breaks: 'release: an unknown location releases a running workload',
+    guarantees: ['stays-if-unknown'],
   },
   {
     file: `${DECIDE}/timing.ts`,
     search: 'failbackWindowMs: 300_000',
     replacement: 'failbackWindowMs: 3_000',
     breaks: 'failback: the window is 3 s',
+    guarantees: ['returns-after-window'],
   },
   {
     file: `${DECIDE}/decide-scheduled.ts`,
     search: "if (last?.state === 'Relaxed') return awaitReturn(input, base)",
     replacement: '',
     breaks: 'failback: it does not wait',
+    guarantees: ['returns-after-window', 'one-return-per-window'],
   },
   {
     file: `${DECIDE}/decide-scheduled.ts`,
@@ -120,18 +139,21 @@ export const plantedFaults: readonly PlantedFault[] = [
       'if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined\n  const why',
     replacement: 'const why',
     breaks: 'failback: a workload never returns',
+    guarantees: ['comes-home'],
   },
   {
     file: 'src/reconcile/bindings/resource-binding.ts',
     search: 'if (waitMs > 0) return waitMs',
     replacement: '',
     breaks: 'leader change: all waiting workloads move at once',
+    guarantees: ['move-budget'],
   },
   {
     file: `${DECIDE}/decide-scheduled.ts`,
     search: 'return input.leavesMovesToLoop ? keepUntilMoved(input, base, last) : undefined',
     replacement: 'return undefined',
     breaks: 'leader change: admission moves workloads',
+    guarantees: ['moves-by-loop'],
   },
   {
     file: 'src/reconcile/bindings/resource-binding.ts',
@@ -140,5 +162,6 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement:
       'for (const binding of store.list(type)) yield concernsUs(binding, store) ? undefined : keyOfObject(binding)',
     breaks: 'leader change: the first pass of a new leader skips the workloads with claims',
+    guarantees: ['hold-ends', 'comes-home'],
   },
 ]

@@ -2,7 +2,7 @@
 import { type Random, randomFrom } from '../random.ts'
 import type { Action, WorldConfig } from './actions.ts'
 import { pickWeighted } from './pick.ts'
-import { chooseUserAction } from './users.ts'
+import { Users } from './stories.ts'
 import { Violation } from './violation.ts'
 import { World } from './world.ts'
 
@@ -30,14 +30,22 @@ export async function runSeed(
   limit: number,
   log?: (line: string) => void,
   ignored: readonly string[] = [],
+  stories = false,
 ): Promise<Run> {
-  const config = { ...configOf(seed), ignored }
+  // Rare states and random ones: users follow plans in every second world only.
+  const config = { ...configOf(seed), ignored, stories: stories && seed % 2 === 1 }
   const random = randomFrom(seed ^ 0x5eed)
   // Some components are slow in one world and fast in another.
   const weights = Array.from({ length: 8 }, () => 0.05 + random.next() ** 2)
   const world = new World(config)
+  const users = new Users(config.stories)
   const actions: Action[] = []
-  return perform(world, actions, () => (actions.length < limit ? choose(world, random, weights) : undefined), log)
+  return perform(
+    world,
+    actions,
+    () => (actions.length < limit ? choose(world, users, random, weights) : undefined),
+    log,
+  )
 }
 
 // Runs a list of actions in a new world.
@@ -69,11 +77,11 @@ async function perform(
   }
 }
 
-function choose(world: World, random: Random, weights: readonly number[]): Action {
+function choose(world: World, users: Users, random: Random, weights: readonly number[]): Action {
   const busy = world
     .pending(() => random.below(2))
     .flatMap((actions, i) => (actions.length > 0 ? [[weights[i] ?? 1, actions] as const] : []))
-  if (busy.length === 0 || !random.chance(COMPONENT_CHANCE)) return chooseUserAction(world, random)
+  if (busy.length === 0 || !random.chance(COMPONENT_CHANCE)) return users.next(world, random)
   const action = random.pick(pickWeighted(busy, random))
   return action.do === 'receive' ? { ...action, count: random.pick([1, 1, 2, 10]) } : action
 }

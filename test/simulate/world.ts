@@ -132,6 +132,8 @@ export class World {
         return this.#restart(action.what)
       case 'advance':
         return this.clock.advance(action.ms)
+      case 'settle':
+        return this.#settle()
       case 'rest':
         return this.#rest()
       default:

@@ -1,0 +1,73 @@
+// Checks that a running workload stays with its data while it can, and that a hold ends as a whole.
+import { allowedBy } from './accepts.ts'
+import { isPlaced, isRequired, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
+import { claimsOf, locate } from './claims.ts'
+import { type Binding, type Cluster, namesOf } from './karmada.ts'
+import type { Replica } from './replica.ts'
+import { schedule } from './schedule.ts'
+import { minus } from './sets.ts'
+import { Violation } from './violation.ts'
+
+// Checks a write that Lodestone sends or admits. Throws Violation.
+export function checkStays(stored: Binding | undefined, sent: Binding, after: Binding, replica: Replica): void {
+  checkSuspension(sent, after)
+  if (!stored || !isPlaced(stored) || !isPlaced(after) || after.metadata.deletionTimestamp || !isRequired(stored))
+    return
+  checkRelaxed(stored, after, [...replica.clusters.values()])
+  checkKnown(stored, after, replica)
+}
+
+// docs/claims.md: a narrowed workload is relaxed only if no cluster of its narrowing can take it, or if the policy allows none of them.
+function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluster[]): void {
+  if (!['Narrowed', 'Kept'].includes(stateOf(stored) ?? '') || stateOf(after) !== 'Relaxed') return
+  const [before, base] = [stored.spec.placement ?? {}, after.spec.placement ?? {}]
+  // With groups, the answer depends on the one that the scheduler observed.
+  if (before.clusterAffinities || base.clusterAffinities) return
+  if (minus(allowedBy(before, clusters), allowedBy(base, clusters)).size > 0) return
+  const result = schedule(withAffinities(after, before), clusters)
+  if (result.kind === 'fit') {
+    throw new Violation(
+      'relaxed-if-unfit',
+      `${nameOf(after)}: it is relaxed although it could run in ${namesOf(result.clusters)}, where its data is`,
+    )
+  }
+}
+
+// README: a location that becomes unknown releases no running workload.
+function checkKnown(stored: Binding, after: Binding, replica: Replica): void {
+  if (stateOf(after) !== undefined) return
+  const view = viewOf(replica)
+  const claims = claimsOf(after, view).filter(({ isDeleting }) => !isDeleting)
+  const unknown = claims.find(({ claim, required }) => required && locate(claim, view).kind === 'unknown')
+  if (!unknown) return
+  const added = [...minus(allowed(after, replica), allowed(stored, replica))]
+  if (added.length > 0) {
+    throw new Violation(
+      'stays-if-unknown',
+      `${nameOf(after)}: it may start in ${added} since ${unknown.claim.metadata.name} is unknown`,
+    )
+  }
+}
+
+// A hold is an annotation and a suspension. Lodestone removes both.
+function checkSuspension(sent: Binding, after: Binding): void {
+  if (!hasActiveHold(sent) || after.metadata.annotations?.[HOLD] !== undefined) return
+  if (sent.spec.suspension?.scheduling === true && after.spec.suspension?.scheduling === true) {
+    throw new Violation('hold-ends', `${nameOf(after)}: its hold ends, and it stays suspended`)
+  }
+}
+
+const HOLD = 'lodestone.dev/hold'
+
+function hasActiveHold({ metadata }: Binding): boolean {
+  try {
+    const hold = JSON.parse(metadata.annotations?.[HOLD] ?? 'null')
+    return typeof hold?.since === 'string' && hold.released !== true
+  } catch {
+    return false // A user ruined the annotation.
+  }
+}
+
+function allowed({ spec }: Binding, { clusters }: Replica): Set<string> {
+  return allowedBy(spec.placement ?? {}, clusters.values())
+}
