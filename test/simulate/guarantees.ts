@@ -111,12 +111,12 @@ export class Guarantees {
       if (isByOthers && !(stored && this.memoryOf(stored).isRuined)) checkStays(stored, sent, after, replica)
       this.#checkFields(stored, sent, after, 'admission')
       this.#checkWithin(stored, sent, after, replica)
-      this.#checkHasCluster(sent, stored, after, replica, writer)
+      // The leader's own write is checked when it is sent, by what the leader knows.
+      const isOfOthers = writer !== 'lodestone' || !isSameAffinity(sent, after)
+      if (isOfOthers) this.#checkHasCluster(sent, stored, after, replica, writer)
       this.#checkFirstPlacement(stored, after, replica)
       this.#checkNoMoveAtAdmission(writer, stored, sent, after, replica)
-      // The leader's own write is checked when it is sent, by what the leader knows.
-      const isChecked = writer !== 'user' && (writer !== 'lodestone' || after !== sent)
-      if (isChecked) this.#checkRelease(stored, after, replica)
+      if (writer !== 'user' && isOfOthers) this.#checkRelease(stored, after, replica)
       // Without its clusters, a workload is not scheduled any more, which is another input.
       if (isPlaced(stored) === isPlaced(after)) this.#checkIdempotent(writer, after, replica)
     })
@@ -153,8 +153,10 @@ export class Guarantees {
     if (result.kind !== 'fit' || unnarrowed.kind !== 'fit') return
     const claims = claimsOf(binding, this.#world.api)
     if (claims.length === 0 || claims.some(({ required }) => required) || this.memoryOf(binding).isRuined) return
-    // Replicas may not have received yet that its claim does not require the data any more.
-    if (isRequired(binding)) return
+    // Replicas may not have received yet that its claim does not require the data any more, or that it has a claim.
+    if (isRequired(binding) || stateOf(binding) === undefined) return
+    const own = annotatedBaseOf(binding)
+    if (own && isDeepStrictEqual(affinitiesIn(own), affinitiesIn(binding.spec.placement ?? {}))) return
     const present = namesOf(binding.spec.clusters)
     if (!isDuplicated(base) && present.length < 2) return
     const would = new Set(namesOf(unnarrowed.clusters))

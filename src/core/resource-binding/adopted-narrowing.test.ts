@@ -82,7 +82,7 @@ describe.each(WITHOUT_LOCATION)('while $name, a workload that volcano-global pla
 
 test('the workload moves with its data when Karmada has written the placement of the policy, and only the loop moves it', () => {
   const claims = [located(['m3'])]
-  const first = decideBinding(input(placed(), claims)).binding
+  const first = decideBinding(input(placed(), [unknown()])).binding
   expect(namesOf(first)).toEqual(['m2'])
   const written = { ...first, spec: { ...first.spec, placement: ofPolicy } }
   const kept = admit(first, written, claims)

@@ -302,7 +302,26 @@ describe('at a write of Karmada, a replica whose caches are older than the store
       want: one('member2'),
     },
   ])('$name', ({ binding, input, want }) => {
-    expect(outcome({ binding: echoed(binding), stored: binding, ...input }).affinity).toEqual(want)
+    const written = { binding: echoed(binding), stored: binding, ...input, leavesMovesToLoop: true }
+    expect(outcome(written).affinity).toEqual(want)
+  })
+
+  test('with an older, wider policy keeps the base, so that no later decision allows more', () => {
+    const before = stored(two)
+    const input = { stored: before, policy: known(four), leavesMovesToLoop: true }
+    expect(outcome({ binding: echoed(before), ...input }).base).toEqual(two)
+  })
+
+  test('with a narrower policy takes it for the base', () => {
+    const before = stored(three)
+    const input = { stored: before, policy: known(two), leavesMovesToLoop: true }
+    expect(outcome({ binding: echoed(before), ...input }).base).toEqual(two)
+  })
+
+  test('the loop corrects a base that allows more than its policy', () => {
+    const before = { ...stored(four), spec: { ...stored(four).spec, placement: four } }
+    const input = { binding: before, stored: before, claims: [located(['member3', 'member4'])], policy: known(two) }
+    expect(outcome(input)).toMatchObject({ affinity: two })
   })
 
   test('keeps the move that the loop sent, if it has an older policy that does not allow it', () => {

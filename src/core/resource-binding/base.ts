@@ -2,6 +2,7 @@
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../json.ts'
+import { excludedClusters } from '../migration/volcano-global.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
@@ -42,9 +43,10 @@ interface BaseDecision {
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
  * - A changed affinity is the new base, unless it is the decision for the base in its annotation.
- * - For an unchanged affinity, the base is that of the policy if the decision for it gives this affinity, else the base in the annotation.
- *   The cached policy can be older than the stored affinity, and must not replace it. If it is newer, the detector writes it soon. A lazy
- *   policy counts only when the detector writes it.
+ * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the base of the policy. So each base is corrected
+ *   sooner or later.
+ * - Admission takes the base in the annotation, or the policy if it allows less. A replica may have an older policy than the stored affinity.
+ *   If it has a newer one, the detector writes that soon. A lazy policy counts only when the detector writes it.
  */
 export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input
@@ -59,13 +61,16 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   if (annotated && !jsonEqual(annotated, storedAnnotations.base))
     conditional.push({ base: annotated, condition: 'answered' })
   const ofPolicy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
-  if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'answered' })
   const { base } = storedAnnotations
+  const isCorrectedByLoop = ofPolicy && !input.leavesMovesToLoop
+  const isNarrowed = base !== undefined || excludedClusters(stored.metadata.annotations).size > 0
+  if (isNarrowed && isCorrectedByLoop) return { conditional, otherwise: ofPolicy }
+  const mayReplace = base ? ofPolicy && isWithin(input, base, ofPolicy) : isCorrectedByLoop
+  if (ofPolicy && mayReplace) conditional.push({ base: ofPolicy, condition: 'answered' })
   if (!base) return { conditional, otherwise: incoming }
   conditional.push({ base, condition: 'withinPolicy' })
-  if (!ofPolicy) return { conditional, otherwise: incoming }
-  conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
-  return { conditional, otherwise: input.leavesMovesToLoop ? incoming : ofPolicy }
+  if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
+  return { conditional, otherwise: incoming }
 }
 
 /** Whether the decision for a candidate meets its condition. */
