@@ -348,8 +348,11 @@ export class Guarantees {
     const clusters = this.#world.api.list<Cluster>('Cluster')
     const allows = ({ spec }: Binding) => allowedBy(spec.placement ?? {}, clusters)
     const running = namesOf(stored.spec.clusters).filter((name) => namesOf(after.spec.clusters).includes(name))
-    // A workload cannot stay in a cluster that does not exist for this replica.
-    const known = running.filter((name) => replica.clusters.has(name))
+    // A workload cannot stay in a cluster that, for this replica, does not exist or is being deleted.
+    const known = running.filter((name) => {
+      const cluster = replica.clusters.get(name)
+      return cluster && !cluster.metadata.deletionTimestamp
+    })
     const [was, asked, is] = [allows(stored), allows(sent), allows(after)]
     const moved = known.filter((name) => was.has(name) && asked.has(name) && !is.has(name))
     if (moved.length > 0 && minus(was, asked).size === 0) {

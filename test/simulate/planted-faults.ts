@@ -114,7 +114,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/decide-scheduled.ts`,
-    search: 'if (last && (blocks || !demandsSame(constraintIn(last), constraint))) return keep(input, base, last, why)',
+    search: 'if (last && (blocks || lacksPart(input, last))) return keep(input, base, last, why)',
     replacement: '',
     breaks: 'release: an unknown location releases a running workload',
     guarantees: ['stays-if-unknown'],

@@ -318,6 +318,12 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ binding: echoed(before), ...input }).base).toEqual(two)
   })
 
+  test('the loop with an older policy moves no running workload', () => {
+    const before = { ...stored(three), spec: { ...stored(three).spec, clusters: [{ name: 'member2' }] } }
+    const input = { binding: before, stored: before, policy: known(one('member1')) }
+    expect(outcome(input).affinity).toEqual(one('member2'))
+  })
+
   test('the loop corrects a base that allows more than its policy', () => {
     const before = { ...stored(four), spec: { ...stored(four).spec, placement: four } }
     const input = { binding: before, stored: before, claims: [located(['member3', 'member4'])], policy: known(two) }

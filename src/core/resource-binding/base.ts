@@ -44,7 +44,7 @@ interface BaseDecision {
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
  * - A changed affinity is the new base, unless it is the decision for the base in its annotation.
  * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the base of the policy. So each base is corrected
- *   sooner or later.
+ *   sooner or later. It does not if the workload would lose a cluster by it.
  * - Admission takes the base in the annotation, or the policy if it allows less. A replica may have an older policy than the stored affinity.
  *   If it has a newer one, the detector writes that soon. A lazy policy counts only when the detector writes it.
  */
@@ -62,13 +62,14 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
     conditional.push({ base: annotated, condition: 'answered' })
   const ofPolicy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
   const { base } = storedAnnotations
-  const isCorrectedByLoop = ofPolicy && !input.leavesMovesToLoop
+  const isLoop = !input.leavesMovesToLoop
   const isNarrowed = base !== undefined || excludedClusters(stored.metadata.annotations).size > 0
-  if (isNarrowed && isCorrectedByLoop) return { conditional, otherwise: ofPolicy }
-  const mayReplace = base ? ofPolicy && isWithin(input, base, ofPolicy) : isCorrectedByLoop
+  if (ofPolicy && isLoop && isNarrowed) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
+  const mayReplace = base ? ofPolicy && isWithin(input, base, ofPolicy) : isLoop
   if (ofPolicy && mayReplace) conditional.push({ base: ofPolicy, condition: 'answered' })
   if (!base) return { conditional, otherwise: incoming }
   conditional.push({ base, condition: 'withinPolicy' })
+  if (ofPolicy && isLoop) return { conditional, otherwise: ofPolicy }
   if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
   return { conditional, otherwise: incoming }
 }

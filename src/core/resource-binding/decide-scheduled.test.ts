@@ -310,6 +310,15 @@ test('a workload stays narrowed if a second claim, which may be ignored, is unkn
   expect(loop(first.binding, claims).binding).toBe(first.binding)
 })
 
+test('a workload follows the data that it requires although the location of a preference is unknown', () => {
+  const preference = unknown({ claim: 'default/z', enforcement: 'Preferred' })
+  const first = loop(bind(runsIn('m1')), [located(['m1']), preference]).binding
+  const claims = [located(['m2']), preference]
+  const moved = loop(first, claims)
+  expect(moved).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+  expect(loop(moved.binding, claims).binding).toBe(moved.binding)
+})
+
 test('a workload that was kept in its base, and lost its clusters, waits for its data as one that never ran', () => {
   const ran = bind(runsIn('m1'), { lastScheduledTime: '2026-01-01T00:00:00Z' })
   const kept = loop(ran, [located(['m3'])], { clusters: lookup('m1', tainted('m3')) }).binding

@@ -25,7 +25,7 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
   if (isUnlocated) {
     const why = describeUnlocated(claims)
     const blocks = unresolved(claims).length + nowhere(claims).length > 0
-    if (last && (blocks || !demandsSame(constraintIn(last), constraint))) return keep(input, base, last, why)
+    if (last && (blocks || lacksPart(input, last))) return keep(input, base, last, why)
     if (blocks) return applyBase('Ignored', base, why)
   }
   // No data is located. Without an annotation, the first real narrowing does not count as a move of the data.
@@ -41,6 +41,21 @@ export function decideScheduled(input: ParsedInput, base: PlacementAffinity): Pl
   if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)
   const staying = awaitMove(input, base, last, narrowing.allowed ?? firstPreferred(input, base, narrowing))
   return staying ?? narrowed(input, { base, constraint, ...renew(input, narrowing) }, stayOf(input, narrowing))
+}
+
+/**
+ * Whether the last narrowing may have had data whose location is unknown now. If only a preference is unknown, the workload still follows the
+ * data that it requires.
+ */
+function lacksPart({ claims, constraint }: ParsedInput, last: LocalityAnnotation): boolean {
+  const before = constraintIn(last)
+  if (demandsSame(before, constraint)) return false
+  const isRequiredKnown = claims.every(
+    ({ answer, enforcement }) => answer.kind === 'located' || enforcement === 'Preferred',
+  )
+  const { preferred: _before, ...requiredBefore } = before
+  const { preferred: _now, ...required } = constraint
+  return !isRequiredKnown || required.required === undefined || demandsSame(requiredBefore, required)
 }
 
 /** Keeps a running workload where it is while no cluster of its new narrowing can take it. */
