@@ -411,79 +411,91 @@ describe('the retry trigger of a change:', () => {
   const reading = managerWith('reading', {}, {})
   const secret = makeObject('v1', 'Secret', 'aws-creds')
 
-  test.each<Omit<Change, 'want'> & { want: [string, string[]] | undefined }>([
+  test.each<Omit<Change, 'want'> & { want: [string, string[]][] }>([
     {
       name: 'a Secret of a VolumeManager',
       stored: [reading, makeVolumeManager([{ options: {} }])],
       after: secret,
-      want: ['secret', ['default/reading']],
+      want: [['secret', ['default/reading']]],
     },
-    { name: 'not a deleted Secret', stored: [reading], before: secret, want: undefined },
+    { name: 'not a deleted Secret', stored: [reading], before: secret, want: [] },
     {
       name: 'a new node that matches the failed volume',
       stored: [failed, elsewhere, waiting],
       after: makeNode('n1'),
-      want: ['node', ['default/failed']],
+      want: [['node', ['default/failed']]],
     },
     {
       name: 'a node that recovers with data to delete',
       stored: [failed, elsewhere, deleting],
       before: makeNode('n1', { unreadySince: at(-9) }),
       after: makeNode('n1'),
-      want: ['node', ['default/failed', 'default/deleting']],
+      want: [['node', ['default/failed', 'default/deleting']]],
     },
     {
       name: 'a node whose disk pressure ended',
       stored: [failed],
       before: pressed('n1'),
       after: makeNode('n1'),
-      want: ['node', ['default/failed']],
+      want: [['node', ['default/failed']]],
     },
     {
       name: 'a node whose labels changed',
       stored: [failed],
       before: makeNode('n1'),
       after: makeNode('n1', { labels: { a: '' } }),
-      want: ['node', ['default/failed']],
+      want: [['node', ['default/failed']]],
     },
     {
       name: 'a node that lost a taint',
       stored: [failed],
       before: tainted('n1'),
       after: makeNode('n1'),
-      want: ['node', ['default/failed']],
+      want: [['node', ['default/failed']]],
     },
     {
       name: 'not a node that is tainted, although its labels changed',
       stored: [failed],
       before: makeNode('n1'),
       after: tainted('n1'),
-      want: ['node', []],
+      want: [['node', []]],
     },
     {
       name: 'not a node with another label of a VolumeManager',
       stored: [failed],
       before: makeNode('n1'),
       after: makeNode('n1', { labels: { 'vck.intelai.org/4b1d-0123456789abc': 'true' } }),
-      want: undefined,
+      want: [],
     },
-    { name: 'not a node with disk pressure', stored: [failed], after: pressed('n1'), want: undefined },
-    { name: 'not a deleted node', stored: [failed], before: makeNode('n1'), want: undefined },
+    { name: 'not a node with disk pressure', stored: [failed], after: pressed('n1'), want: [] },
+    { name: 'not a deleted node', stored: [failed], before: makeNode('n1'), want: [] },
     {
       name: 'the end of an eviction on a node without disk pressure',
       stored: [failed, makeNode('n1')],
       before: evicted,
-      want: ['node', ['default/failed']],
+      want: [['node', ['default/failed']]],
     },
     {
       name: 'not the end of an eviction on a node with disk pressure',
       stored: [failed, pressed('n1')],
       before: evicted,
-      want: undefined,
+      want: [],
     },
-    { name: 'not the end of an eviction on a deleted node', stored: [failed], before: evicted, want: undefined },
-    { name: 'not the start of an eviction', stored: [failed, makeNode('n1')], after: evicted, want: undefined },
-    { name: 'no other change', stored: [failed], after: makeObject('v1', 'ConfigMap', 'a'), want: undefined },
+    { name: 'not the end of an eviction on a deleted node', stored: [failed], before: evicted, want: [] },
+    { name: 'not the start of an eviction', stored: [failed, makeNode('n1')], after: evicted, want: [] },
+    {
+      name: 'another spec of the VolumeManager',
+      before: failed,
+      after: managerWith('failed', failedReplica, { replicas: 2 }),
+      want: [['spec', ['default/failed']]],
+    },
+    {
+      name: 'not another status of the VolumeManager',
+      before: failed,
+      after: managerWith('failed', {}),
+      want: [],
+    },
+    { name: 'no other change', stored: [failed], after: makeObject('v1', 'ConfigMap', 'a'), want: [] },
   ])('$name', async ({ stored = [], want, ...change }) => {
     const store = await storeOf(stored)
 

@@ -104,14 +104,19 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
   }
 }
 
-/** Returns the retry trigger of a change, and the VolumeManagers that may retry because of it. */
-export function managersToRetry(change: StoreChange, store: ObjectStore): [RetryTrigger, string[]] | undefined {
-  const { type, after } = change
-  if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOfObject(after))]
-  const retryTriggers = nodesToRetry(change, store)
-  if (retryTriggers.length === 0) return undefined
-  const failed = store.byIndex(volumeManagers, 'failed', 'all')
-  return ['node', [...new Set(retryTriggers.flatMap((node) => managersFor(node, failed, store)).map(keyOfObject))]]
+/** Returns the retry triggers of a change, and for each the VolumeManagers that may retry because of it. */
+export function managersToRetry(change: StoreChange, store: ObjectStore): [RetryTrigger, string[]][] {
+  const { type, before, after } = change
+  if (type.kind === secrets.kind && after) return [['secret', managersBy(store, 'secrets', keyOfObject(after))]]
+  const triggers: [RetryTrigger, string[]][] = []
+  if (type.kind === volumeManagers.kind && before && after && before.metadata.generation !== after.metadata.generation)
+    triggers.push(['spec', [keyOfObject(after)]])
+  const found = nodesToRetry(change, store)
+  if (found.length > 0) {
+    const failed = store.byIndex(volumeManagers, 'failed', 'all')
+    triggers.push(['node', [...new Set(found.flatMap((node) => managersFor(node, failed, store)).map(keyOfObject))]])
+  }
+  return triggers
 }
 
 /** Returns the nodes that can store more data than before the change. */

@@ -92,6 +92,25 @@ const secret = (name: string, metadata: object = {}): K8sObject => ({
   metadata: { name, namespace: 'default', ...metadata },
 })
 
+test('a corrected spec is tried at once', async () => {
+  const world = await start('n1')
+  world.fate = () => failed('AccessDenied')
+  await create(world, 'sales')
+  await expect.poll(stateOf(world)).toBe('Failed')
+  world.fate = () => 'completes'
+
+  const [volume] = (await world.manager())?.spec?.volumeConfigs ?? []
+  const options = { ...volume?.options, region: 'eu-west-1' }
+  await world.store.patch(
+    volumeManagers,
+    { namespace: 'default', name: 'sales' },
+    { spec: { volumeConfigs: [{ ...volume, options }] } },
+  )
+
+  await expect.poll(stateOf(world)).toBe('Running')
+  expect((await world.volume())?.replicas).toMatchObject([{ attempt: 2 }])
+})
+
 describe('a Secret that is fixed', () => {
   test.each([
     { name: 'by being made', given: undefined },

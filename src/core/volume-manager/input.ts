@@ -33,8 +33,12 @@ export interface VolumeManagerInput {
   now: number
 }
 
-/** `secret`: a Secret that the VolumeManager names was created or changed. `node`: a node was added, recovered or has free disk again. */
-export type RetryTrigger = 'secret' | 'node'
+/**
+ * - secret: a Secret that the VolumeManager names was created or changed.
+ * - spec: the spec of the VolumeManager was changed, or the VolumeManager was deleted.
+ * - node: a node was added, recovered or has free disk again.
+ */
+export type RetryTrigger = 'secret' | 'spec' | 'node'
 
 export interface NodeLookup {
   get(name: string): Node | undefined

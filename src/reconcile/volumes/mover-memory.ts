@@ -47,18 +47,18 @@ export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory):
 
 /** Remembers the retry triggers of a change, and returns the keys of their VolumeManagers. */
 export function rememberTriggers(change: StoreChange, store: ObjectStore, memory: MoverMemory): string[] {
-  const [trigger, keys = []] = managersToRetry(change, store) ?? []
-  if (trigger === undefined) return []
-  for (const key of keys) {
-    const { namespace, name } = splitObjectKey(key)
-    const manager = store.get(volumeManagers, namespace, name)
-    if (!manager) continue
-    const { retryTriggers } = retryMemoryOf(manager, memory)
-    for (const mover of unsettledMovers(manager)) {
-      retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
+  return managersToRetry(change, store).flatMap(([trigger, keys]) => {
+    for (const key of keys) {
+      const { namespace, name } = splitObjectKey(key)
+      const manager = store.get(volumeManagers, namespace, name)
+      if (!manager) continue
+      const { retryTriggers } = retryMemoryOf(manager, memory)
+      for (const mover of unsettledMovers(manager)) {
+        retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
+      }
     }
-  }
-  return keys
+    return keys
+  })
 }
 
 /** Forgets a mover that the store has now. Forgets the progress of a mover that has ended or is gone. */

@@ -168,6 +168,13 @@ test.each<Case>([
     due: 60,
   },
   {
+    name: 'is queued at once when the spec changed, such as the image of its mover',
+    of: { state: 'Failed', retryTime: at(9) },
+    observed: { retryTriggers: new Set(['spec']) },
+    want: { state: 'Queued', attempt: 2 },
+    due: 60,
+  },
+  {
     name: 'waits for its retry when a Secret changed',
     of: { state: 'Failed', retryTime: at(9) },
     observed: { retryTriggers: new Set(['secret']) },

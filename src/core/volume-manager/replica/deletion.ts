@@ -45,7 +45,9 @@ const STATES: Readonly<Record<DeletionState, (deletion: DeletionStatus, observed
   Queued: stepWaiting,
   Deleting: stepDeleting,
   Failed: (deletion, observed) => {
-    const isDue = isRetryDue(deletion, observed.now) || observed.retryTriggers.has('node')
+    const isDue =
+      isRetryDue(deletion, observed.now) ||
+      (['node', 'spec'] as const).some((trigger) => observed.retryTriggers.has(trigger))
     if (!isDue) return untilRetry(deletion, observed.now)
     return queueOrWait({ ...deletion, attempt: deletion.attempt + 1 }, observed)
   },

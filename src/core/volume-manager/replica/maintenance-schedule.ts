@@ -10,7 +10,7 @@ import { isReadOnly, isRefreshable } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
 import { MIN_REFRESH_SECONDS } from '../spec/volume-rules.ts'
 import { fromTime, toTime } from '../status/time.ts'
-import { isRetryDue, type Observation } from './transition.ts'
+import { hasNewInput, isRetryDue, type Observation } from './transition.ts'
 
 export interface MaintenanceObservation extends Observation {
   /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
@@ -81,13 +81,13 @@ export function requestedCheckAt(
   return Math.max(now, (fromTime(requestedCheckTime) ?? 0) + REQUESTED_CHECK_PAUSE_MS)
 }
 
-/** A failed attempt of the same kind is retried at its retry time. A changed Secret retries it at once. */
+/** A failed attempt of the same kind is retried at its retry time. A changed Secret or spec retries it at once. */
 function retryAt(
   { maintenance }: ReplicaStatus,
   { kind }: Due,
   { retryTriggers, now }: MaintenanceObservation,
 ): number {
-  if (maintenance?.kind !== kind || isRetryDue(maintenance, now) || retryTriggers.has('secret')) return 0
+  if (maintenance?.kind !== kind || isRetryDue(maintenance, now) || hasNewInput(retryTriggers)) return 0
   return fromTime(maintenance.retryTime) ?? 0
 }
 

@@ -284,6 +284,13 @@ test.each<Case>([
     due: 60,
   },
   {
+    name: 'Failed is queued at once when the spec changed, without the failures of the old one',
+    replica: { ...failed, nodeFailures: [{ node: 'n2', reason: 'NoSpace', failures: 3, retryTime: at(60) }] },
+    observed: { retryTriggers: new Set(['spec']) },
+    want: { state: 'Queued', attempt: 3, failures: undefined, nodeFailures: undefined },
+    due: 60,
+  },
+  {
     name: 'Failed is queued at once when a node has free disk',
     replica: failed,
     observed: { retryTriggers: new Set(['node']) },

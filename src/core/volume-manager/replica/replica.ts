@@ -100,11 +100,13 @@ function stepFailed(replica: ReplicaStatus, { node, retryTriggers, now }: Replic
   const { reason, message } = replica
   const isDue =
     transition.isRetryDue(replica, now) ||
-    retryTriggers.has('secret') ||
+    transition.hasNewInput(retryTriggers) ||
     (retryTriggers.has('node') && (isForNode(reason) || replica.nodeFailures !== undefined))
   const rest = unpinned(replica, node)
   if (!isDue) return transition.untilRetry(rest, now)
-  const again = { ...rest, attempt: replica.attempt + 1 }
+  // Another spec may suit nodes on which the old one failed.
+  const known = retryTriggers.has('spec') ? withoutFailures(rest) : rest
+  const again = { ...known, attempt: replica.attempt + 1 }
   return transition.inQueue(transition.enter(again, 'Queued', now, { reason, message }), now)
 }
 

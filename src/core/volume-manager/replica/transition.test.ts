@@ -4,12 +4,21 @@ import { at } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { UploadStatus } from '../../../api/volume-status.ts'
 import { fromTime } from '../status/time.ts'
-import { earliest, enter, fail, isRetryDue, type Observation, stepWork, untilRetry } from './transition.ts'
+import { earliest, enter, fail, hasNewInput, isRetryDue, type Observation, stepWork, untilRetry } from './transition.ts'
 
 const work: UploadStatus = { state: 'Uploading', attempt: 3, since: at(-60) }
 const RUNNING = { kind: 'running', node: 'n1' } as const
 const STARTING = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' } as const
 const reported = (bytes: number, files: number, attempt = 3) => ({ attempt, bytes, files })
+
+test.each<{ triggers: Parameters<typeof hasNewInput>[0]; want: boolean }>([
+  { triggers: new Set(), want: false },
+  { triggers: new Set(['node']), want: false },
+  { triggers: new Set(['secret']), want: true },
+  { triggers: new Set(['node', 'spec']), want: true },
+])('a user has changed the input of a failed attempt: $want', ({ triggers, want }) => {
+  expect(hasNewInput(triggers)).toBe(want)
+})
 
 describe('a new state', () => {
   const failed: UploadStatus = { ...work, state: 'Failed', reason: 'A', message: 'B', retryTime: at(9) }

@@ -1,6 +1,7 @@
 /** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
 import type { RecordedProgress } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../backoff.ts'
+import type { RetryTrigger } from '../input.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue } from '../mover/observed-state.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { MESSAGES } from '../status/codes.ts'
@@ -70,6 +71,11 @@ export function fail<T extends StateStatus>(
 /** Whether the retry time has passed. A missing or invalid retry time has passed. */
 export function isRetryDue({ retryTime }: StateStatus, now: number): boolean {
   return now >= (fromTime(retryTime) ?? 0)
+}
+
+/** Whether a user has changed the Secret or the spec that failed, so that the next attempt may succeed. */
+export function hasNewInput(triggers: ReadonlySet<RetryTrigger>): boolean {
+  return triggers.has('secret') || triggers.has('spec')
 }
 
 /** Stays in Failed until the time of the retry. */

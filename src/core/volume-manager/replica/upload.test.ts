@@ -210,13 +210,13 @@ describe('an upload', () => {
       want: { upload: { ...queued, failures: 2 } },
       due: 60,
     },
-    {
-      name: 'is queued again at once when a Secret changed',
+    ...(['secret', 'spec'] as const).map((trigger) => ({
+      name: `is queued again at once when the ${trigger} changed`,
       replica: { ...used, upload: upload({ state: 'Failed', retryTime: at(7) }) },
-      observed: { retryTriggers: new Set(['secret']) },
+      observed: { retryTriggers: new Set([trigger]) },
       want: { upload: queued },
       due: 60,
-    },
+    })),
   ])('$name', ({ replica, observed = {}, want, due }) => {
     const { next, dueAt } = stepUpload(makeReplica(replica), { ...DEFAULTS, ...observed })
     const members: Record<string, unknown> = { ...next }

@@ -8,6 +8,7 @@ import { fromTime, toTime } from '../status/time.ts'
 import {
   earliest,
   enter,
+  hasNewInput,
   inQueue,
   isRetryDue,
   type Observation,
@@ -73,7 +74,7 @@ function idle(next: ReplicaStatus, config: VolumeConfig | undefined, now: number
 /** Whether an upload is due: after the last pod has ended, or after `resyncInterval` while pods use the data. */
 function isDue(replica: ReplicaStatus, { config, retryTriggers, now }: UploadObservation): boolean {
   const { upload, inUse } = replica
-  const isTime = upload === undefined || isRetryDue(upload, now) || retryTriggers.has('secret')
+  const isTime = upload === undefined || isRetryDue(upload, now) || hasNewInput(retryTriggers)
   if (!isTime) return false
   // It ends when the user has resolved the conflict, also without new changes.
   if (!hasChanges(replica)) return isConflict(replica)
