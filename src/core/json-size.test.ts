@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasTooManyValues, MAX_JSON_VALUES } from './json-size.ts'
+import { hasTooManyValues, isTooDeep, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-size.ts'
 
 const listOf = (count: number, item: unknown) => JSON.stringify(Array.from({ length: count }, () => item))
 
@@ -23,4 +23,16 @@ test.each([
   { name: 'a long string', text: JSON.stringify({ a: 'x'.repeat(3_000_000) }), want: false },
 ])('$name', ({ text, want }) => {
   expect(hasTooManyValues(text)).toBe(want)
+})
+
+const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}1${']}'.repeat(depth / 2)}`
+
+test.each([
+  { name: 'the maximum depth', text: nested(MAX_JSON_DEPTH), want: false },
+  { name: 'two more levels', text: nested(MAX_JSON_DEPTH + 2), want: true },
+  { name: 'levels without an end', text: '['.repeat(MAX_JSON_DEPTH + 1), want: true },
+  { name: 'many lists beside each other', text: `[${'[],'.repeat(MAX_JSON_DEPTH * 2)}[]]`, want: false },
+  { name: 'brackets in a string', text: JSON.stringify({ a: '[{"'.repeat(MAX_JSON_DEPTH) }), want: false },
+])('nested too deep: $name', ({ text, want }) => {
+  expect(isTooDeep(text)).toBe(want)
 })

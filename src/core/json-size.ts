@@ -1,13 +1,17 @@
-/** Counts the values of a JSON text without parsing it: their number determines the memory for parsing. */
+/** Measures a JSON text without parsing it: the number of its values determines the memory, and its depth the stack of recursive functions. */
 
 /** A real object has about one value per 20 bytes. 500,000 empty objects use 28 MiB of heap. */
 export const MAX_JSON_VALUES = 500_000
+/** Objects of Kubernetes have less than 50 levels. Recursive functions reach several thousand. */
+export const MAX_JSON_DEPTH = 1_000
 /** A shorter text cannot exceed the limit. */
 const SMALL_LENGTH = MAX_JSON_VALUES
 
 const COMMA = 0x2c
 const BRACE = 0x7b
+const BRACE_END = 0x7d
 const BRACKET = 0x5b
+const BRACKET_END = 0x5d
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
@@ -24,6 +28,18 @@ export function hasTooManyValues(text: string): boolean {
     else if (unit === QUOTE) i = endOfString(text, i)
   }
   return count > MAX_JSON_VALUES
+}
+
+/** Whether lists and objects are nested deeper than the limit. The text may be invalid JSON. */
+export function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === QUOTE) i = endOfString(text, i)
+    else if (unit === BRACE_END || unit === BRACKET_END) depth--
+    else if ((unit === BRACE || unit === BRACKET) && ++depth > MAX_JSON_DEPTH) return true
+  }
+  return false
 }
 
 /** Returns the end of the string that begins at `start`: the next quote without an escape. */

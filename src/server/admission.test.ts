@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { makeClaim } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import type { AdmissionRequest } from '../api/admission.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
@@ -41,6 +42,25 @@ function webhookOf(name: string): Webhook {
   if (!found) throw new Error(`no webhook ${name}`)
   return found
 }
+
+test('an object that is nested too deep to compare gets HTTP 400, and is no fault of Lodestone', async () => {
+  const { serve, metrics } = await open(webhookOf('data-source-claim'))
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+  const claim = makeClaim({ attributes: 'deep' } as never)
+  const request = {
+    uid: 'u1',
+    kind: { group: 'datadependency.volcano.sh', version: 'v1alpha1', kind: 'DataSourceClaim' },
+    resource: { group: 'datadependency.volcano.sh', version: 'v1alpha1', resource: 'datasourceclaims' },
+    operation: 'UPDATE',
+    ...{ name: claim.metadata.name, namespace: claim.metadata.namespace, object: claim, oldObject: claim },
+  }
+  const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }
+
+  const answer = serve(JSON.stringify(review).replaceAll('"deep"', deep))
+
+  expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('nested more than 1000 levels') })
+  expect((await metrics.faults.get()).values).toEqual([])
+})
 
 describe('a malformed review gets HTTP 400 with the field, at every path that reads the field', () => {
   test.each<{ name: string; webhook: string; review: string; change: (request: never) => void; want: string }>([

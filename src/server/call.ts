@@ -1,5 +1,5 @@
 /** Serves one call: from the text of its body to a counted and logged answer. An unexpected error becomes HTTP 500. */
-import { hasTooManyValues, MAX_JSON_VALUES } from '../core/json-size.ts'
+import { hasTooManyValues, isTooDeep, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../core/json-size.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { problemBody, RequestProblem } from './problem.ts'
@@ -107,9 +107,16 @@ export function serveCalls<Request>(
       })
       return { status: 200, body: text }
     } catch (error) {
-      return refuse(error, request, now() - started)
+      return refuse(asProblem(error, body), request, now() - started)
     }
   }
+}
+
+/** Returns the problem of a body whose depth has exhausted the stack, and any other error as it is. */
+function asProblem(error: unknown, body: string): unknown {
+  return error instanceof RangeError && isTooDeep(body)
+    ? new RequestProblem(400, `the body is nested more than ${MAX_JSON_DEPTH} levels deep`)
+    : error
 }
 
 /** Returns the uid of an invalid request, for its log line; cut, since it may have any length. */
