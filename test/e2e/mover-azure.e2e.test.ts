@@ -202,11 +202,13 @@ describe('an upload', () => {
     const root = makeRoot()
     const large = randomBytes(11 * 1024 * 1024)
     const files = { same: 'same', changed: 'new', 'models/a b': 'weights', large }
-    for (const [name, content] of Object.entries(files)) {
+    const env = withSas('rwlc')
+    expect((await download(root, `az://${container}/run/`, env)).result).toMatchObject({ outcome: 'completed' })
+    const { same: _same, ...written } = files
+    for (const [name, content] of Object.entries(written)) {
       await mkdir(dirname(join(root, 'data', name)), { recursive: true })
       await writeFile(join(root, 'data', name), content)
     }
-    const env = withSas('rwlc')
 
     const { said, result } = await upload(root, `az://${container}/run/`, env, ['--part-size', '5Mi'])
 

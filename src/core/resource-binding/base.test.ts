@@ -179,6 +179,14 @@ describe('at an update', () => {
     expect(outcome({ binding: forged, stored: forged, policy, claims: moved }).affinity).toEqual(three)
   })
 
+  test('a forged base names no cluster that does not exist yet, and that the policy does not allow', () => {
+    const before = makeBinding({ placement: one('member2') }, annotated(one('gone')))
+    const bare = makeBinding({ placement: one('member2') })
+    const input = { stored: before, policy: known(three), clusters: lookup('member1', 'member2'), claims: [] }
+    for (const leavesMovesToLoop of [true, false])
+      expect(outcome({ binding: bare, ...input, leavesMovesToLoop }).affinity).toEqual(three)
+  })
+
   test('a forged base never widens a placement beyond a lazy policy', () => {
     const before = stored()
     const forged = { ...before, metadata: { ...before.metadata, ...annotated({}) } }

@@ -1,5 +1,5 @@
 /** Recovers the base of a write: the affinity before narrowing. */
-import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
+import type { Cluster, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../json.ts'
 import { excludedClusters } from '../migration/volcano-global.ts'
@@ -164,10 +164,14 @@ function keepsClusters(
   return excluded.size === 0 || !targetClusters(binding.spec).some((name) => excluded.has(name))
 }
 
+/** A cluster that does not exist may join later. A forged base must not name it either. */
 function isWithin(
   { clusters, usesOverflow, rules }: ParsedInput,
   outer: PlacementAffinity,
   result: PlacementAffinity,
 ): boolean {
-  return widenedBy(outer, result, clusters, usesOverflow, rules).length === 0
+  const lookup = clusters && ((name: string) => clusters(name) ?? { ...JOINING, metadata: { name } })
+  return widenedBy(outer, result, lookup, usesOverflow, rules).length === 0
 }
+
+const JOINING: Cluster = { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: {}, spec: {} }
