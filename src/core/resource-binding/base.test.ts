@@ -179,10 +179,26 @@ describe('at an update', () => {
     expect(outcome({ binding: forged, stored: forged, policy, claims: moved }).affinity).toEqual(three)
   })
 
-  test('a forged base names no cluster that does not exist yet, and that the policy does not allow', () => {
-    const before = makeBinding({ placement: one('member2') }, annotated(one('gone')))
+  test.each<{ name: string; base: PlacementAffinity }>([
+    { name: 'a cluster that does not exist yet', base: one('gone') },
+    {
+      name: 'a cluster that its selector rejects today',
+      base: {
+        clusterAffinity: {
+          clusterNames: ['member2', 'member9'],
+          fieldSelector: { matchExpressions: [{ key: 'region', operator: 'Exists', values: ['r1'] }] },
+        },
+      },
+    },
+    {
+      name: 'a cluster without a label yet',
+      base: { clusterAffinity: { clusterNames: ['member9'], labelSelector: { matchLabels: { tier: 'core' } } } },
+    },
+  ])('a forged base gives no way to $name, which the policy does not allow', ({ base }) => {
+    const before = makeBinding({ placement: one('member2') }, annotated(base))
     const bare = makeBinding({ placement: one('member2') })
-    const input = { stored: before, policy: known(three), clusters: lookup('member1', 'member2'), claims: [] }
+    const clusters = lookup('member1', 'member2', 'member9')
+    const input = { stored: before, policy: known(three), clusters, claims: [] }
     for (const leavesMovesToLoop of [true, false])
       expect(outcome({ binding: bare, ...input, leavesMovesToLoop }).affinity).toEqual(three)
   })

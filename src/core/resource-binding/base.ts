@@ -164,14 +164,24 @@ function keepsClusters(
   return excluded.size === 0 || !targetClusters(binding.spec).some((name) => excluded.has(name))
 }
 
-/** A cluster that does not exist may join later. A forged base must not name it either. */
+/**
+ * Whether a result stays within an affinity, in a world where each cluster that it names may join and match its selectors. A forged base
+ * could name one that does not exist yet, or add a selector that matches nothing today.
+ */
 function isWithin(
   { clusters, usesOverflow, rules }: ParsedInput,
   outer: PlacementAffinity,
   result: PlacementAffinity,
 ): boolean {
+  const own = new Set(termsOf(outer, true).map((term) => JSON.stringify(term)))
+  const others = termsOf(result, true).filter((term) => !own.has(JSON.stringify(term)))
+  if (others.length === 0) return true
+  const named = others.map(({ clusterNames, ...selectors }, i) => ({
+    affinityName: `${i}`,
+    ...(clusterNames?.length ? { clusterNames } : selectors),
+  }))
   const lookup = clusters && ((name: string) => clusters(name) ?? { ...JOINING, metadata: { name } })
-  return widenedBy(outer, result, lookup, usesOverflow, rules).length === 0
+  return widenedBy(outer, { clusterAffinities: named }, lookup, usesOverflow, rules).length === 0
 }
 
 const JOINING: Cluster = { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: {}, spec: {} }
