@@ -216,5 +216,3 @@ export function deleteOldBefore(args: MoverArguments): number {
   if (!Number.isNaN(time)) return time
   throw new UsageError(`--delete-old ${text}: must be all, or a time such as 2026-01-01T00:00:00Z`)
 }
-
-/** The endpoint without a trailing slash. */

@@ -8,6 +8,7 @@ import type { Protocol } from '../../mover/objects/object-store.ts'
 import { type CommandIo, UsageError } from '../command.ts'
 import { isTrue, type MoverArguments, need } from './options.ts'
 
+/** The endpoint without a trailing slash. Throws a `UsageError` if it is not a URL, or has credentials in it. */
 export function endpointOf(args: MoverArguments, { defaultEndpoint }: Protocol): string {
   const text = args.text('endpoint') ?? defaultEndpoint ?? need(args, 'endpoint')
   const url = URL.parse(text)

@@ -62,6 +62,8 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
     conditional.push({ base: annotated, condition: 'answered' })
   const ofPolicy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
   const { base } = storedAnnotations
+  // The usual case: there is nothing to choose.
+  if (base && ofPolicy && jsonEqual(base, ofPolicy)) return { conditional, otherwise: base }
   const isLoop = !input.leavesMovesToLoop
   const isNarrowed = base !== undefined || excludedClusters(stored.metadata.annotations).size > 0
   if (ofPolicy && isLoop && isNarrowed) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
