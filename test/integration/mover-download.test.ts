@@ -788,6 +788,21 @@ describe('a later attempt', () => {
     expect(await data()).toEqual({ a: large.toString('latin1') })
   })
 
+  test('of a large object keeps each part that had arrived, also when its request was for more parts', async () => {
+    const large = randomBytes(PART * 16)
+    const value = Buffer.from(digestOf(createCrc('crc64nvme'), large), 'hex').toString('base64')
+    s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
+    s3.misbehave((request) => (isObjectGet(request) ? { breakAfter: PART * 2 + 10 } : undefined))
+    expect((await download('s3://lake/raw/', '--parallel', '1', '--retries', '0')).result.code).toBe('Unreachable')
+    expect(s3.gets().at(-1)?.headers.range).toBe(`bytes=0-${PART * 8 - 1}`)
+    s3.misbehave(() => undefined)
+
+    const { result } = await download('s3://lake/raw/')
+
+    expect(result).toMatchObject({ outcome: 'completed', bytes: PART * 16, movedBytes: PART * 14 })
+    expect(await data()).toEqual({ a: large.toString('latin1') })
+  })
+
   test('counts the data of an earlier mover as done after a check', async () => {
     const large = randomBytes(PART * 4)
     const value = Buffer.from(digestOf(createCrc('crc64nvme'), large), 'hex').toString('base64')

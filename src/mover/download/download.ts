@@ -1,5 +1,5 @@
 /** Downloads a dataset to a directory. The directory appears only when it is complete, unless the download is in place. */
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Selection } from '../../core/mover/select.ts'
 import { formatBytes } from '../../core/quantity.ts'
@@ -10,7 +10,7 @@ import { type Owner, takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openChecksums } from './checksums.ts'
-import { type Journal, openJournal } from './journal.ts'
+import { type Journal, journalHeader, openJournal } from './journal.ts'
 import { idOf, type Manifest, writeManifest } from './manifest.ts'
 import { ObjectFiles, type ObjectFilesInput } from './object-files.ts'
 import { keepEarlier, pruneInPlace, pruneStaging } from './prune.ts'
@@ -188,6 +188,7 @@ async function downloadListed(
       input.parallel,
       signal,
     )
+    await files.end()
   } finally {
     await Promise.all([journal.close(), checksums.close()])
   }
@@ -242,9 +243,4 @@ async function leftOf(
     bytes -= isDone ? entry.size : Math.min(entry.size, journal.partsOf(id).size * partSize)
   }
   return { bytes, files }
-}
-
-async function journalHeader(partSize: number): Promise<string> {
-  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => 'unknown')
-  return `lodestone journal 1, parts of ${partSize} bytes, boot ${boot.trim()}`
 }

@@ -43,6 +43,12 @@ export async function openJournal(path: string, header: string): Promise<Journal
   }
 }
 
+/** Returns the header of a journal with parts of so many bytes. */
+export async function journalHeader(partSize: number): Promise<string> {
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => 'unknown')
+  return `lodestone journal 1, parts of ${partSize} bytes, boot ${boot.trim()}`
+}
+
 const NONE: ReadonlySet<number> = new Set()
 const FORGOTTEN = 'x'
 
