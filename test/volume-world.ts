@@ -11,7 +11,7 @@ import type { EventAction } from '../src/core/plan.ts'
 import { allowsNode } from '../src/core/volume-manager/schedule/node-affinity.ts'
 import { hasDiskPressure, healthOf } from '../src/core/volume-manager/schedule/node-health.ts'
 import { toleratesNode } from '../src/core/volume-manager/schedule/taints.ts'
-import type { VolumeSettings } from '../src/core/volume-manager/spec/settings.ts'
+import { DEFAULT_VOLUME_LIMITS, type VolumeSettings } from '../src/core/volume-manager/spec/settings.ts'
 import { toTime } from '../src/core/volume-manager/status/time.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
 import type { MoverLogs } from '../src/reconcile/volumes/mover-logs.ts'
@@ -30,6 +30,7 @@ export const VOLUME_SETTINGS: VolumeSettings = {
   allowedLocalNetworks: [],
   allowedMoverImages: [],
   movers: {
+    ...DEFAULT_VOLUME_LIMITS.movers,
     image: 'lodestone:test',
     architectures: ['amd64', 'arm64'],
     serviceAccountName: 'lodestone-mover',

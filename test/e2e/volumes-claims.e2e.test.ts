@@ -33,7 +33,7 @@ let cluster: Member
 
 beforeAll(async () => {
   cluster = await startMember({
-    movers: { namespace: MOVERS },
+    movers: { namespace: MOVERS, allowedTolerationKeys: ['dedicated'], maxResources: { memory: '1Gi' } },
     // Checks also delete what a refresh replaced.
     volumes: { checks: { intervalSeconds: 10, timeoutSeconds: 60 } },
   })
@@ -366,5 +366,38 @@ describe.concurrent('data that pods mount by claims', () => {
     ])
     await cluster.deleteManager('outcome', TENANT)
     await isGone(claim)
+  })
+})
+
+describe('in the namespace of all movers', () => {
+  test('a tenant cannot choose a priority class, taints and resources that the configuration does not allow', async () => {
+    const chosen = {
+      tolerations: [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }],
+      mover: { priorityClassName: 'system-node-critical', resources: { limits: { memory: '2Gi' } } },
+    }
+    const { stderr, code } = await cluster.tryCreate(managerOf('chosen', volume(chosen)))
+
+    expect(code).not.toBe(0)
+    for (const field of ['mover.priorityClassName', 'tolerations[0].key', 'mover.resources.limits[memory]'])
+      expect(stderr).toContain(`spec.volumeConfigs[0].${field}: `)
+  })
+
+  test('an allowed choice applies to the movers of a tenant, and labels of the volume do not', async () => {
+    const limits = { memory: '512Mi' }
+    const tolerations = [{ key: 'dedicated', operator: 'Exists' }]
+    // The source does not exist, so the movers fail and stay.
+    const config = { replicas: 1, labels: { app: 'service-of-others' }, tolerations, mover: { resources: { limits } } }
+    await cluster.create(managerOf('allowed', volume(config, 's3://lake/absent/')))
+
+    const mover = await cluster.plane.eventually('its mover', async () => {
+      const pods = (await cluster.plane.listJson('pods', MOVERS)) as unknown as Pod[]
+      const found = pods.find(({ metadata }) => metadata.labels?.['vckname'] === 'allowed')
+      if (!found) throw new Error('no mover')
+      return found
+    })
+    expect(mover.spec.tolerations).toContainEqual(tolerations[0])
+    expect(mover.spec.containers).toMatchObject([{ resources: { limits } }])
+    expect(mover.metadata.labels).not.toHaveProperty('app')
+    await cluster.deleteManager('allowed', TENANT)
   })
 })

@@ -1,12 +1,12 @@
 /** Tenants that forge movers with the labels and annotations of Lodestone, on a store in memory. */
 import { expect, test } from 'vitest'
-import { MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION } from '../../src/api/lodestone.ts'
+import { LABELS_ANNOTATION, MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION } from '../../src/api/lodestone.ts'
 import { nodes } from '../../src/api/node.ts'
 import { type Pod, pods } from '../../src/api/pod.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { leftoverKey, leftoversOf } from '../../src/core/volume-manager/leftover/leftover.ts'
-import { makeVolumeManager } from '../builders.ts'
-import { VolumeWorld } from '../volume-world.ts'
+import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { VOLUME_SETTINGS, VolumeWorld } from '../volume-world.ts'
 
 /** A Pod of the namespace `shop` that claims to be a mover with this task. */
 function forgedMover(name: string, task: object, status: Pod['status'] = {}): Pod {
@@ -56,4 +56,66 @@ test('a forged task of a leftover does not make Lodestone forget data that is on
   await world.pass(5)
   expect(leftoversOf(world.store.get(nodes, undefined, 'n1') as never)).toEqual([digest])
   expect(world.events.map(({ reason }) => reason)).not.toContain('LeftoverDeleted')
+})
+
+/** What a tenant would choose for movers outside of its namespace. */
+const CHOSEN = {
+  options: { ...makeVolume().options, awsCredentialsSecretName: '' },
+  labels: { app: 'shop' },
+  tolerations: [{ operator: 'Exists' as const }],
+  mover: { priorityClassName: 'system-node-critical', resources: { limits: { cpu: '64' } } },
+}
+const ALLOWED = { allowedPriorityClassNames: ['*'], allowedTolerationKeys: ['*'], maxResources: { cpu: '64' } }
+
+/** A world with one namespace for all movers and a volume with these choices, which was stored without admission. */
+async function worldOfMovers(limits: object) {
+  const world = await new VolumeWorld().start('n1')
+  const made: Pod[] = []
+  world.fate = (pod) => {
+    made.push(pod)
+    return 'completes'
+  }
+  world.settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, namespace: 'movers', ...limits } }
+  await world.store.create(volumeManagers, makeVolumeManager([CHOSEN]))
+  await world.settle()
+  return { world, made }
+}
+
+test('a volume that chooses what is not allowed has no mover, and its status names the choices', async () => {
+  const { world, made } = await worldOfMovers({})
+
+  const said = (await world.volume())?.message ?? ''
+  for (const key of ['allowedPriorityClassNames', 'allowedTolerationKeys', 'maxResources'])
+    expect(said).toContain(`volumes.movers.${key} of the configuration`)
+  expect(made).toEqual([])
+})
+
+test('a choice that is allowed applies to movers, but labels of a volume are never labels of movers', async () => {
+  const { made } = await worldOfMovers(ALLOWED)
+
+  expect(made.map(({ spec }) => spec)).toMatchObject([
+    {
+      priorityClassName: 'system-node-critical',
+      tolerations: CHOSEN.tolerations,
+      containers: [{ resources: CHOSEN.mover.resources }],
+    },
+  ])
+  expect(made[0]?.metadata).toMatchObject({
+    namespace: 'movers',
+    annotations: { [LABELS_ANNOTATION]: JSON.stringify(CHOSEN.labels) },
+  })
+  expect(made[0]?.metadata.labels).not.toHaveProperty('app')
+})
+
+test('data of a volume whose choices are no longer allowed is deleted by a mover of the configuration', async () => {
+  const { world, made } = await worldOfMovers(ALLOWED)
+  expect(world.disks.size).toBe(1)
+
+  world.settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, namespace: 'movers' } }
+  await world.deleteManager()
+  for (let i = 0; i < 3; i++) await world.pass(60)
+
+  expect(world.disks.size).toBe(0)
+  expect(made.at(-1)?.spec.containers).toMatchObject([{ resources: VOLUME_SETTINGS.movers.resources }])
+  expect(made.at(-1)?.spec).not.toHaveProperty('priorityClassName')
 })

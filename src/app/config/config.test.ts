@@ -171,6 +171,15 @@ describe('a value outside of its range is reported by its path', () => {
       given: { volumes: { movers: { resources: { limits: { memory: '..' } } } } },
       want: 'volumes.movers.resources.limits.memory',
     },
+    ...Object.entries({
+      allowedPriorityClassNames: ['batch'],
+      allowedTolerationKeys: ['dedicated'],
+      maxResources: { cpu: '2' },
+    }).map(([name, value]) => ({ given: { volumes: { movers: { [name]: value } } }, want: `volumes.movers.${name}` })),
+    {
+      given: { volumes: { movers: { namespace: 'movers', maxResources: { cpu: 'many' } } } },
+      want: 'volumes.movers.maxResources.cpu',
+    },
     { given: { workloadKinds: [{ ...GADGET, templates: 'spec.template' }] }, want: 'workloadKinds[0].templates' },
     { given: { workloadKinds: [{ ...GADGET, template: [] }] }, want: 'workloadKinds[0].template' },
     { given: { workloadKinds: [{ ...GADGET, templates: ['spec[0]'] }] }, want: 'workloadKinds[0].templates[0]' },

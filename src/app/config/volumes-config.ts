@@ -23,6 +23,7 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
   whenNotReady: 'gate',
   ...DEFAULT_VOLUME_LIMITS,
   movers: {
+    ...DEFAULT_VOLUME_LIMITS.movers,
     image: 'lodestone:latest',
     architectures: ['amd64', 'arm64'],
     serviceAccountName: 'lodestone-mover',
@@ -67,6 +68,7 @@ export function volumesErrors({
   allowedRoots,
   localRoots,
   allowedLocalNetworks,
+  movers,
   eviction,
 }: VolumesConfig): FieldError[] {
   const overlapping = localRoots.flatMap((root, i) => {
@@ -80,7 +82,17 @@ export function volumesErrors({
     const message = `Invalid value: "${text}": must be an address, or a network in CIDR notation, e.g. 127.0.0.0/8`
     return [{ path: `volumes.allowedLocalNetworks[${i}]`, code: 'Invalid' as const, message }]
   })
-  return [...overlapping, ...noNetworks, ...watermarkErrors(eviction)]
+  return [...overlapping, ...noNetworks, ...unusedLimits(movers), ...watermarkErrors(eviction)]
+}
+
+/** The limits of movers in one namespace for all. A limit without an effect would be taken for one that holds. */
+function unusedLimits(movers: VolumesConfig['movers']): FieldError[] {
+  if (movers.namespace !== undefined) return []
+  const names = ['allowedPriorityClassNames', 'allowedTolerationKeys', 'maxResources'] as const
+  const message = 'has no effect without volumes.movers.namespace; set that, or remove this'
+  return names
+    .filter((name) => Object.keys(movers[name]).length > 0)
+    .map((name) => ({ path: `volumes.movers.${name}`, code: 'Forbidden', message }))
 }
 
 function watermarkErrors({
@@ -114,6 +126,9 @@ export const volumesSchema = {
         serviceAccountName: text,
         imagePullSecrets: { type: 'array', items: text },
         priorityClassName: text,
+        allowedPriorityClassNames: { type: 'array', items: text },
+        allowedTolerationKeys: { type: 'array', items: text },
+        maxResources: quantities,
         resources: { type: 'object', properties: { requests: quantities, limits: quantities } },
         keepFree: {
           type: 'string',

@@ -466,6 +466,18 @@ test('a claim for a cluster-scoped workload has an effect if the configuration a
   expect((await runWords([...words, '--config', config])).stdout).toContain('default/sales is in member2')
 })
 
+test('a VolumeManager cannot choose a priority class that the configuration does not allow for movers of all namespaces', async () => {
+  const manager = makeVolumeManager([{ mover: { priorityClassName: 'batch' } }])
+  const checkWith = (movers: object) =>
+    runWords(['check', makeFile([manager]), '--config', makeFile({ volumes: { movers } }, 'lodestone.yaml')])
+
+  const denied = await checkWith({ namespace: 'movers' })
+  expect(denied.status).toBe(1)
+  expect(denied.stdout).toContain('spec.volumeConfigs[0].mover.priorityClassName: ')
+  expect((await checkWith({ namespace: 'movers', allowedPriorityClassNames: ['batch'] })).status).toBe(0)
+  expect((await checkWith({})).status).toBe(0)
+})
+
 test('no file is written', async () => {
   const hub = makeHub()
   const file = makeFile([workload, makeSource({ locality: { clusterNames: ['member3'] } })])

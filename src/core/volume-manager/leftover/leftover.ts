@@ -8,9 +8,9 @@ import { fnv1a } from '../../hash.ts'
 import { isObject, parseJson } from '../../json.ts'
 import type { Write } from '../../plan.ts'
 import { isBelow, isPlainPath } from '../spec/host-paths.ts'
+import { allowsImage } from '../spec/mover-rules.ts'
 import { ownerOfPlace } from '../spec/names.ts'
 import type { VolumeLimits } from '../spec/settings.ts'
-import { allowsImage } from '../spec/volume-rules.ts'
 
 export interface Leftover {
   /** Namespace, name and uid of the VolumeManager. */

@@ -45,6 +45,22 @@ test('a mover deletes the leftover on its node', () => {
   expect(mover.spec.tolerations).toEqual([{ operator: 'Exists' }])
 })
 
+test('a leftover that was written by the kubelet chooses neither priority, tolerations, resources nor labels of its mover', () => {
+  const { node, ...input } = makeInput()
+  const forged = {
+    ...LEFTOVER,
+    labels: { app: 'shop' },
+    tolerations: [{ key: 'dedicated' }],
+    mover: { priorityClassName: 'system-node-critical', resources: { limits: { cpu: '64' } } },
+    priorityClassName: 'system-node-critical',
+    resources: { limits: { cpu: '64' } },
+  }
+  const annotations = { [`leftover.lodestone.dev/${DIGEST}`]: JSON.stringify(forged) }
+  const forgedNode = { ...node, metadata: { ...node.metadata, annotations } }
+
+  expect(planLeftover({ ...input, node: forgedNode })).toEqual(planLeftover(makeInput()))
+})
+
 const writer = makeMover({}, { phase: 'Running' }, 'n1')
 
 describe('no mover is created', () => {

@@ -57,10 +57,18 @@ const SUFFIXES: Readonly<Record<string, number>> = {
 
 /** The value of a quantity, rounded up, for example of 5Gi; undefined for any other text. */
 export function parseQuantity(text: string): number | undefined {
+  const value = amountOf(text)
+  return value === undefined ? undefined : Math.ceil(value)
+}
+
+/** Whether a quantity is at most another one; false for any other text. Less than a billionth of a value does not count. */
+export function isAtMost(text: string, most: string): boolean {
+  return (amountOf(text) ?? Number.NaN) <= (amountOf(most) ?? Number.NaN) * (1 + 1e-9)
+}
+
+function amountOf(text: string): number | undefined {
   const [, number = '', , suffix = ''] = QUANTITY.exec(text) ?? []
-  if (number === '') return undefined
-  const value = Number(number) * (SUFFIXES[suffix] ?? Number(`1${suffix}`))
-  return Math.ceil(value)
+  return number === '' ? undefined : Number(number) * (SUFFIXES[suffix] ?? Number(`1${suffix}`))
 }
 
 export function isQuantity(text: string): boolean {

@@ -9,14 +9,31 @@ export interface VolumeLimits extends HostRoots {
   allowedLocalNetworks: readonly string[]
   /** Images of other movers that a volume may name: a whole name, or a prefix that ends in `*`. */
   allowedMoverImages: readonly string[]
+  movers: MoverLimits
 }
 
-/** VCK's default directory, no Local volumes, no endpoints on the node, and no other images. */
+/**
+ * The choices of a volume for movers in a namespace that is not its own. In its own namespace, the rights and quotas of its users apply to
+ * movers too.
+ */
+export interface MoverLimits {
+  /** The namespace of all movers. Default: that of the VolumeManager. The limits below apply only with it. */
+  namespace?: string
+  /** PriorityClasses: a whole name, or a prefix that ends in `*`. */
+  allowedPriorityClassNames: readonly string[]
+  /** Keys of tolerations: a whole key, or a prefix that ends in `*`. */
+  allowedTolerationKeys: readonly string[]
+  /** The largest request and limit of each resource, as quantities. A volume may name no other resource. */
+  maxResources: Readonly<Record<string, string>>
+}
+
+/** VCK's default directory, no Local volumes, no endpoints on the node, no other images, and movers in the namespace of the volume. */
 export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
   allowedRoots: [DEFAULT_DATA_PATH],
   localRoots: [],
   allowedLocalNetworks: [],
   allowedMoverImages: [],
+  movers: { allowedPriorityClassNames: [], allowedTolerationKeys: [], maxResources: {} },
 }
 
 /** The namespace of the movers of a VolumeManager. */
@@ -28,12 +45,10 @@ export function moverNamespace(
 }
 
 export interface VolumeSettings extends VolumeLimits {
-  movers: {
+  movers: MoverLimits & {
     image: string
     /** The values of `kubernetes.io/arch` for which the image is built. */
     architectures: string[]
-    /** The namespace of all movers. Default: that of the VolumeManager. */
-    namespace?: string
     /** In the namespace of the movers. Lodestone creates it, and its only right is to write Events. */
     serviceAccountName: string
     imagePullSecrets: string[]

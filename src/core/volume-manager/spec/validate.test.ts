@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import type { NodeSelectorRequirement } from '../../../api/node.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
-import type { VolumeLimits } from './settings.ts'
+import { DEFAULT_VOLUME_LIMITS, type VolumeLimits } from './settings.ts'
 import { admitVolumeManager, isVolumeManager, validateVolumeManager } from './validate.ts'
 import { volumeProblems } from './volume-rules.ts'
 
 const LIMITS: VolumeLimits = {
+  ...DEFAULT_VOLUME_LIMITS,
   allowedRoots: ['/var/datasets', '/mnt/data/'],
   localRoots: ['/srv/local/'],
   allowedLocalNetworks: ['127.9.0.0/16'],

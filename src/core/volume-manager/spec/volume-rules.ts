@@ -2,6 +2,7 @@
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { affinityProblems } from '../schedule/node-affinity.ts'
 import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'
+import { MOVER_RULES } from './mover-rules.ts'
 import {
   absolutePath,
   distribution,
@@ -126,24 +127,6 @@ const affinity: Rule = ({ nodeAffinity }) => {
   return first && problem(`nodeAffinity.${first.path}`, 'Invalid', `nodeAffinity: ${first.path} ${first.message}.`)
 }
 
-/** Whether a volume may have this image for its movers; undefined is the image of the configuration. */
-export function allowsImage(image: string | undefined, { allowedMoverImages }: VolumeLimits): boolean {
-  const isAllowed = (pattern: string) =>
-    pattern.endsWith('*') ? image?.startsWith(pattern.slice(0, -1)) : image === pattern
-  return image === undefined || allowedMoverImages.some(isAllowed)
-}
-
-const moverImage: Rule = ({ mover }, limits) => {
-  const image = mover?.image
-  return allowsImage(image, limits)
-    ? undefined
-    : problem(
-        'mover.image',
-        'Forbidden',
-        `mover.image ${image} is not allowed; remove it, or add it to volumes.allowedMoverImages of the configuration.`,
-      )
-}
-
 /** The least time between two refreshes. */
 export const MIN_REFRESH_SECONDS = 60
 
@@ -176,7 +159,7 @@ const volumeType: Rule = ({ sourceType, volumeType: given }) => {
     : problem('volumeType', 'NotSupported', `volumeType must be ${only} for ${sourceType}; remove it.`)
 }
 
-const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity, volumeType, refreshInterval]
+const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, ...MOVER_RULES, capacity, volumeType, refreshInterval]
 const DOWNLOADED = [
   ...[replicas, onEveryNode, timeout, distribution, flatten, exclude],
   ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],
