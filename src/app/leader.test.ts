@@ -3,10 +3,11 @@ import { type Lease, leases } from '../store/cluster/lease.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { settle, TestClock } from '../time/clock.fake.ts'
-import { type Leader, startLeader } from './leader.ts'
+import type { Clock } from '../time/clock.ts'
+import { type Leader, type Leadership, startLeader } from './leader.ts'
 
 type Store = Pick<ObjectStore, 'read' | 'create' | 'update'>
-type Health = 'well' | 'refuses' | 'hangs' | 'answers get lost' | 'writes late' | 'answers late'
+type Health = 'well' | 'refuses' | 'hangs' | 'answers get lost' | 'writes late' | 'answers late' | 'suspends'
 
 const NAMESPACE = 'lodestone'
 const NAME = 'lodestone-loops'
@@ -21,7 +22,7 @@ class Scene {
   readonly replicas: Replica[] = []
 
   /** `skewMs` is the error of the replica's wall clock. */
-  join(name: string, input: { skewMs?: number; windDownMs?: number; work?: Work } = {}): Replica {
+  join(name: string, input: ReplicaInput = {}): Replica {
     const replica = new Replica(this, name, input)
     this.replicas.push(replica)
     onTestFinished(() => {
@@ -33,7 +34,7 @@ class Scene {
 
   /** The replicas that work now; at most one. */
   get working(): string[] {
-    return this.replicas.filter((replica) => replica.works).map((replica) => replica.name)
+    return this.replicas.filter((replica) => replica.works && !replica.isSuspended).map((replica) => replica.name)
   }
 
   /** Advances the time in small steps, and checks at each step that at most one replica works. */
@@ -64,21 +65,69 @@ class Scene {
 
 type Work = (signal: AbortSignal) => Promise<void>
 
+interface ReplicaInput {
+  skewMs?: number
+  windDownMs?: number
+  work?: Work
+  health?: Health
+}
+
+/** The clock of a process that can be suspended. The time passes meanwhile, and timers that are overdue fire when it continues. */
+class ProcessClock implements Clock {
+  readonly #shared: TestClock
+  #overdue: (() => void)[] | undefined
+
+  constructor(shared: TestClock) {
+    this.#shared = shared
+  }
+
+  now = () => this.#shared.now()
+  epochMs = () => this.#shared.epochMs()
+  random = () => this.#shared.random()
+
+  after(delayMs: number, run: () => void): () => void {
+    let isCanceled = false
+    const fire = () => void (isCanceled || run())
+    const cancel = this.#shared.after(delayMs, () => (this.#overdue ? this.#overdue.push(fire) : run()))
+    return () => {
+      isCanceled = true
+      cancel()
+    }
+  }
+
+  suspend(): void {
+    this.#overdue = []
+  }
+
+  continue(): void {
+    const overdue = this.#overdue ?? []
+    this.#overdue = undefined
+    for (const fire of overdue) fire()
+  }
+}
+
 class Replica {
   readonly name: string
   readonly leader: Leader
   readonly errors: string[] = []
   readonly requests: string[] = []
-  health: Health = 'well'
+  health: Health
   works = false
+  starts = 0
   stops = 0
+  leadership: Leadership | undefined
+  isSuspended = false
+  readonly #clock: ProcessClock
+  #answer = Promise.withResolvers<void>()
   #crashed = false
   readonly #scene: Scene
 
-  constructor(scene: Scene, name: string, input: { skewMs?: number; windDownMs?: number; work?: Work }) {
+  constructor(scene: Scene, name: string, input: ReplicaInput) {
     this.#scene = scene
     this.name = name
-    const { clock } = scene
+    this.health = input.health ?? 'well'
+    this.#clock = new ProcessClock(scene.clock)
+    const clock = this.#clock
     const work = input.work ?? ((signal) => this.#work(signal, input.windDownMs ?? 0))
     this.leader = startLeader({
       store: this.#store(scene.shared),
@@ -87,8 +136,10 @@ class Replica {
       identity: name,
       clock,
       now: () => Date.UTC(2026, 0, 1) + clock.now() + (input.skewMs ?? 0),
-      onStarted: (signal) => {
+      onStarted: (signal, leadership) => {
         this.works = !this.#crashed
+        this.starts += 1
+        this.leadership = leadership
         return work(signal).finally(() => {
           this.works = false
         })
@@ -105,6 +156,18 @@ class Replica {
     this.#crashed = true
     this.works = false
     this.health = 'hangs'
+  }
+
+  /** Continues the suspended process, with the answer that it has waited for. Its timers wait for `fireTimers`. */
+  async continue(): Promise<void> {
+    this.health = 'well'
+    this.#answer.resolve()
+    await settle(1)
+  }
+
+  fireTimers(): void {
+    this.isSuspended = false
+    this.#clock.continue()
   }
 
   async #work(signal: AbortSignal, windDownMs: number): Promise<void> {
@@ -129,6 +192,11 @@ class Replica {
     const answer = await run()
     if (health === 'answers get lost') throw new Error('the answer got lost')
     if (health === 'answers late') await this.#later(LATE_MS)
+    if (health === 'suspends' && verb !== 'read') {
+      this.isSuspended = true
+      this.#clock.suspend()
+      await this.#answer.promise
+    }
     return answer
   }
 
@@ -301,6 +369,56 @@ describe('a leader', () => {
     await a.leader.stop()
     expect([a.leader.isLeader(), a.stops]).toEqual([false, 1])
     expect((await scene.lease())?.spec?.holderIdentity).toBe('')
+  })
+})
+
+describe('a process that was suspended while its request for the Lease was answered', () => {
+  test('starts no work as a candidate, since another replica has the Lease meanwhile', async () => {
+    const scene = new Scene()
+    const a = scene.join('a', { health: 'suspends' })
+    await scene.timeUntil(() => a.isSuspended)
+    const b = scene.join('b')
+    await scene.timeUntil(() => b.works)
+
+    await a.continue()
+    expect([a.starts, a.leader.isLeader()]).toEqual([0, false])
+    a.fireTimers()
+    await scene.pass(60_000)
+    expect([scene.working, a.starts]).toEqual([['b'], 0])
+    await b.leader.stop()
+    await scene.timeUntil(() => a.works, 3000)
+  })
+
+  test('writes nothing as the former leader, and can become the leader again', async () => {
+    const { scene, a, b } = await openPair()
+    a.leadership?.check()
+    a.health = 'suspends'
+    await scene.timeUntil(() => a.isSuspended)
+    await scene.timeUntil(() => b.works)
+
+    // Another answer may arrive before that for the Lease.
+    expect(() => a.leadership?.check()).toThrow('no longer the leader')
+    await a.continue()
+    expect(a.leader.isLeader()).toBe(false)
+    expect(() => a.leadership?.check()).toThrow('no longer the leader')
+    a.fireTimers()
+    await settle(1)
+    expect([a.works, a.stops]).toEqual([false, 1])
+    await scene.pass(60_000)
+    expect(scene.working).toEqual(['b'])
+    await b.leader.stop()
+    await scene.timeUntil(() => a.works, 3000)
+    a.leadership?.check()
+  })
+})
+
+describe('the work of a stopped leader', () => {
+  test('may write until it ends, since the Lease is renewed meanwhile', async () => {
+    const { scene, a } = await openPair({ windDownMs: 30_000 })
+    void a.leader.stop()
+    await scene.pass(29_000)
+    a.leadership?.check()
+    await scene.timeUntil(() => !a.works, 2000)
   })
 })
 

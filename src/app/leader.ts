@@ -6,15 +6,21 @@ import { type Clock, sleep, systemClock } from '../time/clock.ts'
 export interface LeaderInput extends Pick<LeaseLockInput, 'store' | 'namespace' | 'name' | 'identity' | 'now'> {
   /**
    * The work of the leader. `signal` aborts when the work must stop; the promise settles when it has stopped. After a lost Lease, another
-   * replica may start 5 s later. If the promise rejects, the Lease is released and the election continues.
+   * replica may start 5 s later. A process that was suspended may continue long after that, before its timers abort the signal. So the work
+   * asks `leadership` before each write. If the promise rejects, the Lease is released and the election continues.
    */
-  onStarted(signal: AbortSignal): Promise<void>
+  onStarted(signal: AbortSignal, leadership: Leadership): Promise<void>
   /** Called when the work has stopped. */
   onStopped(): void
   /** Receives an error of the work or of the Lease; the election continues. */
   onError(error: unknown): void
   /** The clock of every wait. Default: the system clock. */
   clock?: Clock
+}
+
+export interface Leadership {
+  /** Throws when this replica does not have the Lease any more, by a monotonic clock and counted from the request of its last renewal. */
+  check(): void
 }
 
 export interface Leader {
@@ -58,6 +64,8 @@ class Election {
   readonly #stop = new AbortController()
   /** Aborted when the work must stop; undefined while this replica does not work. */
   #work: AbortController | undefined
+  /** The time until which this replica has the Lease, unless it renews it. */
+  #untilMs = Number.NEGATIVE_INFINITY
 
   constructor(input: LeaderInput) {
     this.#input = input
@@ -70,7 +78,16 @@ class Election {
   }
 
   get isLeading(): boolean {
-    return this.#work !== undefined && !this.#work.signal.aborted
+    return this.#work !== undefined && !this.#work.signal.aborted && this.#hasLease
+  }
+
+  /** Also true while the work of a stopped leader ends. */
+  get #hasLease(): boolean {
+    return this.#clock.now() < this.#untilMs
+  }
+
+  check(): void {
+    if (!this.#hasLease) throw new Error('this replica is no longer the leader; the next leader writes the change')
   }
 
   stop(): void {
@@ -81,11 +98,12 @@ class Election {
   /** Resolves when the election has stopped; never rejects. */
   async run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const validUntilMs = this.#clock.now() + RENEW_DEADLINE_MS
-      const outcome = await this.#take(validUntilMs)
+      const untilMs = this.#clock.now() + RENEW_DEADLINE_MS
+      const outcome = await this.#take(untilMs)
       // A late answer, for instance in a process that was suspended, is ignored: the Lease may have expired.
-      if (outcome === 'held' && this.#clock.now() < validUntilMs) {
-        const isOurs = this.#stop.signal.aborted || (await this.#lead(validUntilMs))
+      if (outcome === 'held' && this.#clock.now() < untilMs) {
+        this.#untilMs = untilMs
+        const isOurs = this.#stop.signal.aborted || (await this.#lead())
         if (isOurs) await this.#within(RENEW_DEADLINE_MS, () => this.#lock.release())
       }
       // A replica that waits for the expiry of a Lease checks at that moment, and not up to one retry later.
@@ -94,13 +112,14 @@ class Election {
     }
   }
 
-  /** Works while this replica has the Lease: until `validUntilMs`, and longer after each renewal. Returns false if the Lease was lost. */
-  async #lead(validUntilMs: number): Promise<boolean> {
+  /** Works while this replica has the Lease. Returns false if the Lease was lost. */
+  async #lead(): Promise<boolean> {
     const work = new AbortController()
     const over = new AbortController()
     this.#work = work
     const ended = this.#runWork(work.signal).then(() => over.abort())
-    const isOurs = await this.#keep(validUntilMs, over.signal)
+    const isOurs = await this.#keep(over.signal)
+    if (!isOurs) this.#untilMs = Number.NEGATIVE_INFINITY
     work.abort()
     await ended
     this.#work = undefined
@@ -110,24 +129,22 @@ class Election {
 
   #runWork(signal: AbortSignal): Promise<void> {
     return this.#report(async () => {
-      await this.#input.onStarted(signal)
+      await this.#input.onStarted(signal, this)
       // If the promise resolves early, the work still counts as running until the signal aborts.
       await aborted(signal)
     })
   }
 
   /** Renews the Lease until the work is over, also while the work stops. Returns false if the Lease was lost. */
-  async #keep(validUntilMs: number, over: AbortSignal): Promise<boolean> {
-    let untilMs = validUntilMs
+  async #keep(over: AbortSignal): Promise<boolean> {
     for (;;) {
-      await sleep(this.#clock, Math.min(this.#retryMs(), untilMs - this.#clock.now()), over)
+      await sleep(this.#clock, Math.min(this.#retryMs(), this.#untilMs - this.#clock.now()), over)
       if (over.aborted) return true
       const askedAtMs = this.#clock.now()
-      if (askedAtMs >= untilMs) return false
-      const outcome = await this.#take(untilMs)
-      if (outcome === 'taken') return false
-      // Counted from the request: other replicas cannot have observed the renewal earlier.
-      if (outcome === 'held') untilMs = askedAtMs + RENEW_DEADLINE_MS
+      const outcome = this.#hasLease ? await this.#take(this.#untilMs) : 'taken'
+      // Counted from the request: other replicas cannot have observed the renewal earlier, and a late answer may be of an expired Lease.
+      if (outcome === 'held') this.#untilMs = askedAtMs + RENEW_DEADLINE_MS
+      if (outcome === 'taken' || !this.#hasLease) return false
     }
   }
 

@@ -8,6 +8,7 @@ import { openEventRecorder } from '../reconcile/event-recorder.ts'
 import { openLoops } from '../reconcile/index.ts'
 import { openMoverLogs } from '../reconcile/volumes/mover-logs.ts'
 import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
+import { guardWrites } from '../store/guarded-store.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -17,7 +18,7 @@ import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
 import { workloadKindsOf } from './config/workload-kinds-config.ts'
 import type { KarmadaVersion } from './karmada.ts'
-import { startLeader } from './leader.ts'
+import { type Leadership, startLeader } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
@@ -65,8 +66,14 @@ export async function startLoops({
   const logFailure = openFailureLog(log, now)
   const domainMetrics = openDomainMetrics(store, now)
   metrics.observeDomain(domainMetrics.read)
-  async function run(signal: AbortSignal): Promise<void> {
-    const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(logFailure, metrics) })
+  async function run(signal: AbortSignal, leadership?: Leadership): Promise<void> {
+    const whileLeader = (written: ObjectStore) =>
+      leadership ? guardWrites(written, () => leadership.check()) : written
+    const events = openEventRecorder({
+      store: whileLeader(eventStore),
+      now,
+      observer: observeEvents(logFailure, metrics),
+    })
     const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
       // Each new leader waits again: the registration may have changed while there was none.
@@ -76,7 +83,7 @@ export async function startLoops({
         // Also if VolumeManagers are not served: their kind may be installed later, and until then the loops are idle.
         ...(config.volumes.enabled && { volumes: () => live.current().volumes, moverLogs }),
       }),
-      store,
+      store: whileLeader(store),
       events,
       systems,
       clusterScopedClaims: config.claims.clusterScoped,

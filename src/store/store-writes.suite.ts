@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { until } from '../time/clock.fake.ts'
+import { guardWrites } from './guarded-store.ts'
 import { buildBinding, buildCluster } from './objects.fake.ts'
 import { ConflictError, NotFoundError } from './store.ts'
 import { type OpenStore, useStore } from './store-under-test.fake.ts'
@@ -150,6 +151,24 @@ export function describeWrites(open: OpenStore): void {
         'needs metadata.resourceVersion',
       )
       expect(await store.read(resourceBindings, 'shop', 'web')).toBeDefined()
+    })
+
+    test('a write that its caller refuses at the last moment changes nothing', async () => {
+      await started()
+      const { store } = subject
+      const created = await store.create(resourceBindings, buildBinding('web'))
+      const guarded = guardWrites(store, () => {
+        throw new Error('no longer the leader')
+      })
+      const refused = [
+        guarded.create(resourceBindings, buildBinding('other')),
+        guarded.update(resourceBindings, { ...created, spec: { ...created.spec, replicas: 3 } }),
+        guarded.patch(resourceBindings, { namespace: 'shop', name: 'web' }, { spec: { replicas: 3 } }),
+        guarded.delete(resourceBindings, created),
+      ]
+      for (const write of refused) await expect(write).rejects.toThrow('no longer the leader')
+      expect(await guarded.read(resourceBindings, 'shop', 'web')).toEqual(created)
+      expect(await guarded.read(resourceBindings, 'shop', 'other')).toBeUndefined()
     })
 
     test('a deleted object with finalizers stays until the last one is removed', async () => {

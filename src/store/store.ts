@@ -47,7 +47,12 @@ export interface ObjectName {
   name: string
 }
 
-export interface PatchOptions {
+export interface WriteOptions {
+  /** Called right before the request is sent, after the wait for the write limit. If it throws, nothing is written. */
+  beforeWrite?: (() => void) | undefined
+}
+
+export interface PatchOptions extends WriteOptions {
   /** With `status`, the patch changes only the status. Without it, the status does not change. */
   subresource?: 'status' | undefined
 }
@@ -87,12 +92,12 @@ export interface ObjectStore {
   subscribe(listener: (change: StoreChange) => void): () => void
 
   /** Creates an object. The server generates a name for `generateName`. Throws `ConflictError` when the object exists. */
-  create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
+  create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>
   /**
    * Replaces an object with the same `metadata.resourceVersion`. Throws `ConflictError` when it changed, and `NotFoundError` when it was
    * deleted.
    */
-  update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
+  update<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>
   /**
    * Changes an object by a JSON merge patch (RFC 7386) and returns the result. A `metadata.resourceVersion` in the patch is a precondition.
    * Throws `ConflictError` when the object changed since, and `NotFoundError` when it was deleted.
@@ -107,7 +112,7 @@ export interface ObjectStore {
    * Deletes an object if its `metadata.resourceVersion`, and its uid if given, are still the same. An object with finalizers is marked and
    * stays until the last one is removed. Does nothing for an object that was deleted already. Throws `ConflictError` if the object changed.
    */
-  delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void>
+  delete<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<void>
   /** Reads one object without the cache, for kinds that are not cached and before writes. */
   read<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string): Promise<T | undefined>
 

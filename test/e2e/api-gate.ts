@@ -1,5 +1,5 @@
 // A proxy between Lodestone and the API server that counts and forwards every request. A test can stop a request on its way there or
-// on its way back, to kill Lodestone at just that moment.
+// on its way back, to kill Lodestone at just that moment. It can also delay an answer.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Agent, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -20,6 +20,8 @@ export interface ApiGate {
   // The next request that matches goes no further than to the gate (`there`), or is carried out and not answered (`back`). Gives the moment
   // when it has happened.
   stopAt(matches: (request: GatedRequest) => boolean, when: 'there' | 'back'): Promise<GatedRequest>
+  // The next request that matches is carried out, and its answer waits at the gate. Gives a function that sends the answer.
+  holdAnswer(matches: (request: GatedRequest) => boolean): Promise<() => void>
   // Every request so far, watches included.
   readonly requests: readonly GatedRequest[]
   stop(): Promise<void>
@@ -34,8 +36,8 @@ export interface GateTarget {
 
 interface Trap {
   matches: (request: GatedRequest) => boolean
-  when: 'there' | 'back'
-  sprung: (request: GatedRequest) => void
+  when: 'there' | 'back' | 'held back'
+  sprung: (request: GatedRequest, sendAnswer: () => void) => void
 }
 
 export async function startApiGate({ server, ca, certificate, key }: GateTarget): Promise<ApiGate> {
@@ -49,16 +51,20 @@ export async function startApiGate({ server, ca, certificate, key }: GateTarget)
     requests.push(seen)
     const caught = trap?.matches(seen) ? trap : undefined
     if (caught) trap = undefined
-    if (caught?.when === 'there') return caught.sprung(seen)
+    if (caught?.when === 'there') return caught.sprung(seen, () => undefined)
     const { host: _host, 'transfer-encoding': _encoding, ...forwarded } = headers
     const forward = request(new URL(path, server), { method, headers: forwarded, agent }, (response) => {
-      if (caught) {
-        response.resume().once('end', () => caught.sprung(seen))
+      if (caught?.when === 'back') {
+        response.resume().once('end', () => caught.sprung(seen, () => undefined))
         return
       }
-      outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders)
-      outgoing.flushHeaders()
-      response.on('error', () => outgoing.destroy()).pipe(outgoing)
+      const answer = () => {
+        outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders)
+        outgoing.flushHeaders()
+        response.on('error', () => outgoing.destroy()).pipe(outgoing)
+      }
+      if (caught) caught.sprung(seen, answer)
+      else answer()
     })
     forward.on('error', () => outgoing.destroy())
     outgoing.on('close', () => forward.destroy())
@@ -84,6 +90,11 @@ export async function startApiGate({ server, ca, certificate, key }: GateTarget)
     stopAt: (matches, when) => {
       const { promise, resolve } = Promise.withResolvers<GatedRequest>()
       trap = { matches, when, sprung: resolve }
+      return promise
+    },
+    holdAnswer: (matches) => {
+      const { promise, resolve } = Promise.withResolvers<() => void>()
+      trap = { matches, when: 'held back', sprung: (_request, sendAnswer) => resolve(sendAnswer) }
       return promise
     },
     stop: () =>

@@ -6,6 +6,7 @@ import { secrets } from '../../api/dependencies.ts'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
 import { collectionPath } from '../../api/meta.ts'
 import { TestClock } from '../../time/clock.fake.ts'
+import { guardWrites } from '../guarded-store.ts'
 import { bindingKind, buildBinding, clusterKind, secretKind } from '../objects.fake.ts'
 import { describeObjectStore } from '../store.suite.ts'
 import { ConflictError } from '../store.ts'
@@ -110,5 +111,23 @@ describe('a write', () => {
     await store.stop()
     await turnedAway
     expect(server.requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'POST'])
+  })
+
+  test('asks its caller again after the wait for the write limit', async () => {
+    const { server, connection, close } = await open()
+    onTestFinished(close)
+    const clock = new TestClock()
+    const store = openClusterStore({ connection, kinds: [], clock, writesPerSecond: 10, burst: 1 })
+    let isLeader = true
+    const guarded = guardWrites(store, () => {
+      if (!isLeader) throw new Error('no longer the leader')
+    })
+    await guarded.create(resourceBindings, buildBinding('a'))
+    const waiting = expect(guarded.create(resourceBindings, buildBinding('b'))).rejects.toThrow('no longer the leader')
+    isLeader = false
+    clock.advance(100)
+    await waiting
+    expect(server.requests.map(({ method }) => method)).toEqual(['POST'])
+    await store.stop()
   })
 })

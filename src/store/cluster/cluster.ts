@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../time/clock.ts'
 import { CachedStore } from '../cache/cached-store.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
-import type { ObjectName, ObjectStore, PatchOptions } from '../store.ts'
+import type { ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { createObject, deleteObject, patchObject, readObject, updateObject } from './object-writer.ts'
 import { Reflector, type ReflectorOptions } from './watch/reflector.ts'
@@ -84,13 +84,13 @@ class ReflectedStore extends CachedStore implements ClusterStore {
     })
   }
 
-  async create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
-    await this.#limit.take()
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T> {
+    await this.#mayWrite(options)
     return createObject(this.#connection, type, object)
   }
 
-  async update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
-    await this.#limit.take()
+  async update<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T> {
+    await this.#mayWrite(options)
     return updateObject(this.#connection, type, object)
   }
 
@@ -100,12 +100,12 @@ class ReflectedStore extends CachedStore implements ClusterStore {
     patch: Record<string, unknown>,
     options?: PatchOptions,
   ): Promise<T> {
-    await this.#limit.take()
+    await this.#mayWrite(options)
     return patchObject(this.#connection, type, reference, patch, options)
   }
 
-  async delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
-    await this.#limit.take()
+  async delete<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<void> {
+    await this.#mayWrite(options)
     return deleteObject(this.#connection, type, object)
   }
 
@@ -115,6 +115,12 @@ class ReflectedStore extends CachedStore implements ClusterStore {
     name: string,
   ): Promise<T | undefined> {
     return readObject(this.#connection, type, namespace, name)
+  }
+
+  /** Waits for the write limit, then asks the caller once more. */
+  async #mayWrite({ beforeWrite }: WriteOptions = {}): Promise<void> {
+    await this.#limit.take()
+    beforeWrite?.()
   }
 
   #untilSynced(signal: AbortSignal): Promise<void> {

@@ -7,7 +7,7 @@ import { CachedStore, type KindCache } from '../cache/cached-store.ts'
 import { describe } from '../cluster/object-writer.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
-import type { ObjectName, ObjectStore, PatchOptions } from '../store.ts'
+import type { ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
 import { FolderFiles, type ValidateManifest } from './files.ts'
 import type { Manifest } from './manifests.ts'
 import { type FolderObject, FolderObjects } from './objects.ts'
@@ -87,11 +87,13 @@ class ManifestStore extends CachedStore implements FolderStore {
     return [...this.#objects.values()]
   }
 
-  async create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    options.beforeWrite?.()
     return this.#written(type, this.#objects.create(typed(type, object))) as T
   }
 
-  async update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+  async update<T extends K8sObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    options.beforeWrite?.()
     return this.#written(type, this.#objects.update(typed(type, object))) as T
   }
 
@@ -101,10 +103,12 @@ class ManifestStore extends CachedStore implements FolderStore {
     patch: Record<string, unknown>,
     options: PatchOptions = {},
   ): Promise<T> {
+    options.beforeWrite?.()
     return this.#written(type, this.#objects.patch(type, reference, patch, options)) as T
   }
 
-  async delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
+  async delete<T extends K8sObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<void> {
+    options.beforeWrite?.()
     const deleted = this.#objects.delete(typed(type, object), new Date())
     if (deleted !== undefined) this.#written(type, deleted)
   }
