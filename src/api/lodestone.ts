@@ -27,6 +27,11 @@ export const DEPENDENCIES_FINALIZER = 'lodestone.dev/dependencies'
  * list of such objects. Admission copies it into pod templates.
  */
 export const VOLUMES_ANNOTATION = 'lodestone.dev/volumes'
+/**
+ * On pod templates, by admission: the label and the annotation that it added there, as JSON (core/workload/requests/added-values.ts). They
+ * are removed with the annotation of the workload.
+ */
+export const ADDED_ANNOTATION = 'lodestone.dev/added'
 /** On workloads, by users: further dependencies in their namespace. JSON of a list of objects with `kind` and `name`. */
 export const DEPENDS_ON_ANNOTATION = 'lodestone.dev/depends-on'
 /** On DaemonSets, by admission and their loop: the requirements that were added to the node affinity for volumes, as JSON. */

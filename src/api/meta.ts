@@ -25,6 +25,14 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[]
   creationTimestamp?: string | null
   deletionTimestamp?: string
+  managedFields?: ManagedFieldsEntry[]
+}
+
+/** The fields that one writer of an object set last (meta/v1 ManagedFieldsEntry). */
+export interface ManagedFieldsEntry {
+  manager?: string
+  /** The fields as a tree: a member `x` has the key `f:x`. An empty object is a field that was set as a whole. */
+  fieldsV1?: unknown
 }
 
 /** The fields of every Kubernetes object. */

@@ -1,11 +1,14 @@
 /** Tests the CEL expressions as text. The scenarios of injection and of workload kinds evaluate them in a real API server. */
 import { expect, test } from 'vitest'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
-import { hasOurAnnotation } from './annotation-condition.ts'
+import { hasOurKey } from './annotation-condition.ts'
 import { workloadWebhook } from './workload.ts'
 
 const ours = (value: string) =>
-  `has(${value}.annotations) && type(${value}.annotations) == map && ${value}.annotations.exists(k, k.contains('lodestone'))`
+  ['annotations', 'labels']
+    .map((name) => `${value}.${name}`)
+    .map((map) => `has(${map}) && type(${map}) == map && ${map}.exists(k, k.contains('lodestone'))`)
+    .join(' || ')
 const ofObject = `has(object.metadata) && (type(object.metadata) == map && (${ours('object.metadata')}))`
 
 test.each([
@@ -22,8 +25,8 @@ test.each([
       `type(object) == map && (${ofObject} || 'in' in object && (type(object['in']) == map && ` +
       `(${ours("object['in']")})))`,
   },
-])('an annotation at $name', ({ paths, want }) => {
-  expect(hasOurAnnotation(paths)).toBe(want)
+])('an annotation or a label at $name', ({ paths, want }) => {
+  expect(hasOurKey(paths)).toBe(want)
 })
 
 test('an API server compiles the condition of all kinds quickly, since it has few generic operators', () => {
@@ -31,5 +34,5 @@ test('an API server compiles the condition of all kinds quickly, since it has fe
   const generic = expression.match(/ in |\[| == /g) ?? []
 
   expect(expression.length).toBeGreaterThan(10_000)
-  expect(generic.length).toBeLessThan(400)
+  expect(generic.length).toBeLessThan(450)
 })

@@ -3,11 +3,12 @@ import { segmentsOf } from '../core/dependencies/json-path.ts'
 import { IN_OUR_KEYS } from '../core/workload/requests/annotation-keys.ts'
 
 /**
- * Returns an expression: whether the object itself, or an object at one of these paths, has an annotation of Lodestone or a similar key.
+ * Returns an expression: whether the object itself, or an object at one of these paths, has a key of Lodestone or a similar one. A client
+ * that removes all annotations of a pod template leaves the label, so labels count too.
  *
  * The expression must not fail for any object, since a failure counts as a failure of Lodestone. So each step checks the type of its value.
  */
-export function hasOurAnnotation(paths: readonly string[]): string {
+export function hasOurKey(paths: readonly string[]): string {
   return anyOf('object', [['metadata'], ...new Map(paths.map((path) => [path, segmentsOf(path)])).values()], 0)
 }
 
@@ -33,7 +34,7 @@ function anyOf(value: string, paths: readonly (readonly string[])[], depth: numb
   const rest = (through: readonly (readonly string[])[]) => through.map((path) => path.slice(1))
   const members = [...below].filter(([segment]) => segment !== '*')
   const inMap = [
-    ...(isEnd ? [isAnnotated(value)] : []),
+    ...(isEnd ? [isMarked(value)] : []),
     ...members.map(([name, through]) => {
       const { isThere, member } = memberOf(value, name)
       return `${isThere} && (${anyOf(member, rest(through), depth)})`
@@ -46,10 +47,13 @@ function anyOf(value: string, paths: readonly (readonly string[])[], depth: numb
   ].join(' || ')
 }
 
-/** Returns an expression: whether a map has an annotation with our key. */
-function isAnnotated(value: string): string {
-  const { isThere, member } = memberOf(value, 'annotations')
-  return `${isThere} && type(${member}) == map && ${member}.exists(k, k.contains('${IN_OUR_KEYS}'))`
+/** Returns an expression: whether a map has an annotation or a label with our key. */
+function isMarked(value: string): string {
+  const has = ['annotations', 'labels'].map((name) => {
+    const { isThere, member } = memberOf(value, name)
+    return `${isThere} && type(${member}) == map && ${member}.exists(k, k.contains('${IN_OUR_KEYS}'))`
+  })
+  return has.join(' || ')
 }
 
 /** The names that CEL accepts after a dot: no keywords (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax). */

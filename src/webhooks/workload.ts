@@ -6,7 +6,7 @@ import { hasPods, type WorkloadKind, type WorkloadKinds } from '../core/workload
 import { declaredErrors } from '../queries/declared.ts'
 import { requestOfOwner } from '../queries/owner.ts'
 import { isHub, volumeManagersOf } from '../queries/volumes.ts'
-import { hasOurAnnotation, hasOwnerOf } from './annotation-condition.ts'
+import { hasOurKey, hasOwnerOf } from './annotation-condition.ts'
 import { defineWebhook, type Webhook } from './define.ts'
 
 /** Returns the admission point for the kinds that create pods. */
@@ -20,7 +20,7 @@ export function workloadWebhook(kinds: WorkloadKinds): Webhook {
     matchCondition: {
       name: 'asks-for-volumes',
       expression: [
-        hasOurAnnotation(reviewed.flatMap(({ allPodMetadata }) => allPodMetadata)),
+        hasOurKey(reviewed.flatMap(({ allPodMetadata }) => allPodMetadata)),
         hasOwnerOf(reviewed.filter(({ inherits }) => inherits).map(({ type }) => type.kind)),
       ].join(' || '),
     },

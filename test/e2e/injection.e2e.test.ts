@@ -8,6 +8,7 @@ import { stopAndCheckRights } from './rights.ts'
 
 const VOLUMES = 'lodestone.dev/volumes'
 const INJECT = 'lodestone.dev/inject'
+const ADDED = 'lodestone.dev/added'
 const managers = 'volumemanagers.vck.intelai.org'
 
 let plane: ControlPlane
@@ -217,7 +218,7 @@ describe('a workload that asks for volumes', () => {
     await create(deployment('server', '{"name": "mnist"}'))
     const { labels, annotations } = await templateOf('deployments', 'server')
     expect(labels).toEqual({ app: 'server', [INJECT]: 'true' })
-    expect(annotations).toEqual({ [VOLUMES]: '{"name": "mnist"}' })
+    expect(annotations).toEqual({ [VOLUMES]: '{"name": "mnist"}', [ADDED]: expect.any(String) })
 
     await plane.kubectl(['set', 'image', 'deployment/server', 'main=main:2'])
     await plane.kubectl([
@@ -228,7 +229,7 @@ describe('a workload that asks for volumes', () => {
       `${VOLUMES}={"name": "mnist", "readOnly": true}`,
     ])
 
-    expect((await templateOf('deployments', 'server')).annotations).toEqual({
+    expect((await templateOf('deployments', 'server')).annotations).toMatchObject({
       [VOLUMES]: '{"name": "mnist", "readOnly": true}',
     })
   })

@@ -36,7 +36,9 @@ export async function explainInMember(target: Target, context: Context): Promise
 /** The requests of all of its pod templates, each once. */
 function requestsIn(object: K8sObject, { kinds }: Context): { requests: PlacedRequest[]; errors: TreeNode[] } {
   const kind = kinds.find(object.apiVersion, object.kind)
-  const parsed = kind ? parseAll(requestsOf(object, kind, undefined, undefined)).map((each) => each.parsed) : []
+  const parsed = kind
+    ? parseAll(requestsOf(object, kind, undefined, undefined).requests).map((each) => each.parsed)
+    : []
   const requests = parsed.flatMap((each) => ('requests' in each ? each.requests : []))
   const errors = parsed.flatMap((each) => ('errors' in each ? each.errors : []))
   return {

@@ -75,7 +75,21 @@ describe('a DaemonSet', () => {
   })
 
   test('has no required nodes when its user had none and its volumes need none', () => {
-    expect(affinityOf(narrowed(narrowed(daemonSet(), wants('data/a'))))).toEqual({})
+    const after = narrowed(narrowed(daemonSet(), wants('data/a')))
+    expect(after.spec.template.spec.affinity).toBeUndefined()
+  })
+
+  test('keeps the other affinities of its user when its volumes are gone', () => {
+    const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: {} }] }
+    const own = daemonSet()
+    own.spec.template.spec.affinity = { podAntiAffinity } as NonNullable<PodSpec['affinity']>
+    const after = narrowed(narrowed(own, wants('data/a')))
+    expect(after.spec.template.spec).toEqual(own.spec.template.spec)
+  })
+
+  test('loses a note of requirements that are gone', () => {
+    const note = { [NODE_REQUIREMENTS_ANNOTATION]: JSON.stringify([requirement('data/a')]) }
+    expect(narrowed(daemonSet(undefined, note))).toEqual(daemonSet(undefined, {}))
   })
 
   test('keeps a requirement that its user wrote, although a volume has the same', () => {

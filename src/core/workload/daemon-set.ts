@@ -2,7 +2,8 @@
 import { NODE_REQUIREMENTS_ANNOTATION } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/node.ts'
-import { isObject } from '../json.ts'
+import type { PodSpec } from '../../api/pod.ts'
+import { isObject, parseJson } from '../json.ts'
 import { mergePatch } from '../merge-patch.ts'
 import type { Outcome } from '../outcome.ts'
 import { NOTHING, type Plan } from '../plan.ts'
@@ -21,26 +22,37 @@ export function isDaemonSet({ kind }: Pick<K8sObject, 'kind'>): boolean {
  * (pkg/controller/daemon, NodeShouldRunDaemonPod), so pods come and go with the data.
  *
  * An annotation records the added requirements. They are replaced when the data gets other nodes.
+ *
+ * @param stored the stored DaemonSet: it has the annotation if the request removed all annotations
  */
 export function narrowDaemonSet<T extends K8sObject>(
   object: T,
   { keys, spec: { affinity } }: PlacedPodSpec,
   wanted: readonly WantedVolume[],
+  stored?: K8sObject,
 ): T {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
-  const own = withoutAdded(required?.nodeSelectorTerms, new Set(addedTo(object).map(requirementKey)))
+  const own = withoutAdded(required?.nodeSelectorTerms, new Set(addedTo(object, stored).map(requirementKey)))
   const terms = narrowToVolumes(own, wanted)
   const added = addedRequirements(own ?? [], terms ?? [])
-  if (isSame(required?.nodeSelectorTerms, terms)) return object
-  const { requiredDuringSchedulingIgnoredDuringExecution: _, ...preferred } = affinity?.nodeAffinity ?? {}
-  const nodeAffinity = {
-    ...preferred,
-    ...(terms && { requiredDuringSchedulingIgnoredDuringExecution: { ...required, nodeSelectorTerms: [...terms] } }),
-  }
-  const { [NODE_REQUIREMENTS_ANNOTATION]: __, ...annotations } = object.metadata.annotations ?? {}
-  const note = added.length > 0 ? { [NODE_REQUIREMENTS_ANNOTATION]: JSON.stringify(added) } : {}
-  const annotated = { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...note } } }
-  return withValueAt(annotated, [...keys, 'affinity'], { ...affinity, nodeAffinity })
+  const { [NODE_REQUIREMENTS_ANNOTATION]: before, ...annotations } = object.metadata.annotations ?? {}
+  const note = added.length > 0 ? JSON.stringify(added) : undefined
+  const sameTerms = isSame(required?.nodeSelectorTerms, terms)
+  if (sameTerms && before === note) return object
+  const noted = { ...annotations, ...(note !== undefined && { [NODE_REQUIREMENTS_ANNOTATION]: note }) }
+  const annotated = { ...object, metadata: { ...object.metadata, annotations: noted } }
+  return sameTerms ? annotated : withValueAt(annotated, [...keys, 'affinity'], withTerms(affinity, terms))
+}
+
+/** Returns an affinity with other required terms; undefined if nothing is left. */
+function withTerms(affinity: PodSpec['affinity'] = {}, terms?: readonly NodeSelectorTerm[]): PodSpec['affinity'] {
+  const { nodeAffinity = {}, ...others } = affinity
+  const { requiredDuringSchedulingIgnoredDuringExecution: required, ...preferred } = nodeAffinity
+  const wanted = terms
+    ? { ...preferred, requiredDuringSchedulingIgnoredDuringExecution: { ...required, nodeSelectorTerms: [...terms] } }
+    : preferred
+  if (Object.keys(wanted).length > 0) return { ...others, nodeAffinity: wanted }
+  return Object.keys(others).length > 0 ? others : undefined
 }
 
 /** Plans the change of a stored DaemonSet by the decision of admission, which may not have known the volumes. */
@@ -54,14 +66,10 @@ export function planDaemonSet(type: ResourceType, object: K8sObject, outcome: Ou
 }
 
 /** The requirements that were added earlier. Of an annotation that a user damaged, only valid requirements count. */
-function addedTo({ metadata }: K8sObject): NodeSelectorRequirement[] {
-  try {
-    const added: unknown = JSON.parse(metadata.annotations?.[NODE_REQUIREMENTS_ANNOTATION] ?? '[]')
-    return Array.isArray(added) ? added.filter(isRequirement) : []
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return []
-  }
+function addedTo(...objects: readonly (K8sObject | undefined)[]): NodeSelectorRequirement[] {
+  const notes = objects.flatMap((object) => object?.metadata.annotations?.[NODE_REQUIREMENTS_ANNOTATION] ?? [])
+  const added = parseJson(notes[0])
+  return Array.isArray(added) ? added.filter(isRequirement) : []
 }
 
 function isRequirement(item: unknown): item is NodeSelectorRequirement {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeUsable, managers } from '../../../test/builders.ts'
-import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { valuesAt } from '../dependencies/json-path.ts'
 import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
@@ -41,7 +41,7 @@ describe('a workload that requests volumes', () => {
   test('in its template gets the label in the template', () => {
     expect(decide(deployment({ annotations: asks() }))).toEqual({
       kind: 'patch',
-      object: deployment({ labels: LABELLED, annotations: asks() }),
+      object: deployment({ labels: LABELLED, annotations: { ...asks(), [ADDED_ANNOTATION]: '{"inject":true}' } }),
       auditAnnotations: { decision: 'Labeled', reason: 'its pods get their volumes when they are created' },
     })
   })
@@ -89,7 +89,7 @@ describe('a workload that requests volumes', () => {
   ])('may be a %s of %s', (kind, apiVersion, spec, at) => {
     const outcome = decide(workload(kind, spec, { annotations: asks() }, apiVersion))
     const [metadata] = outcome.kind === 'patch' ? valuesAt(outcome.object, `${at}.metadata`) : []
-    expect(metadata).toEqual({ labels: LABELLED, annotations: asks() })
+    expect(metadata).toEqual({ labels: LABELLED, annotations: { ...asks(), [ADDED_ANNOTATION]: expect.any(String) } })
   })
 
   test('requests them for every template without its own annotation', () => {

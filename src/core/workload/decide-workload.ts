@@ -23,7 +23,8 @@ import {
   type PlacedAnnotation,
   parseAll,
   requestsOf,
-  withRequest,
+  type WorkloadRequests,
+  withRequests,
 } from './requests/workload-requests.ts'
 
 /** The annotation of the owner, for a workload that inherits it. `isUnknown`: the cache does not have the owner yet. */
@@ -60,12 +61,21 @@ export function decideWorkload(input: WorkloadInput): Outcome {
     const wasStored = stored && templateCountErrors(stored, kind).length > 0
     return wasStored ? { kind: 'allow' } : { kind: 'deny', errors: tooManyTemplates }
   }
-  if (stored && isSame(object, stored, kind)) return { kind: 'allow' }
-  return decideRequests(input, kind, requestsOf(object, kind, stored, owner?.annotation))
+  const found = requestsOf(object, kind, stored, owner?.annotation)
+  if (stored && isSame(object, stored, kind))
+    return kind.immutable ? { kind: 'allow' } : removeStale(input, kind, found)
+  return decideRequests(input, kind, found)
 }
 
-function decideRequests(input: WorkloadInput, kind: WorkloadKind, requests: readonly PlacedAnnotation[]): Outcome {
+/** Removes values whose cause went while Lodestone was not called. Nothing is checked, since the update changes no request. */
+function removeStale({ object, stored }: WorkloadInput, kind: WorkloadKind, found: WorkloadRequests): Outcome {
+  const cleaned = withRequests(object, { requests: [], stale: found.stale })
+  return answer(object, found.requests.length > 0 ? cleaned : withAllNodes(cleaned, kind, stored), {}, found)
+}
+
+function decideRequests(input: WorkloadInput, kind: WorkloadKind, found: WorkloadRequests): Outcome {
   const { object, stored } = input
+  const { requests } = found
   if (stored && kind.immutable) {
     const warning = `lodestone: the pod template of a ${object.kind} is immutable; recreate the ${object.kind} to change its volumes`
     return { kind: 'allow', warnings: [warning] }
@@ -80,15 +90,37 @@ function decideRequests(input: WorkloadInput, kind: WorkloadKind, requests: read
   const warnings = [...texts, ...mistyped(object, kind)]
   const details = warnings.length > 0 ? { warnings } : {}
   if (errors.length > 0) return { kind: 'deny', errors, ...details }
-  const labeled = requests.reduce((whole, request) => withRequest(whole, request), object)
-  const changed = parsed.reduce((whole, request, i) => withNodes(whole, request, checks[i]?.wanted), labeled)
+  const labeled = withRequests(object, found)
+  const changed =
+    requests.length > 0
+      ? parsed.reduce((whole, request, i) => withNodes(whole, request, checks[i]?.wanted, stored), labeled)
+      : withAllNodes(labeled, kind, stored)
+  return answer(object, changed, details, found)
+}
+
+/** Answers with a patch if the workload changes. Warns about a removed copy: the user may have moved the annotation into the template. */
+function answer(
+  object: K8sObject,
+  changed: K8sObject,
+  { warnings = [] }: Pick<Outcome, 'warnings'>,
+  { requests, stale }: WorkloadRequests,
+): Outcome {
+  const removed = stale.filter(({ added }) => added.annotation).map(({ place }) => cut(removedCopy(place.path)))
+  const all = [...warnings, ...removed.slice(0, MAX_REMOVED)]
+  const details = all.length > 0 ? { warnings: all } : {}
   if (changed === object) return { kind: 'allow', ...details }
-  return {
-    kind: 'patch',
-    object: changed,
-    ...details,
-    auditAnnotations: { decision: 'Labeled', reason: `its pods get their volumes when they are created` },
-  }
+  const [decision, reason] =
+    requests.length > 0
+      ? ['Labeled', 'its pods get their volumes when they are created']
+      : ['Unlabeled', 'no annotation requests volumes any more']
+  return { kind: 'patch', object: changed, ...details, auditAnnotations: { decision, reason } }
+}
+
+/** A response has no room for the warnings about more templates. */
+const MAX_REMOVED = 3
+
+function removedCopy(path: string): string {
+  return `lodestone: copied ${VOLUMES_ANNOTATION} is removed; if the pods need it, annotate ${path}`
 }
 
 function notRead(title: string): FieldError {
@@ -176,8 +208,18 @@ function check({ place, parsed }: ParsedAnnotation, { managers, isHub }: Workloa
 }
 
 /** Narrows a DaemonSet to the nodes with the volumes of its pods. */
-function withNodes(whole: K8sObject, { place: { pod } }: ParsedAnnotation, wanted?: readonly WantedVolume[]) {
-  return pod && wanted && isDaemonSet(whole) ? narrowDaemonSet(whole, pod, wanted) : whole
+function withNodes(
+  whole: K8sObject,
+  { place: { pod } }: Pick<ParsedAnnotation, 'place'>,
+  wanted?: readonly WantedVolume[],
+  stored?: K8sObject,
+): K8sObject {
+  return pod && wanted && isDaemonSet(whole) ? narrowDaemonSet(whole, pod, wanted, stored) : whole
+}
+
+/** Returns a DaemonSet that requests no volumes with the node affinity of its user. */
+function withAllNodes(whole: K8sObject, kind: WorkloadKind, stored?: K8sObject): K8sObject {
+  return podPlacesOf(whole, kind).reduce((one, place) => withNodes(one, { place }, [], stored), whole)
 }
 
 function distinct<T>(items: readonly T[]): T[] {

@@ -1,5 +1,6 @@
 /** Finds mistyped keys of Lodestone's annotations. */
 import {
+  ADDED_ANNOTATION,
   DEPENDS_ON_ANNOTATION,
   INJECT_LABEL,
   NODE_REQUIREMENTS_ANNOTATION,
@@ -11,6 +12,8 @@ import { suggest } from '../../suggest.ts'
 
 /** The annotations that users write on workloads and pods. */
 const KNOWN = [VOLUMES_ANNOTATION, DEPENDS_ON_ANNOTATION]
+/** The annotations that admission and loops write on workloads and pod templates. */
+const WRITTEN: readonly string[] = [ADDED_ANNOTATION, NODE_REQUIREMENTS_ANNOTATION]
 const DOMAIN = 'lodestone.dev/'
 /** A mistyped key is likely to have this part too. */
 export const IN_OUR_KEYS = 'lodestone'
@@ -34,7 +37,7 @@ export function ourAnnotations({ metadata }: K8sObject): Record<string, string> 
 }
 
 function problemOf(key: string): string | undefined {
-  if (!key.includes(IN_OUR_KEYS) || KNOWN.includes(key) || key === NODE_REQUIREMENTS_ANNOTATION) return undefined
+  if (!key.includes(IN_OUR_KEYS) || KNOWN.includes(key) || WRITTEN.includes(key)) return undefined
   if (key === INJECT_LABEL) return `${key} is a label, not an annotation`
   const ours = key.startsWith(DOMAIN)
   // Only the part after our domain is compared: the domain alone would make any two keys similar.

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
+import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import { SHIPPED_KINDS } from '../../workload-kinds/kinds.ts'
-import { ownAnnotation, parseAll, requestsOf, withRequest } from './workload-requests.ts'
+import { ownAnnotation, parseAll, requestsOf, withRequests } from './workload-requests.ts'
 
 const MNIST = '{"name":"mnist"}'
 const template = { spec: { containers: [{ name: 'main' }] } }
@@ -12,10 +12,12 @@ const make = (kind: string, spec: object, annotation?: string): K8sObject => ({
   metadata: { name: 'w', ...(annotation && { annotations: { [VOLUMES_ANNOTATION]: annotation } }) },
   ...{ spec },
 })
-const requests = (object: K8sObject, stored?: K8sObject, inherited?: string) => {
+const find = (object: K8sObject, stored?: K8sObject) => {
   const kind = SHIPPED_KINDS.find(object.apiVersion, object.kind)
-  return kind ? requestsOf(object, kind, stored, inherited) : []
+  if (!kind) throw new Error(object.kind)
+  return requestsOf(object, kind, stored, undefined)
 }
+const requests = (object: K8sObject) => find(object).requests
 
 describe('a request', () => {
   test('of the workload comes before that of its owner', () => {
@@ -49,12 +51,14 @@ describe('a request', () => {
   })
 
   test('that is written already changes nothing', () => {
-    const [request] = requests(make('Deployment', { template }, MNIST))
     const object = make('Deployment', { template }, MNIST)
-    const changed = request && withRequest(object, request)
-    const metadata = { labels: { [INJECT_LABEL]: 'true' }, annotations: { [VOLUMES_ANNOTATION]: MNIST } }
+    const changed = withRequests(object, find(object))
+    const note = '{"inject":true,"volumes":"1mmju6wv3b6m9"}'
+    const metadata = {
+      labels: { [INJECT_LABEL]: 'true' },
+      annotations: { [VOLUMES_ANNOTATION]: MNIST, [ADDED_ANNOTATION]: note },
+    }
     expect(changed).toEqual(make('Deployment', { template: { ...template, metadata } }, MNIST))
-    const [again] = changed ? requests(changed, object) : []
-    expect(changed && again && withRequest(changed, again)).toBe(changed)
+    expect(withRequests(changed, find(changed, object))).toBe(changed)
   })
 })

@@ -1,8 +1,10 @@
 /** Finds the volume requests of a workload: the annotations in its pod templates, and its own for all of its pods. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
+import { declarationsIn } from '../../declared-value.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
-import { type PodPlace, podPlacesOf, withValueAt } from './templates.ts'
+import { type AddedValues, addedValues, openDigest, withAdded, withoutAdded } from './added-values.ts'
+import { type PodPlace, podPlacesOf } from './templates.ts'
 import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 
 /** A request for the pods of one place. */
@@ -13,6 +15,9 @@ export interface PlacedAnnotation {
   place: PodPlace
   /** Whether admission writes label and annotation at the place. */
   isWritten: boolean
+  added: AddedValues
+  /** The hash of the annotation if it is that of the workload; absent if it is the place's own. */
+  hash?: string
 }
 
 export interface ParsedAnnotation extends PlacedAnnotation {
@@ -27,6 +32,12 @@ export function ownAnnotation({ metadata }: K8sObject, inherited?: string): stri
   return metadata.annotations?.[VOLUMES_ANNOTATION] ?? inherited
 }
 
+export interface WorkloadRequests {
+  requests: PlacedAnnotation[]
+  /** The places at which admission added values whose cause is gone. */
+  stale: { place: PodPlace; added: AddedValues }[]
+}
+
 /**
  * Returns a request for each place that has one.
  *
@@ -38,22 +49,31 @@ export function requestsOf(
   kind: WorkloadKind,
   stored: K8sObject | undefined,
   inherited: string | undefined,
-): PlacedAnnotation[] {
+): WorkloadRequests {
   const own = ownAnnotation(object, inherited)
-  // If a place has the workload's old annotation, it is our copy: the new annotation replaces it.
-  const copied = stored && ownAnnotation(stored)
-  return podPlacesOf(object, kind).flatMap((place) => {
+  const digest = openDigest()
+  const before = new Map((stored ? podPlacesOf(stored, kind) : []).map(({ path, metadata }) => [path, metadata]))
+  const context = {
+    isDeclared: declarationsIn(object),
+    digest,
+    copied: stored && ownAnnotation(stored),
+    storedAt: (path: string) => before.get(path),
+  }
+  const places = podPlacesOf(object, kind).map((place) => ({ place, added: addedValues(place, context) }))
+  const requests = places.flatMap(({ place, added }): PlacedAnnotation[] => {
     const { labels, annotations } = place.metadata
     if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') return []
-    const inPlace = annotations?.[VOLUMES_ANNOTATION]
-    if (inPlace !== undefined && (own === undefined || inPlace !== copied)) {
-      return { annotation: inPlace, writtenAt: `${place.path}.annotations`, place, isWritten: true }
+    const inPlace = added.annotation ? undefined : annotations?.[VOLUMES_ANNOTATION]
+    if (inPlace !== undefined) {
+      return [{ annotation: inPlace, writtenAt: `${place.path}.annotations`, place, isWritten: true, added }]
     }
     if (own === undefined) return []
     // Elsewhere, the controller passes on what is written in the place for all pods, or what another workload inherits.
     const isWritten = kind.inherits !== true && (kind.allPods === undefined || place.forAll)
-    return { annotation: own, writtenAt: OWN_ANNOTATIONS, place, isWritten }
+    return [{ annotation: own, writtenAt: OWN_ANNOTATIONS, place, isWritten, added, hash: digest(own) }]
   })
+  const written = new Set(requests.filter(({ isWritten }) => isWritten).map(({ place }) => place))
+  return { requests, stale: places.filter(({ place }) => !written.has(place)) }
 }
 
 /** Parses each annotation once, since that of the workload applies to all of its templates. */
@@ -68,12 +88,10 @@ export function parseAll(requests: readonly PlacedAnnotation[]): ParsedAnnotatio
   })
 }
 
-/** Writes label and annotation at the place of a request, if they are not there yet. */
-export function withRequest(whole: K8sObject, { place, annotation, isWritten }: PlacedAnnotation): K8sObject {
-  const { labels, annotations } = place.metadata
-  if (!isWritten || (labels?.[INJECT_LABEL] === 'true' && annotations?.[VOLUMES_ANNOTATION] === annotation))
-    return whole
-  // Only both maps are written: another place may be below this one, as the template of a driver of Spark.
-  const labeled = withValueAt(whole, [...place.keys, 'labels'], { ...labels, [INJECT_LABEL]: 'true' })
-  return withValueAt(labeled, [...place.keys, 'annotations'], { ...annotations, [VOLUMES_ANNOTATION]: annotation })
+/** Writes label and annotation at the places of the requests, and removes what was added at stale places. */
+export function withRequests(whole: K8sObject, { requests, stale }: WorkloadRequests): K8sObject {
+  const cleaned = stale.reduce((object, { place, added }) => withoutAdded(object, place, added), whole)
+  return requests
+    .filter(({ isWritten }) => isWritten)
+    .reduce((object, { place, added, ...value }) => withAdded(object, place, added, value), cleaned)
 }

@@ -1,0 +1,120 @@
+/** The values that admission adds to a pod template. An annotation beside them records them, so that they can be removed again. */
+import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
+import type { K8sObject } from '../../../api/meta.ts'
+import type { IsDeclared } from '../../declared-value.ts'
+import { fnv1a } from '../../hash.ts'
+import { isObject, parseJson } from '../../json.ts'
+import { type PodPlace, withValueAt } from './templates.ts'
+
+/** Which values of a place are those of admission. */
+export interface AddedValues {
+  label: boolean
+  /** The copy of the annotation of the workload. */
+  annotation: boolean
+}
+
+/** The hash of an annotation. One annotation is copied into many places, so hashes are computed once. */
+export type Digest = (text: string) => string
+
+export function openDigest(): Digest {
+  const known = new Map<string, string>()
+  return (text) => {
+    const hash = known.get(text) ?? fnv1a(text)
+    known.set(text, hash)
+    return hash
+  }
+}
+
+/** The content of the annotation. */
+interface Note {
+  /** Whether admission added the label. */
+  inject?: true
+  /** A hash of the copied annotation. Another value in its place is that of a user. */
+  volumes?: string
+}
+
+export interface AddedContext {
+  isDeclared: IsDeclared
+  digest: Digest
+  /** The annotation of the stored workload. Version 0.1.0 added an equal one, with the label, and recorded neither. */
+  copied: string | undefined
+  /** Returns the labels and annotations at a place of the stored workload; undefined if it has none. */
+  storedAt(path: string): PodPlace['metadata'] | undefined
+}
+
+/** Returns which values of a place admission added. Values that a user declares are those of the user. */
+export function addedValues({ path, keys, metadata }: PodPlace, context: AddedContext): AddedValues {
+  const { isDeclared, digest } = context
+  const inPlace = metadata.annotations?.[VOLUMES_ANNOTATION]
+  // A client that removes the last annotation of a user removes the whole map. The note is gone with it, and the label stays.
+  const { inject, volumes } = noteOf(inPlace === undefined ? (context.storedAt(path) ?? metadata) : metadata, context)
+  const note = [...keys, 'annotations', ADDED_ANNOTATION]
+  const isOurs = (key: string, name: string) => !isDeclared([...keys, key, name], note)
+  return {
+    label: inject === true && metadata.labels?.[INJECT_LABEL] === 'true' && isOurs('labels', INJECT_LABEL),
+    annotation:
+      inPlace !== undefined &&
+      volumes !== undefined &&
+      volumes === digest(inPlace) &&
+      isOurs('annotations', VOLUMES_ANNOTATION),
+  }
+}
+
+/** The note at a place. A note of another form counts as an empty one: a user wrote it. */
+function noteOf({ labels, annotations }: PodPlace['metadata'], { digest, copied }: AddedContext): Note {
+  const text = annotations?.[ADDED_ANNOTATION]
+  const inPlace = annotations?.[VOLUMES_ANNOTATION]
+  if (text === undefined) {
+    const isCopy = inPlace !== undefined && inPlace === copied && labels?.[INJECT_LABEL] === 'true'
+    return isCopy ? { inject: true, volumes: digest(inPlace) } : {}
+  }
+  const note = parseJson(text)
+  return isObject(note) ? note : {}
+}
+
+/** A value for a place: `hash` is absent if the user wrote it there. */
+export interface ValueToAdd {
+  annotation: string
+  hash?: string
+}
+
+/** Writes the label and the annotation at a place, with the note of what is added. Returns the same object if both are there. */
+export function withAdded(
+  whole: K8sObject,
+  place: PodPlace,
+  added: AddedValues,
+  { annotation, hash }: ValueToAdd,
+): K8sObject {
+  const { labels, annotations } = place.metadata
+  if (labels?.[INJECT_LABEL] === 'true' && annotations?.[VOLUMES_ANNOTATION] === annotation) return whole
+  const isOurLabel = added.label || labels?.[INJECT_LABEL] === undefined
+  const note: Note = { ...(isOurLabel && { inject: true }), ...(hash !== undefined && { volumes: hash }) }
+  return withMaps(whole, place, {
+    labels: { ...labels, [INJECT_LABEL]: 'true' },
+    annotations: { ...annotations, [VOLUMES_ANNOTATION]: annotation, [ADDED_ANNOTATION]: JSON.stringify(note) },
+  })
+}
+
+/** Removes what admission added at a place. Returns the same object if it added nothing. */
+export function withoutAdded(whole: K8sObject, place: PodPlace, added: AddedValues): K8sObject {
+  const { labels, annotations } = place.metadata
+  if (!added.label && !added.annotation && annotations?.[ADDED_ANNOTATION] === undefined) return whole
+  return withMaps(whole, place, {
+    labels: without(labels, added.label ? [INJECT_LABEL] : []),
+    annotations: without(annotations, [ADDED_ANNOTATION, ...(added.annotation ? [VOLUMES_ANNOTATION] : [])]),
+  })
+}
+
+type Labels = Record<string, string> | undefined
+
+/** Only both maps are written: another place may be below this one, as the template of a driver of Spark. */
+function withMaps(whole: K8sObject, { keys }: PodPlace, maps: Record<'labels' | 'annotations', Labels>): K8sObject {
+  const labeled = withValueAt(whole, [...keys, 'labels'], maps.labels)
+  return withValueAt(labeled, [...keys, 'annotations'], maps.annotations)
+}
+
+/** Returns the map without some keys; undefined if nothing is left. */
+function without(map: Labels = {}, keys: readonly string[]): Labels {
+  const kept = Object.entries(map).filter(([key]) => !keys.includes(key))
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined
+}
