@@ -1,6 +1,7 @@
 /** A small cluster for tests of volumes: a store in memory, and in it a scheduler, kubelets with disks, and movers that do their work. */
 import { MOVER_LABEL } from '../src/api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../src/api/meta.ts'
+import { namespaces } from '../src/api/namespace.ts'
 import { type Node, nodes, type Taint } from '../src/api/node.ts'
 import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../src/api/volume-manager.ts'
@@ -79,6 +80,10 @@ export class VolumeWorld {
   logs: MoverLogs | undefined
   /** The reason why the API server rejects new movers. */
   refuse: string | undefined
+  /** The namespaces that are being deleted: the API server rejects every new object in them. */
+  readonly terminating = new Set<string>()
+  /** How often the API server rejected a new object. */
+  rejected = 0
   /** The controller dies after so many more writes. */
   writesLeft = Number.POSITIVE_INFINITY
   #loop = this.#openLoop()
@@ -160,6 +165,30 @@ export class VolumeWorld {
   async deleteManager(name = 'sales'): Promise<void> {
     const manager = await this.manager(name)
     if (manager) await this.store.delete(volumeManagers, manager)
+  }
+
+  async addNamespace(name: string): Promise<void> {
+    const metadata = { name, finalizers: ['kubernetes'] }
+    await this.store.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata })
+  }
+
+  /**
+   * `kubectl delete namespace`: the namespace controller deletes what is in it. Without a Namespace in the store, it is as with a cache that
+   * is behind.
+   */
+  async deleteNamespace(name = 'default'): Promise<void> {
+    this.terminating.add(name)
+    const namespace = await this.store.read(namespaces, undefined, name)
+    if (namespace) await this.store.delete(namespaces, namespace)
+    for (const { object, type } of this.store.objects().map(({ object }) => ({ object, type: CONTENT[object.kind] }))) {
+      if (type && object.metadata.namespace === name) await this.store.delete(type, object)
+    }
+  }
+
+  /** The namespace is gone; another one may have its name. */
+  async endNamespace(name = 'default'): Promise<void> {
+    await this.store.patch(namespaces, { name }, { metadata: { finalizers: null } })
+    this.terminating.delete(name)
   }
 
   async manager(name = 'sales'): Promise<VolumeManager | undefined> {
@@ -362,6 +391,14 @@ export class VolumeWorld {
       .join()
   }
 
+  #refusalOf(type: unknown, { metadata: { namespace = '', name = '' } }: K8sObject): string | undefined {
+    if (this.terminating.has(namespace)) {
+      const why = `unable to create new content in namespace ${namespace} because it is being terminated`
+      return `${(type as ResourceType).plural} "${name}" is forbidden: ${why}`
+    }
+    return type === pods ? this.refuse : undefined
+  }
+
   #openLoop(): ReconcileLoop {
     return openVolumeManagerLoop(() => this.settings, {
       collect: (pod, lines) => this.logs?.collect(pod, lines) ?? true,
@@ -393,15 +430,18 @@ export class VolumeWorld {
         const method = store[member] as (...args: unknown[]) => unknown
         return (...args: unknown[]) => {
           if (['create', 'update', 'patch', 'delete'].includes(member)) die()
-          const isRefused = member === 'create' && args[0] === pods && this.refuse !== undefined
-          if (isRefused)
-            return Promise.reject(new ApiError({ status: 403, reason: 'Forbidden', message: this.refuse ?? '' }))
-          return method.apply(store, args)
+          const message = member === 'create' ? this.#refusalOf(args[0], args[1] as K8sObject) : undefined
+          if (message === undefined) return method.apply(store, args)
+          this.rejected++
+          return Promise.reject(new ApiError({ status: 403, reason: 'Forbidden', message }))
         }
       },
     })
   }
 }
+
+/** What a namespace controller deletes in a test. */
+const CONTENT: Readonly<Record<string, ResourceType>> = { VolumeManager: volumeManagers, Pod: pods }
 
 /** A termination message as movers write it. */
 export function moverSays(result: Partial<ReadMoverResult>): string {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
+import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { openSystems } from '../locality/systems.ts'
 import { startController } from '../reconcile/controller.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
@@ -66,6 +67,11 @@ export async function startLoops({
   const logFailure = openFailureLog(log, now)
   const domainMetrics = openDomainMetrics(store, now)
   metrics.observeDomain(domainMetrics.read)
+  /** The namespace of the Lease is that of Lodestone. */
+  function volumeSettings(): VolumeSettings {
+    const { volumes } = live.current()
+    return { ...volumes, movers: { ...volumes.movers, ownNamespace: config.leaderElection.namespace } }
+  }
   async function run(signal: AbortSignal, leadership?: Leadership): Promise<void> {
     const whileLeader = (written: ObjectStore) =>
       leadership ? guardWrites(written, () => leadership.check()) : written
@@ -81,7 +87,7 @@ export async function startLoops({
       loops: openLoops({
         ...config.dependencies,
         // Also if VolumeManagers are not served: their kind may be installed later, and until then the loops are idle.
-        ...(config.volumes.enabled && { volumes: () => live.current().volumes, moverLogs }),
+        ...(config.volumes.enabled && { volumes: volumeSettings, moverLogs }),
       }),
       store: whileLeader(store),
       events,

@@ -2,6 +2,7 @@
 import { secrets } from '../api/dependencies.ts'
 import { DISK_PREFIX } from '../api/lodestone.ts'
 import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
+import { namespaces } from '../api/namespace.ts'
 import { type Node, nodes } from '../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
@@ -21,6 +22,7 @@ import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { activeMovers, moversOf } from './own-movers.ts'
+import { terminatingNamespace } from './terminating.ts'
 import { lastEndOf, usersOf } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
@@ -50,6 +52,7 @@ export function gatherVolumeManager(
     progress,
     refusals,
     retryTriggers,
+    terminating: terminatingNamespace(manager, refusals, { store, settings: settings.movers }),
     users: (place) => usersOf(store, namespace, place),
     lastEnd: (...place) => lastEndOf(store, ...place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
@@ -96,6 +99,8 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
     }
     case nodes.kind:
       return concernedByNode(before as Node | undefined, after as Node | undefined, store)
+    case namespaces.kind:
+      return after?.metadata.deletionTimestamp ? managersIn(after.metadata.name, store) : []
     case persistentVolumes.kind:
     case persistentVolumeClaims.kind:
       return objects.flatMap(({ metadata }) => ownersNamed(ownerOfPlace(metadata.name ?? ''), store))
@@ -156,6 +161,10 @@ function managersFor(node: Node, managers: readonly VolumeManager[], store: Obje
       ({ nodeAffinity, tolerations }) => allowsNode(nodeAffinity, node) && toleratesNode(tolerations, node),
     )
   return managers.filter((manager) => stored.has(manager) || isAllowed(manager))
+}
+
+function managersIn(namespace: string | undefined, store: ObjectStore): string[] {
+  return [...store.list(volumeManagers)].filter(({ metadata }) => metadata.namespace === namespace).map(keyOfObject)
 }
 
 function managersBy(store: ObjectStore, index: string, key: string): string[] {

@@ -1,11 +1,12 @@
 /** Finds the movers that Lodestone made in the cache: active movers, and those of a VolumeManager or a leftover. */
 import { splitObjectKey } from '../api/meta.ts'
+import { namespaces } from '../api/namespace.ts'
 import { nodes } from '../api/node.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { readLeftover, splitLeftoverKey } from '../core/volume-manager/leftover/leftover.ts'
+import { type Leftover, readLeftover, splitLeftoverKey } from '../core/volume-manager/leftover/leftover.ts'
 import { isInMoverNamespace, isOwnMover, type MoverOwners } from '../core/volume-manager/mover/own-mover.ts'
-import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import { leftoverNamespaces, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /**
@@ -27,10 +28,32 @@ export function moversOf(store: ObjectStore, key: string, settings: VolumeSettin
   return store.byIndex(pods, 'mover', key).filter((pod) => isInMoverNamespace(pod, manager, settings))
 }
 
+/** The namespace in which a mover deletes a leftover: the first of those for leftovers that exists and is not being deleted. */
+export function namespaceForLeftover(
+  store: ObjectStore,
+  leftover: Leftover,
+  settings: VolumeSettings['movers'],
+): string {
+  const [first, ...others] = leftoverNamespaces(leftover, settings)
+  const exists = (name: string) => {
+    const namespace = store.get(namespaces, undefined, name)
+    return namespace !== undefined && !namespace.metadata.deletionTimestamp
+  }
+  return [first, ...others].find(exists) ?? first
+}
+
 /** Returns the movers of a leftover. */
 export function moversOfLeftover(store: ObjectStore, key: string, settings: VolumeSettings): Pod[] {
   const owners = ownersIn(store, settings)
   return store.byIndex(pods, 'mover', key).filter((pod) => isOwnMover(pod, owners, settings.movers))
+}
+
+/** Returns the movers of a leftover that is no more. Only in a namespace without tenants no user can have created them. */
+export function moversWithoutLeftover(store: ObjectStore, key: string, settings: VolumeSettings['movers']): Pod[] {
+  const names = leftoverNamespaces({ namespace: '' }, settings)
+  return store
+    .byIndex(pods, 'mover', key)
+    .filter(({ metadata }) => names.includes(metadata.namespace ?? '') && metadata.deletionTimestamp === undefined)
 }
 
 function ownersIn(store: ObjectStore, settings: VolumeSettings): MoverOwners {

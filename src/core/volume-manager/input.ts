@@ -1,4 +1,5 @@
 /** The input of a plan for a VolumeManager: everything that the decision depends on, including the time. */
+import type { K8sObject } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
@@ -28,6 +29,8 @@ export interface VolumeManagerInput {
   allowance: MoverAllowance
   /** The retry triggers since the creation of each mover that works or failed, by Pod name. */
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
+  /** Set while the namespace of the VolumeManager is being deleted: the API server rejects every new object in it, Events too. */
+  terminating?: TerminatingNamespace | undefined
   /** The CRD of the API server. Default: ours. One of an older Lodestone has fewer columns for kubectl. */
   crd?: 'ours' | 'older'
   now: number
@@ -39,6 +42,12 @@ export interface VolumeManagerInput {
  * - node: a node was added, recovered or has free disk again.
  */
 export type RetryTrigger = 'secret' | 'spec' | 'node'
+
+export interface TerminatingNamespace {
+  namespace: K8sObject
+  /** Why no mover of the VolumeManager can be created; absent if they are in another namespace. */
+  refusal?: string
+}
 
 export interface NodeLookup {
   get(name: string): Node | undefined

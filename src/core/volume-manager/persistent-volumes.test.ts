@@ -32,10 +32,12 @@ const UNWANTED = { ...WANTED, wanted: undefined } as unknown as VolumePlan
 const INVALID = { ...UNWANTED, problems: ['server has to be set'] } as unknown as VolumePlan
 const used = { users: () => [{ pod: 'default/reader', node: 'n1' }] }
 
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }
+
 interface Case {
   name: string
   plan: VolumePlan
-  input: Partial<Pick<VolumeManagerInput, 'persistentVolumes' | 'persistentVolumeClaims' | 'users'>>
+  input: Partial<Pick<VolumeManagerInput, 'persistentVolumes' | 'persistentVolumeClaims' | 'users' | 'terminating'>>
   writes?: string[]
   waiting?: { reason: string; message: string }[]
 }
@@ -48,6 +50,11 @@ test.each<Case>([
     plan: WANTED,
     input: { persistentVolumes: [volume('Available')] },
     writes: ['create PersistentVolumeClaim'],
+  },
+  {
+    name: 'has no claim in a namespace that is being deleted, which the API server would reject',
+    plan: WANTED,
+    input: { persistentVolumes: [volume('Available')], terminating: { namespace } },
   },
   {
     name: 'does not change when its objects exist',

@@ -38,10 +38,12 @@ export interface Waiting {
  * Here the volume and the claim name each other. A claim that a pod names is never deleted.
  */
 export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly VolumePlan[]): PersistentVolumePlan {
-  const { manager, persistentVolumeClaims: claims, persistentVolumes: volumes } = input
+  const { manager, terminating, persistentVolumeClaims: claims, persistentVolumes: volumes } = input
   const own: OwnObjects = { PersistentVolume: byName(volumes), PersistentVolumeClaim: byName(claims) }
   const wanted = wantedByName(input, plans, own)
   const conflicts = findConflicts(input, wanted, own)
+  // A namespace that is being deleted takes no new claims.
+  const creatable = (one: WantedPersistentVolume) => !terminating && !conflicts.has(one)
   // A volume with an invalid spec keeps its PersistentVolumes and claims.
   const kept = plans.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
   const isUnwanted = ({ metadata }: PersistentVolume | PersistentVolumeClaim) =>
@@ -55,7 +57,7 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
   return {
     conflicts: new Map([...conflicts].map(([{ config }, message]) => [config.id, message])),
     writes: [
-      ...[...wanted.values()].filter((one) => !conflicts.has(one)).flatMap((one) => missingObjects(manager, one, own)),
+      ...[...wanted.values()].filter(creatable).flatMap((one) => missingObjects(manager, one, own)),
       ...unwanted
         .filter((claim) => !used.includes(claim))
         .map((claim): Write => ({ kind: 'delete', type: persistentVolumeClaims, object: claim })),

@@ -85,9 +85,16 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   const events: Action[] = change ? statusEvents(manager, status, shown) : []
   const dueAt = earliest(skipped.dueAt, ...started.plans.map(({ set }) => set.dueAt))
   return {
-    actions: [...writes, ...skipped.actions, ...events],
+    actions: [...writes, ...[...skipped.actions, ...events].map((action) => elsewhere(input, action))],
     ...(dueAt !== undefined && { requeueAfterMs: Math.max(MIN_REQUEUE_MS, dueAt - input.now) }),
   }
+}
+
+/** In a namespace that is being deleted, the API server takes no Events. An Event about the Namespace is in the namespace `default`. */
+function elsewhere({ manager, terminating }: VolumeManagerInput, action: Action): Action {
+  if (!terminating || action.kind !== 'event') return action
+  const message = `VolumeManager ${manager.metadata.name}: ${action.message}`
+  return { ...action, about: terminating.namespace, message }
 }
 
 function isCompleted({ spec }: VolumeManager): boolean {

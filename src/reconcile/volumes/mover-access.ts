@@ -1,5 +1,5 @@
 /** Creates the ServiceAccount of movers with the right to write Events, once in each namespace that has movers. */
-import { objectKey } from '../../api/meta.ts'
+import { objectKey, splitObjectKey } from '../../api/meta.ts'
 import { moverAccess } from '../../core/volume-manager/mover/access.ts'
 import { ConflictError, type ObjectStore } from '../../store/store.ts'
 import { applyWrite } from '../apply.ts'
@@ -9,6 +9,8 @@ export interface MoverAccess {
   grant(namespace: string, serviceAccount: string, store: ObjectStore): Promise<void>
   /** Makes the next `grant` read again: the ServiceAccount may have been deleted, for example with its namespace. */
   forget(namespace: string, serviceAccount: string): void
+  /** Forgets what was granted in a namespace that was deleted. */
+  forgetNamespace(namespace: string): void
 }
 
 export function openMoverAccess(): MoverAccess {
@@ -30,5 +32,8 @@ export function openMoverAccess(): MoverAccess {
       granted.add(key)
     },
     forget: (namespace, serviceAccount) => void granted.delete(objectKey(namespace, serviceAccount)),
+    forgetNamespace(namespace) {
+      for (const key of granted) if (splitObjectKey(key).namespace === namespace) granted.delete(key)
+    },
   }
 }

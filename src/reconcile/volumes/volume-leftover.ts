@@ -1,26 +1,53 @@
-/** The loop of leftovers: deletes data of deleted VolumeManagers when its node is ready again. */
+/** The loop of leftovers: deletes data of deleted VolumeManagers when its node is ready and its pods have ended. */
+import { objectKey } from '../../api/meta.ts'
 import { type Node, nodes } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { leftoverKey, leftoversOf, splitLeftoverKey } from '../../core/volume-manager/leftover/leftover.ts'
-import { planLeftover } from '../../core/volume-manager/leftover/plan.ts'
+import { backoffMs } from '../../core/backoff.ts'
+import type { Write } from '../../core/plan.ts'
+import {
+  type Leftover,
+  leftoverKey,
+  leftoversOf,
+  readLeftover,
+  splitLeftoverKey,
+} from '../../core/volume-manager/leftover/leftover.ts'
+import { planLeftover, refusedEvent } from '../../core/volume-manager/leftover/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
+import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
 import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
-import { activeMovers, moversOfLeftover } from '../../queries/own-movers.ts'
+import {
+  activeMovers,
+  moversOf,
+  moversOfLeftover,
+  moversWithoutLeftover,
+  namespaceForLeftover,
+} from '../../queries/own-movers.ts'
 import { usersOf } from '../../queries/volume-users.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
 import { openMoverAccess } from './mover-access.ts'
+import { refusalOfMover } from './mover-refusal.ts'
+
+/** A leftover whose mover the API server rejected. A restart loses it, which costs one more request and Event. */
+interface Refused {
+  failures: number
+  retryAt: number
+  message: string
+}
+
+const BACKOFF = { firstMs: 60_000, lastMs: 600_000 }
 
 export function openVolumeLeftoverLoop(settings: () => VolumeSettings): ReconcileLoop {
   const access = openMoverAccess()
+  const refused = new Map<string, Refused>()
   return {
     name: 'volume-leftover',
     concurrency: 1,
     *keysOf({ type, before, after }, store) {
       if (type.kind === nodes.kind && after) yield* keysOfNode(after as Node)
-      // While its VolumeManager exists, a leftover is not deleted.
+      // While its VolumeManager exists and stays, a leftover is not deleted.
       if (type.kind === volumeManagers.kind && !after) yield* keysOfNodes(store)
       if (type.kind !== pods.kind) return
       for (const pod of [before, after]) {
@@ -30,30 +57,73 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
     },
     *allKeys(store) {
       yield* keysOfNodes(store)
+      for (const pod of store.list(pods)) {
+        const task = readTask(pod)
+        yield task?.role === 'leftover' ? task.manager : undefined
+      }
     },
     async reconcile(key, { store, events, now }) {
       const { node: name, digest } = splitLeftoverKey(key)
       const node = store.get(nodes, undefined, name)
-      if (!node || !store.serves(volumeManagers)) return undefined
+      const leftover = node && readLeftover(node, digest, settings())
+      const { movers: moverSettings } = settings()
+      if (!leftover) {
+        refused.delete(key)
+        // The process may have ended between the removal of the leftover and that of its mover.
+        const actions = moversWithoutLeftover(store, key, moverSettings).map(deletionOf)
+        await applyPlan({ store, events }, { actions })
+      }
+      if (!leftover || !store.serves(volumeManagers)) return undefined
+      const namespace = namespaceForLeftover(store, leftover, moverSettings)
       const plan = planLeftover({
-        node,
-        digest,
+        ...{ node, digest, namespace },
         movers: moversOfLeftover(store, key, settings()),
-        active: activeMovers(store, settings()),
+        active: activeAround(leftover, store, settings()),
         users: (directory) => usersOf(store, undefined, directory),
-        isManaged: (uid) => store.byIndex(volumeManagers, 'owner', uid.replaceAll('-', '')).length > 0,
+        isManaged: (uid) =>
+          store
+            .byIndex(volumeManagers, 'owner', uid.replaceAll('-', ''))
+            .some(({ metadata }) => metadata.deletionTimestamp === undefined),
         settings: settings(),
         now: now(),
       })
-      const { serviceAccountName } = settings().movers
-      for (const action of plan.actions) {
-        if (action.kind === 'create')
-          await access.grant(action.object.metadata.namespace ?? '', serviceAccountName, store)
+      if (!plan.actions.some(({ kind }) => kind === 'create')) {
+        await applyPlan({ store, events }, plan)
+        return plan.requeueAfterMs
       }
-      await applyPlan({ store, events }, plan)
-      return plan.requeueAfterMs
+      const known = refused.get(key)
+      if (known && now() < known.retryAt) return known.retryAt - now()
+      try {
+        await access.grant(namespace, moverSettings.serviceAccountName, store)
+        await applyPlan({ store, events }, plan)
+        refused.delete(key)
+        return plan.requeueAfterMs
+      } catch (error) {
+        const message = refusalOfMover(error)
+        if (message === undefined) throw error
+        // The ServiceAccount may have been deleted, for example with its namespace.
+        access.forget(namespace, moverSettings.serviceAccountName)
+        if (message !== known?.message) events.record(refusedEvent(node, leftover, namespace, message))
+        const failures = (known?.failures ?? 0) + 1
+        const waitMs = backoffMs(BACKOFF, failures)
+        refused.set(key, { failures, retryAt: now() + waitMs, message })
+        return waitMs
+      }
     },
   }
+}
+
+/**
+ * The movers that have not ended. Those of the VolumeManager count although its status has them no more: while they are being stopped, they
+ * may still write the data.
+ */
+function activeAround({ namespace, name }: Leftover, store: ObjectStore, settings: VolumeSettings): Pod[] {
+  const stopping = moversOf(store, objectKey(namespace, name), settings.movers).filter(({ status }) => !isEnded(status))
+  return [...new Set([...activeMovers(store, settings), ...stopping])]
+}
+
+function deletionOf(object: Pod): Write {
+  return { kind: 'delete', type: pods, object }
 }
 
 function* keysOfNodes(store: ObjectStore): Generator<string> {

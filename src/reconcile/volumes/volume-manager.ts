@@ -1,26 +1,29 @@
 /** The loop of VolumeManagers: applies their movers, node labels, PersistentVolumes and status. */
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import type { Action } from '../../core/plan.ts'
+import type { Action, Plan } from '../../core/plan.ts'
 import type { VolumeManagerInput } from '../../core/volume-manager/input.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { planVolumeManager } from '../../core/volume-manager/plan.ts'
 import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
-import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
 import { dropsColumns } from '../../core/volume-manager/status/conditions.ts'
 import { concernedManagers, gatherVolumeManager } from '../../queries/movers.ts'
 import { moversOf } from '../../queries/own-movers.ts'
-import { type ObjectStore, refusalOf } from '../../store/store.ts'
-import { applyPlan, applyWrite, type Writers } from '../apply.ts'
+import { terminatingNamespace } from '../../queries/terminating.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { applyPlan, applyWrite } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
+import { createMovers, isMoverCreation } from './create-movers.ts'
 import { openMoverAccess } from './mover-access.ts'
-import { createCopy, readCredentials } from './mover-credentials.ts'
 import type { MoverLogs } from './mover-logs.ts'
 import {
   emptyMemory,
   forgetMover,
   type MoverMemory,
+  type RetryMemory,
   readProgresses,
   readUncached,
   rememberTriggers,
@@ -46,6 +49,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
     keysOf(change, store) {
       const { type, after, before } = change
       if (type.kind === pods.kind) forgetMover(memory, (after ?? before) as Pod, after === undefined)
+      if (type.kind === namespaces.kind && before && !after) access.forgetNamespace(before.metadata.name ?? '')
       if (type.kind === pods.kind && before && !after) logs?.forget(before as Pod)
       return [...concernedManagers(change, store), ...rememberTriggers(change, store, memory)]
     },
@@ -63,81 +67,52 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
         return undefined
       }
       const { movers: moverSettings } = settings()
-      const ofMovers = moverNamespace(manager, moverSettings) ?? ''
       const uncached = await readUncached(manager, store, moverSettings, memory)
       const progress = await readProgresses(key, store, moverSettings, memory, now())
       const { created } = memory
       const retries = retryMemoryOf(manager, memory)
       const known = { uncached, created: [...created.values()], progress, ...retries }
       const context = { store, settings: settings(), now: now() }
-      const plan = planVolumeManager({ ...gatherVolumeManager(manager, known, context), crd })
-      const movers = plan.actions.filter(isMoverCreation)
-      // Before the next await, so that another run does not use the same slots.
-      for (const { object } of movers) created.set(keyOfObject(object), object as Pod)
-      const untried = new Set(movers.map(({ object }) => keyOfObject(object)))
-      let [waits, isRefused] = [false, false]
-      try {
-        if (movers.length > 0) await access.grant(ofMovers, moverSettings.serviceAccountName, store)
-        for (const action of plan.actions) {
-          // The status is written earlier in the plan and never waits for a log.
-          const isKept =
-            isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
-          waits ||= isKept
-          if (isMoverCreation(action)) {
-            untried.delete(keyOfObject(action.object))
-            const refusal = await createMover(action, memory, { store, events })
-            if (refusal === undefined) continue
-            isRefused = true
-            retries.refusals.set(action.object.metadata.name ?? '', refusal)
-            access.forget(ofMovers, moverSettings.serviceAccountName)
-          } else if (!isKept) {
-            const [written] = await applyPlan({ store, events }, { actions: [action] })
-            if (dropsColumns(action, written)) crd = 'older'
-          }
-        }
-      } finally {
-        for (const mover of untried) created.delete(mover)
+      const input = { ...gatherVolumeManager(manager, known, context), crd }
+      const first = planVolumeManager(input)
+      const { serviceAccountName } = moverSettings
+      const creation = { store, events, memory, retries, access, serviceAccountName }
+      const movers = await createMovers(first.actions.filter(isMoverCreation), creation)
+      const plan = movers.isRejected ? planAgain(input, movers.created, retries, context) : first
+      let waits = false
+      for (const action of plan.actions) {
+        if (isMoverCreation(action)) continue
+        // The status is written earlier in the plan and never waits for a log.
+        const isKept =
+          isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
+        waits ||= isKept
+        if (isKept) continue
+        const [written] = await applyPlan({ store, events }, { actions: [action] })
+        if (dropsColumns(action, written)) crd = 'older'
       }
-      // The next plan reads the refusal from memory.
-      if (isRefused) return 1
       return waits ? LOG_MS : plan.requeueAfterMs
     },
   }
 }
 
+/** Plans again after the API server rejected movers, so that the status has the reason. No other mover takes their place at once. */
+function planAgain(
+  { manager, movers, allowance, ...input }: VolumeManagerInput,
+  created: readonly Pod[],
+  { refusals }: RetryMemory,
+  { store, settings }: { store: ObjectStore; settings: VolumeSettings },
+): Plan {
+  return planVolumeManager({
+    ...{ ...input, manager, refusals },
+    movers: new Map([...created.map((pod) => [pod.metadata.name ?? '', pod] as const), ...movers]),
+    allowance: { ...allowance, slots: 0 },
+    terminating: terminatingNamespace(manager, refusals, { store, settings: settings.movers }),
+  })
+}
+
 /** Whether an action deletes an ended mover. The log of a mover that is still running is not complete. */
 function isDeletionOfEnded(action: Action): action is Extract<Action, { kind: 'delete' }> {
   return action.kind === 'delete' && action.type.kind === pods.kind && isEnded((action.object as Pod).status)
-}
-
-type Creation = Extract<Action, { kind: 'create' | 'update' }>
-
-function isMoverCreation(action: Action): action is Creation {
-  return action.kind === 'create' && action.type.kind === pods.kind
-}
-
-/** Creates one mover. Returns why the API server rejected it, for the status. Throws any other error. */
-async function createMover(action: Creation, { created }: MoverMemory, writers: Writers): Promise<string | undefined> {
-  const { namespace, name = '' } = action.object.metadata
-  const key = keyOfObject(action.object)
-  const mover = action.object as Pod
-  try {
-    const credentials = await readCredentials(mover, writers.store)
-    if (credentials && 'refusal' in credentials) {
-      created.delete(key)
-      return credentials.refusal
-    }
-    await applyPlan(writers, { actions: [action] })
-    if (credentials) await createCopy(mover, credentials.data, writers.store)
-    // A folder store has the mover in its cache already.
-    if (writers.store.get(pods, namespace, name)) created.delete(key)
-    return undefined
-  } catch (error) {
-    created.delete(key)
-    const refusal = refusalOf(error)
-    if (refusal === undefined) throw error
-    return refusal
-  }
 }
 
 /** Deletes the movers of a VolumeManager that was deleted in spite of its finalizer. */

@@ -64,7 +64,11 @@ const namespaceKind: CachedKind<GrantingNamespace> = {
     return {
       apiVersion,
       kind,
-      metadata: keepMetadata(metadata, [ALLOW_CLAIMS_FROM_ANNOTATION]),
+      metadata: {
+        ...keepMetadata(metadata, [ALLOW_CLAIMS_FROM_ANNOTATION]),
+        // Events about a namespace that is being deleted are found by its uid.
+        ...(metadata.uid && metadata.deletionTimestamp && { uid: metadata.uid }),
+      },
       ...(claimGrant && { claimGrant }),
     }
   },

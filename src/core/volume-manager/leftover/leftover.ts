@@ -1,6 +1,6 @@
 /**
- * Leftovers: data of deleted VolumeManagers on nodes that were not ready. The Node has each as an annotation, so a leftover is forgotten
- * only with its node.
+ * Leftovers: data of deleted VolumeManagers on nodes that were not ready, and of VolumeManagers that were deleted with their namespace. The
+ * Node has each as an annotation, so a leftover is forgotten only with its node.
  */
 import { LEFTOVER_PREFIX } from '../../../api/lodestone.ts'
 import { type Node, nodes } from '../../../api/node.ts'
@@ -74,10 +74,14 @@ function isShaped(value: unknown): value is Leftover {
   return Number.isInteger(index) && texts.every((text) => typeof text === 'string')
 }
 
-/** The patch that adds a leftover to a node; undefined when the node has too many, or when the leftover is too long. */
-export function addLeftover(node: Node, leftover: Leftover): Write | undefined {
+/**
+ * The patch that adds a leftover to a node; undefined when the node has too many, or when the leftover is too long.
+ *
+ * @param most how many leftovers the node may have, without those that the same plan adds
+ */
+export function addLeftover(node: Node, leftover: Leftover, most: number = MAX_LEFTOVERS): Write | undefined {
   const text = JSON.stringify(leftover)
-  if (text.length > MAX_LENGTH || leftoversOf(node).length >= MAX_LEFTOVERS) return undefined
+  if (text.length > MAX_LENGTH || leftoversOf(node).length >= most) return undefined
   return patchOf(node, annotationOf(leftover.path), text)
 }
 

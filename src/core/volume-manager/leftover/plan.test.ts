@@ -6,7 +6,7 @@ import type { Pod, PodStatus } from '../../../api/pod.ts'
 import { fnv1a } from '../../hash.ts'
 import { readTask } from '../mover/task.ts'
 import type { Leftover } from './leftover.ts'
-import { type LeftoverInput, planLeftover } from './plan.ts'
+import { type LeftoverInput, planLeftover, refusedEvent } from './plan.ts'
 
 const LEFTOVER: Leftover = { namespace: 'shop', name: 'sales', uid: '4b1d', id: 'vol1', index: 3, path: PATH }
 const DIGEST = fnv1a(PATH)
@@ -18,7 +18,7 @@ function makeInput({ unreadySince = '', ...more }: Partial<LeftoverInput> & { un
   return {
     node: { ...node, metadata: { ...node.metadata, annotations } },
     ...{ digest: DIGEST, movers: [], active: [], users: () => [], isManaged: () => false },
-    ...{ settings: VOLUME_SETTINGS, now: NOW },
+    ...{ namespace: 'lodestone-system', settings: VOLUME_SETTINGS, now: NOW },
     ...more,
   } satisfies LeftoverInput
 }
@@ -33,7 +33,7 @@ function moverWith(status: PodStatus): Pod {
 test('a mover deletes the leftover on its node', () => {
   const mover = moverWith({})
 
-  expect(mover.metadata).toMatchObject({ namespace: 'shop', labels: { vckname: 'sales' } })
+  expect(mover.metadata).toMatchObject({ namespace: 'lodestone-system', labels: { vckname: 'sales' } })
   // A VolumeManager of the same name would delete a mover of its own.
   expect(mover.metadata).not.toHaveProperty('ownerReferences')
   expect(readTask(mover)).toEqual({ manager: KEY, id: 'vol1', role: 'leftover', index: 3, attempt: 1 })
@@ -122,6 +122,15 @@ test('a mover that failed is replaced after a pause, with an Event', () => {
     ],
     requeueAfterMs: 60_000,
   })
+})
+
+test('a mover that the API server rejects is an Event about the node, with a bounded reason and the way out', () => {
+  const { message, ...event } = refusedEvent(makeNode('n1'), LEFTOVER, 'lodestone-system', 'x'.repeat(2000))
+
+  expect(event).toMatchObject({ about: { kind: 'Node' }, type: 'Warning', reason: 'LeftoverFailed' })
+  expect(message).toMatch(
+    /^vol1 of shop\/sales: CreateRefused: x{511}…; it is retried; allow the mover in namespace lodestone-system, or set volumes.movers.namespace$/,
+  )
 })
 
 test('a mover that is being deleted is waited for', () => {

@@ -1,8 +1,9 @@
-/** Plans the deletion of a leftover: one mover on its node, when the node is ready and no pod uses the data. */
+/** Plans the deletion of a leftover: one mover on its node, when the node is ready and no pod or other mover uses the data. */
 import { objectKey } from '../../../api/meta.ts'
 import type { Node } from '../../../api/node.ts'
 import { type Pod, pods } from '../../../api/pod.ts'
-import { type Action, NOTHING, type Plan } from '../../plan.ts'
+import { cut } from '../../outcome.ts'
+import { type Action, type EventAction, NOTHING, type Plan } from '../../plan.ts'
 import type { VolumeUser } from '../input.ts'
 import { apartFrom, directoryOfMover } from '../mover/affinity.ts'
 import { leftoverMover } from '../mover/build.ts'
@@ -12,7 +13,7 @@ import { healthOf } from '../schedule/node-health.ts'
 import { openNodeSlots } from '../schedule/slots.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { fromTime } from '../status/time.ts'
-import { leftoverKey, readLeftover, removeLeftover } from './leftover.ts'
+import { type Leftover, leftoverKey, readLeftover, removeLeftover } from './leftover.ts'
 
 export interface LeftoverInput {
   node: Node
@@ -20,10 +21,12 @@ export interface LeftoverInput {
   digest: string
   /** The movers of this leftover. */
   movers: readonly Pod[]
-  /** The movers of all VolumeManagers and leftovers that have not ended. */
+  /** The movers of all VolumeManagers and leftovers that have not ended, also those of its own VolumeManager that are being stopped. */
   active: readonly Pod[]
+  /** The namespace of its mover. */
+  namespace: string
   users: (directory: string) => readonly VolumeUser[]
-  /** Whether a VolumeManager with this uid exists. Then the VolumeManager itself manages the data. */
+  /** Whether a VolumeManager with this uid exists and is not being deleted. Then the VolumeManager itself manages the data. */
   isManaged: (uid: string) => boolean
   settings: VolumeSettings
   now: number
@@ -41,13 +44,13 @@ const NO_PATIENCE = Number.POSITIVE_INFINITY
  * name has the uid of a deleted VolumeManager.
  */
 export function planLeftover(input: LeftoverInput): Plan {
-  const { node, digest, movers, settings, isManaged } = input
+  const { node, digest, movers, namespace, settings, isManaged } = input
   const leftover = readLeftover(node, digest, settings)
   if (!leftover || isManaged(leftover.uid)) return NOTHING
   // A mover on a node that is not ready would occupy a slot.
   if (!healthOf(node).isReady) return { actions: movers.flatMap(deletePod) }
   const [mover] = movers
-  if (mover) return planMover(input, mover, `${leftover.id} of ${objectKey(leftover.namespace, leftover.name)}`)
+  if (mover) return planMover(input, mover, nameOf(leftover))
   const { users, active } = input
   const name = node.metadata.name ?? ''
   const { path } = leftover
@@ -58,8 +61,25 @@ export function planLeftover(input: LeftoverInput): Plan {
     isUsed || isWritten || isFull ? undefined : openNodeSlots(active, settings.movers.maxPerNode).takeOn(name)
   if (slot === undefined) return { actions: [], requeueAfterMs: CHECK_MS }
   const key = leftoverKey(name, digest)
-  const pod = apartFrom(active, leftoverMover({ key, node: name, leftover, slot, settings: settings.movers }))
+  const pod = apartFrom(
+    active,
+    leftoverMover({ key, node: name, leftover, namespace, slot, settings: settings.movers }),
+  )
   return { actions: [{ kind: 'create', type: pods, object: pod }], requeueAfterMs: CHECK_MS }
+}
+
+/** In characters: the API server and its webhooks write the reason. */
+const MAX_REFUSAL_LENGTH = 512
+
+/** The Event about a mover that the API server rejected. */
+export function refusedEvent(node: Node, leftover: Leftover, namespace: string, refusal: string): EventAction {
+  const why = `${nameOf(leftover)}: CreateRefused: ${cut(refusal, MAX_REFUSAL_LENGTH)}`
+  const message = `${why}; it is retried; allow the mover in namespace ${namespace}, or set volumes.movers.namespace`
+  return { kind: 'event', about: node, type: 'Warning', reason: 'LeftoverFailed', message }
+}
+
+function nameOf({ id, namespace, name }: Leftover): string {
+  return `${id} of ${objectKey(namespace, name)}`
 }
 
 function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: string): Plan {

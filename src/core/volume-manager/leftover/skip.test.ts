@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import { at, makeDeletion, makeNode, makeVolumeInput, PATH } from '../../../../test/volume-builders.ts'
 import type { Node } from '../../../api/node.ts'
@@ -13,14 +13,21 @@ const unready = (seconds: number) => makeNode('n1', { unreadySince: at(-seconds)
 
 function skip(
   node: Node,
-  { isDeleted = true, deletion = {} as Partial<DeletionStatus>, volume = {} as Partial<VolumeConfig> } = {},
+  {
+    isDeleted = true,
+    deletion = {} as Partial<DeletionStatus>,
+    more = [] as Partial<DeletionStatus>[],
+    volume = {} as Partial<VolumeConfig>,
+    isTerminating = false,
+  } = {},
 ) {
   const manager = makeVolumeManager([volume], {
     ...{ uid: '4b1d', finalizers: ['lodestone.dev/volumes'] },
     ...(isDeleted && { deletionTimestamp: at(-5) }),
-    status: { volumes: [{ id: 'vol1', nodeAffinity: {}, deletions: [makeDeletion(deletion)] }] },
+    status: { volumes: [{ id: 'vol1', nodeAffinity: {}, deletions: [deletion, ...more].map(makeDeletion) }] },
   })
-  const input = makeVolumeInput({ manager, nodes: [node] })
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }
+  const input = makeVolumeInput({ manager, nodes: [node], ...(isTerminating && { terminating: { namespace } }) })
   return skipNodes(input, [planVolume(input, 'vol1', makeVolume(volume), isDeleted ? 'deleted' : 'present')])
 }
 
@@ -76,3 +83,40 @@ function withLeftovers(node: Node, ...digests: string[]): Node {
   const annotations = Object.fromEntries(digests.map((digest) => [`leftover.lodestone.dev/${digest}`, '']))
   return { ...node, metadata: { ...node.metadata, annotations } }
 }
+
+describe('in a namespace that is being deleted', () => {
+  const isTerminating = true
+
+  test.each([{ state: 'Queued' as const }, { state: 'Deleting' as const }, { state: 'Failed' as const }])(
+    'a deletion that is $state becomes a leftover at once, although the node is ready',
+    ({ state }) => {
+      const { actions, dueAt } = skip(makeNode('n1'), { isTerminating, deletion: { state, since: at(0) } })
+
+      expect(actions).toMatchObject([
+        { kind: 'patch', of: { name: 'n1' } },
+        { type: 'Normal', reason: 'DataLeft', message: expect.stringContaining('vol1 on n1: the namespace is being') },
+      ])
+      expect(dueAt).toBeUndefined()
+    },
+  )
+
+  test.each([
+    { name: 'while a pod that was scheduled before may start', node: makeNode('n1'), deletion: {}, dueAt: NOW + 3000 },
+    {
+      name: 'while the node has its label',
+      node: makeNode('n1', { labels: { 'vck.intelai.org/4b1d-0123456789abc': 'true' } }),
+      deletion: { since: at(-9) },
+    },
+    { name: 'while the VolumeManager stays', node: makeNode('n1'), deletion: { since: at(-9) }, isDeleted: false },
+  ])('none becomes a leftover $name', ({ name: _, node, dueAt, ...scene }) => {
+    expect(skip(node, { isTerminating, ...scene })).toEqual({ actions: [], ...(dueAt && { dueAt }) })
+  })
+
+  test('one plan adds no more leftovers than the node may have', () => {
+    const node = withLeftovers(makeNode('n1'), ...Array.from({ length: MAX_LEFTOVERS - 1 }, (_, i) => String(i)))
+    const more = [{ index: 2, path: `${PATH.slice(0, -1)}d` }]
+    const { actions } = skip(node, { isTerminating, deletion: { since: at(-9) }, more })
+
+    expect(actions.filter(({ kind }) => kind === 'patch')).toHaveLength(1)
+  })
+})

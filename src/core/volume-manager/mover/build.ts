@@ -210,13 +210,16 @@ interface LeftoverMoverInput extends Pick<TransferInput, 'slot' | 'settings'> {
   key: string
   node: string
   leftover: Leftover
+  /** The namespace of the mover. That of the VolumeManager may not exist any more. */
+  namespace: string
 }
 
-/** The mover that deletes a leftover, in the namespace of its VolumeManager. */
-export function leftoverMover({ key, node, leftover, slot, settings }: LeftoverMoverInput): Pod {
-  const { namespace, name, uid, id, index, path, image } = leftover
+/** The mover that deletes a leftover. */
+export function leftoverMover({ key, node, leftover, namespace, slot, settings }: LeftoverMoverInput): Pod {
+  const { name, uid, id, index, path, image } = leftover
   return moverPod({
-    manager: { metadata: { namespace, name, uid } },
+    namespace,
+    manager: { metadata: { namespace: leftover.namespace, name, uid } },
     config: image === undefined ? undefined : { mover: { image } },
     task: { manager: key, id, role: 'leftover', index, attempt: 1 },
     args: ['delete', ...ROOT, '--target', TARGET],

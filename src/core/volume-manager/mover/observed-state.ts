@@ -114,13 +114,14 @@ const NO_TRIGGERS: ReadonlySet<RetryTrigger> = new Set()
  * @param since when the replica, the upload or the deletion entered its state
  */
 export function observeMover(
-  { manager, movers, refusals, progress, retryTriggers, now }: VolumeManagerInput,
+  { manager, movers, refusals, progress, retryTriggers, terminating, now }: VolumeManagerInput,
   task: MoverTask,
   since: string | undefined,
 ): ObservedMover {
   const name = moverName(manager, task)
   const pod = moverOf(manager, task, movers)
-  const refusal = refusals.get(name)
+  // A namespace that is being deleted takes no new Pods. To ask for each of them would change nothing.
+  const refusal = refusals.get(name) ?? terminating?.refusal
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
   if (pod) return { ...observed, mover: moverStateOf(pod, now - Math.max(fromTime(since) ?? now, scheduledAt(pod))) }
   return { ...observed, mover: refusal === undefined ? undefined : refused(refusal) }

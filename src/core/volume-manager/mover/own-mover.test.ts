@@ -27,7 +27,7 @@ const owners: MoverOwners = {
 const isOwn = (pod: Pod, namespace?: string) => isOwnMover(pod, owners, namespace === undefined ? {} : { namespace })
 const mover = makeMover()
 const leftover = leftoverMover({
-  ...{ key: 'n1:d', node: 'n1', leftover: LEFTOVER, slot: 0, settings: VOLUME_SETTINGS.movers },
+  ...{ key: 'n1:d', node: 'n1', leftover: LEFTOVER, namespace: 'default', slot: 0, settings: VOLUME_SETTINGS.movers },
 })
 const withMeta = (pod: Pod, metadata: Partial<Pod['metadata']>): Pod => ({
   ...pod,
@@ -82,4 +82,13 @@ test.each([
   { namespace: 'shop', want: false },
 ])('a mover may be in $namespace: $want', ({ namespace, want }) => {
   expect(isInMoverNamespace({ metadata: { namespace } }, manager, { namespace: 'movers' })).toBe(want)
+})
+
+test.each([
+  { namespace: 'lodestone-system', want: true },
+  { namespace: 'kube-system', want: true },
+  // The namespace of the VolumeManager may belong to another tenant now.
+  { namespace: 'default', want: false },
+])('a mover of a leftover may be in $namespace: $want', ({ namespace, want }) => {
+  expect(isOwnMover(withMeta(leftover, { namespace }), owners, { ownNamespace: 'lodestone-system' })).toBe(want)
 })

@@ -4,9 +4,11 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { Leftover } from '../leftover/leftover.ts'
 import { moverName } from '../spec/names.ts'
-import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
+import { leftoverNamespaces, moverNamespace, type VolumeSettings } from '../spec/settings.ts'
 import { directoryOfMover } from './affinity.ts'
 import { type MoverTask, readTask } from './task.ts'
+
+type MoverNamespaces = Pick<VolumeSettings['movers'], 'namespace' | 'ownNamespace'>
 
 /** Finds the objects for which movers work, by the `manager` of their tasks. */
 export interface MoverOwners {
@@ -16,26 +18,25 @@ export interface MoverOwners {
 
 /**
  * Whether a Pod is a mover that Lodestone made. It is in the namespace of the movers of its VolumeManager. Its name is that of its task, and
- * the task is in the status of the VolumeManager. The mover of a leftover also mounts the directory of the leftover.
+ * the task is in the status of the VolumeManager. The mover of a leftover mounts the directory of the leftover, in a namespace without
+ * tenants.
  *
  * In its own namespace, a tenant can still create a Pod that is equal to a mover. There are as many such Pods as tasks in the status of the
  * VolumeManagers of the tenant. The webhook `mover-pod` prevents them.
  */
-export function isOwnMover(
-  pod: Pod,
-  owners: MoverOwners,
-  settings: Pick<VolumeSettings['movers'], 'namespace'>,
-): boolean {
+export function isOwnMover(pod: Pod, owners: MoverOwners, settings: MoverNamespaces): boolean {
   const task = pod.metadata.labels?.[MOVER_LABEL] === undefined ? undefined : readTask(pod)
   if (!task) return false
   if (task.role === 'leftover') {
     const leftover = owners.leftover(task.manager)
     if (!leftover || task.id !== leftover.id || task.index !== leftover.index || task.attempt !== 1) return false
-    const { namespace, name, uid, path } = leftover
-    return isNamed(pod, { metadata: { namespace, name, uid } }, task, settings) && directoryOfMover(pod) === path
+    const { name, uid, path } = leftover
+    const isThere = leftoverNamespaces(leftover, settings).includes(pod.metadata.namespace ?? '')
+    return isThere && isNamed(pod, { metadata: { name, uid } }, task) && directoryOfMover(pod) === path
   }
   const manager = owners.manager(task.manager)
-  return manager !== undefined && isNamed(pod, manager, task, settings) && isInStatus(manager, task)
+  if (manager === undefined || !isInMoverNamespace(pod, manager, settings)) return false
+  return isNamed(pod, manager, task) && isInStatus(manager, task)
 }
 
 /** Whether a Pod is where the movers of a VolumeManager are. After a change of the configuration, movers remain in its own namespace. */
@@ -47,13 +48,8 @@ export function isInMoverNamespace(
   return namespace === manager.metadata.namespace || namespace === moverNamespace(manager, settings)
 }
 
-function isNamed(
-  pod: Pod,
-  manager: Pick<VolumeManager, 'metadata'>,
-  task: MoverTask,
-  settings: Pick<VolumeSettings['movers'], 'namespace'>,
-): boolean {
-  return isInMoverNamespace(pod, manager, settings) && pod.metadata.name === moverName(manager, task)
+function isNamed(pod: Pod, manager: Pick<VolumeManager, 'metadata'>, task: MoverTask): boolean {
+  return pod.metadata.name === moverName(manager, task)
 }
 
 /** The status in the cache may be one attempt behind, and the Pod of the previous attempt may still run. */

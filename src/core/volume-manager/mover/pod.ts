@@ -20,6 +20,8 @@ import { withCopiedSecret } from './credentials.ts'
 import type { MoverTask } from './task.ts'
 
 export interface MoverPodInput {
+  /** Default: the namespace of the movers of the VolumeManager. */
+  namespace?: string
   manager: Pick<VolumeManager, 'metadata'>
   /** The volume; undefined for one that is no longer in the spec, whose data is deleted. */
   config: Pick<VolumeConfig, 'labels' | 'tolerations' | 'options' | 'mover'> | undefined
@@ -59,7 +61,7 @@ const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
 export function moverPod(input: MoverPodInput): Pod {
   const { manager, config, task, args, settings, placement, slot } = input
   const { name = '', uid } = manager.metadata
-  const namespace = moverNamespace(manager, settings)
+  const namespace = input.namespace ?? moverNamespace(manager, settings)
   const isBeside = namespace === manager.metadata.namespace
   const key = volumeKey(manager, task.id)
   const podName = moverName(manager, task)

@@ -71,7 +71,7 @@ function stepWaiting(deletion: DeletionStatus, observed: DeletionObservation): S
  * How often a waiting deletion is checked, and how long it waits after its node label was removed. The cache may receive a pod that was
  * scheduled before that with such a delay.
  */
-const GRACE_MS = 3_000
+export const LABEL_GRACE_MS = 3_000
 
 function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): Step {
   const { now } = observed
@@ -79,7 +79,7 @@ function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): S
   const rest = withoutProgress(deletion) as DeletionStatus
   if (!obstacle) return inQueue(enter(rest, 'Queued', now), now)
   const next = enter(rest, 'Waiting', now, obstacle)
-  return obstacle.reason === 'NodeUnready' ? inQueue(next, now) : { next, dueAt: now + GRACE_MS }
+  return obstacle.reason === 'NodeUnready' ? inQueue(next, now) : { next, dueAt: now + LABEL_GRACE_MS }
 }
 
 function obstacleOf(
@@ -88,7 +88,7 @@ function obstacleOf(
 ): { reason: string; message: string } | undefined {
   if (users.length > 0 && !evenInUse) return { reason: 'InUse', message: MESSAGES.InUse(named(users)) }
   if (claimed && !evenInUse) return { reason: 'Claim', message: MESSAGES.Claim() }
-  const isRecent = state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since) ?? now) + GRACE_MS
+  const isRecent = state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since) ?? now) + LABEL_GRACE_MS
   if (labelled || (isRecent && !evenInUse)) return { reason: 'NodeLabel', message: MESSAGES.NodeLabel() }
   // The pods of a node that is not ready do not end until it returns, so the node is the reason.
   if (!nodeReady) return { reason: 'NodeUnready', message: MESSAGES.NodeUnready() }

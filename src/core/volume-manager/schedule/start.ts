@@ -39,7 +39,8 @@ interface Starter {
 export function startMovers(input: VolumeManagerInput, plans: readonly VolumePlan[]): Started {
   const { allowance, settings } = input
   const nodeSlots = openNodeSlots(allowance.active, settings.movers.maxPerNode)
-  const starter: Starter = { input, nodeSlots, free: allowance.slots, pods: [] }
+  const free = input.terminating?.refusal === undefined ? allowance.slots : 0
+  const starter: Starter = { input, nodeSlots, free, pods: [] }
   const working = plans.map((plan) => startUploads(startDeletions(plan, starter), starter))
   const started = new Map(
     [...working]

@@ -44,11 +44,28 @@ export function moverNamespace(
   return namespace ?? metadata.namespace
 }
 
+/** The namespace of the cluster's own components, for a Lodestone that runs outside of the cluster and has no namespace in it. */
+const SYSTEM_NAMESPACE = 'kube-system'
+
+/**
+ * The namespaces in which the movers of a leftover may run: the first one that exists. That of its VolumeManager may be deleted. If another
+ * tenant has created it again, a mover in it would show the data to that tenant.
+ */
+export function leftoverNamespaces(
+  { namespace: tenant }: { namespace: string },
+  { namespace, ownNamespace }: Pick<VolumeSettings['movers'], 'namespace' | 'ownNamespace'>,
+): readonly [string, ...string[]] {
+  if (namespace !== undefined) return [namespace]
+  return ownNamespace === undefined ? [tenant] : [ownNamespace, SYSTEM_NAMESPACE]
+}
+
 export interface VolumeSettings extends VolumeLimits {
   movers: MoverLimits & {
     image: string
     /** The values of `kubernetes.io/arch` for which the image is built. */
     architectures: string[]
+    /** The namespace of Lodestone, for leftovers if `namespace` is not set. It is that of the Lease; the configuration has no field for it. */
+    ownNamespace?: string
     /** In the namespace of the movers. Lodestone creates it, and its only right is to write Events. */
     serviceAccountName: string
     imagePullSecrets: string[]

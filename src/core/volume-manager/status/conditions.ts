@@ -10,7 +10,7 @@ import type { Action, EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
 import type { StateStatus } from '../replica/transition.ts'
-import { isWrittenBack } from '../replica/upload.ts'
+import { failureOf, isWrittenBack } from '../replica/upload.ts'
 import type { VolumeSummary } from './summary.ts'
 
 /** VCK's messages: users and scripts wait for them. */
@@ -104,11 +104,14 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
       return { state: 'Completed', message: 'the data is deleted', reason: 'Deleted' }
     }
     const first = deleting[0]
-    const failing = deleting.find(({ writeBack }) => writeBack !== undefined)
-    if (failing) {
-      const why = `the data is not deleted: ${failing.status.id}: ${failing.writeBack}`
+    const notWritten = notWrittenBack(deleting)
+    if (notWritten !== undefined) {
       const wayOut = `annotate ${DELETE_IN_USE_ANNOTATION}=true to delete the data without its changes`
-      return { state: 'Failed', message: `${why}; ${wayOut}`, reason: 'WriteBackFailed' }
+      return {
+        state: 'Failed',
+        message: `the data is not deleted: ${notWritten}; ${wayOut}`,
+        reason: 'WriteBackFailed',
+      }
     }
     const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
     const isUsed = (first ?? waiting[0])?.reason === 'InUse'
@@ -195,11 +198,11 @@ function changesOf(old: ReplicaStatus, replica: ReplicaStatus): { reason: string
   const reason = EVENT_REASONS[replica.state] ?? (isLost ? 'ReplicaLost' : undefined)
   const textOf = ({ state, reason, message }: StateStatus) => `${reason ?? state}${message ? `: ${message}` : ''}`
   const { upload } = replica
+  const isNewFailure =
+    upload?.state === 'Failed' && old.upload?.state !== 'Failed' && old.upload?.lastFailure !== failureOf(upload)
   return [
     ...(reason !== undefined && old.state !== replica.state ? [{ reason, text: textOf(replica) }] : []),
-    ...(upload?.state === 'Failed' && old.upload?.state !== 'Failed'
-      ? [{ reason: 'WriteBackFailed', text: textOf(upload) }]
-      : []),
+    ...(isNewFailure ? [{ reason: 'WriteBackFailed', text: textOf(upload) }] : []),
   ]
 }
 

@@ -84,13 +84,19 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
   }
 }
 
-/** The first upload that keeps failing, or that only the user can repair. */
-function writeBackOf(replicas: readonly ReplicaStatus[]): Pick<VolumeSummary, 'writeBack'> {
-  const failing = replicas.find(({ upload }) => upload && keepsFailing(upload))
-  if (!failing?.upload) return {}
-  const { upload, node } = failing
-  const why = uploadFailureOf(upload) ?? `failed ${upload.failures} times`
-  return { writeBack: cut(`${node}: changes are not written back: ${why}`, MAX_MESSAGE_LENGTH) }
+/**
+ * The uploads that keep failing, or that only the user can repair.
+ *
+ * @param refusal why no upload can start, for data that is to be deleted
+ */
+function writeBackOf(replicas: readonly ReplicaStatus[], refusal?: string): Pick<VolumeSummary, 'writeBack'> {
+  const failing = replicas.flatMap(({ node, upload, inUse }) => {
+    const isFailing = upload !== undefined && keepsFailing(upload)
+    const failure = isFailing ? (uploadFailureOf(upload) ?? `failed ${upload.failures} times`) : undefined
+    const why = failure ?? (inUse || refusal === undefined ? undefined : `CreateRefused: ${refusal}`)
+    return why === undefined ? [] : [`${node}: changes are not written back: ${why}`]
+  })
+  return failing.length > 0 ? { writeBack: cut(failing.join('; '), MAX_MESSAGE_LENGTH) } : {}
 }
 
 function keepsFailing({ isPermanent, failures = 0 }: UploadStatus): boolean {
@@ -109,7 +115,8 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
     wanted: 0,
     isComplete: false,
     remarks: [],
-    ...writeBackOf(set.replicas),
+    // The replicas that are left have changes.
+    ...writeBackOf(set.replicas, input.terminating?.refusal),
     ...(reason && { reason }),
   }
 }

@@ -1,0 +1,78 @@
+/** Creates the movers of a plan, and remembers why the API server rejected one. */
+import { keyOfObject } from '../../api/meta.ts'
+import { type Pod, pods } from '../../api/pod.ts'
+import type { Action } from '../../core/plan.ts'
+import { applyPlan, type Writers } from '../apply.ts'
+import type { MoverAccess } from './mover-access.ts'
+import { createCopy, readCredentials } from './mover-credentials.ts'
+import type { MoverMemory, RetryMemory } from './mover-memory.ts'
+import { refusalOfMover } from './mover-refusal.ts'
+
+export type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>
+
+export function isMoverCreation(action: Action): action is MoverCreation {
+  return action.kind === 'create' && action.type.kind === pods.kind
+}
+
+export interface CreationContext extends Writers {
+  memory: MoverMemory
+  retries: RetryMemory
+  access: MoverAccess
+  serviceAccountName: string
+}
+
+/**
+ * Creates movers, with their ServiceAccount and their credentials. A mover that the API server rejects is no error: the next plan reads the
+ * reason from memory. Any other error is thrown.
+ */
+export async function createMovers(
+  creations: readonly MoverCreation[],
+  context: CreationContext,
+): Promise<{ created: Pod[]; isRejected: boolean }> {
+  const { memory, retries } = context
+  // Before the first await, so that another run does not use the same slots.
+  for (const { object } of creations) memory.created.set(keyOfObject(object), object as Pod)
+  const untried = new Set(creations.map(({ object }) => keyOfObject(object)))
+  const created: Pod[] = []
+  try {
+    for (const creation of creations) {
+      untried.delete(keyOfObject(creation.object))
+      const refusal = await createMover(creation, context)
+      if (refusal === undefined) created.push(creation.object as Pod)
+      else retries.refusals.set(creation.object.metadata.name ?? '', refusal)
+    }
+  } finally {
+    for (const mover of untried) memory.created.delete(mover)
+  }
+  return { created, isRejected: created.length < creations.length }
+}
+
+/** Creates one mover. Returns why it was rejected. */
+async function createMover(
+  action: MoverCreation,
+  { memory: { created }, access, serviceAccountName, ...writers }: CreationContext,
+): Promise<string | undefined> {
+  const { namespace = '', name = '' } = action.object.metadata
+  const key = keyOfObject(action.object)
+  const mover = action.object as Pod
+  try {
+    await access.grant(namespace, serviceAccountName, writers.store)
+    const credentials = await readCredentials(mover, writers.store)
+    if (credentials && 'refusal' in credentials) {
+      created.delete(key)
+      return credentials.refusal
+    }
+    await applyPlan(writers, { actions: [action] })
+    if (credentials) await createCopy(mover, credentials.data, writers.store)
+    // A folder store has the mover in its cache already.
+    if (writers.store.get(pods, namespace, name)) created.delete(key)
+    return undefined
+  } catch (error) {
+    created.delete(key)
+    const refusal = refusalOfMover(error)
+    if (refusal === undefined) throw error
+    // The ServiceAccount may have been deleted, for example with its namespace.
+    access.forget(namespace, serviceAccountName)
+    return refusal
+  }
+}
