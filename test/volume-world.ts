@@ -78,8 +78,8 @@ export class VolumeWorld {
   disk: ((node: string) => MoverDisk) | undefined
   /** Takes the logs of movers. */
   logs: MoverLogs | undefined
-  /** The reason why the API server rejects new movers. */
-  refuse: string | undefined
+  /** The reason why the API server rejects new movers, or the error for a new object. */
+  refuse: string | ((type: ResourceType, object: K8sObject) => Error | undefined) | undefined
   /** The namespaces that are being deleted: the API server rejects every new object in them. */
   readonly terminating = new Set<string>()
   /** How often the API server rejected a new object. */
@@ -391,12 +391,14 @@ export class VolumeWorld {
       .join()
   }
 
-  #refusalOf(type: unknown, { metadata: { namespace = '', name = '' } }: K8sObject): string | undefined {
+  #refusalOf(type: ResourceType, object: K8sObject): Error | undefined {
+    const { namespace = '', name = '' } = object.metadata
     if (this.terminating.has(namespace)) {
       const why = `unable to create new content in namespace ${namespace} because it is being terminated`
-      return `${(type as ResourceType).plural} "${name}" is forbidden: ${why}`
+      return forbidden(`${type.plural} "${name}" is forbidden: ${why}`)
     }
-    return type === pods ? this.refuse : undefined
+    if (typeof this.refuse === 'function') return this.refuse(type, object)
+    return type.kind === pods.kind && this.refuse !== undefined ? forbidden(this.refuse) : undefined
   }
 
   #openLoop(): ReconcileLoop {
@@ -430,14 +432,19 @@ export class VolumeWorld {
         const method = store[member] as (...args: unknown[]) => unknown
         return (...args: unknown[]) => {
           if (['create', 'update', 'patch', 'delete'].includes(member)) die()
-          const message = member === 'create' ? this.#refusalOf(args[0], args[1] as K8sObject) : undefined
-          if (message === undefined) return method.apply(store, args)
+          const error = member === 'create' ? this.#refusalOf(args[0] as ResourceType, args[1] as K8sObject) : undefined
+          if (error === undefined) return method.apply(store, args)
           this.rejected++
-          return Promise.reject(new ApiError({ status: 403, reason: 'Forbidden', message }))
+          return Promise.reject(error)
         }
       },
     })
   }
+}
+
+/** As kube-apiserver rejects an object because of a policy or a quota. */
+export function forbidden(message: string): ApiError {
+  return new ApiError({ status: 403, reason: 'Forbidden', message })
 }
 
 /** What a namespace controller deletes in a test. */

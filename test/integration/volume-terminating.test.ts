@@ -1,6 +1,7 @@
 /** VolumeManagers that are deleted with their namespace, on a store in memory. */
 import { describe, expect, test } from 'vitest'
 import { secrets } from '../../src/api/dependencies.ts'
+import { namespaces } from '../../src/api/namespace.ts'
 import { nodes } from '../../src/api/node.ts'
 import type { Pod } from '../../src/api/pod.ts'
 import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
@@ -151,6 +152,25 @@ test('data that a pod still uses is deleted when the pod has ended, and the Volu
   expect(world.violations).toEqual([])
 })
 
+test('a mover that the API server rejects in the namespace of Lodestone is one Event about the node, and is retried', async () => {
+  const world = await worldWith({ volumes: [{ replicas: 1 }], nodes: ['n1'] })
+  world.refuse = 'pods "vck-resource" is forbidden: violates PodSecurity "restricted:latest"'
+  await world.deleteNamespace()
+  await pass(world, 60)
+
+  expect(await world.manager()).toBeUndefined()
+  expect(world.disks.size).toBe(1)
+  // After 1, 2, 4 and 8 minutes, and then every 10.
+  expect(world.rejected).toBeLessThanOrEqual(10)
+  expect(world.events.filter(({ reason }) => reason === 'LeftoverFailed')).toMatchObject([
+    { about: { kind: 'Node' }, message: expect.stringContaining('violates PodSecurity') },
+  ])
+
+  world.refuse = undefined
+  await pass(world, 11)
+  expect(world.disks.size).toBe(0)
+})
+
 test('more volumes than a node may remember end too', async () => {
   const count = MAX_LEFTOVERS + 20
   const volumes = Array.from({ length: count }, (_, i) => ({ id: `vol${i}`, replicas: 1 }))
@@ -264,6 +284,21 @@ describe('changes that are not written back', () => {
     await pass(world, 2)
     expect(await world.manager()).toBeUndefined()
     expect(world.disks.size).toBe(0)
+  })
+
+  test('are named with the way out also if the namespace was being deleted before its VolumeManager', async () => {
+    const world = await worldWithChanges()
+    const namespace = await world.store.read(namespaces, undefined, 'default')
+    if (namespace) await world.store.delete(namespaces, namespace)
+    await world.unuse('trainer')
+    await pass(world, 2)
+    expect((await world.manager())?.status?.message).toMatch(/^failed to write back changes: /)
+
+    await world.deleteNamespace()
+    await pass(world, 2)
+
+    const failed = world.events.filter(({ reason }) => reason === 'Failed')
+    expect(failed.at(-1)?.message).toContain('annotate lodestone.dev/delete-in-use=true')
   })
 
   test('do not keep the slots of other VolumeManagers', async () => {

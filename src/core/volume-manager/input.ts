@@ -40,8 +40,9 @@ export interface VolumeManagerInput {
  * - secret: a Secret that the VolumeManager names was created or changed.
  * - spec: the spec of the VolumeManager was changed, or the VolumeManager was deleted.
  * - node: a node was added, recovered or has free disk again.
+ * - namespace: a pod left the namespace of movers that the API server rejected, or the Namespace changed. A quota may be free now.
  */
-export type RetryTrigger = 'secret' | 'spec' | 'node'
+export type RetryTrigger = 'secret' | 'spec' | 'node' | 'namespace'
 
 export interface TerminatingNamespace {
   namespace: K8sObject

@@ -2,10 +2,11 @@
 import { keyOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import type { Action } from '../../core/plan.ts'
+import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { MoverAccess } from './mover-access.ts'
 import { createCopy, readCredentials } from './mover-credentials.ts'
-import type { MoverMemory, RetryMemory } from './mover-memory.ts'
+import { type MoverMemory, type RetryMemory, rememberRejection } from './mover-memory.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
 export type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>
@@ -50,8 +51,9 @@ export async function createMovers(
 /** Creates one mover. Returns why it was rejected. */
 async function createMover(
   action: MoverCreation,
-  { memory: { created }, access, serviceAccountName, ...writers }: CreationContext,
+  { memory, access, serviceAccountName, ...writers }: CreationContext,
 ): Promise<string | undefined> {
+  const { created } = memory
   const { namespace = '', name = '' } = action.object.metadata
   const key = keyOfObject(action.object)
   const mover = action.object as Pod
@@ -73,6 +75,7 @@ async function createMover(
     if (refusal === undefined) throw error
     // The ServiceAccount may have been deleted, for example with its namespace.
     access.forget(namespace, serviceAccountName)
+    rememberRejection(memory, namespace, readTask(mover)?.manager ?? '')
     return refusal
   }
 }

@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest'
 import { makeVolumeManager } from '../../../test/builders.ts'
-import type { VolumeManager } from '../../api/volume-manager.ts'
+import { makeMover } from '../../../test/volume-builders.ts'
+import { namespaces } from '../../api/namespace.ts'
+import { pods } from '../../api/pod.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaState } from '../../api/volume-status.ts'
 import { unsettledMovers } from '../../core/volume-manager/mover/task.ts'
-import { emptyMemory, retryMemoryOf } from './mover-memory.ts'
+import { openFolderStore } from '../../store/folder/folder.ts'
+import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
+import type { StoreChange } from '../../store/store.ts'
+import { emptyMemory, rememberRejection, rememberTriggers, retryMemoryOf } from './mover-memory.ts'
 
 const managerWith = (state: ReplicaState, attempt: number): VolumeManager => ({
   ...makeVolumeManager([{}], { name: 'sales' }),
@@ -30,4 +36,42 @@ test.each([
   const retries = retryMemoryOf(after, memory)
 
   expect([...retries.refusals.keys(), ...retries.retryTriggers.keys()]).toEqual(isKept ? [mover, mover] : [])
+})
+
+const pod = makeMover({}, { phase: 'Running' })
+const ended = { ...pod, status: { phase: 'Succeeded' as const } }
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }
+const elsewhere = { ...pod, metadata: { ...pod.metadata, namespace: 'shop' } }
+
+test.each<{ name: string; change: StoreChange; retried: number }>([
+  { name: 'a pod is deleted', change: { type: pods, before: pod }, retried: 4 },
+  { name: 'a mover ends', change: { type: pods, before: pod, after: ended }, retried: 4 },
+  { name: 'the Namespace changes', change: { type: namespaces, before: namespace, after: namespace }, retried: 6 },
+  { name: 'a pod is created', change: { type: pods, after: pod }, retried: 0 },
+  { name: 'a pod of another namespace is deleted', change: { type: pods, before: elsewhere }, retried: 0 },
+])('when $name, $retried of 6 VolumeManagers with rejected movers retry', async ({ change, retried }) => {
+  const store = openFolderStore({ kinds: cachedKinds })
+  await store.start(new AbortController().signal)
+  const memory = emptyMemory()
+  const keys = Array.from({ length: 6 }, (_, i) => `default/sales-${i}`)
+  for (const key of keys) {
+    const { status } = managerWith('Failed', 1)
+    await store.create(
+      volumeManagers,
+      makeVolumeManager([{}], { name: key.split('/')[1] ?? '', ...(status && { status }) }),
+    )
+    rememberRejection(memory, 'default', key)
+  }
+  // The first one was rejected again, so it is the last one now.
+  rememberRejection(memory, 'default', keys[0] ?? '')
+  const inOrder = [...keys.slice(1), ...keys.slice(0, 1)]
+
+  expect(rememberTriggers(change, store, memory)).toEqual(inOrder.slice(0, retried))
+
+  const triggered = keys.filter((key) =>
+    [...(memory.retries.get(key)?.retryTriggers.values() ?? [])].some((triggers) => triggers.has('namespace')),
+  )
+  expect(triggered).toHaveLength(retried)
+  // Each retries once, until it is rejected again.
+  expect(rememberTriggers(change, store, memory)).toEqual(inOrder.slice(retried, 2 * retried))
 })

@@ -1,6 +1,7 @@
 /** The state of movers that is not in the store. After a restart, it costs a few reads and earlier retries, and nothing else (ADR 18). */
 import { events } from '../../api/event.ts'
 import { keyOfObject, objectKey, splitObjectKey } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
@@ -27,10 +28,12 @@ export interface MoverMemory {
   progress: Map<string, { at: number; progress: MoverProgress | undefined }>
   /** By `namespace/name` of the VolumeManager. */
   retries: Map<string, RetryMemory>
+  /** By namespace: the VolumeManagers whose movers the API server rejected in it, in the order of the rejections. */
+  rejected: Map<string, Set<string>>
 }
 
 export function emptyMemory(): MoverMemory {
-  return { created: new Map(), progress: new Map(), retries: new Map() }
+  return { created: new Map(), progress: new Map(), retries: new Map(), rejected: new Map() }
 }
 
 /** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
@@ -47,7 +50,8 @@ export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory):
 
 /** Remembers the retry triggers of a change, and returns the keys of their VolumeManagers. */
 export function rememberTriggers(change: StoreChange, store: ObjectStore, memory: MoverMemory): string[] {
-  return managersToRetry(change, store).flatMap(([trigger, keys]) => {
+  const rejected: [RetryTrigger, string[]] = ['namespace', rejectedManagers(change, memory)]
+  return [...managersToRetry(change, store), rejected].flatMap(([trigger, keys]) => {
     for (const key of keys) {
       const { namespace, name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
@@ -59,6 +63,35 @@ export function rememberTriggers(change: StoreChange, store: ObjectStore, memory
     }
     return keys
   })
+}
+
+/** Remembers a VolumeManager whose mover the API server rejected in a namespace. */
+export function rememberRejection({ rejected }: MoverMemory, namespace: string, key: string): void {
+  const keys = rejected.get(namespace) ?? new Set()
+  // The order is that of the last rejection, so that each VolumeManager gets its turn.
+  keys.delete(key)
+  rejected.set(namespace, keys.add(key))
+}
+
+/** How many VolumeManagers retry when a pod leaves a namespace: the quota of one pod may be enough for more than one mover. */
+const MAX_RETRIED = 4
+
+/** Returns the VolumeManagers whose movers the API server may accept after a change in their namespace, and forgets the rejections. */
+function rejectedManagers({ type, before, after }: StoreChange, { rejected }: MoverMemory): string[] {
+  const isFreed = type.kind === pods.kind && before && (!after || hasEnded(before as Pod, after as Pod))
+  const isChanged = type.kind === namespaces.kind && after
+  if (!isFreed && !isChanged) return []
+  const namespace = isChanged ? after.metadata.name : before?.metadata.namespace
+  const keys = rejected.get(namespace ?? '')
+  if (!keys) return []
+  const retried = [...keys].slice(0, isChanged ? keys.size : MAX_RETRIED)
+  for (const key of retried) keys.delete(key)
+  if (keys.size === 0) rejected.delete(namespace ?? '')
+  return retried
+}
+
+function hasEnded(before: Pod, after: Pod): boolean {
+  return isEnded(after.status) && !isEnded(before.status)
 }
 
 /** Forgets a mover that the store has now. Forgets the progress of a mover that has ended or is gone. */

@@ -155,9 +155,11 @@ export const DELETED: MoverFailure = {
   nodeFault: 'no',
 }
 
-/** The failure of a mover whose Pod the API server rejected: because of a policy or a quota, or because the Pod is invalid. */
+/** The code of a mover whose Pod the API server rejected: because of a policy or a quota, or because the Pod is invalid. */
+export const REJECTED = 'CreateRefused'
+
 function refused(message: string): MoverFailure {
-  return failure('CreateRefused', message, false)
+  return failure(REJECTED, message, false)
 }
 
 /** The failure of a mover that exceeded a timeout. */

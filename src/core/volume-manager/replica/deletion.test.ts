@@ -181,6 +181,20 @@ test.each<Case>([
     want: { state: 'Failed' },
     due: 9,
   },
+  {
+    name: 'is queued at once when the API server may accept its mover, with the reason of the rejection',
+    of: { state: 'Failed', reason: 'CreateRefused', message: 'quota', retryTime: at(9), since: at(-60) },
+    observed: { retryTriggers: new Set(['namespace']) },
+    want: { state: 'Queued', attempt: 2, reason: 'CreateRefused', message: 'quota' },
+    due: 60,
+  },
+  {
+    name: 'that failed for another reason waits for its retry when a pod left the namespace',
+    of: { state: 'Failed', reason: 'Unexpected', retryTime: at(9) },
+    observed: { retryTriggers: new Set(['namespace']) },
+    want: { state: 'Failed' },
+    due: 9,
+  },
 ])('a deletion $name', ({ of = {}, observed = {}, want, due }) => {
   const step = stepDeletion(makeDeletion(of), { ...DEFAULTS, ...observed })
   const members: Record<string, unknown> = { ...step?.next }

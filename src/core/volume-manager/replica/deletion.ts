@@ -1,12 +1,14 @@
 /** The state machine of a deletion: data is deleted only after its node label is removed and no pod uses it. */
 import type { DeletionState, DeletionStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
+import { REJECTED } from '../mover/observed-state.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
 import {
   enter,
   inQueue,
   isRetryDue,
+  mayBeAccepted,
   type Observation,
   stepWork,
   type Transition,
@@ -47,6 +49,7 @@ const STATES: Readonly<Record<DeletionState, (deletion: DeletionStatus, observed
   Failed: (deletion, observed) => {
     const isDue =
       isRetryDue(deletion, observed.now) ||
+      mayBeAccepted(observed.retryTriggers, deletion) ||
       (['node', 'spec'] as const).some((trigger) => observed.retryTriggers.has(trigger))
     if (!isDue) return untilRetry(deletion, observed.now)
     return queueOrWait({ ...deletion, attempt: deletion.attempt + 1 }, observed)
@@ -77,7 +80,9 @@ function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): S
   const { now } = observed
   const obstacle = obstacleOf(deletion, observed)
   const rest = withoutProgress(deletion) as DeletionStatus
-  if (!obstacle) return inQueue(enter(rest, 'Queued', now), now)
+  // A rejection stays visible until the next attempt.
+  const { reason, message } = deletion
+  if (!obstacle) return inQueue(enter(rest, 'Queued', now, reason === REJECTED ? { reason, message } : {}), now)
   const next = enter(rest, 'Waiting', now, obstacle)
   return obstacle.reason === 'NodeUnready' ? inQueue(next, now) : { next, dueAt: now + LABEL_GRACE_MS }
 }

@@ -291,6 +291,13 @@ test.each<Case>([
     due: 60,
   },
   {
+    name: 'Failed is queued at once when the API server may accept its mover',
+    replica: { ...failed, reason: 'CreateRefused' },
+    observed: { retryTriggers: new Set(['namespace']) },
+    want: { state: 'Queued', attempt: 3, reason: 'CreateRefused' },
+    due: 60,
+  },
+  {
     name: 'Failed is queued at once when a node has free disk',
     replica: failed,
     observed: { retryTriggers: new Set(['node']) },

@@ -101,6 +101,7 @@ function stepFailed(replica: ReplicaStatus, { node, retryTriggers, now }: Replic
   const isDue =
     transition.isRetryDue(replica, now) ||
     transition.hasNewInput(retryTriggers) ||
+    transition.mayBeAccepted(retryTriggers, replica) ||
     (retryTriggers.has('node') && (isForNode(reason) || replica.nodeFailures !== undefined))
   const rest = unpinned(replica, node)
   if (!isDue) return transition.untilRetry(rest, now)

@@ -4,7 +4,17 @@ import { at } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { UploadStatus } from '../../../api/volume-status.ts'
 import { fromTime } from '../status/time.ts'
-import { earliest, enter, fail, hasNewInput, isRetryDue, type Observation, stepWork, untilRetry } from './transition.ts'
+import {
+  earliest,
+  enter,
+  fail,
+  hasNewInput,
+  isRetryDue,
+  mayBeAccepted,
+  type Observation,
+  stepWork,
+  untilRetry,
+} from './transition.ts'
 
 const work: UploadStatus = { state: 'Uploading', attempt: 3, since: at(-60) }
 const RUNNING = { kind: 'running', node: 'n1' } as const
@@ -18,6 +28,14 @@ test.each<{ triggers: Parameters<typeof hasNewInput>[0]; want: boolean }>([
   { triggers: new Set(['node', 'spec']), want: true },
 ])('a user has changed the input of a failed attempt: $want', ({ triggers, want }) => {
   expect(hasNewInput(triggers)).toBe(want)
+})
+
+test.each<{ triggers: Parameters<typeof mayBeAccepted>[0]; reason: string; want: boolean }>([
+  { triggers: new Set(['namespace']), reason: 'CreateRefused', want: true },
+  { triggers: new Set(['namespace']), reason: 'Unexpected', want: false },
+  { triggers: new Set(['node']), reason: 'CreateRefused', want: false },
+])('a mover that failed with $reason may be accepted now: $want', ({ triggers, reason, want }) => {
+  expect(mayBeAccepted(triggers, { reason })).toBe(want)
 })
 
 describe('a new state', () => {

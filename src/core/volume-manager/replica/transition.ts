@@ -2,7 +2,7 @@
 import type { RecordedProgress } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../backoff.ts'
 import type { RetryTrigger } from '../input.ts'
-import { DELETED, type MoverFailure, type ObservedMover, overdue } from '../mover/observed-state.ts'
+import { DELETED, type MoverFailure, type ObservedMover, overdue, REJECTED } from '../mover/observed-state.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
@@ -76,6 +76,11 @@ export function isRetryDue({ retryTime }: StateStatus, now: number): boolean {
 /** Whether a user has changed the Secret or the spec that failed, so that the next attempt may succeed. */
 export function hasNewInput(triggers: ReadonlySet<RetryTrigger>): boolean {
   return triggers.has('secret') || triggers.has('spec')
+}
+
+/** Whether the API server may accept the mover that it rejected. */
+export function mayBeAccepted(triggers: ReadonlySet<RetryTrigger>, { reason }: Pick<StateStatus, 'reason'>): boolean {
+  return triggers.has('namespace') && reason === REJECTED
 }
 
 /** Stays in Failed until the time of the retry. */

@@ -210,6 +210,13 @@ describe('an upload', () => {
       want: { upload: { ...queued, failures: 2 } },
       due: 60,
     },
+    {
+      name: 'is queued again at once when the API server may accept its mover',
+      replica: { ...used, upload: upload({ state: 'Failed', reason: 'CreateRefused', retryTime: at(7) }) },
+      observed: { retryTriggers: new Set(['namespace']) },
+      want: { upload: { ...queued, lastFailure: 'CreateRefused: ' } },
+      due: 60,
+    },
     ...(['secret', 'spec'] as const).map((trigger) => ({
       name: `is queued again at once when the ${trigger} changed`,
       replica: { ...used, upload: upload({ state: 'Failed', retryTime: at(7) }) },

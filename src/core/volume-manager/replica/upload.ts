@@ -11,6 +11,7 @@ import {
   hasNewInput,
   inQueue,
   isRetryDue,
+  mayBeAccepted,
   type Observation,
   stepWork,
   type Transition,
@@ -74,7 +75,11 @@ function idle(next: ReplicaStatus, config: VolumeConfig | undefined, now: number
 /** Whether an upload is due: after the last pod has ended, or after `resyncInterval` while pods use the data. */
 function isDue(replica: ReplicaStatus, { config, retryTriggers, now }: UploadObservation): boolean {
   const { upload, inUse } = replica
-  const isTime = upload === undefined || isRetryDue(upload, now) || hasNewInput(retryTriggers)
+  const isTime =
+    upload === undefined ||
+    isRetryDue(upload, now) ||
+    hasNewInput(retryTriggers) ||
+    mayBeAccepted(retryTriggers, upload)
   if (!isTime) return false
   // It ends when the user has resolved the conflict, also without new changes.
   if (!hasChanges(replica)) return isConflict(replica)

@@ -2,12 +2,13 @@
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
-import type { ReplicaStatus } from '../../../api/volume-status.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { type ConditionState, condition, withConditions } from '../../conditions.ts'
 import { sortedUnique } from '../../json.ts'
 import type { Action, EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import { REJECTED } from '../mover/observed-state.ts'
 import type { Waiting } from '../persistent-volumes.ts'
 import type { StateStatus } from '../replica/transition.ts'
 import { failureOf, isWrittenBack } from '../replica/upload.ts'
@@ -114,13 +115,14 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
       }
     }
     const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
-    const isUsed = (first ?? waiting[0])?.reason === 'InUse'
+    const { reason } = first ?? waiting[0] ?? {}
+    const isUsed = reason === 'InUse'
     // The annotation has no effect on claims, which Kubernetes protects.
     const wayOut = isUsed && first ? `; annotate ${DELETE_IN_USE_ANNOTATION}=true to delete it although it is used` : ''
     return {
       state: 'Pending',
       message: `the data is being deleted: ${what}${wayOut}`,
-      reason: isUsed ? 'InUse' : 'Deleting',
+      reason: isUsed || reason === REJECTED ? reason : 'Deleting',
     }
   }
   const present = summaries.filter(({ state }) => state !== 'deleting' && state !== 'deleted')
@@ -158,7 +160,7 @@ function replicasMessage(summaries: readonly VolumeSummary[]): string {
     .slice(0, MOST)
 }
 
-/** The Events about a new status: one when the state changes, and one for each replica that fails, is lost or is evicted. */
+/** The Events about a new status: when the state changes, when a replica fails, is lost or is evicted, and when a deletion fails. */
 export function statusEvents(
   manager: VolumeManager,
   status: VolumeManagerStatus,
@@ -174,36 +176,68 @@ export function statusEvents(
   })
   const { state = 'Pending', message = '' } = status
   const failed = state === 'Failed' ? summaries.find(({ state }) => state === 'failed') : undefined
+  // A VolumeManager that failed before may need another remedy now, as when it is deleted.
+  const isNewState = before?.state !== state || (state === 'Failed' && !isRepeated(before.message, message))
   const text = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : message
   return [
-    ...(before?.state === state ? [] : [event(state === 'Failed' ? 'Warning' : 'Normal', state, text)]),
-    ...(status.volumes ?? []).flatMap(({ id, replicas = [] }) =>
-      replicas.flatMap((replica) => {
-        const old = before?.volumes
-          ?.find((volume) => volume.id === id)
-          ?.replicas?.find(({ index }) => index === replica.index)
-        if (old === undefined) return []
-        const where = replica.node ?? old.node
-        return changesOf(old, replica).map(({ reason, text }) =>
-          event('Warning', reason, `${id}${where ? ` on ${where}` : ''}: ${text}`),
-        )
-      }),
-    ),
+    ...(isNewState ? [event(state === 'Failed' ? 'Warning' : 'Normal', state, text)] : []),
+    ...(status.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
+      const known = before?.volumes?.find((volume) => volume.id === id)
+      const changes = [
+        ...pairsOf(known?.replicas, replicas).flatMap(([old, replica]) => changesOf(old, replica)),
+        ...pairsOf(known?.deletions, deletions).flatMap(([old, deletion]) => failuresOf(old, deletion)),
+      ]
+      return changes.map(({ node, reason, text }) =>
+        event('Warning', reason, `${id}${node ? ` on ${node}` : ''}: ${text}`),
+      )
+    }),
   ]
 }
 
+/** The statuses that existed before, each with its new one. */
+function pairsOf<T extends { index: number }>(before: readonly T[] = [], after: readonly T[]): [T, T][] {
+  return after.flatMap((one): [T, T][] => {
+    const old = before.find(({ index }) => index === one.index)
+    return old === undefined ? [] : [[old, one]]
+  })
+}
+
+interface Change {
+  node: string | undefined
+  reason: string
+  text: string
+}
+
 /** What an Event reports about a replica whose status changed: its new state, and an upload that failed. */
-function changesOf(old: ReplicaStatus, replica: ReplicaStatus): { reason: string; text: string }[] {
+function changesOf(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
   const isLost = old.state === 'Ready' && replica.state === 'Queued'
   const reason = EVENT_REASONS[replica.state] ?? (isLost ? 'ReplicaLost' : undefined)
-  const textOf = ({ state, reason, message }: StateStatus) => `${reason ?? state}${message ? `: ${message}` : ''}`
   const { upload } = replica
-  const isNewFailure =
-    upload?.state === 'Failed' && old.upload?.state !== 'Failed' && old.upload?.lastFailure !== failureOf(upload)
+  const node = replica.node ?? old.node
+  const isNews = old.state !== replica.state && !isRepeated(old.message, replica.message)
+  const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
+  const lastFailure = old.upload && failureOf(old.upload)
   return [
-    ...(reason !== undefined && old.state !== replica.state ? [{ reason, text: textOf(replica) }] : []),
-    ...(isNewFailure ? [{ reason: 'WriteBackFailed', text: textOf(upload) }] : []),
+    ...(reason !== undefined && isNews ? [{ node, reason, text: textOf(replica) }] : []),
+    ...(isNewFailure && !isRepeated(lastFailure, failureOf(upload))
+      ? [{ node, reason: 'WriteBackFailed', text: textOf(upload) }]
+      : []),
   ]
+}
+
+function failuresOf(old: DeletionStatus, deletion: DeletionStatus): Change[] {
+  const isNews = deletion.state === 'Failed' && old.state !== 'Failed' && !isRepeated(old.message, deletion.message)
+  return isNews ? [{ node: deletion.node, reason: 'DeletionFailed', text: textOf(deletion) }] : []
+}
+
+function textOf({ state, reason, message }: StateStatus): string {
+  return `${reason ?? state}${message ? `: ${message}` : ''}`
+}
+
+/** Whether two attempts failed in the same way. The API server names the Pod, whose name has the number of the attempt, and the used quota. */
+function isRepeated(before: string | undefined, after: string | undefined): boolean {
+  const withoutNumbers = (text = '') => text.replaceAll(/\d+/g, '')
+  return before !== undefined && withoutNumbers(before) === withoutNumbers(after)
 }
 
 const EVENT_REASONS: Readonly<Record<string, string>> = {

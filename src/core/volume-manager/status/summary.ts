@@ -4,6 +4,7 @@ import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, ShardStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { cut } from '../../outcome.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import { REJECTED } from '../mover/observed-state.ts'
 import { taskOf } from '../mover/task.ts'
 import { requestedCheckAt, requestsOf } from '../replica/maintenance-schedule.ts'
 import { isReady, isUsable } from '../replica/replica.ts'
@@ -206,10 +207,10 @@ function obstacleOf({ set }: VolumePlan): { reason?: string | undefined; message
   return { reason, message: `${deletion.node}: ${message}${more}` }
 }
 
-/** The message, with the code of a mover that failed. */
+/** The message, with the code of the last mover that failed. */
 function explain({ state, reason, message }: StateStatus): {
   reason?: string | undefined
   message?: string | undefined
 } {
-  return { reason, message: state === 'Failed' ? `${reason}: ${message ?? ''}` : message }
+  return { reason, message: state === 'Failed' || reason === REJECTED ? `${reason}: ${message ?? ''}` : message }
 }
