@@ -18,6 +18,8 @@ export const CLAIM_FINALIZER = 'lodestone.dev/claim'
 export const SOURCE_FINALIZER = 'lodestone.dev/source'
 /** On policies: `"false"` prevents that Lodestone sets `propagateDeps`. By users, and by admission for `propagateDeps: false`. */
 export const PROPAGATE_DEPS_ANNOTATION = 'lodestone.dev/propagate-deps'
+/** On policies, by admission and their loop: `"true"` marks `propagateDeps` as set by Lodestone. Both are removed together. */
+export const PROPAGATE_DEPS_SET_ANNOTATION = 'lodestone.dev/propagate-deps-set'
 /** On attached bindings, by the loop of attached bindings; a hash of the referrer follows. */
 export const DEPENDED_BY_LABEL_PREFIX = 'lodestone.dev/depended-by-'
 /** Finalizer of bindings with attached bindings, by the dependencies loop: they are released before the binding is deleted. */

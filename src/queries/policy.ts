@@ -49,7 +49,8 @@ export function policiesSelecting(workload: WorkloadReference, store: ObjectStor
   return policiesAround(workload, store).filter((policy) => isSelected(workload, policy, store))
 }
 
-function policiesAround(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
+/** Returns the known policies that may select a workload, by name, kind or labels. */
+export function policiesAround(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
   return selectableKeys(workload).flatMap((key) =>
     [propagationPolicies, clusterPropagationPolicies].flatMap((type) => store.byIndex(type, 'selects', key)),
   )
@@ -59,6 +60,20 @@ function policiesAround(workload: WorkloadReference, store: ObjectStore): Propag
 export function isPropagated(object: K8sObject, store: ObjectStore): boolean {
   const reference = referenceOf(object)
   return policiesAround(reference, store).some((policy) => selects(policy, reference, object.metadata.labels ?? {}))
+}
+
+/**
+ * Whether a policy has a reason for `propagateDeps`, or may have one that is not known. Claims and workloads that cannot be read may exist.
+ */
+export function mayBeDataBound(
+  policy: PropagationPolicy,
+  mode: PropagateDepsMode,
+  { store, clusterScopedClaims }: { store: ObjectStore; clusterScopedClaims?: ClusterScope },
+): boolean {
+  if (mode !== 'dataBound') return mode === 'always'
+  const reasons = [dataSourceClaims, ...workloadTypes(store)].map(({ kind }) => kind)
+  const isUnknown = store.unavailable().some(({ type }) => reasons.includes(type.kind))
+  return isUnknown || dataBoundOf(policy, store, clusterScopedClaims) !== undefined
 }
 
 /** Whether a claim names the workload. */

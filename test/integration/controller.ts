@@ -1,6 +1,7 @@
 /** Runs loops as the application does, until the test is over: a run that failed fails the test. */
 import { expect, onTestFinished } from 'vitest'
 import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permission.ts'
+import type { PlacementTiming } from '../../src/core/resource-binding/timing.ts'
 import type { WorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
 import type { Systems } from '../../src/locality/plugins/plugin.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
@@ -22,6 +23,8 @@ export interface RunInput {
   kinds?: WorkloadKinds
   /** Milliseconds since the epoch; the time of day unless given. */
   now?: () => number
+  /** The defaults unless given. */
+  timing?: PlacementTiming
 }
 
 /** Starts the loops on a store that has been read. Gives their controller, for tests that stop it themselves. */
@@ -33,6 +36,7 @@ export function runLoops({
   clusterScopedClaims = 'forbidden',
   kinds,
   now = Date.now,
+  timing,
 }: RunInput): Controller {
   const failures: string[] = []
   const events = openEventRecorder({ store, now, observer: { recorded: () => undefined } })
@@ -45,6 +49,7 @@ export function runLoops({
     maxMovesPerMinute,
     clusterScopedClaims,
     ...(kinds && { kinds }),
+    ...(timing && { timing }),
     driftIntervalMs: 600_000,
     observer: {
       done: () => undefined,

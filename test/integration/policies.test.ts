@@ -11,6 +11,7 @@ import {
 } from '../../src/api/karmada.ts'
 import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../src/api/meta.ts'
 import type { PropagateDepsMode } from '../../src/core/propagation-policy/decide.ts'
+import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import { openPropagationPolicyLoop } from '../../src/reconcile/bindings/propagation-policy.ts'
 import type { Controller } from '../../src/reconcile/controller.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
@@ -36,8 +37,8 @@ async function open(kinds = cachedKinds) {
 
 beforeEach(() => open())
 
-function start(mode: PropagateDepsMode = 'dataBound') {
-  controller = runLoops({ store, loops: [openPropagationPolicyLoop(mode)] })
+function start(mode: PropagateDepsMode = 'dataBound', timing = DEFAULT_TIMING) {
+  controller = runLoops({ store, loops: [openPropagationPolicyLoop(mode)], timing })
 }
 
 const all = { apiVersion: 'apps/v1', kind: 'Deployment' }
@@ -192,7 +193,7 @@ test('the policy is told of it in an Event, once, and nothing else of it changes
   const { resourceVersion: _version, generation: _generation, ...metadata } = after?.metadata ?? {}
   expect({ ...after, metadata }).toEqual({
     ...before,
-    metadata: { ...metadata, labels: { mine: 'yes' } },
+    metadata: { ...metadata, labels: { mine: 'yes' }, annotations: { 'lodestone.dev/propagate-deps-set': 'true' } },
     spec: { ...before.spec, propagateDeps: true },
   })
   const told = () => events().filter(({ involvedObject }) => (involvedObject as { name: string }).name === 'app')
@@ -236,7 +237,7 @@ describe('a policy is left alone', () => {
     expect(written).toEqual([])
   })
 
-  test('when the claim goes: what is propagated stays', async () => {
+  test('when the claim goes, until the release delay is over', async () => {
     start()
     await policy()
     const stored = await claim()
@@ -261,6 +262,84 @@ describe('a policy is left alone', () => {
     await settle()
 
     expect(written).toEqual([])
+  })
+})
+
+describe('propagateDeps that the loop set is removed', () => {
+  const AT_ONCE = { ...DEFAULT_TIMING, releaseDelayMs: 0 }
+
+  test('with the last claim, with an Event', async () => {
+    start('dataBound', AT_ONCE)
+    await policy()
+    const stored = await claim()
+    await expect.poll(propagates).toBe(true)
+
+    await store.delete(dataSourceClaims, stored)
+
+    await expect.poll(propagates).toBeUndefined()
+    await settle()
+    expect(await propagates()).toBeUndefined()
+    const reasons = () => events().map(({ reason }) => reason)
+    await expect.poll(reasons).toContain('PropagateDepsUnset')
+    expect(written.at(-1)?.metadata.annotations ?? {}).toEqual({})
+  })
+
+  test('with the last workload with volumes', async () => {
+    start('dataBound', AT_ONCE)
+    await clusterPolicy()
+    const stored = await workload(['mnist'])
+    await expect.poll(clusterPropagates).toBe(true)
+
+    await store.delete(deployments, stored)
+
+    await expect.poll(clusterPropagates).toBeUndefined()
+  })
+
+  test('when the policy selects another workload', async () => {
+    start('dataBound', AT_ONCE)
+    await policy()
+    await claim()
+    await expect.poll(propagates).toBe(true)
+
+    const name = { namespace: 'default', name: 'app' }
+    await store.patch(propagationPolicies, name, { spec: { resourceSelectors: [{ ...all, name: 'other' }] } })
+
+    await expect.poll(propagates).toBeUndefined()
+  })
+
+  test('when the mode is never', async () => {
+    start()
+    await policy()
+    await claim()
+    await expect.poll(propagates).toBe(true)
+    await controller.stop()
+
+    start('never', AT_ONCE)
+
+    await expect.poll(propagates).toBeUndefined()
+  })
+
+  test('but not while another claim is a reason for it', async () => {
+    start('dataBound', AT_ONCE)
+    await policy()
+    const stored = await claim()
+    await store.create(dataSourceClaims, makeClaim({}, { name: 'second' }))
+    await expect.poll(propagates).toBe(true)
+
+    await store.delete(dataSourceClaims, stored)
+    await settle()
+
+    expect(await propagates()).toBe(true)
+  })
+
+  test('but not if the user set it', async () => {
+    start('dataBound', AT_ONCE)
+    await policy({ propagateDeps: true })
+    const stored = await claim()
+    await store.delete(dataSourceClaims, stored)
+    await settle()
+
+    expect(await propagates()).toBe(true)
   })
 })
 

@@ -1,6 +1,6 @@
 /** Decides on a policy, at admission and in the loop: whether `propagateDeps` is set, and why. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
-import { PROPAGATE_DEPS_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { declaredPropagateDeps } from './declared.ts'
@@ -43,30 +43,50 @@ export interface PolicyDecision {
 }
 
 /**
- * Decides on a policy. It sets `spec.propagateDeps` and never removes it. If the author declines, it adds an annotation: Karmada's webhook
- * drops a `false`, so later decisions can read the choice only there.
+ * Decides on a policy. It sets `spec.propagateDeps` with a note; the loop removes both (release.ts). If the author declines, it adds an
+ * annotation: Karmada's webhook drops a `false`, so later decisions can read the choice only there.
  */
 export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): PolicyDecision {
   const untouched: PolicyDecision = { state: 'Untouched', policy, message: '' }
   if (mode === 'never' || policy.metadata.deletionTimestamp) return untouched
   const { propagateDeps } = policy.spec
   if (propagateDeps === true) {
-    return isTurnedOn(policy, stored)
-      ? { state: 'Accepted', policy: withoutAnnotation(policy), message: `${DECLINED} is removed` }
-      : untouched
+    if (isTurnedOn(policy, stored)) {
+      return {
+        state: 'Accepted',
+        policy: withoutAnnotation(policy, PROPAGATE_DEPS_ANNOTATION),
+        message: `${DECLINED} is removed`,
+      }
+    }
+    if (!isAnnotated(policy.metadata) || !isSetByUs(policy)) return untouched
+    return { state: 'Declined', policy: withoutPropagateDeps(policy), message: DECLINED }
   }
+  // A client may have removed the field, and not the note.
+  const unset = withoutAnnotation(policy, PROPAGATE_DEPS_SET_ANNOTATION)
   const declined = declineOf(policy)
   if (propagateDeps === false && !isAnnotated(policy.metadata)) {
     return {
       state: 'Declined',
-      policy: withAnnotation(policy),
+      policy: withAnnotation(unset, PROPAGATE_DEPS_ANNOTATION, 'false'),
       message: `propagateDeps: false is kept as ${DECLINED}`,
     }
   }
-  if (declined !== undefined) return { state: 'Declined', policy, message: declined }
+  if (declined !== undefined) return { state: 'Declined', policy: unset, message: declined }
   const message = mode === 'always' ? 'configured for every policy' : dataBound && describe(dataBound)
-  if (message === undefined) return untouched
-  return { state: 'Propagated', policy: { ...policy, spec: { ...policy.spec, propagateDeps: true } }, message }
+  if (message === undefined) return { ...untouched, policy: unset }
+  const propagated = { ...policy, spec: { ...policy.spec, propagateDeps: true } }
+  return { state: 'Propagated', policy: withAnnotation(propagated, PROPAGATE_DEPS_SET_ANNOTATION, 'true'), message }
+}
+
+/** Whether `propagateDeps` of a policy was set by Lodestone, as its note says. */
+export function isSetByUs({ metadata, spec }: PropagationPolicy): boolean {
+  return spec.propagateDeps === true && metadata.annotations?.[PROPAGATE_DEPS_SET_ANNOTATION] === 'true'
+}
+
+/** Returns a policy without the value of Lodestone and its note. */
+function withoutPropagateDeps(policy: PropagationPolicy): PropagationPolicy {
+  const { propagateDeps: _ours, ...spec } = policy.spec
+  return withoutAnnotation({ ...policy, spec }, PROPAGATE_DEPS_SET_ANNOTATION)
 }
 
 /** Why the author of a policy declines to propagate the dependencies of its workloads; undefined if the author does not decline. */
@@ -85,6 +105,7 @@ export function isUndecided(policy: PropagationPolicy): boolean {
 export function answerPolicy({ state, policy, message }: PolicyDecision, input: PolicyInput): Outcome {
   const audit = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
   if (policy === input.policy) return { kind: 'allow', ...audit, ...(input.isTooLarge && { warnings: [TOO_LARGE] }) }
+  if (state === 'Untouched') return { kind: 'patch', object: policy }
   return { kind: 'patch', object: policy, warnings: [cut(`lodestone: ${WARNING_PREFIX[state]}${message}`)], ...audit }
 }
 
@@ -119,12 +140,12 @@ function isAnnotated({ annotations }: ObjectMeta): boolean {
   return annotations?.[PROPAGATE_DEPS_ANNOTATION] === 'false'
 }
 
-function withAnnotation(policy: PropagationPolicy): PropagationPolicy {
-  const annotations = { ...policy.metadata.annotations, [PROPAGATE_DEPS_ANNOTATION]: 'false' }
-  return { ...policy, metadata: { ...policy.metadata, annotations } }
+function withAnnotation(policy: PropagationPolicy, key: string, value: string): PropagationPolicy {
+  if (policy.metadata.annotations?.[key] === value) return policy
+  return { ...policy, metadata: { ...policy.metadata, annotations: { ...policy.metadata.annotations, [key]: value } } }
 }
 
-function withoutAnnotation(policy: PropagationPolicy): PropagationPolicy {
-  const { [PROPAGATE_DEPS_ANNOTATION]: _ended, ...annotations } = policy.metadata.annotations ?? {}
-  return { ...policy, metadata: { ...policy.metadata, annotations } }
+function withoutAnnotation(policy: PropagationPolicy, key: string): PropagationPolicy {
+  const { [key]: removed, ...annotations } = policy.metadata.annotations ?? {}
+  return removed === undefined ? policy : { ...policy, metadata: { ...policy.metadata, annotations } }
 }

@@ -13,7 +13,10 @@ test('a policy that selects a data-bound workload is patched, for the resourceVe
     {
       kind: 'patch',
       of: { type: propagationPolicies, namespace: 'default', name: 'app' },
-      patch: { metadata: { resourceVersion: '7' }, spec: { propagateDeps: true } },
+      patch: {
+        metadata: { resourceVersion: '7', annotations: { 'lodestone.dev/propagate-deps-set': 'true' } },
+        spec: { propagateDeps: true },
+      },
     },
     {
       kind: 'event',
@@ -36,7 +39,7 @@ test.each<{ name: string; change: Partial<PolicyInput> }>([
   { name: 'no workload is data-bound', change: { dataBound: undefined } },
   { name: 'it is set already', change: { policy: makePolicy({ propagateDeps: true }) } },
   {
-    name: 'the last workload is no longer data-bound: the field is never unset',
+    name: 'the last workload is no longer data-bound: the user set the field',
     change: { policy: makePolicy({ propagateDeps: true }), dataBound: undefined },
   },
   {

@@ -1,5 +1,6 @@
-/** Plans the loop of policies: sets `propagateDeps` if a claim or a workload was created after the policy, and never unsets it. */
+/** Plans the loop of policies: sets `propagateDeps` if a claim or a workload was created after the policy. */
 import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
+import { PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { decidePolicy, type PolicyInput } from './decide.ts'
@@ -14,7 +15,14 @@ export function planPolicy(input: Omit<PolicyInput, 'stored'>): Plan {
   const of = { type, ...nameOfObject(policy) }
   return {
     actions: [
-      { kind: 'patch', of, patch: { metadata: { resourceVersion }, spec: { propagateDeps: true } } },
+      {
+        kind: 'patch',
+        of,
+        patch: {
+          metadata: { resourceVersion, annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: 'true' } },
+          spec: { propagateDeps: true },
+        },
+      },
       {
         kind: 'event',
         about: policy,

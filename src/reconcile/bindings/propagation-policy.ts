@@ -1,4 +1,4 @@
-/** The loop of policies: sets `propagateDeps` if the claim, the workload or its binding was created after the policy. */
+/** The loop of policies: sets `propagateDeps` when a claim, workload or binding gives a reason, and removes it after the last one. */
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
@@ -12,30 +12,53 @@ import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/m
 import { workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { jsonEqual } from '../../core/json.ts'
-import { isUndecided, type PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
+import { isSetByUs, isUndecided, type PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
 import { planPolicy } from '../../core/propagation-policy/plan.ts'
+import { planRelease } from '../../core/propagation-policy/release.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import { DEFAULT_TIMING } from '../../core/resource-binding/timing.ts'
 import { policyNamed } from '../../queries/binding.ts'
 import { claimsRegranted } from '../../queries/permission.ts'
-import { gatherPolicyInput, isClaimed, policiesSelecting } from '../../queries/policy.ts'
+import {
+  gatherPolicyInput,
+  isClaimed,
+  mayBeDataBound,
+  policiesAround,
+  policiesSelecting,
+} from '../../queries/policy.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
-import type { ReconcileLoop } from '../define.ts'
+import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 
 export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoop {
+  /** Since when each policy has had no reason for `propagateDeps`. A claim that is replaced is deleted first. */
+  const unboundSince = new Map<string, number>()
+  const waitFor = (key: string, { now, timing = DEFAULT_TIMING }: ReconcileContext) => {
+    const since = Math.min(unboundSince.get(key) ?? now(), now())
+    unboundSince.set(key, since)
+    return Math.max(0, since + timing.releaseDelayMs - now())
+  }
   return {
     name: 'propagation-policy',
     concurrency: 4,
     awaitsWebhooks: true,
-    keysOf: (change, store) => (mode === 'never' ? [] : keysOf(change, store)),
+    keysOf: (change, store) => [...(mode === 'never' ? [] : keysOf(change, store)), ...releasedKeys(change, store)],
     *allKeys(store) {
-      if (mode === 'never') return
       for (const type of [propagationPolicies, clusterPropagationPolicies]) {
-        for (const policy of store.list(type)) yield isUndecided(policy) ? keyOfObject(policy) : undefined
+        for (const policy of store.list(type)) {
+          yield isSetByUs(policy) || (mode !== 'never' && isUndecided(policy)) ? keyOfObject(policy) : undefined
+        }
       }
     },
-    async reconcile(key, { store, events, clusterScopedClaims }) {
+    async reconcile(key, context) {
+      const { store, events, clusterScopedClaims } = context
       const policy = policyNamed(splitObjectKey(key), store)
+      if (policy && isSetByUs(policy) && !mayBeDataBound(policy, mode, context)) {
+        const wait = waitFor(key, context)
+        if (wait === 0) await release(policy, context)
+        return wait === 0 ? undefined : wait
+      }
+      unboundSince.delete(key)
       if (!policy || !isUndecided(policy)) return undefined
       await applyPlan(
         { store, events },
@@ -46,7 +69,27 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
   }
 }
 
-/** Returns the policies that a change concerns. A deleted object concerns none: Lodestone never removes `propagateDeps`. */
+/** Removes `propagateDeps`, if the policy is still the one that was cached. The cache does not have all fields. */
+async function release(cached: PropagationPolicy, context: ReconcileContext): Promise<void> {
+  const type = cached.metadata.namespace ? propagationPolicies : clusterPropagationPolicies
+  const policy = await context.store.read(type, cached.metadata.namespace, cached.metadata.name ?? '')
+  if (policy) await applyPlan(context, planRelease(policy))
+}
+
+/** Returns the policies that an object concerned before a change: it may have been the last reason for `propagateDeps`. */
+function releasedKeys(change: StoreChange, store: ObjectStore): string[] {
+  const { type, before, after } = change
+  if (isPolicy(type.kind)) return after && isSetByUs(after as PropagationPolicy) ? [keyOfObject(after)] : []
+  const claims = [
+    ...(type.kind === dataSourceClaims.kind && before ? [before as DataSourceClaim] : []),
+    ...claimsRegranted(change, store),
+  ]
+  const isWorkload = before !== undefined && (before as Partial<Workload>).dependencies?.volumeManagers.length
+  const workloads = [...claims.flatMap(workloadsOfClaim), ...(isWorkload ? [referenceOf(before)] : [])]
+  return workloads.flatMap((workload) => policiesAround(workload, store).filter(isSetByUs).map(keyOfObject))
+}
+
+/** Returns the policies that a change concerns because it may be a reason for `propagateDeps`. A deleted object concerns none. */
 function keysOf(change: StoreChange, store: ObjectStore): string[] {
   const { type, before, after } = change
   if (!after) return []

@@ -13,6 +13,7 @@ import {
 import {
   ALLOW_CLAIMS_FROM_ANNOTATION,
   PROPAGATE_DEPS_ANNOTATION,
+  PROPAGATE_DEPS_SET_ANNOTATION,
   REQUIRES_CLAIM_ANNOTATION,
 } from '../../api/lodestone.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
@@ -125,6 +126,8 @@ function keptStatus({ apiEnablements, conditions }: NonNullable<Cluster['status'
   }
 }
 
+const POLICY_ANNOTATIONS = [REQUIRES_CLAIM_ANNOTATION, PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION]
+
 function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<PropagationPolicy> {
   return {
     type,
@@ -135,7 +138,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
         apiVersion,
         kind,
         metadata: {
-          ...keepMetadata(metadata, [REQUIRES_CLAIM_ANNOTATION, PROPAGATE_DEPS_ANNOTATION]),
+          ...keepMetadata(metadata, POLICY_ANNOTATIONS),
           // kubectl finds the Events of an object by its uid.
           ...(metadata.uid && { uid: metadata.uid }),
         },
