@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
-import { clusterRoles, dependencyRoles } from '../src/app/roles/rbac.ts'
+import { completeConfig } from '../src/app/config/config.ts'
+import { podRolesFor, rolesFor } from '../src/app/roles/granted.ts'
 import { userRoles } from '../src/app/roles/user-roles.ts'
-import { gateRoles, volumeRoles } from '../src/app/roles/volume-roles.ts'
 import { loadCommands } from '../src/cli/index.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../src/store/kinds/any-kind.ts'
@@ -192,6 +192,8 @@ interface Role extends K8sObject {
   rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[]
 }
 
+/** The roles for users write what users write. */
+const isOfLodestone = ({ metadata }: K8sObject) => !/^lodestone-(view|edit|admin)$/.test(metadata.name ?? '')
 const rulesOf = (objects: K8sObject[]) => objects.flatMap((object) => ('rules' in object ? (object as Role).rules : []))
 const watchedBy = (rules: Role['rules']) =>
   rules
@@ -203,27 +205,27 @@ const watchedBy = (rules: Role['rules']) =>
 const namesOf = (kinds: readonly AnyCachedKind[]) => kinds.map(({ type }) => `${type.plural}.${type.group}`).sort()
 
 describe('the ClusterRoles', () => {
-  const rulesOfAll = rulesOf([
-    ...clusterRoles(SHIPPED_KINDS),
-    ...dependencyRoles(SHIPPED_KINDS),
-    ...gateRoles(),
-    ...volumeRoles(),
-  ])
+  const ofPods = podRolesFor(undefined)
+  const rulesOfAll = rulesOf([...rolesFor(undefined).filter(isOfLodestone), ...ofPods])
   const choices = [true, false].flatMap((dependencies) =>
     [true, false].map((movesData) => ({ dependencies, movesData })),
   )
   const rulesFor = ({ dependencies, movesData }: (typeof choices)[number]) =>
     rulesOf([
-      ...clusterRoles(SHIPPED_KINDS),
-      ...(dependencies ? dependencyRoles(SHIPPED_KINDS) : []),
-      ...(movesData ? [...gateRoles(), ...volumeRoles()] : []),
+      ...rolesFor(
+        completeConfig(
+          { registration: { mode: 'service' }, dependencies: { distribution: dependencies ? 'karmada' : 'none' } },
+          'test',
+        ),
+      ).filter(isOfLodestone),
+      ...(movesData ? ofPods : []),
     ])
   const resourcesOf = (rules: Role['rules']) => rules.flatMap(({ resources }) => resources)
 
   test.each(choices)('let exactly the kinds be read that are cached with $dependencies and $movesData', (choice) => {
     const rules = rulesFor(choice)
     expect([...new Set(watchedBy(rules))]).toEqual(namesOf(kindsFor({ workloads: SHIPPED_KINDS, ...choice })))
-    const read = rules.filter(({ verbs }) => verbs.includes('watch') && !verbs.includes('patch'))
+    const read = rules.filter(({ verbs }) => verbs.includes('watch'))
     for (const { verbs } of read) expect(['get,list,watch', 'list,watch']).toContain(verbs.join())
   })
 
@@ -241,8 +243,8 @@ describe('the ClusterRoles', () => {
 
   test('allow no write of pods and no read of nodes on a hub: it has none', () => {
     const rules = rulesFor({ dependencies: true, movesData: false }).filter(({ apiGroups }) => apiGroups.includes(''))
-    const ofPods = rules.filter(({ resources }) => resources.some((resource) => /^pods/.test(resource)))
-    expect(ofPods.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']])
+    const aboutPods = rules.filter(({ resources }) => resources.some((resource) => /^pods/.test(resource)))
+    expect(aboutPods.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']])
     expect(resourcesOf(rules)).not.toContain('nodes')
   })
 
@@ -267,12 +269,10 @@ describe('the ClusterRoles', () => {
   test('let pods be patched by the role for gates only', () => {
     const patching = (objects: K8sObject[]) =>
       rulesOf(objects).some(({ resources, verbs }) => resources.includes('pods') && verbs.includes('patch'))
-    expect([clusterRoles(SHIPPED_KINDS), dependencyRoles(SHIPPED_KINDS), volumeRoles()].map(patching)).toEqual([
-      false,
-      false,
-      false,
-    ])
-    expect(patching(gateRoles())).toBe(true)
+    const names = [...rolesFor(undefined), ...ofPods]
+      .filter((one) => patching([one]))
+      .map(({ metadata }) => metadata.name)
+    expect(names).toEqual(['lodestone-gates'])
   })
 
   test('allow only writes of registrations, our own kinds, bindings, policies and Events on a hub', () => {

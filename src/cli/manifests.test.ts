@@ -24,11 +24,9 @@ async function clientConfigs(...words: string[]) {
 const crds = Array(3).fill('CustomResourceDefinition') as string[]
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
 const role = ['ClusterRole', 'ClusterRoleBinding']
-const rbac = [...role, ...role, 'ClusterRole', 'ClusterRole', 'ClusterRole']
-const volumes = [
-  ...role,
-  ...['ClusterRole', 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding', 'ClusterRoleBinding', 'StorageClass'],
-]
+const rbac = [...Array.from({ length: 6 }, () => role).flat(), 'ClusterRole', 'ClusterRole', 'ClusterRole']
+// The ClusterRole of movers is bound in the namespaces of movers.
+const volumes = [...role, ...role, 'StorageClass', ...role, ...role, 'ClusterRole', ...role, ...role]
 const interpreter = ['ResourceInterpreterWebhookConfiguration']
 
 describe('prints the requested parts in the order in which they can be applied', () => {
@@ -49,6 +47,9 @@ describe('prints the requested parts in the order in which they can be applied',
   })
 })
 
+const ALWAYS = ['lodestone', 'lodestone-loops', 'lodestone-registration']
+const DISTRIBUTION = ['lodestone-dependencies', 'lodestone-distribution', 'lodestone-interpreter']
+
 describe('with a configuration, the rights are those that its features need', () => {
   const namesOf = async (part: string, config: object) => {
     const folder = makeFolder({ 'lodestone.yaml': config })
@@ -58,34 +59,41 @@ describe('with a configuration, the rights are those that its features need', ()
   }
 
   test.each([
-    { dependencies: 'karmada', want: ['lodestone', 'lodestone-dependencies'] },
-    { dependencies: 'builtin', want: ['lodestone', 'lodestone-dependencies'] },
-    { dependencies: 'none', want: ['lodestone'] },
-  ])('with dependencies $dependencies: $want', async ({ dependencies, want }) => {
-    const names = await namesOf('rbac', { dependencies: { distribution: dependencies } })
+    { config: {}, want: [...ALWAYS, ...DISTRIBUTION] },
+    { config: { dependencies: { distribution: 'builtin' } }, want: [...ALWAYS, ...DISTRIBUTION] },
+    { config: { dependencies: { distribution: 'none' } }, want: ALWAYS },
+    {
+      config: { registration: { mode: 'none' } },
+      want: ['lodestone', 'lodestone-loops', 'lodestone-dependencies', 'lodestone-distribution'],
+    },
+    {
+      config: { loops: { enabled: false } },
+      want: ['lodestone', 'lodestone-registration', 'lodestone-dependencies', 'lodestone-interpreter'],
+    },
+  ])('with $config: $want', async ({ config, want }) => {
+    const names = await namesOf('rbac', { registration: { mode: 'service' }, ...config })
     expect(names).toEqual([...want, 'lodestone-view', 'lodestone-edit', 'lodestone-admin'])
   })
 
+  const loops = ['lodestone-gates', 'lodestone-volumes', 'lodestone-volume-loops', 'lodestone-mover-pods']
+  const own = [...loops, 'lodestone-mover', 'lodestone-mover-logs', 'lodestone-mover-access']
+
   test.each([
+    { volumes: { enabled: true }, want: own },
     {
-      volumes: { enabled: true },
-      want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover-pods', 'lodestone-mover'],
+      volumes: { enabled: true, movers: { namespace: 'movers', logLines: 0 } },
+      want: [...loops, 'lodestone-mover', 'lodestone-credentials', 'lodestone-credential-copies'],
     },
-    {
-      volumes: { enabled: true, movers: { namespace: 'movers' } },
-      want: [
-        ...['lodestone-gates', 'lodestone-volumes', 'lodestone-mover-pods', 'lodestone-mover'],
-        ...['lodestone-credentials', 'lodestone-credential-copies'],
-      ],
-    },
-    {
-      volumes: { enabled: true, whenNotReady: 'refuse' },
-      want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover-pods', 'lodestone-mover'],
-    },
+    { volumes: { enabled: true, whenNotReady: 'refuse' }, want: own },
     { volumes: { enabled: false }, want: ['lodestone-gates'] },
     { volumes: { enabled: false, whenNotReady: 'refuse' }, want: [] },
   ])('with $volumes: $want', async ({ volumes, want }) => {
     expect(await namesOf('volumes', { volumes })).toEqual(want)
+  })
+
+  test('without loops: to read volumes', async () => {
+    const config = { volumes: { enabled: true, movers: { namespace: 'movers' } }, loops: { enabled: false } }
+    expect(await namesOf('volumes', config)).toEqual(['lodestone-volumes'])
   })
 })
 
@@ -99,10 +107,14 @@ test('with a namespace for all movers, the rights on their Pods and Secrets are 
   const bindings = objects.filter(({ kind }) => kind === 'RoleBinding').map(({ metadata }) => metadata)
   expect(bindings).toEqual([
     { name: 'lodestone-mover-pods', namespace: 'movers' },
+    { name: 'lodestone-mover-logs', namespace: 'movers' },
+    { name: 'lodestone-mover', namespace: 'movers' },
     { name: 'lodestone-credential-copies', namespace: 'movers' },
   ])
   const inCluster = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ metadata }) => metadata.name)
-  expect(inCluster).toEqual(['lodestone-gates', 'lodestone-volumes', 'lodestone-credentials'])
+  expect(inCluster).toEqual(['lodestone-gates', 'lodestone-volumes', 'lodestone-volume-loops', 'lodestone-credentials'])
+  const accounts = objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata)
+  expect(accounts).toEqual([{ name: 'lodestone-mover', namespace: 'movers' }])
 })
 
 test('the registration names a Service unless a URL is given', async () => {
@@ -183,18 +195,16 @@ test('--write writes the generated files to their paths in the repository, and p
 describe('the chart', () => {
   const chart = join(import.meta.dirname, '..', '..', 'charts', 'lodestone')
   const template = readFileSync(join(chart, 'templates', 'rbac.yaml'), 'utf8')
-  const used = [...template.matchAll(/\.Files\.Get "(files\/[^"]+)"/g)].map(([, file = '']) => file)
-  const rolesOf = (file: string) =>
-    parseAllDocuments(readFileSync(join(chart, file), 'utf8')).map(
-      (document) => document.toJS().metadata.name as string,
-    )
+  const [beforeCluster = '', inCluster = ''] = template.split('{{- if not .Values.kubeconfigSecret.name }}')
+  /** The rows of the table of roles: name, condition and namespace. */
+  const rows = [...inCluster.matchAll(/^ {2}\(list "([\w-]+)" (\(.*\)|\S+) (\S+)\)$/gm)].map(([, ...row]) => row)
 
   test('has and binds all its generated roles, except those of users and movers', () => {
-    const generated = Object.keys(generatedFiles()).filter((name) => /^charts\/lodestone\/files\/.*role/.test(name))
-    expect(used.map((file) => `charts/lodestone/${file}`).sort()).toEqual(generated.sort())
-    const bound = [...template.matchAll(/kind: ClusterRole, name: ([\w-]+) /g)].map(([, name]) => name)
-    const ofOthers = /^lodestone-(mover|view|edit|admin)$/
-    expect(bound).toEqual(used.flatMap(rolesOf).filter((name) => !ofOthers.test(name)))
+    const prefix = 'charts/lodestone/files/roles/'
+    const generated = Object.keys(generatedFiles()).filter((name) => name.startsWith(prefix))
+    const ofOthers = ['view', 'edit', 'admin', 'mover'].map((name) => `lodestone-${name}`)
+    const named = [...rows.map(([name]) => name), ...ofOthers].map((name) => `${prefix}${name}.yaml`)
+    expect(named.sort()).toEqual(generated.sort())
   })
 
   test('has the resource of each related kind', () => {
@@ -207,20 +217,10 @@ describe('the chart', () => {
   })
 
   test('grants roles only for enabled features, and only rights in its own namespace for a hub', () => {
-    const blocks = template.split(/^\{\{- if (.*) \}\}$/m)
-    const filesIn = (text = '') => [...text.matchAll(/files\/([\w-]+)\.yaml/g)].map(([, file]) => file)
-    const conditions = blocks.flatMap((text, i) => (i % 2 === 1 ? [[text, ...filesIn(blocks[i + 1])]] : []))
-    expect(blocks[0]).not.toContain('ClusterRole')
-    expect(conditions).toEqual([
-      ['not .Values.kubeconfigSecret.name', 'cluster-role', 'user-roles'],
-      ['ne (((.Values.config).dependencies).distribution | default "none") "none"', 'dependency-roles'],
-      [
-        'or ((.Values.config).volumes).enabled (ne (((.Values.config).volumes).whenNotReady | default "gate") "refuse")',
-        'gate-roles',
-      ],
-      ['((.Values.config).volumes).enabled', 'volume-roles'],
-      ['and ((.Values.config).volumes).enabled ((((.Values.config).volumes).movers).namespace)', 'credential-roles'],
-    ])
+    expect(beforeCluster).not.toContain('ClusterRole')
+    expect(rows.filter(([, condition]) => condition === 'true')).toEqual([['lodestone', 'true', '""']])
+    const inMovers = rows.filter(([, , namespace]) => namespace === '$movers').map(([name]) => name)
+    expect(inMovers).toEqual(['lodestone-mover-pods', 'lodestone-mover-logs', 'lodestone-credential-copies'])
   })
 })
 

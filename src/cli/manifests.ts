@@ -9,12 +9,9 @@ import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/con
 import { workloadKindsOf } from '../app/config/workload-kinds-config.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { podRolesFor, rolesFor } from '../app/roles/granted.ts'
-import { clusterRoles, dependencyRoles } from '../app/roles/rbac.ts'
-import { userRoles } from '../app/roles/user-roles.ts'
-import { credentialRoles, gateRoles, storageClass, volumeRoles } from '../app/roles/volume-roles.ts'
+import { credentialRoles, storageClass } from '../app/roles/volume-roles.ts'
 import { describeFileError } from '../core/file-error.ts'
 import { suggest } from '../core/suggest.ts'
-import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { makeFolder } from '../time/make-folder.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -109,22 +106,23 @@ async function writeGenerated(file: string, content: string): Promise<void> {
 export function generatedFiles(): Record<string, string> {
   const crds = customResourceDefinitions()
   const config = completeConfig({}, 'defaults')
-  const rolesIn = (objects: K8sObject[]) => generated(objects.filter(({ kind }) => kind === 'ClusterRole'))
   return {
     'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...rolesFor(undefined)]),
     'webhooks/volumes.yaml': generated(podRolesFor(undefined)),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
     'charts/lodestone/crds/lodestone.yaml': generated(crds),
-    'charts/lodestone/files/cluster-role.yaml': rolesIn(clusterRoles(SHIPPED_KINDS)),
-    'charts/lodestone/files/dependency-roles.yaml': rolesIn(dependencyRoles(SHIPPED_KINDS)),
-    'charts/lodestone/files/user-roles.yaml': rolesIn(userRoles()),
-    'charts/lodestone/files/gate-roles.yaml': rolesIn(gateRoles()),
-    'charts/lodestone/files/volume-roles.yaml': rolesIn(volumeRoles()),
-    // The namespace is only in their bindings, which the chart has itself.
-    'charts/lodestone/files/credential-roles.yaml': rolesIn(credentialRoles('')),
+    ...Object.fromEntries(
+      chartRoles().map((role) => [`charts/lodestone/files/roles/${role.metadata.name}.yaml`, generated([role])]),
+    ),
     'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
     'charts/lodestone/values.schema.json': `${JSON.stringify(chartValuesSchema(), null, 2)}\n`,
   }
+}
+
+/** The ClusterRoles of all features. The chart has their bindings itself. */
+function chartRoles(): K8sObject[] {
+  const objects = [...rolesFor(undefined), ...podRolesFor(undefined), ...credentialRoles('')]
+  return objects.filter(({ kind }) => kind === 'ClusterRole')
 }
 
 function generated(objects: readonly K8sObject[]): string {

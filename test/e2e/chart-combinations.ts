@@ -40,6 +40,24 @@ export const combinations: { what: string; values: object }[] = [
     },
   },
   {
+    what: 'with certificates in files and without loops',
+    values: {
+      config: {
+        certificates: { source: 'files', directory: '/etc/lodestone-secrets/tls' },
+        leaderElection: { enabled: false },
+        loops: { enabled: false },
+        volumes: { enabled: true },
+      },
+      systemSecrets: ['tls'],
+    },
+  },
+  {
+    what: 'without the logs of movers, which have an account of another name',
+    values: {
+      config: { volumes: { enabled: true, movers: { namespace, serviceAccountName: 'data-mover', logLines: 0 } } },
+    },
+  },
+  {
     what: 'with workload kinds of its own',
     values: {
       config: {

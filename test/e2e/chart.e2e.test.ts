@@ -208,11 +208,8 @@ describe('an installation', () => {
     const elsewhere = await rightsIn('default')
 
     expect((await rightsIn(movers)).filter((right) => !elsewhere.includes(right))).toEqual([
-      'bind clusterroles.rbac.authorization.k8s.io/lodestone-mover',
       'create pods',
-      'create rolebindings.rbac.authorization.k8s.io',
       'create secrets',
-      'create serviceaccounts',
       'get events',
       'get pods/log',
       'get rolebindings.rbac.authorization.k8s.io',

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await hub.kubectl(['apply', '-f', '-'], guide('config-map.yaml').replace('1630', String(amoro.port)))
   const config = { systems: { configMap } }
   const file = join(plane.dir, 'rights.yaml')
-  await writeFile(file, stringify(config))
+  await writeFile(file, stringify({ registration: { mode: 'service' }, ...config }))
   const rights = await runLodestone(['manifests', 'rbac', '--config', file])
   await hub.kubectl(['apply', '-f', '-'], rights.stdout)
   await createRegistrations(plane)

@@ -51,7 +51,8 @@ export async function installLodestone(plane: ControlPlane, config?: Record<stri
   // Where Karmada is, no pods run.
   const volumes = plane.components.includes('karmada-webhook') ? [] : ['volumes']
   const file = join(plane.dir, 'installed.yaml')
-  if (config) await writeFile(file, stringify(config))
+  // As `startLodestone` runs it: it registers itself.
+  if (config) await writeFile(file, stringify({ registration: { mode: 'service' }, ...config }))
   const given = config ? ['--config', file] : []
   const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes, ...given])
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })

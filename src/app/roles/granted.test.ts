@@ -2,11 +2,24 @@ import { describe, expect, test } from 'vitest'
 import { completeConfig } from '../config/config.ts'
 import { type Access, accessesOf, podRolesFor, rolesFor } from './granted.ts'
 
+/** The rights with which Lodestone gives rights to movers. */
+const GRANTS = [
+  'create serviceaccounts',
+  'create rolebindings.rbac.authorization.k8s.io',
+  'bind clusterroles.rbac.authorization.k8s.io lodestone-mover',
+]
+const inMovers = (accesses: string[]) => accesses.map((access) => `${access} in movers`)
+const REGISTRATIONS = [
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io',
+  'validatingwebhookconfigurations.admissionregistration.k8s.io',
+  'resourceinterpreterwebhookconfigurations.config.karmada.io',
+].flatMap((resource) => ['get', 'update'].map((verb) => `${verb} ${resource} lodestone`))
+
 const textOf = ({ verb, group, resource, subresource, name, namespace }: Access) =>
   `${verb} ${resource}${subresource ? `/${subresource}` : ''}${group && `.${group}`}${name ? ` ${name}` : ''}${namespace ? ` in ${namespace}` : ''}`
 
 const grantedTo = (config: object) => {
-  const complete = completeConfig(config, 'test')
+  const complete = completeConfig({ registration: { mode: 'service' }, ...config }, 'test')
   return accessesOf([...rolesFor(complete), ...podRolesFor(complete)]).map(textOf)
 }
 
@@ -20,16 +33,45 @@ describe('Lodestone is granted', () => {
       has: [
         'create pods in movers',
         'create secrets in movers',
-        'bind clusterroles.rbac.authorization.k8s.io lodestone-mover in movers',
+        'get pods/log in movers',
+        'get serviceaccounts in movers',
         'get secrets',
       ],
-      hasNot: ['create pods', 'create secrets', 'get secrets in movers'],
+      hasNot: [
+        'create pods',
+        'create secrets',
+        'get secrets in movers',
+        'get pods/log',
+        ...GRANTS,
+        ...inMovers(GRANTS),
+      ],
     },
     {
       what: 'with volumes: Pods everywhere, and no Secrets',
       config: { volumes: { enabled: true }, dependencies: { distribution: 'none' } },
-      has: ['create pods', 'get pods/log', 'create events'],
+      has: ['create pods', 'get pods/log', 'create events', 'patch nodes', ...GRANTS],
       hasNot: ['get secrets', 'create secrets', 'list secrets'],
+    },
+    {
+      what: 'with volumes whose logs are not collected: no logs of pods',
+      config: { volumes: { enabled: true, movers: { logLines: 0 } } },
+      has: ['create pods'],
+      hasNot: ['get pods/log'],
+    },
+    {
+      what: 'without a registration of its own: no webhook configurations',
+      config: { registration: { mode: 'none' } },
+      has: ['patch resourcebindings.work.karmada.io', 'create resourcebindings.work.karmada.io'],
+      hasNot: REGISTRATIONS,
+    },
+    {
+      what: 'without dependencies: no registration with the interpreter, and no new bindings',
+      config: { dependencies: { distribution: 'none' } },
+      has: ['update mutatingwebhookconfigurations.admissionregistration.k8s.io lodestone'],
+      hasNot: [
+        'update resourceinterpreterwebhookconfigurations.config.karmada.io lodestone',
+        'create resourcebindings.work.karmada.io',
+      ],
     },
     {
       what: 'without volumes: the removal of gates',
@@ -48,6 +90,13 @@ describe('Lodestone is granted', () => {
 
     expect(granted).toEqual(expect.arrayContaining(has))
     expect(granted.filter((access) => hasNot.includes(access))).toEqual([])
+  })
+
+  test('without loops: only reads, and its own registrations', () => {
+    const granted = grantedTo({ loops: { enabled: false }, volumes: { enabled: true, movers } })
+    expect(granted.filter((access) => !/^(get|list|watch) /.test(access))).toEqual(
+      REGISTRATIONS.filter((access) => access.startsWith('update')),
+    )
   })
 
   test('nothing of the roles for users and for movers, which it does not have', () => {

@@ -1,30 +1,73 @@
 /** The roles of an installation: `lodestone manifests` prints them, and `check-install` requires them. */
 import type { K8sObject } from '../../api/meta.ts'
 import type { PolicyRule } from '../../api/rbac.ts'
+import { moverAccess } from '../../core/volume-manager/mover/access.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { Config } from '../config/config.ts'
 import { systemsRoles } from '../config/systems-config.ts'
 import { workloadKindsOf } from '../config/workload-kinds-config.ts'
-import { clusterRoles, dependencyRoles } from './rbac.ts'
+import {
+  clusterRoles,
+  dependencyRoles,
+  distributionRoles,
+  interpreterRoles,
+  LODESTONE,
+  loopRoles,
+  registrationRoles,
+} from './rbac.ts'
 import { userRoles } from './user-roles.ts'
-import { credentialRoles, gateRoles, storageClass, volumeRoles } from './volume-roles.ts'
+import {
+  credentialRoles,
+  gateRoles,
+  moverAccessRoles,
+  moverLogRoles,
+  moverRoles,
+  storageClass,
+  volumeLoopRoles,
+  volumeRoles,
+} from './volume-roles.ts'
 
 /** Returns the roles for every API server and their bindings: what the features of the configuration need, or all of them without one. */
 export function rolesFor(config: Config | undefined): K8sObject[] {
   const distributes = config?.dependencies.distribution !== 'none'
+  const registers = config?.registration.mode !== 'none'
+  const hasLoops = config?.loops.enabled !== false
   const kinds = config ? workloadKindsOf(config) : SHIPPED_KINDS
-  const systems = config ? systemsRoles(config.systems) : []
-  return [...clusterRoles(kinds), ...(distributes ? dependencyRoles(kinds) : []), ...systems, ...userRoles()]
+  return [
+    ...clusterRoles(kinds),
+    ...(hasLoops ? loopRoles() : []),
+    ...(registers ? registrationRoles() : []),
+    ...(distributes ? dependencyRoles(kinds) : []),
+    ...(distributes && hasLoops ? distributionRoles() : []),
+    ...(distributes && registers ? interpreterRoles() : []),
+    ...(config ? systemsRoles(config.systems) : []),
+    ...userRoles(),
+  ]
 }
 
-/** Returns the further roles for a cluster that runs pods, and the StorageClass of volumes. */
+/** Returns the further roles for a cluster that runs pods, the StorageClass of volumes, and the account of movers in a namespace for all. */
 export function podRolesFor(config: Config | undefined): K8sObject[] {
   const { enabled, whenNotReady } = config?.volumes ?? { enabled: true, whenNotReady: 'gate' }
-  const namespace = config?.volumes.movers.namespace
+  const hasLoops = config?.loops.enabled !== false
   return [
-    ...(enabled || whenNotReady === 'gate' ? gateRoles() : []),
-    ...(enabled ? [...volumeRoles(namespace), storageClass()] : []),
-    ...(enabled && namespace !== undefined ? credentialRoles(namespace) : []),
+    ...(hasLoops && (enabled || whenNotReady === 'gate') ? gateRoles() : []),
+    ...(enabled ? [...volumeRoles(), storageClass()] : []),
+    ...(enabled && hasLoops ? [...volumeLoopRoles(), ...rolesForMovers(config?.volumes.movers)] : []),
+  ]
+}
+
+function rolesForMovers(movers: Config['volumes']['movers'] | undefined): K8sObject[] {
+  const { namespace } = movers ?? {}
+  const readsLogs = movers?.logLines !== 0
+  return [
+    ...moverRoles(namespace),
+    ...(readsLogs ? moverLogRoles(namespace) : []),
+    ...(movers === undefined || namespace === undefined
+      ? moverAccessRoles()
+      : [
+          ...moverAccess(namespace, movers.serviceAccountName).map(({ object }) => object),
+          ...credentialRoles(namespace),
+        ]),
   ]
 }
 
@@ -41,11 +84,14 @@ export interface Access {
 
 interface Binding extends K8sObject {
   roleRef: { kind: string; name: string }
+  subjects: { name: string }[]
 }
 
-/** Returns what the bindings among these objects allow. A role without a binding is for others, such as users and movers. */
+/** Returns the accesses that the bindings among these objects give to Lodestone. Other roles are for users and movers. */
 export function accessesOf(objects: readonly K8sObject[]): Access[] {
-  const bindings = objects.filter((object): object is Binding => 'roleRef' in object)
+  const bindings = objects
+    .filter((object): object is Binding => 'roleRef' in object)
+    .filter(({ subjects }) => subjects.some(({ name }) => name === LODESTONE.name))
   return bindings.flatMap(({ roleRef, metadata: { namespace } }) => {
     const role = objects.find(
       ({ kind, metadata }) =>

@@ -23,18 +23,24 @@ import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 /** The ServiceAccount in the manifests, unless another one is given. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
 
+/** Returns a ClusterRole and its binding to Lodestone, in one namespace or in all. */
+export function grant(name: string, rules: PolicyRule[], namespace?: string): K8sObject[] {
+  const metadata = { name, ...(namespace !== undefined && { namespace }) }
+  return [clusterRole(name, rules), bindingOf(name, metadata, LODESTONE)]
+}
+
 /**
- * Returns the ClusterRole of every installation and its binding. It is derived from the table of cached kinds, so that both cannot differ.
- * It does not allow to write pods or to read nodes or Secrets. `dependencyRoles` adds the rights for dependencies, volume-roles.ts those
- * for pods.
+ * Returns the right to read the kinds of every installation. It is derived from the table of cached kinds, so that both cannot differ. It
+ * does not include nodes or Secrets.
  */
 export function clusterRoles(workloads: WorkloadKinds): K8sObject[] {
-  const { name } = LODESTONE
   const kinds = kindsFor({ workloads, dependencies: false, movesData: false })
-  const rules: PolicyRule[] = [
-    ...readRules(kinds),
-    ...definitionRules(kinds),
-    // The objects that the loops write.
+  return grant(LODESTONE.name, [...readRules(kinds), ...definitionRules(kinds)])
+}
+
+/** Returns the rights to write what the loops write on every cluster: with `loops.enabled`. */
+export function loopRoles(): K8sObject[] {
+  return grant('lodestone-loops', [
     {
       apiGroups: [dataSourceClaims.group],
       resources: ['datasourceclaims', 'datasourceclaims/status'],
@@ -51,27 +57,35 @@ export function clusterRoles(workloads: WorkloadKinds): K8sObject[] {
       verbs: ['patch'],
     },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
-    ownRegistrations([mutatingWebhookConfigurations, validatingWebhookConfigurations]),
-  ]
-  return [clusterRole(name, rules), bindingOf(name, { name }, LODESTONE)]
+  ])
 }
 
-/**
- * Returns the rights to find the dependencies of workloads and to attach them to clusters: on a hub, unless `dependencies.distribution` is
- * `none`.
- */
+/** Returns the right to update the own webhook configurations: unless `registration.mode` is `none`. */
+export function registrationRoles(): K8sObject[] {
+  return grant('lodestone-registration', [
+    ownRegistrations([mutatingWebhookConfigurations, validatingWebhookConfigurations]),
+  ])
+}
+
+/** Returns the right to read the kinds that are dependencies of workloads: unless `dependencies.distribution` is `none`. */
 export function dependencyRoles(workloads: WorkloadKinds): K8sObject[] {
-  const name = 'lodestone-dependencies'
   const common = new Set(
     kindsFor({ workloads, dependencies: false, movesData: false }).map(({ type }) => kindKey(type)),
   )
   const more = kindsFor({ workloads, dependencies: true, movesData: false })
-  const rules: PolicyRule[] = [
-    ...readRules(more.filter(({ type }) => !common.has(kindKey(type)))),
+  return grant('lodestone-dependencies', readRules(more.filter(({ type }) => !common.has(kindKey(type)))))
+}
+
+/** Returns the right to attach dependencies to clusters: where both the loops and the distribution are on. */
+export function distributionRoles(): K8sObject[] {
+  return grant('lodestone-distribution', [
     { apiGroups: [resourceBindings.group], resources: BINDINGS, verbs: ['create'] },
-    ownRegistrations([interpreterWebhookConfigurations]),
-  ]
-  return [clusterRole(name, rules), bindingOf(name, { name }, LODESTONE)]
+  ])
+}
+
+/** Returns the right to register with the resource interpreter of Karmada: where both the registration and the distribution are on. */
+export function interpreterRoles(): K8sObject[] {
+  return grant('lodestone-interpreter', [ownRegistrations([interpreterWebhookConfigurations])])
 }
 
 const BINDINGS = [clusterResourceBindings.plural, resourceBindings.plural]

@@ -1,67 +1,84 @@
 /** Additional rights in a cluster that runs pods: to remove scheduling gates, and to move data to nodes. They are never used on a hub. */
 import type { K8sObject } from '../../api/meta.ts'
-import { bindingOf, clusterRole, clusterRoles, roleBindings } from '../../api/rbac.ts'
+import { clusterRole, clusterRoles as clusterRolesType, roleBindings } from '../../api/rbac.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { MOVER_RIGHT, MOVER_ROLE } from '../../core/volume-manager/mover/access.ts'
 import { LOCAL_STORAGE_CLASS } from '../../core/volume-manager/persistent-volume-objects.ts'
 import { volumeClaimKinds } from '../../store/kinds/persistent-volumes.ts'
-import { LODESTONE, readRules } from './rbac.ts'
+import { grant, readRules } from './rbac.ts'
 
 /**
- * Returns the ClusterRole that removes scheduling gates, and its binding. It is separate from the rights for data movement: admission also
- * gates pods if another controller, such as VCK's own, moves the data. A pod whose gate is never removed does not run.
+ * Returns the right to remove scheduling gates. It is separate from the rights for data movement: admission also gates pods if another
+ * controller, such as VCK's own, moves the data. A pod whose gate is never removed does not run.
  */
 export function gateRoles(): K8sObject[] {
-  const name = 'lodestone-gates'
-  // To remove the gate, or to delete a gated pod whose data has changed: its controller creates a new one.
+  return grant('lodestone-gates', [
+    // To remove the gate, or to delete a gated pod whose data has changed: its controller creates a new one.
+    { apiGroups: [''], resources: ['pods'], verbs: ['patch', 'delete'] },
+    // To narrow DaemonSets to the nodes that have their volumes.
+    { apiGroups: ['apps', 'apps.kruise.io'], resources: ['daemonsets'], verbs: ['patch'] },
+  ])
+}
+
+/** Returns the right to read the kinds of volumes. */
+export function volumeRoles(): K8sObject[] {
+  return grant('lodestone-volumes', [
+    // If dependencies are not distributed, no other role allows to read these kinds.
+    ...readRules(volumeClaimKinds),
+    { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch'] },
+  ])
+}
+
+/** Returns the rights of the loops that move data, without those on movers. */
+export function volumeLoopRoles(): K8sObject[] {
+  return grant('lodestone-volume-loops', [
+    { apiGroups: [volumeManagers.group], resources: ['volumemanagers', 'volumemanagers/status'], verbs: ['patch'] },
+    // Labels show which nodes have data, annotations their free disk and leftovers.
+    { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
+    { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
+    { apiGroups: [MOVER_RIGHT.group], resources: [MOVER_RIGHT.resource], verbs: [MOVER_RIGHT.verb] },
+  ])
+}
+
+/**
+ * Returns the rights on movers, and the ClusterRole that movers have.
+ *
+ * @param namespace that of all movers: the rights are bound only there
+ */
+export function moverRoles(namespace?: string): K8sObject[] {
+  const rules = [
+    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },
+    // Movers report their progress in Events.
+    { apiGroups: [''], resources: ['events'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get'] },
+    { apiGroups: [roleBindings.group], resources: [roleBindings.plural], verbs: ['get'] },
+  ]
   return [
-    clusterRole(name, [
-      { apiGroups: [''], resources: ['pods'], verbs: ['patch', 'delete'] },
-      // To narrow DaemonSets to the nodes that have their volumes.
-      { apiGroups: ['apps', 'apps.kruise.io'], resources: ['daemonsets'], verbs: ['patch'] },
-    ]),
-    bindingOf(name, { name }, LODESTONE),
+    ...grant('lodestone-mover-pods', rules, namespace),
+    clusterRole(MOVER_ROLE, [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
   ]
 }
 
 /**
- * Returns the ClusterRoles of the controller of volumes and of its movers, and the bindings of the former.
- *
- * @param namespace that of all movers: the rights on movers are bound only there
+ * Returns the right to create the ServiceAccounts of movers in all namespaces. With one namespace for all movers, the installation creates
+ * theirs (`moverAccess`).
  */
-export function volumeRoles(namespace?: string): K8sObject[] {
-  const name = 'lodestone-volumes'
-  const movers = 'lodestone-mover-pods'
-  const inNamespace = namespace === undefined ? {} : { namespace }
-  return [
-    clusterRole(name, [
-      // If dependencies are not distributed, no other role allows to read these kinds.
-      ...readRules(volumeClaimKinds),
-      { apiGroups: [volumeManagers.group], resources: ['volumemanagers', 'volumemanagers/status'], verbs: ['patch'] },
-      // Labels on nodes show which nodes have data.
-      { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
-      { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
-      { apiGroups: [MOVER_RIGHT.group], resources: [MOVER_RIGHT.resource], verbs: [MOVER_RIGHT.verb] },
-    ]),
-    clusterRole(movers, [
-      { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },
-      // The logs of ended movers.
-      { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
-      // Movers report their progress in Events.
-      { apiGroups: [''], resources: ['events'], verbs: ['get'] },
-      { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get', 'create'] },
-      { apiGroups: [roleBindings.group], resources: [roleBindings.plural], verbs: ['get', 'create'] },
-      {
-        apiGroups: [clusterRoles.group],
-        resources: [clusterRoles.plural],
-        resourceNames: [MOVER_ROLE],
-        verbs: ['bind'],
-      },
-    ]),
-    clusterRole(MOVER_ROLE, [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
-    bindingOf(name, { name }, LODESTONE),
-    bindingOf(movers, { name: movers, ...inNamespace }, LODESTONE),
-  ]
+export function moverAccessRoles(): K8sObject[] {
+  return grant('lodestone-mover-access', [
+    { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['create'] },
+    { apiGroups: [roleBindings.group], resources: [roleBindings.plural], verbs: ['create'] },
+    {
+      apiGroups: [clusterRolesType.group],
+      resources: [clusterRolesType.plural],
+      resourceNames: [MOVER_ROLE],
+      verbs: ['bind'],
+    },
+  ])
+}
+
+/** Returns the right to read the logs of ended movers: unless `volumes.movers.logLines` is 0. */
+export function moverLogRoles(namespace?: string): K8sObject[] {
+  return grant('lodestone-mover-logs', [{ apiGroups: [''], resources: ['pods/log'], verbs: ['get'] }], namespace)
 }
 
 /**
@@ -69,12 +86,13 @@ export function volumeRoles(namespace?: string): K8sObject[] {
  * there. They are not needed if movers run beside their VolumeManagers, where the kubelet reads the Secrets.
  */
 export function credentialRoles(namespace: string): K8sObject[] {
-  const [read, write] = ['lodestone-credentials', 'lodestone-credential-copies']
   return [
-    clusterRole(read, [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]),
-    clusterRole(write, [{ apiGroups: [''], resources: ['secrets'], verbs: ['create'] }]),
-    bindingOf(read, { name: read }, LODESTONE),
-    bindingOf(write, { name: write, namespace }, LODESTONE),
+    ...grant('lodestone-credentials', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]),
+    ...grant(
+      'lodestone-credential-copies',
+      [{ apiGroups: [''], resources: ['secrets'], verbs: ['create'] }],
+      namespace,
+    ),
   ]
 }
 
