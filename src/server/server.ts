@@ -7,7 +7,7 @@ import { pathOf, type Webhook } from '../webhooks/define.ts'
 import { INTERPRETER_PATH, type Interpreter } from '../webhooks/interpreter.ts'
 import { type AdmissionDependencies, serveWebhook } from './admission.ts'
 import { type ReceivedBody, receiveBody } from './body.ts'
-import { openByteBudget } from './byte-budget.ts'
+import { type Holding, openByteBudget } from './byte-budget.ts'
 import type { Answer } from './call.ts'
 import { checkCallers } from './callers.ts'
 import { refuseConnection } from './client-error.ts'
@@ -128,22 +128,39 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     return send(reply, { status, body: problemBody(status, message), ...(headers && { headers }) })
   }
 
-  /** Writes the response directly. Serialization and hooks of fastify are not needed and would cost as much as the decision. */
+  /** Sends a decision, if the budget of bytes has room for it. The budget drops older and larger holdings first. */
+  function sendDecision(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
+    const length = Buffer.byteLength(answer.body)
+    let isBegun = false
+    const holding = budget.open(() => isBegun && reply.raw.destroy())
+    if (holding.grow(length)) {
+      isBegun = true
+      send(reply, answer, holding)
+    } else {
+      const remedy = length > limits.bytesInFlight ? 'raise server.maxBytesInFlight' : 'retry'
+      shed(request, reply, 'bytes', `no room for an answer of ${length} bytes; ${remedy}`)
+    }
+  }
+
+  /**
+   * Writes the response directly. Serialization and hooks of fastify are not needed and would cost as much as the decision.
+   *
+   * @param holding the bytes of a decision; those of other responses do not count, since they are short
+   */
   function send(
     reply: FastifyReply,
     { status, body, headers }: Answer & { headers?: Record<string, string> },
+    holding?: Holding,
   ): FastifyReply {
     reply.hijack()
     const { raw } = reply
     const length = Buffer.byteLength(body)
     // The bytes of a response count until the caller has read it.
-    const holding = budget.open(() => raw.destroy())
-    raw.once('close', holding.release)
+    if (holding) raw.once('close', holding.release)
     if (draining) raw.setHeader('connection', 'close')
     raw.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers })
     // Nearly every response is ASCII, for which no encoding is needed.
     raw.end(body, length === body.length ? 'latin1' : 'utf8')
-    holding.grow(length)
     if (status === 200) connections.answered(reply.request.raw.socket)
     return reply
   }
@@ -176,7 +193,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       queue.take({
         body: request.body as ReceivedBody | undefined,
         serve,
-        send: (answer) => void send(reply, answer),
+        send: (answer) => sendDecision(request, reply, answer),
         shed: (reason, message) => void shed(request, reply, reason, message),
         fail(error) {
           log.error({ path, err: error }, 'request failed')

@@ -141,6 +141,41 @@ test('complete large requests that wait have the same budget, and a small one is
   await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
+test('an answer counts before it is sent: one without room becomes HTTP 503, and the next review is answered', async () => {
+  const running = await startServer({ limits: { bytesInFlight: 64 * 1024 } })
+  const tasks = Array.from({ length: 100 }, () => ({ template: { spec: { containers: [{ name: 'main' }] } } }))
+  const request = {
+    uid: 'u1',
+    kind: { group: 'batch.volcano.sh', version: 'v1alpha1', kind: 'Job' },
+    resource: { group: 'batch.volcano.sh', version: 'v1alpha1', resource: 'jobs' },
+    namespace: 'default',
+    operation: 'CREATE',
+    object: {
+      apiVersion: 'batch.volcano.sh/v1alpha1',
+      kind: 'Job',
+      metadata: {
+        name: 'train',
+        annotations: {
+          'lodestone.dev/volumes': JSON.stringify({ name: 'sales', 'mount-path': `/${'x'.repeat(900)}` }),
+        },
+      },
+      spec: { tasks },
+    },
+  }
+  const body = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
+
+  const { status, headers, body: text } = await call({ ...running, path: '/mutate/workload', body })
+
+  expect(body.length).toBeLessThan(16 * 1024)
+  expect([status, headers['retry-after']]).toEqual([503, '1'])
+  expect(JSON.parse(text).error.message).toMatch(
+    /^no room for an answer of 1[0-9]{5} bytes; raise server\.maxBytesInFlight$/,
+  )
+  expect((await post(running)).status).toBe(200)
+  expect(await running.figure('lodestone_requests_shed_total{reason="bytes"}')).toBe(1)
+  await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
+})
+
 test('beyond the limit of connections those that never sent a request are closed, oldest first', async () => {
   const running = await startServer({ limits: { connections: 10 } })
   const send = keepAlive(running)

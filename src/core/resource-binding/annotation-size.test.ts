@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
+import { jsonBytes, MAX_OBJECT_BYTES } from '../object-size.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { fitAnnotations } from './annotation-size.ts'
 import { MAX_ANNOTATIONS_BYTES, readAnnotations, textsOf } from './annotations.ts'
@@ -233,4 +234,21 @@ describe('a set of required clusters that is too large to list', () => {
     expect(state).toBe('Narrowed')
     expect(binding.spec.placement?.clusterAffinity?.clusterNames).toHaveLength(999)
   })
+})
+
+test('a narrowing with which the binding does not fit into etcd puts the workload on hold, with the numbers', () => {
+  const clusters = Array.from({ length: 5000 }, (_, i) => `cluster-${i}`.padEnd(48, 'x'))
+  const groups = Array.from({ length: 4 }, (_, i) => ({ affinityName: `g${i}` }))
+  const decided = (text: string) => {
+    const binding = makeBinding({ placement: { clusterAffinities: groups }, components: [{ name: text }] as never })
+    return decide({ binding, claims: [located(clusters)] })
+  }
+  expect(decided('small').state).toBe('Narrowed')
+
+  const { state, message, binding } = decided('x'.repeat(600_000))
+
+  expect(state).toBe('OnHold')
+  expect(message).toContain('or the 1572864 bytes of the binding; use fewer')
+  expect(binding.spec.placement).toEqual({ clusterAffinities: groups })
+  expect(jsonBytes(binding)).toBeLessThan(MAX_OBJECT_BYTES)
 })

@@ -266,9 +266,9 @@ test.each<{ name: string; given: Partial<BindingInput>; want: object }>([
   expect(annotations.locality).toStrictEqual({ state, message, claims: ['default/sales'], ...want })
 })
 
-test('a decision that does not fit into the annotations puts the workload on hold, with the remedy', () => {
+test('a decision that does not fit into the binding puts the workload on hold, with the remedy', () => {
   const message =
-    'default/sales (member2): the base affinity does not fit into the annotations of the binding; use fewer or shorter cluster affinities, or fewer annotations'
+    'default/sales (member2): the decision does not fit into the annotations or the 1572864 bytes of the binding; use fewer or shorter cluster affinities, or fewer annotations'
   expect(holdTooLarge(parseInput(makeInput()), base)).toEqual({
     state: 'OnHold',
     affinity: base,

@@ -1,5 +1,6 @@
 /** Decides on a binding for a given base: its affinity, its hold and its annotations. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
+import { MAX_OBJECT_BYTES } from '../object-size.ts'
 import { awaitSuccessor, decideScheduled, keep, restore } from './decide-scheduled.ts'
 import { holdAnnotation } from './hold.ts'
 import {
@@ -77,8 +78,7 @@ export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): Place
   return holdOrApplyBase(input, base, [unsatisfiable(input.claims, TOO_LARGE)])
 }
 
-const TOO_LARGE =
-  'the base affinity does not fit into the annotations of the binding; use fewer or shorter cluster affinities, or fewer annotations'
+const TOO_LARGE = `the decision does not fit into the annotations or the ${MAX_OBJECT_BYTES} bytes of the binding; use fewer or shorter cluster affinities, or fewer annotations`
 
 /** Puts the workload on hold if a cause demands it and the timeout is not over. Otherwise the base affinity applies. */
 function holdOrApplyBase(input: ParsedInput, base: PlacementAffinity, causes: readonly HoldCause[]): PlacementDecision {

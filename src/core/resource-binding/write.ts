@@ -1,6 +1,7 @@
 /** Writes a decision into a binding: the affinity, the suspension and our annotations. */
-import type { Placement, ResourceBinding } from '../../api/karmada.ts'
+import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../json.ts'
+import { fitsIntoBytes } from '../object-size.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { isSuspended } from '../placement/binding-state.ts'
 import { fitAnnotations } from './annotation-size.ts'
@@ -11,7 +12,7 @@ import type { PlacementDecision } from './placement-decision.ts'
 /**
  * Writes a decision into the binding.
  *
- * @returns undefined if the binding has no space for our annotations, and the same object if nothing changes
+ * @returns undefined if the binding has no space for our annotations or the affinity, and the same object if nothing changes
  */
 export function writeDecision(
   input: ParsedInput,
@@ -41,7 +42,16 @@ export function writeDecision(
   const spec = { ...binding.spec, placement: wanted }
   if (suspension.value) spec.suspension = suspension.value
   else delete spec.suspension
-  return { ...binding, metadata, spec }
+  const changed = { ...binding, metadata, spec }
+  return !isSame && hasManyNames(affinity) && !fitsIntoBytes(changed) ? undefined : changed
+}
+
+/** Narrowing adds the names of clusters. Fewer names are not measured: they have about 256 KiB. */
+const FEW_NAMES = 5000
+
+function hasManyNames({ clusterAffinity, clusterAffinities = [] }: PlacementAffinity): boolean {
+  const terms = clusterAffinity ? [clusterAffinity, ...clusterAffinities] : clusterAffinities
+  return terms.reduce((sum, { clusterNames = [] }) => sum + clusterNames.length, 0) > FEW_NAMES
 }
 
 /**

@@ -7,16 +7,17 @@ import { isObject, jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import type { WorkloadKind } from '../workload-kinds/kinds.ts'
 import { isDaemonSet, narrowDaemonSet } from './daemon-set.ts'
-import { injectVolumes } from './injection/inject.ts'
+import { type Injector, injectorOf } from './injection/inject.ts'
 import type { VolumeManagerLookup } from './injection/mountable-volumes.ts'
 import { unknownContainers } from './injection/mounts.ts'
 import { operatingSystemErrors } from './node-affinity/operating-system.ts'
 import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
-import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './requests/limits.ts'
-import { resolveRequests, type WantedVolume } from './requests/resolve.ts'
+import { copySizeErrors, MAX_TEMPLATES, type MountCount, mountCountErrors } from './requests/limits.ts'
+import { type Resolved, resolveRequests, type WantedVolume } from './requests/resolve.ts'
 import { podPlacesOf } from './requests/templates.ts'
-import { parseVolumeRequests } from './requests/volume-requests.ts'
+import { type ParsedRequests, type PlacedRequest, parseVolumeRequests } from './requests/volume-requests.ts'
 import {
+  addedCopies,
   OWN_ANNOTATIONS,
   ownAnnotation,
   type ParsedAnnotation,
@@ -82,9 +83,10 @@ function decideRequests(input: WorkloadInput, kind: WorkloadKind, found: Workloa
   }
   const [first] = requests
   const parsed = parseAll(requests)
-  const tooLarge = first ? mountCountErrors(annotationPath(first), countsOf(parsed)) : []
+  const tooLarge = first ? sizeErrors(annotationPath(first), object, parsed) : []
   if (tooLarge.length > 0) return { kind: 'deny', errors: tooLarge }
-  const checks = requests.length > 0 ? parsed.map((request) => check(request, input)) : [checkOwn(input, kind)]
+  const prepared = preparation(input.managers)
+  const checks = requests.length > 0 ? parsed.map((one) => check(one, prepared, input)) : [checkOwn(input, kind)]
   const errors = distinct(checks.flatMap((found) => found.errors))
   const texts = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
   const warnings = [...texts, ...mistyped(object, kind)]
@@ -159,6 +161,11 @@ function hasRequest(annotations: unknown): boolean {
   return isObject(annotations) && annotations[VOLUMES_ANNOTATION] !== undefined
 }
 
+function sizeErrors(path: string, object: K8sObject, requests: readonly ParsedAnnotation[]): FieldError[] {
+  const tooManyMounts = mountCountErrors(path, countsOf(requests))
+  return tooManyMounts.length > 0 ? tooManyMounts : copySizeErrors(path, object, addedCopies(requests))
+}
+
 function countsOf(requests: readonly ParsedAnnotation[]): MountCount[] {
   return requests.flatMap(({ place: { pod }, parsed }) =>
     pod && 'requests' in parsed ? [{ spec: pod.spec, requests: parsed.requests }] : [],
@@ -184,16 +191,39 @@ function checkOwn({ object, managers, isHub, owner }: WorkloadInput, kind: Workl
   return { errors, warnings: [`no pod gets the volumes: this ${object.kind} has no pod template`] }
 }
 
+interface Prepared extends Resolved {
+  /** The requests whose volume is not known. */
+  unresolved: readonly PlacedRequest[]
+  inject: Injector
+}
+
+/** Resolves each annotation once, since that of the workload applies to all of its templates. */
+function preparation(managers: VolumeManagerLookup) {
+  const known = new Map<ParsedRequests, Prepared>()
+  return (parsed: Extract<ParsedRequests, { requests: unknown }>): Prepared => {
+    const before = known.get(parsed)
+    if (before) return before
+    const resolved = resolveRequests(parsed.requests, managers)
+    const found = new Set(resolved.wanted.map((one) => one.path))
+    const unresolved = parsed.requests.filter((one) => !found.has(one.path))
+    const prepared = { ...resolved, unresolved, inject: injectorOf(resolved.wanted) }
+    known.set(parsed, prepared)
+    return prepared
+  }
+}
+
 /** Returns the errors that the pods would get. A missing VolumeManager is only a warning, since manifests are applied in any order. */
-function check({ place, parsed }: ParsedAnnotation, { managers, isHub }: WorkloadInput): Check {
+function check(
+  { place, parsed }: ParsedAnnotation,
+  prepared: ReturnType<typeof preparation>,
+  { isHub }: WorkloadInput,
+): Check {
   if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
-  const { wanted, errors, unusable } = resolveRequests(parsed.requests, managers)
+  const { wanted, errors, unusable, unresolved, inject } = prepared(parsed)
   const warnings = isHub ? [] : unusable.map(({ message }) => message)
   if (!place.pod) return { errors, warnings }
   const { path, spec } = place.pod
-  const injected = injectVolumes(spec, wanted, path)
-  const found = new Set(wanted.map((one) => one.path))
-  const unresolved = parsed.requests.filter((one) => !found.has(one.path))
+  const injected = inject(spec, path)
   return {
     errors: [
       ...operatingSystemErrors(spec, path),

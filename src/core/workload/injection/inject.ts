@@ -3,14 +3,17 @@ import type { NodeSelectorTerm } from '../../../api/node.ts'
 import type { PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../field-errors.ts'
 import { isTooLarge, narrowAffinity } from '../node-affinity/volume-affinity.ts'
-import { MAX_REQUIREMENTS, MAX_TERMS } from '../requests/limits.ts'
+import { MAX_REQUIREMENTS, MAX_TERMS, specSizeErrors } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import { mountVolumes, type WantedMount } from './mounts.ts'
-import { withReadOnlyMounts } from './read-only.ts'
+import { readOnlyMounts } from './read-only.ts'
 import { volumeName } from './volume-name.ts'
-import { findVolume, mountedSource } from './volume-source.ts'
+import { mountedSource, sourceKey } from './volume-source.ts'
 
 export type Injected = { spec: PodSpec } | { errors: FieldError[] }
+
+/** Injects the same volumes into any pod spec; `at` is the path of the spec in its object. */
+export type Injector = (spec: PodSpec, at?: string) => Injected
 
 /**
  * Injects volumes into a pod spec. Existing volumes and mounts stay as they are, so a second injection changes nothing. The order of the
@@ -19,24 +22,37 @@ export type Injected = { spec: PodSpec } | { errors: FieldError[] }
  * @param at the path of the pod spec in the object
  */
 export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at = 'spec'): Injected {
-  const ordered = wanted.toSorted((a, b) => compare(orderOf(a), orderOf(b)))
-  const { volumes, mounts, errors } = addVolumes(spec.volumes ?? [], ordered, at)
-  const mounted = mountVolumes(spec, mounts, at)
-  const nodeAffinity = narrowAffinity(spec.affinity?.nodeAffinity, ordered)
-  const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
-  const all = [...errors, ...('errors' in mounted ? mounted.errors : []), ...tooManyTerms(terms, at)]
-  if (all.length > 0 || 'errors' in mounted) return { errors: all }
-  const { affinity } = spec
-  const containers = withReadOnlyMounts(mounted.containers, volumes, sourcesToProtect(wanted))
-  return {
-    spec: {
+  return injectorOf(wanted)(spec, at)
+}
+
+/** Prepares the injection of volumes: a workload injects the same ones into hundreds of pod templates. */
+export function injectorOf(wanted: readonly WantedVolume[]): Injector {
+  const ordered = wanted
+    .map((one) => ({ one, order: orderOf(one) }))
+    .sort((a, b) => compare(a.order, b.order))
+    .map(({ one }) => one)
+  const prepared = ordered.map(prepare)
+  const protect = readOnlyMounts(sourcesToProtect(wanted))
+  // Most templates have no terms of their own.
+  const plain = narrowAffinity(undefined, ordered)
+  return (spec, at = 'spec') => {
+    const { volumes, mounts, errors } = addVolumes(spec.volumes ?? [], prepared, at)
+    const mounted = mountVolumes(spec, mounts, at)
+    const { affinity } = spec
+    const nodeAffinity = affinity?.nodeAffinity ? narrowAffinity(affinity.nodeAffinity, ordered) : plain
+    const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+    const all = [...errors, ...('errors' in mounted ? mounted.errors : []), ...tooManyTerms(terms, at)]
+    if (all.length > 0 || 'errors' in mounted) return { errors: all }
+    const injected = {
       ...spec,
-      ...containers,
+      ...protect(mounted.containers, volumes),
       ...(volumes.length > 0 && { volumes }),
       ...(nodeAffinity && {
         affinity: nodeAffinity === affinity?.nodeAffinity ? affinity : { ...affinity, nodeAffinity },
       }),
-    },
+    }
+    const tooLarge = specSizeErrors(at, injected, wanted.length)
+    return tooLarge.length > 0 ? { errors: tooLarge } : { spec: injected }
   }
 }
 
@@ -56,24 +72,52 @@ function sourcesToProtect(wanted: readonly WantedVolume[]) {
     ])
 }
 
-function addVolumes(own: readonly PodVolume[], wanted: readonly WantedVolume[], at: string) {
+/** A volume with what does not depend on the pod. */
+interface PreparedVolume extends WantedVolume {
+  /** Equal for volumes with the same data. */
+  key: string
+  /** The volume that is added to a pod without it. */
+  added: PodVolume
+  mountsReadOnly: boolean
+}
+
+function prepare(one: WantedVolume): PreparedVolume {
+  const { request, volume, source } = one
+  const name = volumeName(request.name, volume.id, request.shard)
+  return {
+    ...one,
+    key: sourceKey(source),
+    added: { name, ...mountedSource(source, request.enforcement ?? 'Required') },
+    mountsReadOnly: volume.readOnly || request.readOnly === true,
+  }
+}
+
+function addVolumes(own: readonly PodVolume[], wanted: readonly PreparedVolume[], at: string) {
   const volumes = [...own]
   const errors: FieldError[] = []
-  const mounts = wanted.map(({ path, request, volume, source }): WantedMount => {
-    const readOnly = volume.readOnly || request.readOnly === true
-    const found = findVolume(volumes, source)
-    if (found) return { path, request, volume: found.name, readOnly }
-    const name = volumeName(request.name, volume.id, request.shard)
-    const taken = volumes.findIndex((one) => one.name === name)
-    if (taken < 0) volumes.push({ name, ...mountedSource(source, request.enforcement ?? 'Required') })
-    else {
+  const nameByKey = new Map<string, string>()
+  const indexByName = new Map<string, number>()
+  const note = (volume: PodVolume, key: string, i: number) => {
+    if (!nameByKey.has(key)) nameByKey.set(key, volume.name)
+    if (!indexByName.has(volume.name)) indexByName.set(volume.name, i)
+  }
+  for (const [i, volume] of own.entries()) note(volume, sourceKey(volume), i)
+  const mounts = wanted.map(({ path, request, volume, key, added, mountsReadOnly }): WantedMount => {
+    const found = nameByKey.get(key)
+    if (found !== undefined) return { path, request, volume: found, readOnly: mountsReadOnly }
+    const { name } = added
+    const taken = indexByName.get(name)
+    if (taken === undefined) {
+      note(added, key, volumes.length)
+      volumes.push(added)
+    } else {
       errors.push({
         path: `${at}.volumes[${taken}].name`,
         code: 'Duplicate',
         message: `${name} duplicates the name of volume ${volume.id} of VolumeManager ${request.name}; rename the volume of the pod`,
       })
     }
-    return { path, request, volume: name, readOnly }
+    return { path, request, volume: name, readOnly: mountsReadOnly }
   })
   return { volumes, mounts, errors }
 }

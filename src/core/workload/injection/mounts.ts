@@ -1,6 +1,6 @@
 /** Adds the mounts of volumes to the containers of a pod, or lists the conflicts. */
 import type { Container, PodSpec, VolumeMount } from '../../../api/pod.ts'
-import type { FieldError } from '../../field-errors.ts'
+import { ErrorList, type FieldError } from '../../field-errors.ts'
 import { listNames } from '../../names.ts'
 import type { PlacedRequest } from '../requests/volume-requests.ts'
 
@@ -29,95 +29,112 @@ export function mountVolumes(
   wanted: readonly WantedMount[],
   at: string,
 ): Mounted {
-  const errors = unknownContainers([...containers, ...(initContainers ?? [])], wanted)
+  const all = [...containers, ...(initContainers ?? [])]
+  const unknown = unknownContainers(all, wanted)
+  const mountsOf = requestedMounts(all, wanted)
+  const collisions = new ErrorList()
   const mountAll = (list: readonly Container[], path: string) =>
-    list.map((container, i) => mountInto(container, wanted, `${path}[${i}]`, errors))
+    list.map((container, i) => mountInto(container, mountsOf(container.name), `${path}[${i}]`, collisions))
   const mounted = {
     containers: mountAll(containers, `${at}.containers`),
     ...(initContainers && { initContainers: mountAll(initContainers, `${at}.initContainers`) }),
   }
+  const errors = [...unknown, ...collisions.errors()]
   return errors.length > 0 ? { errors } : { containers: mounted }
 }
 
 /** Returns an error for each container name in the requests that the pod does not have. */
 export function unknownContainers(containers: readonly Container[], requests: readonly PlacedRequest[]): FieldError[] {
   const names = new Set(containers.map(({ name }) => name))
-  return requests.flatMap(({ path, request }) =>
-    (request.containers ?? []).flatMap(({ name }, i) =>
-      names.has(name)
-        ? []
-        : [
-            {
-              path: `${path}.containers[${i}].name`,
-              code: 'NotSupported' as const,
-              message: `there is no container ${name}; the pod has ${listNames(names)}`,
-            },
-          ],
-    ),
-  )
+  const errors = new ErrorList()
+  for (const { path, request } of requests) {
+    for (const [i, { name }] of (request.containers ?? []).entries()) {
+      if (names.has(name)) continue
+      errors.add(() => ({
+        path: `${path}.containers[${i}].name`,
+        code: 'NotSupported',
+        message: `there is no container ${name}; the pod has ${listNames(names)}`,
+      }))
+    }
+  }
+  return errors.errors()
 }
 
 interface RequestedMount extends WantedMount {
   mountPath: string
+  /** The same path without slashes that do not matter. */
+  place: string
   isExplicit: boolean
 }
 
-function mountInto(container: Container, wanted: readonly WantedMount[], at: string, errors: FieldError[]): Container {
+function mountInto(container: Container, wanted: readonly RequestedMount[], at: string, errors: ErrorList): Container {
   const own = container.volumeMounts ?? []
   const added: VolumeMount[] = []
   const table = openMountTable()
-  for (const mount of own) table.add(mount)
-  for (const { path, volume, mountPath, isExplicit, readOnly } of requestedMounts(container, wanted)) {
-    if (table.has(volume, mountPath) || (!isExplicit && table.hasVolume(volume))) continue
-    const taken = table.at(mountPath)
+  for (const { name, mountPath } of own) table.add(name, clean(mountPath))
+  for (const { path, volume, mountPath, place, isExplicit, readOnly } of wanted) {
+    if (table.has(volume, place) || (!isExplicit && table.hasVolume(volume))) continue
+    const taken = table.at(place)
     if (taken === undefined) {
-      const mount = { name: volume, mountPath, ...(readOnly && { readOnly }) }
-      added.push(mount)
-      table.add(mount)
+      added.push({ name: volume, mountPath, ...(readOnly && { readOnly }) })
+      table.add(volume, place)
     } else {
-      const place = taken.index < own.length ? `${at}.volumeMounts[${taken.index}].mountPath` : path
-      errors.push(collision(container, { path, mountPath, taken: taken.name }, place))
+      errors.add(() => {
+        const found = taken.index < own.length ? `${at}.volumeMounts[${taken.index}].mountPath` : path
+        return collision(container, { path, mountPath, taken: taken.names[0] }, found)
+      })
     }
   }
   return added.length === 0 ? container : { ...container, volumeMounts: [...own, ...added] }
 }
 
-/** The mounts of one container, by path and by volume. */
+/** The mounts of one container, by clean path and by volume. */
 function openMountTable() {
-  const byPath = new Map<string, { name: string; index: number }>()
-  const mounted = new Set<string>()
+  const byPlace = new Map<string, { names: [string, ...string[]]; index: number }>()
   const volumes = new Set<string>()
   let count = 0
-  const keyOf = (volume: string, path: string) => `${volume} ${clean(path)}`
   return {
-    add({ name, mountPath }: VolumeMount): void {
-      const path = clean(mountPath)
-      if (!byPath.has(path)) byPath.set(path, { name, index: count })
-      mounted.add(keyOf(name, mountPath))
+    add(name: string, place: string): void {
+      const known = byPlace.get(place)
+      if (known) known.names.push(name)
+      else byPlace.set(place, { names: [name], index: count })
       volumes.add(name)
       count++
     },
-    has: (volume: string, path: string) => mounted.has(keyOf(volume, path)),
+    has: (volume: string, place: string) => byPlace.get(place)?.names.includes(volume) ?? false,
     hasVolume: (volume: string) => volumes.has(volume),
-    /** Returns the volume that is mounted at a path, and the index of its mount. */
-    at: (path: string) => byPath.get(clean(path)),
+    /** Returns the volumes that are mounted at a path, and the index of the first mount. */
+    at: (place: string) => byPlace.get(place),
   }
 }
 
-/** The requested mounts of this container. Mounts with a path come first: a volume that has one needs no default mount. */
-function requestedMounts({ name }: Container, wanted: readonly WantedMount[]): RequestedMount[] {
-  const all = wanted.flatMap((one) => {
+/**
+ * Returns a function from the name of a container to its requested mounts. Each request is read once, since a pod can have a thousand
+ * containers. Mounts with a path come first: a volume that has one needs no default mount.
+ */
+function requestedMounts(
+  containers: readonly Container[],
+  wanted: readonly WantedMount[],
+): (container: string) => readonly RequestedMount[] {
+  const forOthers: RequestedMount[] = []
+  const named = new Set(wanted.flatMap(({ request }) => request.containers ?? []).map(({ name }) => name))
+  const byName = new Map<string, RequestedMount[]>()
+  for (const { name } of containers) if (named.has(name)) byName.set(name, [])
+  for (const one of wanted) {
     const { containers = [], 'mount-path': forAll } = one.request
-    if (containers.length === 0) return [toRequestedMount(one, forAll)]
-    return containers
-      .filter((container) => container.name === name)
-      .map((container) => toRequestedMount(one, container['mount-path'] ?? forAll))
-  })
-  return [...all.filter(({ isExplicit }) => isExplicit), ...all.filter(({ isExplicit }) => !isExplicit)]
+    if (containers.length === 0) {
+      const mount = toRequestedMount(one, forAll)
+      for (const list of [forOthers, ...byName.values()]) list.push(mount)
+    }
+    for (const { name, 'mount-path': own } of containers) byName.get(name)?.push(toRequestedMount(one, own ?? forAll))
+  }
+  for (const list of [forOthers, ...byName.values()]) list.sort((a, b) => Number(b.isExplicit) - Number(a.isExplicit))
+  return (container) => byName.get(container) ?? forOthers
 }
 
-function toRequestedMount(wanted: WantedMount, mountPath: string | undefined): RequestedMount {
-  return { ...wanted, mountPath: mountPath ?? DEFAULT_MOUNT_PATH, isExplicit: mountPath !== undefined }
+function toRequestedMount(wanted: WantedMount, given: string | undefined): RequestedMount {
+  const mountPath = given ?? DEFAULT_MOUNT_PATH
+  return { ...wanted, mountPath, place: clean(mountPath), isExplicit: given !== undefined }
 }
 
 function collision(

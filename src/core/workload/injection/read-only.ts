@@ -4,19 +4,30 @@ import { isBelow } from '../../volume-manager/spec/host-paths.ts'
 
 type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
 
-/** Makes every mount of data of these sources read-only. Unchanged parts are shared. */
-export function withReadOnlyMounts(
-  given: Containers,
-  volumes: readonly PodVolume[],
+/**
+ * Returns a function that makes every mount of data of these sources read-only. It takes the containers of a pod and all of its volumes.
+ * Unchanged parts are shared.
+ */
+export function readOnlyMounts(
   sources: readonly VolumeSource[],
-): Containers {
-  const names = new Set(volumes.filter((one) => sources.some((source) => isOf(one, source))).map(({ name }) => name))
-  if (names.size === 0) return given
-  const { containers, initContainers } = given
-  const protect = (list: Container[]) => list.map((container) => protectMounts(container, names))
-  return {
-    containers: protect(containers),
-    ...(initContainers && { initContainers: protect(initContainers) }),
+): (given: Containers, volumes: readonly PodVolume[]) => Containers {
+  const claims = new Set(sources.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []))
+  const roots = [...new Set(sources.flatMap(({ hostPath }) => (hostPath ? clean(hostPath.path) : [])))]
+  /** Whether a volume of a pod has the data of a source, or a part of it. */
+  const isProtected = ({ hostPath, persistentVolumeClaim }: PodVolume) => {
+    if (persistentVolumeClaim) return claims.has(persistentVolumeClaim.claimName)
+    return hostPath !== undefined && roots.length > 0 && isBelow(clean(hostPath.path), roots)
+  }
+  return (given, volumes) => {
+    if (sources.length === 0) return given
+    const names = new Set(volumes.filter(isProtected).map(({ name }) => name))
+    if (names.size === 0) return given
+    const { containers, initContainers } = given
+    const protect = (list: Container[]) => list.map((container) => protectMounts(container, names))
+    return {
+      containers: protect(containers),
+      ...(initContainers && { initContainers: protect(initContainers) }),
+    }
   }
 }
 
@@ -28,13 +39,6 @@ function protectMounts(container: Container, names: ReadonlySet<string>): Contai
     ...container,
     volumeMounts: volumeMounts.map((mount) => (isOpen(mount) ? { ...mount, readOnly: true } : mount)),
   }
-}
-
-/** Whether a volume of a pod has the data of a source, or a part of it. */
-function isOf({ hostPath, persistentVolumeClaim }: VolumeSource, source: VolumeSource): boolean {
-  if (persistentVolumeClaim) return persistentVolumeClaim.claimName === source.persistentVolumeClaim?.claimName
-  if (!hostPath || !source.hostPath) return false
-  return isBelow(clean(hostPath.path), [clean(source.hostPath.path)])
 }
 
 /** Normalizes a path: an API server accepts doubled slashes and `.`, and rejects `..`. */

@@ -1,13 +1,28 @@
-/** Finds a volume source in a pod spec, and builds the source to add. */
+/** Finds a volume source in a pod spec by its data, and builds the source to add. */
 import type { PodVolume, VolumeSource } from '../../../api/pod.ts'
-import { jsonEqual } from '../../json.ts'
+import { isObject } from '../../json.ts'
+
+/** Returns the volume of the pod with the same data (`sourceKey`). */
+export function findVolume(volumes: readonly PodVolume[], source: VolumeSource): PodVolume | undefined {
+  const key = sourceKey(source)
+  return volumes.find((volume) => sourceKey(volume) === key)
+}
 
 /**
- * Returns the volume of the pod with the same data. Its name, the type of a hostPath, and readOnly of a PersistentVolumeClaim do not
- * matter.
+ * Returns a text that is equal for sources of the same data. The name of the volume, the type of a hostPath, and readOnly of a
+ * PersistentVolumeClaim do not matter.
  */
-export function findVolume(volumes: readonly PodVolume[], source: VolumeSource): PodVolume | undefined {
-  return volumes.find(({ name: _name, ...own }) => jsonEqual(identityOf(own), identityOf(source)))
+export function sourceKey({ name: _name, ...source }: VolumeSource & { name?: string }): string {
+  const { hostPath, persistentVolumeClaim } = source
+  if (hostPath) return `hostPath ${hostPath.path.replace(/(?<=.)\/+$/, '')}`
+  if (persistentVolumeClaim) return `claim ${persistentVolumeClaim.claimName}`
+  return JSON.stringify(source, sortedMembers)
+}
+
+/** Sorts the members of each object, for JSON.stringify: their order does not matter. */
+function sortedMembers(_key: string, value: unknown): unknown {
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**
@@ -18,10 +33,4 @@ export function mountedSource(source: VolumeSource, enforcement: 'Required' | 'P
   if (!source.hostPath || source.hostPath.type) return source
   const type = enforcement === 'Required' ? 'Directory' : 'DirectoryOrCreate'
   return { ...source, hostPath: { ...source.hostPath, type } }
-}
-
-function identityOf({ hostPath, persistentVolumeClaim, ...other }: VolumeSource): unknown {
-  if (hostPath) return { hostPath: hostPath.path.replace(/(?<=.)\/+$/, '') }
-  if (persistentVolumeClaim) return { claim: persistentVolumeClaim.claimName }
-  return other
 }

@@ -78,21 +78,29 @@ export interface ValueToAdd {
   hash?: string
 }
 
-/** Writes the label and the annotation at a place, with the note of what is added. Returns the same object if both are there. */
-export function withAdded(
-  whole: K8sObject,
-  place: PodPlace,
-  added: AddedValues,
+/** Whether a place has the label and the annotation already. */
+export function hasAdded({ metadata: { labels, annotations } }: PodPlace, annotation: string): boolean {
+  return labels?.[INJECT_LABEL] === 'true' && annotations?.[VOLUMES_ANNOTATION] === annotation
+}
+
+/** Returns the labels and annotations of a place with the label, the annotation, and the note of what is added. */
+export function mapsWith(
+  { labels, annotations }: PodPlace['metadata'],
   { annotation, hash }: ValueToAdd,
-): K8sObject {
-  const { labels, annotations } = place.metadata
-  if (labels?.[INJECT_LABEL] === 'true' && annotations?.[VOLUMES_ANNOTATION] === annotation) return whole
-  const isOurLabel = added.label || labels?.[INJECT_LABEL] === undefined
+  isOurLabel: boolean,
+): Record<'labels' | 'annotations', Record<string, string>> {
   const note: Note = { ...(isOurLabel && { inject: true }), ...(hash !== undefined && { volumes: hash }) }
-  return withMaps(whole, place, {
+  return {
     labels: { ...labels, [INJECT_LABEL]: 'true' },
     annotations: { ...annotations, [VOLUMES_ANNOTATION]: annotation, [ADDED_ANNOTATION]: JSON.stringify(note) },
-  })
+  }
+}
+
+/** Writes the label, the annotation and the note at a place. Returns the same object if label and annotation are there. */
+export function withAdded(whole: K8sObject, place: PodPlace, added: AddedValues, value: ValueToAdd): K8sObject {
+  if (hasAdded(place, value.annotation)) return whole
+  const isOurLabel = added.label || place.metadata.labels?.[INJECT_LABEL] === undefined
+  return withMaps(whole, place, mapsWith(place.metadata, value, isOurLabel))
 }
 
 /** Removes what admission added at a place. Returns the same object if it added nothing. */

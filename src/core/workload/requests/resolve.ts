@@ -1,6 +1,8 @@
 /** Resolves the volume requests of a pod to volumes of VolumeManagers. */
+import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../field-errors.ts'
+import { jsonBytes, MAX_OBJECT_BYTES } from '../../object-size.ts'
 import { cut } from '../../outcome.ts'
 import { isDeployed } from '../../volume-manager/status/codes.ts'
 import type { UsableVolume, VolumeManagerLookup } from '../injection/mountable-volumes.ts'
@@ -26,12 +28,36 @@ const MAX_REASON_LENGTH = 300
 /** Finds the volumes of all requests and collects all errors. */
 export function resolveRequests(requests: readonly PlacedRequest[], managers: VolumeManagerLookup): Resolved {
   const resolved: Resolved = { wanted: [], errors: [], unusable: [] }
+  let affinityBytes = 0
   for (const placed of requests) {
     const found = resolveOne(placed, managers)
-    if ('wanted' in found) resolved.wanted.push(found.wanted)
-    else resolved[found.list].push(found.error)
+    if ('error' in found) {
+      resolved[found.list].push(found.error)
+      continue
+    }
+    affinityBytes += sizeOf(found.wanted.volume.nodeAffinity)
+    if (affinityBytes > MAX_OBJECT_BYTES) return { ...resolved, errors: [...resolved.errors, tooLarge(placed)] }
+    resolved.wanted.push(found.wanted)
   }
   return resolved
+}
+
+/** Cached sizes: the affinities of cached VolumeManagers never change. */
+const sizes = new WeakMap<NodeAffinity, number>()
+
+function sizeOf(affinity: NodeAffinity): number {
+  const size = sizes.get(affinity) ?? jsonBytes(affinity)
+  sizes.set(affinity, size)
+  return size
+}
+
+/** A pod gets the node affinities of all of its volumes. They are limited before they are compared with each other. */
+function tooLarge({ path }: PlacedRequest): FieldError {
+  return {
+    path,
+    code: 'TooLong',
+    message: `the node affinities of the volumes up to this one have more than ${MAX_OBJECT_BYTES} bytes; request fewer volumes, or use fewer values in their nodeAffinity`,
+  }
 }
 
 /** The message for a VolumeManager that does not exist. */

@@ -2,8 +2,18 @@
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import { declarationsIn } from '../../declared-value.ts'
+import { jsonBytes } from '../../object-size.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
-import { type AddedValues, addedValues, openDigest, withAdded, withoutAdded } from './added-values.ts'
+import {
+  type AddedValues,
+  addedValues,
+  hasAdded,
+  mapsWith,
+  openDigest,
+  withAdded,
+  withoutAdded,
+} from './added-values.ts'
+import type { AddedCopies } from './limits.ts'
 import { type PodPlace, podPlacesOf } from './templates.ts'
 import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 
@@ -86,6 +96,21 @@ export function parseAll(requests: readonly PlacedAnnotation[]): ParsedAnnotatio
     ofWorkload.set(annotation, parsed)
     return { ...request, parsed }
   })
+}
+
+/** Returns how much `withRequests` adds for these requests. */
+export function addedCopies(requests: readonly PlacedAnnotation[]): AddedCopies {
+  const sizes = new Map<string, number>()
+  const added = { copies: 0, bytes: 0 }
+  for (const { annotation, place, isWritten, hash } of requests) {
+    if (!isWritten || hasAdded(place, annotation)) continue
+    const value = { annotation, ...(hash !== undefined && { hash }) }
+    const size = sizes.get(annotation) ?? jsonBytes(mapsWith({}, value, true))
+    sizes.set(annotation, size)
+    added.copies++
+    added.bytes += size
+  }
+  return added
 }
 
 /** Writes label and annotation at the places of the requests, and removes what was added at stale places. */
