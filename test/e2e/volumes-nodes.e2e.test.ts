@@ -1,6 +1,10 @@
 // Nodes that come and go while they have data, on a real API server with the real scheduler and controllers.
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ReplicaStatus } from '../../src/api/volume-status.ts'
+import { jobOf, podOf } from './consumers.ts'
 import { firstVolume, type Member, onNodes, s3Volume, startMember, volumeManagerOf } from './member.ts'
 import { downLabel, nodeObject } from './nodes.ts'
 
@@ -9,7 +13,7 @@ const FILES = { 'a.txt': 'first', 'b.txt': 'second' }
 let cluster: Member
 
 beforeAll(async () => {
-  cluster = await startMember({ volumes: { deletionNodeTimeoutSeconds: 5 } })
+  cluster = await startMember({ volumes: { deletionNodeTimeoutSeconds: 5, nodeLossSeconds: 5 } })
   await cluster.putBucket('lake', FILES, 'train/')
 })
 afterAll(() => cluster?.plane.stopAll())
@@ -60,6 +64,54 @@ describe('the deletion of a VolumeManager', () => {
   })
 })
 
+describe('changes on a node that was lost and comes back', () => {
+  test('are written back against the download of that node: a conflict keeps both versions, and is in the status and an Event', async () => {
+    const { plane, s3 } = cluster
+    await cluster.putBucket('late', { a: 'downloaded', b: 'downloaded' }, 'run/')
+    const over = { options: { resync: 'true' }, nodeAffinity: onNodes('node-1', 'node-2') }
+    await cluster.create(volumeManagerOf('late', s3Volume(cluster.proxy, 's3://late/run/', over)))
+    const volume = firstVolume(await cluster.reached('late', 'Running'))
+    const [lost = ''] = cluster.nodesWith(volume)
+    await cluster.create(podOf('early-writer', 'late'))
+    expect(await cluster.nodeOf('early-writer')).toBe(lost)
+    for (const name of ['a', 'new']) await writeFile(join(cluster.dataOn(lost, volume), name), 'of the lost node')
+    await plane.eventually('the use is recorded', () => replicaOn(lost, ({ inUse }) => inUse === true))
+
+    await goDown(lost)
+    const other = lost === 'node-1' ? 'node-2' : 'node-1'
+    await plane.eventually('it is replaced', () => replicaOn(other, ({ state }) => state === 'Ready'))
+    // A user or the node lifecycle controller deletes it, since its node does not answer.
+    await plane.kubectl(['delete', 'pod', 'early-writer', '--force', '--grace-period=0'])
+    await writeFile(join(cluster.dataOn(other, volume), 'a'), 'of the other node')
+    await cluster.create(jobOf('other-writer', 'late', 1))
+    const stored = async (key: string) => (await s3.request('GET', `/late/run/${key}`)).text
+    await plane.eventually('its change is written back', async () => (await stored('a')) === 'of the other node')
+
+    await comeBack(lost)
+
+    const isConflict = ({ upload }: ReplicaStatus) => upload?.state === 'Failed' && upload.reason === 'WriteConflict'
+    await plane.eventually('the status names the conflict', () => replicaOn(lost, isConflict))
+    const { status } = await cluster.reached('late', 'Failed')
+    expect(status?.message).toContain('s3://late/run/a (copy .lodestone-conflict-')
+    expect(status?.conditions?.find(({ type }) => type === 'WrittenBack')).toMatchObject({ status: 'False' })
+    await plane.eventually('an Event names it', () => hasEvent('WriteBackFailed', 's3://late/run/a'))
+    const { text } = await s3.request('GET', '/late')
+    const keys = [...text.matchAll(/<Key>run\/([^<]*)<\/Key>/g)].map(([, key = '']) => key)
+    const copy = keys.find((key) => key.startsWith('a.lodestone-conflict-')) ?? ''
+    expect(keys.sort()).toEqual(['a', copy, 'b', 'new'].sort())
+    expect(await Promise.all(['a', copy, 'b', 'new'].map(stored))).toEqual([
+      'of the other node',
+      'of the lost node',
+      'downloaded',
+      'of the lost node',
+    ])
+
+    await s3.request('DELETE', `/late/run/${copy}`)
+    await cluster.deleteManager('late')
+    expect(cluster.nodesWith(volume)).toEqual([])
+  })
+})
+
 describe('a copy on every node of a selector', () => {
   test('comes to nodes that join, and leaves nodes that the selector does not match any more', async () => {
     const { plane } = cluster
@@ -92,6 +144,11 @@ describe('a copy on every node of a selector', () => {
     })
   })
 })
+
+async function replicaOn(name: string, test: (replica: ReplicaStatus) => boolean): Promise<boolean> {
+  const found = await cluster.volumeManager('late')
+  return found?.status?.volumes?.[0]?.replicas?.some((one) => one.node === name && test(one)) ?? false
+}
 
 function selector(key: string) {
   const terms = [{ matchExpressions: [{ key, operator: 'Exists' }] }]

@@ -119,6 +119,11 @@ export function isConflict({ upload }: ReplicaStatus): boolean {
   return upload?.state === 'Failed' && upload.reason === CONFLICT
 }
 
+/** Whether no upload has shown yet that a conflict is resolved: the last one found it, or the next one has not ended. */
+export function mayConflict({ upload }: ReplicaStatus): boolean {
+  return upload !== undefined && (failureOf(upload)?.startsWith(`${CONFLICT}: `) ?? false)
+}
+
 function stepUploading(
   replica: ReplicaStatus,
   upload: UploadStatus,

@@ -14,7 +14,7 @@ import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { terminationMessage } from '../../mover/termination-message.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOf, moverName } from '../spec/names.ts'
@@ -325,6 +325,28 @@ describe('the plan of a volume', () => {
 
     const second = withReplicas(first.replicas)
     expect([second.replicas, second.deletions.length]).toEqual([[], 1])
+  })
+
+  test('keeps a replica whose node was lost and came back until a user has resolved its conflict', () => {
+    const failed = {
+      state: 'Failed',
+      attempt: 1,
+      since: at(-9),
+      reason: 'WriteConflict',
+      message: 's3://lake/a',
+    } as const
+    const withUpload = (upload: UploadStatus | undefined) => {
+      const volume = (current: object) => ({
+        replicas: [
+          makeReplica({ ...current, since: at(-60), index: 0, node: 'n1', ...(upload && { upload }) }),
+          makeReplica({ ...current, index: 1, node: 'n2', lastUsedTime: at(-5), uploadedTime: at(-4) }),
+        ],
+      })
+      return planOf({ config: RESYNC, volume }).set.replicas.map(({ node }) => node)
+    }
+
+    expect(withUpload(failed)).toEqual(['n1', 'n2'])
+    expect(withUpload(undefined)).toEqual(['n2'])
   })
 
   test('finishes an upload whose spec became invalid', () => {

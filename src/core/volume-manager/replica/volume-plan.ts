@@ -18,7 +18,7 @@ import { countEveryNode } from './every-node.ts'
 import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './observe.ts'
 import { isReady } from './replica.ts'
 import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
-import { hasChanges, isConflict, isWrittenBack } from './upload.ts'
+import { hasChanges, isConflict, isWrittenBack, mayConflict } from './upload.ts'
 
 export interface VolumePlan {
   id: string
@@ -100,18 +100,25 @@ function isComplete(replica: ReplicaStatus): boolean {
 
 /**
  * A replica with changes that are not written back yet must stay, unless an annotation allows its deletion. A conflict stays until the
- * status has named it.
+ * status has named it. A replica with the wanted data stays until a user has resolved its conflict. No other replica has that conflict in its
+ * status, such as the replica that replaced this one while its node was lost.
  */
-function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | undefined): DropRules {
+function dropRules(
+  manager: VolumeManager,
+  id: string,
+  config: VolumeConfig | undefined,
+  wantedRevision?: string,
+): DropRules {
   const known = manager.status?.volumes?.find((volume) => volume.id === id)?.replicas ?? []
-  const isNews = (replica: ReplicaStatus) =>
-    isConflict(replica) && !known.some((one) => one.index === replica.index && isConflict(one))
+  const isNamed = ({ index }: ReplicaStatus) => known.some((one) => one.index === index && isConflict(one))
+  const mustShowConflict = (replica: ReplicaStatus) =>
+    replica.revision === wantedRevision ? mayConflict(replica) : isConflict(replica) && !isNamed(replica)
   return {
     labelsOf: nodeLabelsFor(manager, id),
     mustStay: (replica) =>
       isWrittenBack(config) &&
       isComplete(replica) &&
-      (hasChanges(replica) || isNews(replica)) &&
+      (hasChanges(replica) || mustShowConflict(replica)) &&
       !isDeletedInUse(manager),
   }
 }
@@ -126,13 +133,14 @@ function wantedOf(input: VolumeManagerInput, config: VolumeConfig, replicas: rea
   }
   const everyNode = delivery === 'moved' && config.onEveryNode ? countEveryNode(input, config, replicas) : undefined
   const mayRun = (node: Node) => runsMovers(node, settings.movers.architectures)
+  const revision = revisionOf(config)
   return {
-    revision: revisionOf(config),
+    revision,
     ...placesOf(input, config),
     ...(everyNode && { everyNode, counts: new Map([[undefined, everyNode.replicas]]) }),
     allows: (name) => isOn(name, (node) => allowsNode(config.nodeAffinity, node)),
     admits: (name) => isOn(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
-    ...dropRules(manager, config.id, config),
+    ...dropRules(manager, config.id, config, revision),
   }
 }
 
