@@ -122,6 +122,28 @@ test('a claim says that it has no effect while its workload has no placement of 
   await expect.poll(affinity).toEqual(['member2'])
 })
 
+test('the query of a single claim is third at the latest, behind those of 300 claims of another namespace', async () => {
+  const asked: string[] = []
+  const gate = Promise.withResolvers<void>()
+  const locate: System['plugin']['locate'] = async ({ name }) => {
+    asked.push(name)
+    await gate.promise
+    return answer()
+  }
+  const slow = { ...lake, refreshIntervalMs: 600_000, maxConcurrent: 1, plugin: { ...lake.plugin, locate } }
+  systems.get = () => slow
+  start()
+  const names = Array.from({ length: 300 }, (_, i) => `t${i}`)
+  for (const name of names)
+    await store.create(dataSourceClaims, makeClaim({ dataSourceName: name }, { name, namespace: 'a' }))
+  await store.create(dataSourceClaims, makeClaim({ dataSourceName: 'single' }, { namespace: 'b' }))
+  await expect.poll(() => controller.depths().find(({ loop }) => loop === 'data-source')?.depth).toBe(0)
+  gate.resolve()
+
+  await expect.poll(() => asked.length).toBe(301)
+  expect(asked.indexOf('single')).toBeLessThanOrEqual(2)
+})
+
 test('fifty claims with one query are one source, queried once', async () => {
   answer = locatedIn('member1')
   const slow = { ...lake, refreshIntervalMs: 600_000 }

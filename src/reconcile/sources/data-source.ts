@@ -34,7 +34,7 @@ export function openDataSourceLoop(): ReconcileLoop {
   }
 
   function forget(name: string): void {
-    states.get(name)?.cancel?.()
+    states.get(name)?.sent?.cancel()
     states.delete(name)
   }
 
@@ -79,16 +79,18 @@ export function openDataSourceLoop(): ReconcileLoop {
         claims,
         system: system && { refreshIntervalMs: system.refreshIntervalMs, isFailing: queries.isFailing(system) },
         history: state.history,
-        isQuerying: state.cancel !== undefined,
+        isQuerying: state.sent !== undefined,
         crd,
         attempt: state.attempt,
         absentUntil: state.absentUntil,
         now: now(),
       })
+      const namespaces = claims.flatMap(({ metadata }) => metadata.namespace ?? [])
+      state.sent?.share(namespaces)
       if (decision.query === 'cancel') cancelQuery(state)
       if (decision.query === 'resume' && system) queries.resume(system)
       if (decision.query === 'send' && system) {
-        sendQuery({ source, state, system, queries, now, done: () => enqueue(name) })
+        sendQuery({ source, state, system, queries, namespaces, now, done: () => enqueue(name) })
       }
       if (decision.writes) {
         const served = await write(source, claims, { state, system, crd }, context)

@@ -11,7 +11,7 @@ import {
 } from '../../core/data-source/query-history.ts'
 import { sourceKeyOfSource } from '../../core/data-source-claim/keys.ts'
 import type { System } from '../../locality/plugins/plugin.ts'
-import type { QueryEnd, SystemQueries } from './system-queries.ts'
+import type { QueryEnd, SentQuery, SystemQueries } from './system-queries.ts'
 
 /** In memory only: after a restart, each source is queried once more. */
 export interface SourceState {
@@ -20,8 +20,8 @@ export interface SourceState {
   /** The system of the last reconcile. */
   system?: System
   history: QueryHistory
-  /** Cancels the query that is waiting or in progress. */
-  cancel?: (() => void) | undefined
+  /** The query that is waiting or in progress. */
+  sent?: SentQuery | undefined
   /** The result of the last query, if the status does not have it yet. */
   attempt?: Attempt | undefined
   /** An error of a plugin that is not a `LocalityError`. */
@@ -35,8 +35,8 @@ export function newState(source: DataSource): SourceState {
 }
 
 export function cancelQuery(state: SourceState): void {
-  state.cancel?.()
-  state.cancel = undefined
+  state.sent?.cancel()
+  state.sent = undefined
 }
 
 /** Stores the system of this reconcile in the state. A new configuration cancels the query of the old one. */
@@ -54,6 +54,8 @@ export interface SendInput {
   state: SourceState
   system: System
   queries: SystemQueries
+  /** Those of the claims that wait for the answer. */
+  namespaces: readonly string[]
   /** Milliseconds since the epoch. */
   now: () => number
   /** Called after the result has been added to the state. */
@@ -61,12 +63,12 @@ export interface SendInput {
 }
 
 /** Sends the query of a source. */
-export function sendQuery({ source, state, system, queries, now, done }: SendInput): void {
+export function sendQuery({ source, state, system, queries, namespaces, now, done }: SendInput): void {
   const query = () => nextQuery(source, state.history)
-  state.cancel = queries.send({ system, key: state.key, query, done: addResult })
+  state.sent = queries.send({ system, key: state.key, namespaces, query, done: addResult })
 
   function addResult(end: QueryEnd): void {
-    state.cancel = undefined
+    state.sent = undefined
     if (end.kind === 'fault') {
       state.fault = { error: end.error }
     } else {

@@ -58,10 +58,9 @@ function open() {
     signal: aborter.signal,
     observe: (system, _seconds, result) => observed.push(`${system} ${result}`),
   })
-  const send = (system: System, name: string) =>
+  const send = (system: System, name: string, ...namespaces: string[]) =>
     queries.send({
-      system,
-      key: name,
+      ...{ system, key: name, namespaces },
       query: () => ({ type: 'table', name, attributes: {} }),
       done: (end) => {
         ends[name] = end
@@ -84,6 +83,41 @@ test('each system has its configured number of slots, and further queries wait',
   expect(a.started).toEqual(['a0', 'a1', 'a2'])
   expect(ends).toEqual({ a0: located })
   expect(observed).toEqual(['lake located'])
+})
+
+test('the query of a namespace with one claim is sent second, behind one of 10,000 of another namespace', async () => {
+  const { system, started, next } = makeSystem(1)
+  const { send } = open()
+  for (let i = 0; i < 10_000; i++) send(system, `a${i}`, 'a')
+  send(system, 'b', 'b')
+  for (let i = 0; i < 3; i++) await next(located)
+
+  expect(started).toEqual(['a0', 'a1', 'b', 'a2'])
+})
+
+test('a failing system has turns of namespaces too', async () => {
+  const { system, started, next } = makeSystem(1)
+  const { send } = open()
+  for (let i = 0; i < 100; i++) send(system, `a${i}`, 'a')
+  for (let i = 0; i < 3; i++) await next(error('timeout'))
+  send(system, 'b', 'b')
+  await vi.advanceTimersByTimeAsync(1_000)
+  await next(error('timeout'))
+  await vi.advanceTimersByTimeAsync(60_000)
+
+  expect(started).toEqual(['a0', 'a1', 'a2', 'a3', 'b'])
+})
+
+test('a query that a claim of another namespace shares is sent in the turn of that namespace', async () => {
+  const { system, started, next } = makeSystem(1)
+  const { send } = open()
+  for (let i = 0; i < 100; i++) send(system, `a${i}`, 'a')
+  const last = send(system, 'shared', 'a')
+  last.share(['a', 'b'])
+  for (let i = 0; i < 3; i++) await next(located)
+  last.share(['c'])
+
+  expect(started).toEqual(['a0', 'a1', 'shared', 'a2'])
 })
 
 test('an answer in no cluster has the reason', async () => {
@@ -157,11 +191,11 @@ test('waiting queries start when the system is healthy again', async () => {
 test('a canceled query is not sent, and the answer to a sent one is ignored', async () => {
   const { system, started, next } = makeSystem(1)
   const { send, ends } = open()
-  const cancelRunning = send(system, 'running')
-  const cancelWaiting = send(system, 'waiting')
+  const running = send(system, 'running')
+  const waiting = send(system, 'waiting')
   send(system, 'last')
-  cancelRunning()
-  cancelWaiting()
+  running.cancel()
+  waiting.cancel()
   await next(located)
   expect([started, ends]).toEqual([['running', 'last'], {}])
 })

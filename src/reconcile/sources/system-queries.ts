@@ -1,11 +1,12 @@
 /**
  * Sends queries to data systems in the background. Each system has its own queue and slots, so a failing system delays only its own
- * sources.
+ * sources. Inside a system, the namespaces whose claims wait have their turns.
  */
 import type { QueryResult } from '../../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../../core/data-source/query-slots.ts'
 import { signOf } from '../../core/locality/error-code.ts'
 import { LocalityError, type LocalityQuery, type System } from '../../locality/plugins/plugin.ts'
+import { FairQueue } from './fair-queue.ts'
 
 /** The end of a query: its result, or an error of the plugin that is not a `LocalityError`. */
 export type QueryEnd = QueryResult | { kind: 'fault'; error: unknown }
@@ -14,18 +15,25 @@ export interface QueryRequest {
   system: System
   /** Identifies the query. Its retries have the same key. */
   key: string
+  /** The namespaces of the claims that wait for the answer. */
+  namespaces: readonly string[]
   /** Built when the query gets its slot. */
   query: () => LocalityQuery
   /** Receives the end of the query. Not called if the query was canceled. */
   done(end: QueryEnd): void
 }
 
+/** A query that waits or runs. */
+export interface SentQuery {
+  /** Cancels it: a waiting query is removed, and the result of a running one is ignored. */
+  cancel(): void
+  /** Adds namespaces whose claims wait for the answer too. */
+  share(namespaces: readonly string[]): void
+}
+
 export interface SystemQueries {
-  /**
-   * Adds a query to the queue of its system. Returns a function that cancels it: a waiting query is removed, and the result of a running
-   * one is ignored.
-   */
-  send(request: QueryRequest): () => void
+  /** Adds a query to the queue of its system. */
+  send(request: QueryRequest): SentQuery
   /** Starts the queries that may start now, for example after a health check. */
   resume(system: System): void
   /** Whether a system is failing and therefore gets one query at a time. */
@@ -57,13 +65,13 @@ export function openSystemQueries(input: SystemQueriesInput): SystemQueries {
 }
 
 interface SystemQueue {
-  add(request: QueryRequest): () => void
+  add(request: QueryRequest): SentQuery
   resume(): void
   isFailing(): boolean
 }
 
 function openQueue(system: System, { now, signal, observe }: SystemQueriesInput): SystemQueue {
-  const waiting = new Set<QueryRequest>()
+  const waiting = new FairQueue<QueryRequest>()
   const canceled = new WeakSet<QueryRequest>()
   let record = NEW_RECORD
   let running = 0
@@ -76,11 +84,9 @@ function openQueue(system: System, { now, signal, observe }: SystemQueriesInput)
     const { health, maxConcurrent } = system
     const { free, waitMs } = freeSlots({ record, health, maxConcurrent, running, now: now() })
     if (waitMs !== undefined) timer = setTimeout(resume, waitMs)
-    let left = free
-    for (const request of waiting) {
-      if (left-- <= 0) return
-      waiting.delete(request)
-      void run(request)
+    for (let left = free; left > 0; left--) {
+      const request = waiting.take()
+      if (request) void run(request)
     }
   }
 
@@ -102,11 +108,16 @@ function openQueue(system: System, { now, signal, observe }: SystemQueriesInput)
 
   return {
     add(request) {
-      waiting.add(request)
+      waiting.add(request, request.namespaces)
       resume()
-      return () => {
-        canceled.add(request)
-        waiting.delete(request)
+      return {
+        cancel() {
+          canceled.add(request)
+          waiting.delete(request)
+        },
+        share(namespaces) {
+          if (waiting.has(request)) waiting.add(request, namespaces)
+        },
       }
     },
     resume,
