@@ -114,7 +114,9 @@ test('changes that are not written back wait for the node', async () => {
   await world.pass(601)
 
   const { message } = (await world.manager())?.status ?? {}
-  expect(message).toContain('n1: the node is not ready; its changes are written back after that')
+  expect(message).toMatch(
+    /n1: the node is not ready; its changes are written back after that; annotate lodestone.dev\/delete-in-use=true/,
+  )
   await world.setCondition('n1', 'Ready', 'True')
   for (let i = 0; i < 3; i++) await world.pass(60)
 

@@ -1068,6 +1068,32 @@ describe('resync', () => {
   })
 
   test.each([
+    { name: 'is deleted', end: (world: VolumeWorld) => world.deleteManager() },
+    {
+      name: 'is Completed',
+      end: (world: VolumeWorld) => world.change({ spec: { state: 'Completed' } }),
+    },
+  ])('a volume whose spec is not allowed any more names its changes and the way out when it $name', async ({ end }) => {
+    const world = await worldWith([{ options }])
+    await world.settle()
+    const path = await pathOf(world)
+    await world.use('trainer', path, 'n1')
+    await world.pass(60)
+    world.settings = { ...world.settings, allowedRoots: ['/elsewhere'] }
+    await end(world)
+    await world.unuse('trainer')
+    await world.pass(60)
+
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Failed',
+      message: expect.stringMatching(
+        /^the data is not deleted: vol1: n1: changes are not written back: InvalidSpec: .*; annotate lodestone.dev\/delete-in-use=true/,
+      ),
+    })
+    expect(wholeOn(world)).toEqual(['n1'])
+  })
+
+  test.each([
     { name: 'hangs', isBegun: true, reason: 'Stalled' },
     { name: 'never begins', isBegun: false, reason: 'PrepareTimeout' },
   ])('is given up by a mover that $name, and done by another one', async ({ isBegun, reason }) => {

@@ -460,6 +460,15 @@ describe('a write-back that keeps failing', () => {
     ])
   })
 
+  test('of many volumes keeps the way out in the length of an Event', () => {
+    const manager = makeVolumeManager([{}], { deletionTimestamp: '2024-01-01T00:00:00Z' })
+    const many = Array.from({ length: 40 }, () => ({ ...summary('deleting', [{}]), writeBack: FAILING }))
+    const { message = '' } = statusOf({ manager, now: NOW } as VolumeManagerInput, many, [])
+
+    expect(message.length).toBeLessThan(1024 - 'VolumeManager : '.length - 253)
+    expect(message).toMatch(/; annotate lodestone.dev\/delete-in-use=true to delete the data without its changes$/)
+  })
+
   test('ends with a condition that is true', () => {
     const manager = makeVolumeManager([{ options: { resync: 'true' } }])
     const { conditions } = statusOf({ manager, now: NOW } as VolumeManagerInput, [summary('usable', [{}])], [])

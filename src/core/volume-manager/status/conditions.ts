@@ -6,6 +6,7 @@ import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.t
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { type ConditionState, condition, withConditions } from '../../conditions.ts'
 import { sortedUnique } from '../../json.ts'
+import { cut } from '../../outcome.ts'
 import type { Action, EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
@@ -22,6 +23,10 @@ const MESSAGES = {
   notWrittenBack: 'failed to write back changes',
   wantedFailed: 'Added with desired state as failed and controller marked volume manager as Failed',
 } as const
+
+const ALTHOUGH_USED = `annotate ${DELETE_IN_USE_ANNOTATION}=true to delete it although it is used`
+/** The way out for changes that cannot be written back. */
+const WITHOUT_CHANGES = `annotate ${DELETE_IN_USE_ANNOTATION}=true to delete the data without its changes`
 
 /** The most characters of a condition's message. */
 const MOST = 1024
@@ -107,18 +112,17 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
     const first = deleting[0]
     const notWritten = notWrittenBack(deleting)
     if (notWritten !== undefined) {
-      const wayOut = `annotate ${DELETE_IN_USE_ANNOTATION}=true to delete the data without its changes`
-      return {
-        state: 'Failed',
-        message: `the data is not deleted: ${notWritten}; ${wayOut}`,
-        reason: 'WriteBackFailed',
-      }
+      // Half of it: an Event about the Namespace has the name of the VolumeManager too, and must not lose the way out.
+      const message = `the data is not deleted: ${cut(notWritten, MOST / 2)}; ${WITHOUT_CHANGES}`
+      return { state: 'Failed', message, reason: 'WriteBackFailed' }
     }
     const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
     const { reason } = first ?? waiting[0] ?? {}
     const isUsed = reason === 'InUse'
+    // The replicas that are left have changes.
+    const isUnreachable = first?.status.replicas?.some(({ state }) => state === 'Unreachable')
     // The annotation has no effect on claims, which Kubernetes protects.
-    const wayOut = isUsed && first ? `; annotate ${DELETE_IN_USE_ANNOTATION}=true to delete it although it is used` : ''
+    const wayOut = isUsed && first ? `; ${ALTHOUGH_USED}` : isUnreachable ? `; ${WITHOUT_CHANGES}` : ''
     return {
       state: 'Pending',
       message: `the data is being deleted: ${what}${wayOut}`,

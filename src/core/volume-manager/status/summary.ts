@@ -15,6 +15,7 @@ import type { VolumePlan } from '../replica/volume-plan.ts'
 import { moverName, replicaClaimName } from '../spec/names.ts'
 import { hasReplicaClaims, publishShards, publishVolume } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
+import { volumeProblems } from '../spec/volume-rules.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from './codes.ts'
 import { toTime } from './time.ts'
 
@@ -88,16 +89,26 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
 /**
  * The uploads that keep failing, or that only the user can repair.
  *
- * @param refusal why no upload can start, for data that is to be deleted
+ * @param obstacle why no upload can start, for data that is to be deleted
  */
-function writeBackOf(replicas: readonly ReplicaStatus[], refusal?: string): Pick<VolumeSummary, 'writeBack'> {
+function writeBackOf(replicas: readonly ReplicaStatus[], obstacle?: string): Pick<VolumeSummary, 'writeBack'> {
   const failing = replicas.flatMap(({ node, upload, inUse }) => {
     const isFailing = upload !== undefined && keepsFailing(upload)
     const failure = isFailing ? (uploadFailureOf(upload) ?? `failed ${upload.failures} times`) : undefined
-    const why = failure ?? (inUse || refusal === undefined ? undefined : `CreateRefused: ${refusal}`)
+    const why = failure ?? (inUse ? undefined : obstacle)
     return why === undefined ? [] : [`${node}: changes are not written back: ${why}`]
   })
   return failing.length > 0 ? { writeBack: cut(failing.join('; '), MAX_MESSAGE_LENGTH) } : {}
+}
+
+/** Why no mover can write the changes of a volume back; undefined if one can. */
+function uploadObstacle(
+  { terminating, settings }: VolumeManagerInput,
+  { config, moverConfig }: VolumePlan,
+): string | undefined {
+  if (terminating?.refusal !== undefined) return `${REJECTED}: ${terminating.refusal}`
+  const [problem] = config && !moverConfig ? volumeProblems(config, settings) : []
+  return problem && `InvalidSpec: ${problem.statusMessage ?? problem.message}`
 }
 
 function keepsFailing({ isPermanent, failures = 0 }: UploadStatus): boolean {
@@ -117,7 +128,7 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
     isComplete: false,
     remarks: [],
     // The replicas that are left have changes.
-    ...writeBackOf(set.replicas, input.terminating?.refusal),
+    ...writeBackOf(set.replicas, uploadObstacle(input, plan)),
     ...(reason && { reason }),
   }
 }
