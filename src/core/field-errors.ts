@@ -20,17 +20,28 @@ const MAX_DESCRIPTION_LENGTH = 1024
 /** Collects errors: keeps the first ones and only counts the others, so that memory is limited. */
 export class ErrorList {
   readonly #listed: FieldError[] = []
+  readonly #most: number
   #remaining = 0
+
+  /** @param most lists this many errors; the others are only counted */
+  constructor(most: number = MAX_LISTED_ERRORS) {
+    this.#most = most
+  }
 
   /** @param describe builds the error; not called if the list is full */
   add(describe: () => FieldError): void {
-    if (this.isFull) this.#remaining++
+    if (this.isFull) this.count()
     else this.#listed.push(describe())
+  }
+
+  /** Counts an error that is not listed. */
+  count(): void {
+    this.#remaining++
   }
 
   /** Whether further errors are only counted. Then their paths are not needed. */
   get isFull(): boolean {
-    return this.#listed.length >= MAX_LISTED_ERRORS
+    return this.#listed.length >= this.#most
   }
 
   /** Returns the listed errors and, if there are more, one error with the number of the others. */

@@ -6,6 +6,9 @@
  */
 export const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
 
+/** The most bytes of all annotations of an object, keys and values (apimachinery, pkg/api/validation, TotalAnnotationSizeLimitB). */
+export const MAX_ANNOTATIONS_BYTES = 256 * 1024
+
 /** Whether a value has at most `limit` bytes as JSON in UTF-8. */
 export function fitsIntoBytes(value: unknown, limit: number = MAX_OBJECT_BYTES): boolean {
   return jsonBytes(value, limit) <= limit

@@ -23,16 +23,17 @@ function limitOf(candidate: string): number {
   return Math.max(2, Math.floor(candidate.length / 3))
 }
 
-/** Levenshtein's edit distance, with one row of memory. */
+/** Levenshtein's edit distance, with two rows of memory: an object can have many mistyped words. */
 function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1]
-    for (const [j, other] of [...b].entries()) {
-      const substitute = (row[j] ?? 0) + (letter === other ? 0 : 1)
-      next.push(Math.min(substitute, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+  let row = Uint16Array.from({ length: b.length + 1 }, (_, i) => i)
+  let next = new Uint16Array(b.length + 1)
+  for (let i = 0; i < a.length; i++) {
+    next[0] = i + 1
+    for (let j = 0; j < b.length; j++) {
+      const substitute = (row[j] ?? 0) + (a.charCodeAt(i) === b.charCodeAt(j) ? 0 : 1)
+      next[j + 1] = Math.min(substitute, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1)
     }
-    row = next
+    ;[row, next] = [next, row]
   }
   return row[b.length] ?? 0
 }

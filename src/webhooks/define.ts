@@ -1,11 +1,12 @@
 /** The definition of an admission point: its path, its rules for the API server, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
+import { annotationSizeErrors } from '../core/admission/annotation-limit.ts'
 import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
-import { leaveMalformed, type Outcome } from '../core/outcome.ts'
+import { denyErrors, leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import type { VolumeLimits } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
@@ -85,7 +86,8 @@ export function defineWebhook<Input>({
     review(request, context) {
       if (!request.object || request.subResource) return { kind: 'allow' }
       const { object, oldObject } = request
-      const outcome = decide(gather(request as ObjectRequest, context))
+      const tooLong = annotationSizeErrors(object.metadata.annotations, 'metadata.annotations')
+      const outcome = tooLong.length > 0 ? denyErrors(tooLong) : decide(gather(request as ObjectRequest, context))
       return ratchet(outcome, { object, stored: oldObject ?? undefined }, validates)
     },
   }

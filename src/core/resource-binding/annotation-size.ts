@@ -2,13 +2,13 @@
 import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
 import { listDigest } from '../hash.ts'
 import { jsonEqual } from '../json.ts'
+import { MAX_ANNOTATIONS_BYTES } from '../object-size.ts'
 import {
   type Annotations,
   type AnnotationTexts,
   BASE_OF_POLICY,
   type BindingAnnotations,
   type LocalityAnnotation,
-  MAX_ANNOTATIONS_BYTES,
   MAY_NAME_PROTOTYPE,
   OUR_ANNOTATIONS,
   parseAnnotation,

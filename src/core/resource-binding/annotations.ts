@@ -2,6 +2,7 @@
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { isObject } from '../json.ts'
+import { MAX_ANNOTATIONS_BYTES } from '../object-size.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
 
@@ -48,9 +49,6 @@ export interface BindingAnnotations {
 export type Annotations = Record<string, string> | undefined
 
 export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, HOLD_ANNOTATION] as const
-
-/** The API server limits all annotations of an object together to 256 KiB, after admission. Lodestone ignores a longer annotation. */
-export const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
 /** Whether an annotation has a narrowing. A binding that is kept in its base has none. */
 export function isNarrowing(locality: LocalityAnnotation | undefined): locality is LocalityAnnotation {

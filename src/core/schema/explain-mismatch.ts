@@ -77,26 +77,43 @@ export function explainMismatch(schema: JsonSchema, data: unknown): FieldError[]
 function explain(schema: JsonSchema, value: unknown, path: () => string, errors: ErrorList): void {
   const type = typeOf(value)
   if (schema.type !== undefined && !isOfType(schema.type, type, value)) {
-    const wanted = typeof schema.type === 'string' ? schema.type : schema.type.join(' or ')
-    errors.add(() => at(path, 'Invalid', `must be of type ${wanted}`))
+    errors.add(() => {
+      const wanted = typeof schema.type === 'string' ? schema.type : schema.type?.join(' or ')
+      return at(path, 'Invalid', `must be of type ${wanted}`)
+    })
     return
   }
-  if (!passes(CHECKS, schema, value, path, errors)) return
-  if (!passes(CHECKS_BY_TYPE[type] ?? {}, schema, value, path, errors)) return
+  if (!passes(checksOf(schema, type), schema, value, path, errors)) return
   if (Array.isArray(value)) explainItems(schema, value, path, errors)
   else if (isObject(value)) explainMembers(schema, value, path, errors)
 }
 
+type ChecksOfType = Map<string, readonly (readonly [keyword: string, check: Check])[]>
+
+/** Cached checks: a list may have a million items with the same schema. */
+const checks = new WeakMap<JsonSchema, ChecksOfType>()
+
+/** Returns the checks of a schema for values of a type; those of any type come first. */
+function checksOf(schema: JsonSchema, type: string): readonly (readonly [keyword: string, check: Check])[] {
+  const byType: ChecksOfType = checks.get(schema) ?? new Map()
+  checks.set(schema, byType)
+  const known = byType.get(type)
+  if (known) return known
+  const all = Object.entries({ ...CHECKS, ...CHECKS_BY_TYPE[type] })
+  const found = all.filter(([keyword]) => Object.hasOwn(schema, keyword))
+  byType.set(type, found)
+  return found
+}
+
 function passes(
-  checks: Readonly<Record<string, Check>>,
+  found: readonly (readonly [keyword: string, check: Check])[],
   schema: JsonSchema,
   value: unknown,
   path: () => string,
   errors: ErrorList,
 ): boolean {
   let isValid = true
-  for (const [keyword, check] of Object.entries(checks)) {
-    if (!Object.hasOwn(schema, keyword)) continue
+  for (const [keyword, check] of found) {
     const problem = check((schema as Record<string, unknown>)[keyword] as never, value as never)
     if (problem === undefined) continue
     const [code, message] = problem
@@ -109,8 +126,10 @@ function passes(
 function explainItems({ items }: JsonSchema, list: readonly unknown[], path: () => string, errors: ErrorList): void {
   if (!items) return
   for (let i = 0; i < list.length; i++) {
-    const itemPath = errors.isFull ? path : () => `${path()}[${i}]`
-    explain(items, list[i], itemPath, errors)
+    const item = list[i]
+    // The rest of a long list is only counted.
+    if (errors.isFull && items.type !== undefined && !isOfType(items.type, typeOf(item), item)) errors.count()
+    else explain(items, item, errors.isFull ? path : () => `${path()}[${i}]`, errors)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Decides on a workload that requests volumes: rejects it if its pods would be rejected, and labels its pod templates for admission. */
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { annotationSizeErrors } from '../admission/annotation-limit.ts'
 import { valuesAt } from '../dependencies/json-path.ts'
 import type { FieldError } from '../field-errors.ts'
 import { isObject, jsonEqual } from '../json.ts'
@@ -18,6 +19,7 @@ import { podPlacesOf } from './requests/templates.ts'
 import { type ParsedRequests, type PlacedRequest, parseVolumeRequests } from './requests/volume-requests.ts'
 import {
   addedCopies,
+  isMissing,
   OWN_ANNOTATIONS,
   ownAnnotation,
   type ParsedAnnotation,
@@ -140,7 +142,7 @@ function isSame(object: K8sObject, stored: K8sObject, kind: WorkloadKind): boole
 
 function mistyped(object: K8sObject, kind: WorkloadKind): string[] {
   const places = podPlacesOf(object, kind).map(({ metadata }) => metadata)
-  return distinct([object.metadata, ...places].flatMap(({ annotations }) => mistypedAnnotations(annotations)))
+  return mistypedAnnotations(...[object.metadata, ...places].map(({ annotations }) => annotations))
 }
 
 function annotationPath({ writtenAt }: PlacedAnnotation): string {
@@ -163,7 +165,15 @@ function hasRequest(annotations: unknown): boolean {
 
 function sizeErrors(path: string, object: K8sObject, requests: readonly ParsedAnnotation[]): FieldError[] {
   const tooManyMounts = mountCountErrors(path, countsOf(requests))
-  return tooManyMounts.length > 0 ? tooManyMounts : copySizeErrors(path, object, addedCopies(requests))
+  if (tooManyMounts.length > 0) return tooManyMounts
+  const tooLarge = copySizeErrors(path, object, addedCopies(requests))
+  return tooLarge.length > 0 ? tooLarge : requests.filter(isMissing).flatMap(podAnnotationErrors)
+}
+
+/** The API server rejects the pods of a template with too long annotations. */
+function podAnnotationErrors({ place: { path, metadata }, annotation }: PlacedAnnotation): FieldError[] {
+  const { [VOLUMES_ANNOTATION]: _replaced, ...others } = metadata.annotations ?? {}
+  return annotationSizeErrors(others, `${path}.annotations`, annotation.length)
 }
 
 function countsOf(requests: readonly ParsedAnnotation[]): MountCount[] {

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
-import { type HostRoots, hostPathFault } from './host-paths.ts'
+import { type HostRoots, hostPathFault, isBelow } from './host-paths.ts'
 import { dataPathOf, directoryOf } from './names.ts'
 
 const ROOTS: HostRoots = { allowedRoots: ['/var/datasets', '/mnt/data/'], localRoots: ['/srv/local', '/opt/public/'] }
@@ -127,4 +127,8 @@ describe('for any path', () => {
       }),
     )
   })
+})
+
+test('a path with a long row of slashes is compared at once', () => {
+  expect(isBelow(`/data${'/'.repeat(1_000_000)}x`, ['/data'])).toBe(true)
 })

@@ -46,6 +46,13 @@ export function overlap(one: string, other: string): boolean {
 
 /** Whether a plain path is one of the roots or below one. */
 export function isBelow(path: string, roots: readonly string[]): boolean {
-  const plain = `${path.replace(/\/+$/, '')}/`
-  return roots.some((root) => plain.startsWith(`${root.replace(/\/+$/, '')}/`))
+  const plain = `${withoutTrailingSlashes(path)}/`
+  return roots.some((root) => plain.startsWith(`${withoutTrailingSlashes(root)}/`))
+}
+
+/** A pattern such as `/\/+$/` would try every slash of a long row of slashes as the begin of the last one. */
+export function withoutTrailingSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
 }

@@ -215,10 +215,15 @@ export const server: Rule = whenSet('server', (host, _config, limits) =>
 
 /** Rejects options that name a namespace: a volume refers only to objects in the namespace of its VolumeManager. */
 export const ownNamespace: Rule = ({ options = {} }) => {
-  const option = Object.keys(options).find((name) => name.toLowerCase().endsWith('namespace'))
+  const option = Object.keys(options).find(namesNamespace)
   return option === undefined
     ? undefined
     : problem(`options.${option}`, 'Forbidden', `${option} cannot be set; a volume refers only to its own namespace.`)
+}
+
+/** Whether an option names a namespace. */
+export function namesNamespace(option: string): boolean {
+  return /namespace$/i.test(option)
 }
 
 /** A key with `..` would be written outside the volume. */

@@ -3,11 +3,12 @@ import { REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
 import { volumeManagerSchema } from '../../../api/schemas/volume-manager.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
-import type { FieldError } from '../../field-errors.ts'
-import { isObject, jsonEqual } from '../../json.ts'
+import { ErrorList, type FieldError, MAX_LISTED_ERRORS } from '../../field-errors.ts'
+import { isObject, jsonEqual, membership } from '../../json.ts'
 import { cut, type Outcome } from '../../outcome.ts'
 import { compileSchema } from '../../schema/schema-errors.ts'
 import { suggest } from '../../suggest.ts'
+import { namesNamespace } from './option-rules.ts'
 import type { VolumeLimits } from './settings.ts'
 import { optionsOf } from './source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
@@ -95,13 +96,17 @@ function versionErrors(apiVersion: string): FieldError[] {
 function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShaped: boolean): FieldError[] {
   const ids = configs.map((config) => (isObject(config) ? config['id'] : undefined))
   const together = areShaped ? replicasTogether(configs as readonly VolumeConfig[]) : 0
+  // A suggestion costs more than the validation of a volume, so the volumes share one number of listed errors.
+  let listed = 0
   const each = configs.flatMap((config, i) => {
     if (!isObject(config)) return []
     const at = `spec.volumeConfigs[${i}]`
+    const unknown = unknownOptions(config, at, MAX_LISTED_ERRORS - listed)
+    listed = Math.min(MAX_LISTED_ERRORS, listed + unknown.length)
     return [
       ...(ids[i] !== undefined && ids.indexOf(ids[i]) < i ? [duplicate(`${at}.id`, String(ids[i]))] : []),
       ...movedErrors(config, at),
-      ...optionErrors(config, at),
+      ...unknown,
       ...(isVolume(config, areShaped) ? volumeProblems(config, limits) : []).map(
         ({ field, code, message }): FieldError => ({ path: `${at}.${field}`, code, message }),
       ),
@@ -139,17 +144,20 @@ function movedErrors(config: Record<string, unknown>, at: string): FieldError[] 
 const MAX_OPTIONS = 100
 
 /** The options that the source type does not have. An option that names a namespace has its own error (`ownNamespace`). */
-function optionErrors({ sourceType, options }: Record<string, unknown>, at: string): FieldError[] {
+function unknownOptions({ sourceType, options }: Record<string, unknown>, at: string, most: number): FieldError[] {
   const known = typeof sourceType === 'string' ? optionsOf(sourceType) : undefined
   if (!known || !isObject(options)) return []
-  return Object.keys(options)
-    .slice(0, MAX_OPTIONS)
-    .filter((name) => !known.includes(name) && !name.toLowerCase().endsWith('namespace'))
-    .map((name) => ({
+  const errors = new ErrorList(most)
+  const isKnown = membership(known)
+  for (const name of Object.keys(options).slice(0, MAX_OPTIONS)) {
+    if (isKnown(name) || namesNamespace(name)) continue
+    errors.add(() => ({
       path: `${at}.options.${cut(name)}`,
       code: 'NotSupported',
       message: `unknown option of ${sourceType}${suggest(name, known)}`,
     }))
+  }
+  return errors.errors()
 }
 
 /** Whether the rules apply to a volume. They do not if it violates the schema, which is reported already. */

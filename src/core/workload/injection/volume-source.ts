@@ -1,6 +1,7 @@
 /** Finds a volume source in a pod spec by its data, and builds the source to add. */
 import type { PodVolume, VolumeSource } from '../../../api/pod.ts'
 import { isObject } from '../../json.ts'
+import { withoutTrailingSlashes } from '../../volume-manager/spec/host-paths.ts'
 
 /** Returns the volume of the pod with the same data (`sourceKey`). */
 export function findVolume(volumes: readonly PodVolume[], source: VolumeSource): PodVolume | undefined {
@@ -14,7 +15,7 @@ export function findVolume(volumes: readonly PodVolume[], source: VolumeSource):
  */
 export function sourceKey({ name: _name, ...source }: VolumeSource & { name?: string }): string {
   const { hostPath, persistentVolumeClaim } = source
-  if (hostPath) return `hostPath ${hostPath.path.replace(/(?<=.)\/+$/, '')}`
+  if (hostPath) return `hostPath ${withoutTrailingSlashes(hostPath.path) || '/'}`
   if (persistentVolumeClaim) return `claim ${persistentVolumeClaim.claimName}`
   return JSON.stringify(source, sortedMembers)
 }

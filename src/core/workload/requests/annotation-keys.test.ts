@@ -30,3 +30,8 @@ test('annotations of other tools are left out of comparisons', () => {
   const object = { apiVersion: 'v1', kind: 'Pod', metadata: { annotations } }
   expect(ourAnnotations(object)).toEqual({ 'lodestone.dev/volumes': 'x' })
 })
+
+test('of many keys that resemble ours, only the first are compared with the known ones', () => {
+  const annotations = Object.fromEntries(Array.from({ length: 105_000 }, (_, i) => [`lodestonedev/volume${i}`, '']))
+  expect(mistypedAnnotations(annotations, annotations).length).toBeLessThanOrEqual(5)
+})

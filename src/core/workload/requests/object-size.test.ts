@@ -82,8 +82,7 @@ describe('a workload whose copies of the annotation do not fit into etcd is reje
         [20, 100],
         [400, 5],
       ] as const) {
-        const object = workload(kind, count, asks(40, pathLength))
-        const outcome = decide(object, kind)
+        const outcome = decide(workload(kind, count, asks(40, pathLength)), kind)
         const written = outcome.kind === 'patch' ? outcome.object : {}
         expect(jsonBytes(written)).toBeLessThanOrEqual(MAX_OBJECT_BYTES)
       }

@@ -28,8 +28,19 @@ export interface PodPlace {
 
 type Kind = Pick<WorkloadKind, 'templates' | 'podMetadata' | 'allPods'>
 
+/** Cached places: a decision needs those of one object several times, and each pod spec is validated to find them. */
+const known = new WeakMap<K8sObject, { kind: Kind; places: PodPlace[] }>()
+
 /** Returns every place of a workload. A value of another shape is left out: its own API rejects it. The place for all pods may be absent. */
-export function podPlacesOf(object: K8sObject, { templates = [], podMetadata = [], allPods }: Kind): PodPlace[] {
+export function podPlacesOf(object: K8sObject, kind: Kind): readonly PodPlace[] {
+  const before = known.get(object)
+  if (before?.kind === kind) return before.places
+  const places = findPlaces(object, kind)
+  known.set(object, { kind, places })
+  return places
+}
+
+function findPlaces(object: K8sObject, { templates = [], podMetadata = [], allPods }: Kind): PodPlace[] {
   const found = [
     ...templates.flatMap((path) => placesAt(object, segmentsOf(path))).flatMap(templatePlace),
     ...podMetadata.flatMap((path) => placesAt(object, segmentsOf(path))).flatMap(metadataPlace),

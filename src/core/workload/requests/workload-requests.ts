@@ -98,12 +98,18 @@ export function parseAll(requests: readonly PlacedAnnotation[]): ParsedAnnotatio
   })
 }
 
+/** Whether admission has to write label and annotation at the place of a request. */
+export function isMissing({ place, annotation, isWritten }: PlacedAnnotation): boolean {
+  return isWritten && !hasAdded(place, annotation)
+}
+
 /** Returns how much `withRequests` adds for these requests. */
 export function addedCopies(requests: readonly PlacedAnnotation[]): AddedCopies {
   const sizes = new Map<string, number>()
   const added = { copies: 0, bytes: 0 }
-  for (const { annotation, place, isWritten, hash } of requests) {
-    if (!isWritten || hasAdded(place, annotation)) continue
+  for (const request of requests) {
+    if (!isMissing(request)) continue
+    const { annotation, hash } = request
     const value = { annotation, ...(hash !== undefined && { hash }) }
     const size = sizes.get(annotation) ?? jsonBytes(mapsWith({}, value, true))
     sizes.set(annotation, size)
