@@ -47,6 +47,8 @@ export interface MoverOverrides {
   image?: string
   priorityClassName?: string
   resources?: ResourceRequirements
+  /** The ServiceAccount of the movers that read or write the source: the cloud gives it a role. Default: that of the configuration. */
+  serviceAccountName?: string
 }
 
 export interface ResourceRequirements {

@@ -6,6 +6,7 @@ import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
 import { type PodStatus, pods } from '../../src/api/pod.ts'
+import { roleBindings } from '../../src/api/rbac.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { claimNameOf } from '../../src/core/volume-manager/spec/names.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
@@ -1487,6 +1488,41 @@ test('a mover that the API server rejects is a failure with the message of the A
   for (let i = 0; i < 3; i++) await world.pass(120)
 
   expect((await world.manager())?.status?.state).toBe('Running')
+})
+
+test('a volume reads its source with the role of a ServiceAccount of its namespace; it needs no Secret', async () => {
+  const { awsCredentialsSecretName: _, ...options } = makeVolume().options ?? {}
+  const accounts: Record<string, string | undefined> = {}
+  const world = await new VolumeWorld().start('n1')
+  world.settings = {
+    ...world.settings,
+    checks: { intervalSeconds: 3600, timeoutSeconds: 60 },
+    movers: { ...world.settings.movers, stsEndpoint: 'https://sts.example.org' },
+  }
+  world.fate = ({ spec }) => {
+    const { args = [], env = [] } = spec.containers[0] ?? {}
+    const sts = env.find(({ name }) => name === 'AWS_ENDPOINT_URL_STS')?.value
+    accounts[args[1] ?? ''] = [spec.serviceAccountName, ...(sts ? [sts] : [])].join(' ')
+    return 'completes'
+  }
+  const config = { options: { ...options, resync: 'true' }, mover: { serviceAccountName: 'reader' } }
+  await world.store.create(volumeManagers, makeVolumeManager([config]))
+  await world.settle()
+  await world.use('trainer', (await world.volume())?.volumeSource?.hostPath?.path ?? '', 'n1')
+  await world.pass(60)
+  await world.end('trainer')
+  for (let i = 0; i < 2; i++) await world.pass(3600)
+  await world.deleteManager()
+  for (let i = 0; i < 3; i++) await world.pass(60)
+
+  expect(accounts).toEqual({
+    download: 'reader https://sts.example.org',
+    upload: 'reader https://sts.example.org',
+    check: 'lodestone-mover',
+    delete: 'lodestone-mover',
+  })
+  expect(await world.store.read(roleBindings, 'default', 'lodestone-mover.reader')).toBeDefined()
+  expect(await world.store.read(serviceAccounts, 'default', 'reader')).toBeUndefined()
 })
 
 test('movers have their ServiceAccount, also when it went with its namespace and that came again', async () => {

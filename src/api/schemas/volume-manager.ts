@@ -83,6 +83,10 @@ const volumeConfig: Schema = {
       properties: {
         image: string('An image that implements the contract of data movers.'),
         priorityClassName: string('The PriorityClass of the movers.', 253),
+        serviceAccountName: string(
+          'The ServiceAccount of movers that read or write the source, to which the cloud gives a role.',
+          200,
+        ),
         resources: {
           type: 'object',
           description: 'The resources of the movers.',

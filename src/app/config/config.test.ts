@@ -174,6 +174,8 @@ describe('a value outside of its range is reported by its path', () => {
     ...Object.entries({
       allowedPriorityClassNames: ['batch'],
       allowedTolerationKeys: ['dedicated'],
+      allowedServiceAccountNames: ['reader'],
+      stsEndpoint: 'http://sts.example.org',
       maxResources: { cpu: '2' },
     }).map(([name, value]) => ({ given: { volumes: { movers: { [name]: value } } }, want: `volumes.movers.${name}` })),
     {

@@ -88,7 +88,12 @@ export function volumesErrors({
 /** The limits of movers in one namespace for all. A limit without an effect would be taken for one that holds. */
 function unusedLimits(movers: VolumesConfig['movers']): FieldError[] {
   if (movers.namespace !== undefined) return []
-  const names = ['allowedPriorityClassNames', 'allowedTolerationKeys', 'maxResources'] as const
+  const names = [
+    'allowedPriorityClassNames',
+    'allowedTolerationKeys',
+    'allowedServiceAccountNames',
+    'maxResources',
+  ] as const
   const message = 'has no effect without volumes.movers.namespace; set that, or remove this'
   return names
     .filter((name) => Object.keys(movers[name]).length > 0)
@@ -128,6 +133,12 @@ export const volumesSchema = {
         priorityClassName: text,
         allowedPriorityClassNames: { type: 'array', items: text },
         allowedTolerationKeys: { type: 'array', items: text },
+        allowedServiceAccountNames: { type: 'array', items: text },
+        stsEndpoint: {
+          type: 'string',
+          pattern: '^https://[^/?#@]+(/[^?#]*)?$',
+          errorMessage: 'must be an https URL without user and query, e.g. https://sts.eu-central-1.amazonaws.com',
+        },
         maxResources: quantities,
         resources: { type: 'object', properties: { requests: quantities, limits: quantities } },
         keepFree: {

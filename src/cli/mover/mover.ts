@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { exitStatusOf, type MoverVerb } from '../../core/mover/contract.ts'
 import type { ObjectPlace } from '../../core/mover/objects.ts'
+import { AGENT_NETWORKS } from '../../core/s3/role.ts'
 import { suggest } from '../../core/suggest.ts'
 import { checkDataset } from '../../mover/check.ts'
 import { deleteDataset } from '../../mover/delete.ts'
@@ -185,7 +186,12 @@ function deleteWork(args: MoverArguments): Work {
 }
 
 function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, place: ObjectPlace, endpoint: string) {
-  const http = openHttpClient({ ca: caOf(args, io.env), env: io.env, localNetworks: networksOf(args) })
+  const localNetworks = networksOf(args)
+  const http = openHttpClient({ ca: caOf(args, io.env), env: io.env, localNetworks })
+  const agentHttp = openHttpClient({ env: {}, localNetworks: [...localNetworks, ...AGENT_NETWORKS] })
+  const close = async () => {
+    for (const client of [http, agentHttp]) client.close()
+  }
   const pathStyle = oneOf(args, 'path-style', ['true', 'false'])
   const options = {
     place,
@@ -195,8 +201,9 @@ function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, pla
     headers: headersOf(args),
     credentials: args.text('credentials'),
     env: io.env,
+    agentHttp,
     retry: { ...DEFAULT_RETRY, retries: wholeNumber(args, 'retries', DEFAULT_RETRY.retries, 0, 100) },
     now: io.now,
   }
-  return { openStore: (signal: AbortSignal) => protocol.open(options, http, signal), close: async () => http.close() }
+  return { openStore: (signal: AbortSignal) => protocol.open(options, http, signal), close }
 }

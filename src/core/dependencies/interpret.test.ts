@@ -208,6 +208,17 @@ describe('VolumeManagers', () => {
     ])
   })
 
+  test('are listed with the ServiceAccounts whose roles they use', () => {
+    const [sales] = [manager('sales', {})]
+    const [config] = sales?.spec.volumeConfigs ?? []
+    const withRole = { ...sales, spec: { volumeConfigs: [{ ...config, mover: { serviceAccountName: 'reader' } }] } }
+
+    expect(dependencies(app, { managers: [withRole as VolumeManager], served: [volumeManagers.kind] })).toEqual([
+      'ServiceAccount shop/reader',
+      'VolumeManager shop/sales',
+    ])
+  })
+
   test('are not listed, with their Secrets, if no member serves the kind', () => {
     expect(dependencies(app, { managers, served: [dataSourceClaims.kind] })).toEqual([])
   })

@@ -103,8 +103,15 @@ function volumeManagersAndSecrets(
     .flatMap((name) => related.volumeManager(namespace, name) ?? [])
     .flatMap((manager) => [
       referenceOf(manager),
-      ...named(secrets, secretsOf(manager)).map((secret) => referenceTo(secret, namespace)),
+      ...[...named(secrets, secretsOf(manager)), ...named(serviceAccounts, accountsOf(manager))].map((one) =>
+        referenceTo(one, namespace),
+      ),
     ])
+}
+
+/** Returns the names of the ServiceAccounts whose roles a VolumeManager uses. */
+function accountsOf(manager: VolumeManager): string[] {
+  return stringsAt(manager, 'spec.volumeConfigs.*.mover.serviceAccountName')
 }
 
 /** Returns the names of the Secrets with which a VolumeManager reads its sources. */

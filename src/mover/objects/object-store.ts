@@ -73,6 +73,8 @@ export interface ServerOptions {
   /** The directory of a mounted Secret; without it, the credentials are in the environment. */
   credentials: string | undefined
   env: Readonly<Record<string, string | undefined>>
+  /** For servers on the link of the node that give credentials, without a proxy. */
+  agentHttp: HttpClient
   retry: RetryOptions
   /** Milliseconds since the epoch. */
   now: () => number

@@ -16,14 +16,14 @@ export function credentialsFromDirectory(directory: string, endpoint: string): C
   return rereading(() => readKeys(directory, endpoint))
 }
 
-/** Reads keys from the environment variables of the AWS tools. */
-export function credentialsFromEnvironment(
+/** Reads keys from the environment variables of the AWS tools; undefined without them. */
+export function keysOfEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   endpoint: string,
-): CredentialSource {
+): CredentialSource | undefined {
   const accessKeyId = env['AWS_ACCESS_KEY_ID']
   const secretAccessKey = env['AWS_SECRET_ACCESS_KEY']
-  if (!accessKeyId || !secretAccessKey) return async () => undefined
+  if (!accessKeyId || !secretAccessKey) return undefined
   const keys = { accessKeyId, secretAccessKey, sessionToken: env['AWS_SESSION_TOKEN'] || undefined }
   return async () => {
     needListed(endpoint, env[CREDENTIAL_ENDPOINTS_VARIABLE])

@@ -1,8 +1,12 @@
 /** The protocol S3, for AWS and for servers that are compatible with it. */
 import { AWS_ENDPOINT } from '../../core/s3/address.ts'
 import { parseS3Url } from '../../core/s3/place.ts'
-import type { Protocol } from '../objects/object-store.ts'
-import { credentialsFromDirectory, credentialsFromEnvironment } from './credentials.ts'
+import { roleSourceOf } from '../../core/s3/role.ts'
+import type { HttpClient } from '../http/client.ts'
+import { MoverError } from '../mover-error.ts'
+import type { Protocol, ServerOptions } from '../objects/object-store.ts'
+import { type CredentialSource, credentialsFromDirectory, keysOfEnvironment } from './credentials.ts'
+import { roleCredentials } from './role-credentials.ts'
 import { openBucket } from './s3.ts'
 import { createS3Store } from './store.ts'
 
@@ -10,20 +14,30 @@ export const S3_PROTOCOL: Protocol = {
   forms: 's3://bucket/key, or s3://bucket/prefix/ for all below it',
   defaultEndpoint: AWS_ENDPOINT,
   parse: parseS3Url,
-  async open({ place, endpoint, region, pathStyle, headers, credentials, env, retry, now }, http, signal) {
+  async open(server, http, signal) {
+    const { place, endpoint, region, pathStyle, headers, retry, now } = server
     const options = {
       endpoint,
       bucket: place.container,
       ...(region !== undefined && { region }),
       ...(pathStyle !== undefined && { pathStyle }),
-      credentials:
-        credentials === undefined
-          ? credentialsFromEnvironment(env, endpoint)
-          : credentialsFromDirectory(credentials, endpoint),
+      credentials: credentialsFor(server, http, signal),
       headers,
       retry,
       now,
     }
     return createS3Store(await openBucket(options, http, signal))
   },
+}
+
+/** The keys of a Secret, else those of a role; without both, requests are anonymous. */
+function credentialsFor(server: ServerOptions, http: HttpClient, signal: AbortSignal): CredentialSource {
+  const { credentials, endpoint, env, agentHttp, retry, now } = server
+  if (credentials !== undefined) return credentialsFromDirectory(credentials, endpoint)
+  const keys = keysOfEnvironment(env, endpoint)
+  if (keys !== undefined) return keys
+  const source = roleSourceOf(env)
+  if (source === undefined) return async () => undefined
+  if ('fault' in source) throw new MoverError('Rejected', source.fault)
+  return roleCredentials(source, { http, agentHttp, retry, now, signal })
 }

@@ -3,6 +3,7 @@ import { keyOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import type { Action } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
+import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { MoverAccess } from './mover-access.ts'
 import { createCopy, readCredentials } from './mover-credentials.ts'
@@ -19,7 +20,7 @@ export interface CreationContext extends Writers {
   memory: MoverMemory
   retries: RetryMemory
   access: MoverAccess
-  serviceAccountName: string
+  settings: VolumeSettings['movers']
 }
 
 /**
@@ -51,14 +52,15 @@ export async function createMovers(
 /** Creates one mover. Returns why it was rejected. */
 async function createMover(
   action: MoverCreation,
-  { memory, access, serviceAccountName, ...writers }: CreationContext,
+  { memory, access, settings, ...writers }: CreationContext,
 ): Promise<string | undefined> {
   const { created } = memory
   const { namespace = '', name = '' } = action.object.metadata
   const key = keyOfObject(action.object)
   const mover = action.object as Pod
   try {
-    await access.grant(namespace, serviceAccountName, writers.store)
+    await access.grant(namespace, settings.serviceAccountName, writers.store)
+    await access.grantUsers(mover, settings, writers.store)
     const credentials = await readCredentials(mover, writers.store)
     if (credentials && 'refusal' in credentials) {
       created.delete(key)
@@ -74,7 +76,8 @@ async function createMover(
     const refusal = refusalOfMover(error)
     if (refusal === undefined) throw error
     // The ServiceAccount may have been deleted, for example with its namespace.
-    access.forget(namespace, serviceAccountName)
+    for (const account of [settings.serviceAccountName, mover.spec.serviceAccountName ?? ''])
+      access.forget(namespace, account)
     rememberRejection(memory, namespace, readTask(mover)?.manager ?? '')
     return refusal
   }

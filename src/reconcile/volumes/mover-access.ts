@@ -1,12 +1,16 @@
 /** Creates the ServiceAccount of movers with the right to write Events, once in each namespace that has movers. */
 import { objectKey, splitObjectKey } from '../../api/meta.ts'
-import { moverAccess } from '../../core/volume-manager/mover/access.ts'
+import type { Pod } from '../../api/pod.ts'
+import { moverAccess, userAccountAccess } from '../../core/volume-manager/mover/access.ts'
+import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
 import { ConflictError, type ObjectStore } from '../../store/store.ts'
 import { applyWrite } from '../apply.ts'
 
 export interface MoverAccess {
   /** Creates the missing objects. Only the first call for a ServiceAccount reads from the API server. */
   grant(namespace: string, serviceAccount: string, store: ObjectStore): Promise<void>
+  /** Does the same for the ServiceAccount of users that a mover has; without effect for that of the configuration. */
+  grantUsers(mover: Pod, settings: VolumeSettings['movers'], store: ObjectStore): Promise<void>
   /** Makes the next `grant` read again: the ServiceAccount may have been deleted, for example with its namespace. */
   forget(namespace: string, serviceAccount: string): void
   /** Forgets what was granted in a namespace that was deleted. */
@@ -16,20 +20,34 @@ export interface MoverAccess {
 export function openMoverAccess(): MoverAccess {
   /** `namespace/name` of each ServiceAccount. */
   const granted = new Set<string>()
-  return {
-    async grant(namespace, serviceAccount, store) {
-      const key = objectKey(namespace, serviceAccount)
-      if (granted.has(key)) return
-      for (const { type, object } of moverAccess(namespace, serviceAccount)) {
-        if (await store.read(type, namespace, object.metadata.name ?? '')) continue
-        try {
-          await applyWrite(store, { kind: 'create', type, object })
-        } catch (error) {
-          // Another replica created it.
-          if (!(error instanceof ConflictError)) throw error
-        }
+
+  async function grantOnce(
+    namespace: string,
+    serviceAccount: string,
+    store: ObjectStore,
+    objectsFor: typeof moverAccess,
+  ): Promise<void> {
+    const key = objectKey(namespace, serviceAccount)
+    if (granted.has(key)) return
+    for (const { type, object } of objectsFor(namespace, serviceAccount)) {
+      if (await store.read(type, namespace, object.metadata.name ?? '')) continue
+      try {
+        await applyWrite(store, { kind: 'create', type, object })
+      } catch (error) {
+        // Another replica created it.
+        if (!(error instanceof ConflictError)) throw error
       }
-      granted.add(key)
+    }
+    granted.add(key)
+  }
+
+  return {
+    grant: (namespace, serviceAccount, store) => grantOnce(namespace, serviceAccount, store, moverAccess),
+    async grantUsers({ metadata, spec }, settings, store) {
+      const { serviceAccountName: name } = spec
+      // In the namespace of all movers, administrators bind the accounts that they allow.
+      if (name === undefined || name === settings.serviceAccountName || settings.namespace !== undefined) return
+      await grantOnce(metadata.namespace ?? '', name, store, userAccountAccess)
     },
     forget: (namespace, serviceAccount) => void granted.delete(objectKey(namespace, serviceAccount)),
     forgetNamespace(namespace) {

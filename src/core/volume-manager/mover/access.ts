@@ -12,11 +12,22 @@ export const MOVER_RIGHT = { group: 'lodestone.dev', resource: 'movers', verb: '
 /** The ClusterRole of movers (app/roles/volume-roles.ts). */
 export const MOVER_ROLE = 'lodestone-mover'
 
+interface AccessObject {
+  type: ResourceType
+  object: K8sObject
+}
+
 /** The ServiceAccount of the movers in a namespace, and its RoleBinding. */
-export function moverAccess(namespace: string, name: string): { type: ResourceType; object: K8sObject }[] {
+export function moverAccess(namespace: string, name: string): AccessObject[] {
   const metadata = { name, namespace }
   return [
     { type: serviceAccounts, object: { apiVersion: 'v1', kind: serviceAccounts.kind, metadata } },
     { type: roleBindings, object: bindingOf(MOVER_ROLE, metadata, metadata) },
   ]
+}
+
+/** The RoleBinding for movers with a ServiceAccount of users, which Lodestone does not create. */
+export function userAccountAccess(namespace: string, name: string): AccessObject[] {
+  const metadata = { name: `${MOVER_ROLE}.${name}`, namespace }
+  return [{ type: roleBindings, object: bindingOf(MOVER_ROLE, metadata, { name, namespace }) }]
 }

@@ -13,6 +13,7 @@ import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../
 import { fnv1a } from '../../hash.ts'
 import { parseDuration } from '../../locality/duration.ts'
 import { CANCEL_ANNOTATION } from '../../mover/contract.ts'
+import { STS_VARIABLE } from '../../s3/role.ts'
 import { moverName, volumeKey } from '../spec/names.ts'
 import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
 import { type MoverPlacement, moverAffinity } from './affinity.ts'
@@ -98,7 +99,7 @@ export function moverPod(input: MoverPodInput): Pod {
     },
     spec: {
       restartPolicy: 'Never',
-      serviceAccountName: settings.serviceAccountName,
+      serviceAccountName: accountOf(input),
       ...(settings.imagePullSecrets.length > 0 && {
         imagePullSecrets: settings.imagePullSecrets.map((secret) => ({ name: secret })),
       }),
@@ -113,6 +114,15 @@ export function moverPod(input: MoverPodInput): Pod {
       volumes: volumesOf(input),
     },
   }
+}
+
+/** Only a mover that reads or writes the source has the role of a ServiceAccount of users. */
+function accountOf({ config, args, settings }: MoverPodInput): string {
+  return (usesSource(args) ? config?.mover?.serviceAccountName : undefined) ?? settings.serviceAccountName
+}
+
+function usesSource([verb]: MoverPodInput['args']): boolean {
+  return verb === 'download' || verb === 'upload'
 }
 
 function containerOf(
@@ -135,6 +145,9 @@ function containerOf(
     args: [...command, ...args, '--attempt', String(task.attempt), '--cancel-file', `${CANCEL_PATH}/cancel`],
     env: [
       ...env,
+      ...(usesSource(args) && settings.stsEndpoint !== undefined
+        ? [{ name: STS_VARIABLE, value: settings.stsEndpoint }]
+        : []),
       field('POD_NAME', 'metadata.name'),
       field('POD_NAMESPACE', 'metadata.namespace'),
       field('POD_UID', 'metadata.uid'),

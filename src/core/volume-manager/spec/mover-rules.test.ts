@@ -36,6 +36,48 @@ describe('movers in the namespace of their VolumeManager', () => {
   })
 })
 
+describe('the ServiceAccount of movers', () => {
+  const withAccount = (serviceAccountName: string, more: Partial<VolumeConfig> = {}) => ({
+    ...more,
+    mover: { serviceAccountName },
+  })
+
+  test('is any of the own namespace', () => {
+    expect(problemsOf(withAccount('reader'), {})).toEqual([])
+  })
+
+  test.each<{ name: string; config: Partial<VolumeConfig>; limits?: Partial<MoverLimits>; code: string; want: string }>(
+    [
+      {
+        name: 'of another namespace by its name',
+        ...{
+          config: withAccount('other/reader'),
+          limits: {},
+          code: 'Invalid',
+          want: 'has to be the name of a ServiceAccount',
+        },
+      },
+      {
+        name: 'of a type without roles',
+        config: withAccount('reader', { sourceType: 'AzureBlob' }),
+        ...{ limits: {}, code: 'Forbidden', want: 'cannot be set for AzureBlob' },
+      },
+      {
+        name: 'of the namespace of all movers, by default',
+        ...{ config: withAccount('reader'), limits: NAMESPACE, code: 'Forbidden' },
+        want: 'add it to volumes.movers.allowedServiceAccountNames',
+      },
+    ],
+  )('is not one $name', ({ config, limits = {}, code, want }) => {
+    const field = 'mover.serviceAccountName'
+    expect(problemsOf(config, limits)).toMatchObject([{ field, code, message: expect.stringContaining(want) }])
+  })
+
+  test('is one of the namespace of all movers that the configuration allows', () => {
+    expect(problemsOf(withAccount('reader'), { ...NAMESPACE, allowedServiceAccountNames: ['read*'] })).toEqual([])
+  })
+})
+
 describe('movers in one namespace for all', () => {
   test.each<{ name: string; config: Partial<VolumeConfig>; limits?: Partial<MoverLimits> }>([
     { name: 'without any choice', config: {}, limits: NAMESPACE },

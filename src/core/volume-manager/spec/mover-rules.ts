@@ -1,5 +1,6 @@
 /** The rules for movers: their image, and the choices of a volume for movers in a namespace that is not its own. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { subdomainProblem } from '../../names.ts'
 import { cut } from '../../outcome.ts'
 import { problem, type Rule, type VolumeProblem } from './option-rules.ts'
 import { isAtMost } from './options.ts'
@@ -35,6 +36,23 @@ const priorityClass = inSharedNamespace(({ mover }, { namespace, allowedPriority
   const message = `mover.priorityClassName "${cut(name)}" is not allowed for movers in the namespace ${namespace}; remove it, or add it to volumes.movers.allowedPriorityClassNames of the configuration.`
   return problem('mover.priorityClassName', 'Forbidden', message)
 })
+
+/** In its own namespace, a volume may have any ServiceAccount: a user who creates VolumeManagers may create pods too (docs/trust.md). */
+const serviceAccount: Rule = ({ mover, sourceType }, { movers }) => {
+  const name = mover?.serviceAccountName
+  if (name === undefined) return undefined
+  const field = 'mover.serviceAccountName'
+  const wrong = subdomainProblem(name)
+  if (wrong) return problem(field, 'Invalid', `${field} has to be the name of a ServiceAccount: ${wrong}.`)
+  if (!BY_ROLE.includes(sourceType))
+    return problem(field, 'Forbidden', `${field} cannot be set for ${sourceType}, which has no roles; remove it.`)
+  if (movers.namespace === undefined || isListed(name, movers.allowedServiceAccountNames)) return undefined
+  const message = `${field} ${name} is not allowed for movers in the namespace ${movers.namespace}; remove it, or add it to volumes.movers.allowedServiceAccountNames of the configuration.`
+  return problem(field, 'Forbidden', message)
+}
+
+/** The types whose credentials can be those of a role. */
+const BY_ROLE: readonly string[] = ['S3', 'S3-Dev', 'Stream']
 
 /** A toleration without a key tolerates all taints, so only the pattern `*` allows it. */
 const tolerations = inSharedNamespace(({ tolerations: given = [] }, { namespace, allowedTolerationKeys }) => {
@@ -91,4 +109,4 @@ function tooMuch(
 }
 
 /** The rules for the movers of every source type. */
-export const MOVER_RULES: readonly Rule[] = [image, priorityClass, tolerations, resources]
+export const MOVER_RULES: readonly Rule[] = [image, priorityClass, serviceAccount, tolerations, resources]

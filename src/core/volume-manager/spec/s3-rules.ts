@@ -42,7 +42,9 @@ export const S3_REQUESTS: readonly Rule[] = [
   requestHeaders,
 ]
 
-export const S3_CREDENTIALS = credentials('awsCredentialsSecretName')
+/** The credentials are those of a Secret, or of the role of a ServiceAccount. */
+export const S3_CREDENTIALS: Rule = (config, limits) =>
+  config.mover?.serviceAccountName === undefined ? credentials('awsCredentialsSecretName')(config, limits) : undefined
 
 export const S3_SOURCE: readonly Rule[] = [
   secretName('awsCredentialsSecretName'),

@@ -23,6 +23,8 @@ export interface MoverLimits {
   allowedPriorityClassNames: readonly string[]
   /** Keys of tolerations: a whole key, or a prefix that ends in `*`. */
   allowedTolerationKeys: readonly string[]
+  /** ServiceAccounts: a whole name, or a prefix that ends in `*`. */
+  allowedServiceAccountNames: readonly string[]
   /** The largest request and limit of each resource, as quantities. A volume may name no other resource. */
   maxResources: Readonly<Record<string, string>>
 }
@@ -33,7 +35,12 @@ export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
   localRoots: [],
   allowedLocalNetworks: [],
   allowedMoverImages: [],
-  movers: { allowedPriorityClassNames: [], allowedTolerationKeys: [], maxResources: {} },
+  movers: {
+    allowedPriorityClassNames: [],
+    allowedTolerationKeys: [],
+    allowedServiceAccountNames: [],
+    maxResources: {},
+  },
 }
 
 /** The namespace of the movers of a VolumeManager. */
@@ -69,6 +76,8 @@ export interface VolumeSettings extends VolumeLimits {
     /** In the namespace of the movers. Lodestone creates it, and its only right is to write Events. */
     serviceAccountName: string
     imagePullSecrets: string[]
+    /** STS for the roles of ServiceAccounts. Default: that of AWS, in the region that the cluster sets. */
+    stsEndpoint?: string
     priorityClassName?: string
     resources: ResourceRequirements
     /** How much disk of a node a download leaves free, as a quantity. */

@@ -59,6 +59,10 @@ describe('a VolumeManager is valid', () => {
     { name: 'of a server with ETags that are not checksums', volumes: [s3({ verify: 'size' })] },
     { name: 'with an endpoint at an IPv6 address', volumes: [s3({ endpointURL: 'https://[fd00::7]:9000' })] },
     { name: 'of public data', volumes: [s3({ awsCredentialsSecretName: '' })] },
+    {
+      name: 'with a role instead of a Secret',
+      volumes: [{ options: { sourceURL: 's3://lake/sales/' }, mover: { serviceAccountName: 'reader' } }],
+    },
     { name: 'with a data path below an allowed root', volumes: [s3({ dataPath: '/mnt/data/fast' })] },
     { name: 'of one object', volumes: [s3({ sourceURL: 's3://lake/cifar-10.tar.gz' })] },
     { name: 'of a whole bucket', volumes: [s3({ sourceURL: 's3://lake' })] },
