@@ -1,7 +1,11 @@
 /** Tells the refusal of a mover by the API server from an error that passes by itself. */
+import { printable } from '../../core/printable.ts'
 import { MissingPrerequisiteError, refusalOf } from '../../store/store.ts'
 
-/** The messages of kube-apiserver about a webhook that rejects an object, with any status that it likes, or that cannot be called. */
+/**
+ * kube-apiserver has no code for these. A webhook rejects an object with any status that it likes, and a webhook that cannot be called is an
+ * internal error like any other.
+ */
 const BY_WEBHOOK = /\b(admission webhook "[^"]*" denied the request|failed calling webhook)\b/
 
 /**
@@ -9,7 +13,9 @@ const BY_WEBHOOK = /\b(admission webhook "[^"]*" denied the request|failed calli
  * or a namespace that does not exist or is being deleted.
  */
 export function refusalOfMover(error: unknown): string | undefined {
-  const isFinal = error instanceof MissingPrerequisiteError
-  if (isFinal || (error instanceof Error && BY_WEBHOOK.test(error.message))) return error.message
-  return refusalOf(error)
+  if (!(error instanceof Error)) return undefined
+  const { message: text } = error
+  const isRejected = error instanceof MissingPrerequisiteError || BY_WEBHOOK.test(text)
+  const refusal = isRejected ? text : refusalOf(error)
+  return refusal === undefined ? undefined : printable(refusal)
 }
