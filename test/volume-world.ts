@@ -3,6 +3,7 @@ import { MOVER_LABEL } from '../src/api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../src/api/meta.ts'
 import { namespaces } from '../src/api/namespace.ts'
 import { type Node, nodes, type Taint } from '../src/api/node.ts'
+import { persistentVolumeClaims } from '../src/api/persistent-volume.ts'
 import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../src/api/volume-manager.ts'
 import type { VolumeStatus } from '../src/api/volume-status.ts'
@@ -448,7 +449,9 @@ export function forbidden(message: string): ApiError {
 }
 
 /** What a namespace controller deletes in a test. */
-const CONTENT: Readonly<Record<string, ResourceType>> = { VolumeManager: volumeManagers, Pod: pods }
+const CONTENT: Readonly<Record<string, ResourceType>> = {
+  ...{ VolumeManager: volumeManagers, Pod: pods, PersistentVolumeClaim: persistentVolumeClaims },
+}
 
 /** A termination message as movers write it. */
 export function moverSays(result: Partial<ReadMoverResult>): string {

@@ -374,6 +374,18 @@ describe('a change concerns', () => {
       after: makeNode('n1', { labels: { zone: 'b' } }),
       want: ['default/on-node', 'default/waiting', 'default/local'],
     },
+    {
+      name: 'those of a namespace that is being deleted',
+      stored: [sales, onNode, { ...ready, metadata: { ...ready.metadata, namespace: 'shop' } }],
+      after: { ...makeObject('v1', 'Namespace', 'default'), metadata: { name: 'default', deletionTimestamp: at(0) } },
+      want: ['default/sales', 'default/on-node'],
+    },
+    {
+      name: 'none of a namespace that stays',
+      stored: [sales],
+      after: makeObject('v1', 'Namespace', 'default'),
+      want: [],
+    },
     { name: 'none for another kind', stored: [sales], after: makeObject('v1', 'ConfigMap', 'sales'), want: [] },
   ])('$name', async ({ stored = [], want, ...change }) => {
     const store = await storeOf(stored)

@@ -256,8 +256,7 @@ describe('changes that are not written back', () => {
 
   async function worldWithChanges(scene: Scene = {}): Promise<VolumeWorld> {
     const world = await worldWith({ volumes, nodes: ['n1'], ...scene })
-    const path = await pathOf(world)
-    await world.use('trainer', path, 'n1')
+    await world.use('trainer', `${(await world.volume())?.replicas?.[0]?.path}/data`, 'n1')
     await pass(world, 1)
     return world
   }
@@ -327,6 +326,24 @@ describe('changes that are not written back', () => {
     expect(await world.manager()).toBeUndefined()
     expect(world.disks.size).toBe(0)
   })
+
+  test('wait for the user also if the namespace has lost the claim of the data, which no client can create again', async () => {
+    const [volume] = volumes
+    const world = await worldWithChanges({ volumes: [{ ...volume, volumeType: 'persistentVolumeClaim' }] })
+    expect(kindsOf(world)).toEqual(['PersistentVolume', 'PersistentVolumeClaim'])
+    await world.deleteNamespace()
+    await pass(world, 5)
+
+    expect((await world.manager())?.status?.message).toMatch(/; annotate lodestone.dev\/delete-in-use=true/)
+    expect(world.rejected).toBe(0)
+    await world.change({ metadata: { annotations: { 'lodestone.dev/delete-in-use': 'true' } } })
+    await pass(world, 2)
+    expect(await world.manager()).toBeUndefined()
+    expect([kindsOf(world), world.disks.size]).toEqual([[], 0])
+  })
+
+  const kindsOf = (world: VolumeWorld) =>
+    world.store.objects().flatMap(({ object: { kind } }) => (kind.startsWith('PersistentVolume') ? [kind] : []))
 
   test('without credentials in the namespace they wait for the user too', async () => {
     const world = await worldWithChanges({ movers: 'movers', namespaces: ['default', 'movers'] })

@@ -2,7 +2,6 @@
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
-import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { type ConditionState, condition, withConditions } from '../../conditions.ts'
 import { sortedUnique } from '../../json.ts'
@@ -11,8 +10,8 @@ import type { Action, EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import type { Waiting } from '../persistent-volumes.ts'
-import type { StateStatus } from '../replica/transition.ts'
-import { failureOf, isWrittenBack } from '../replica/upload.ts'
+import { isWrittenBack } from '../replica/upload.ts'
+import { changesOf, isRepeated } from './changes.ts'
 import type { VolumeSummary } from './summary.ts'
 
 /** VCK's messages: users and scripts wait for them. */
@@ -185,67 +184,11 @@ export function statusEvents(
   const text = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : message
   return [
     ...(isNewState ? [event(state === 'Failed' ? 'Warning' : 'Normal', state, text)] : []),
-    ...(status.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
-      const known = before?.volumes?.find((volume) => volume.id === id)
-      const changes = [
-        ...pairsOf(known?.replicas, replicas).flatMap(([old, replica]) => changesOf(old, replica)),
-        ...pairsOf(known?.deletions, deletions).flatMap(([old, deletion]) => failuresOf(old, deletion)),
-      ]
-      return changes.map(({ node, reason, text }) =>
-        event('Warning', reason, `${id}${node ? ` on ${node}` : ''}: ${text}`),
-      )
-    }),
+    ...(status.volumes ?? []).flatMap((volume) =>
+      changesOf(
+        before?.volumes?.find(({ id }) => id === volume.id),
+        volume,
+      ).map(({ node, reason, text }) => event('Warning', reason, `${volume.id}${node ? ` on ${node}` : ''}: ${text}`)),
+    ),
   ]
-}
-
-/** The statuses that existed before, each with its new one. */
-function pairsOf<T extends { index: number }>(before: readonly T[] = [], after: readonly T[]): [T, T][] {
-  return after.flatMap((one): [T, T][] => {
-    const old = before.find(({ index }) => index === one.index)
-    return old === undefined ? [] : [[old, one]]
-  })
-}
-
-interface Change {
-  node: string | undefined
-  reason: string
-  text: string
-}
-
-/** What an Event reports about a replica whose status changed: its new state, and an upload that failed. */
-function changesOf(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
-  const isLost = old.state === 'Ready' && replica.state === 'Queued'
-  const reason = EVENT_REASONS[replica.state] ?? (isLost ? 'ReplicaLost' : undefined)
-  const { upload } = replica
-  const node = replica.node ?? old.node
-  const isNews = old.state !== replica.state && !isRepeated(old.message, replica.message)
-  const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
-  const lastFailure = old.upload && failureOf(old.upload)
-  return [
-    ...(reason !== undefined && isNews ? [{ node, reason, text: textOf(replica) }] : []),
-    ...(isNewFailure && !isRepeated(lastFailure, failureOf(upload))
-      ? [{ node, reason: 'WriteBackFailed', text: textOf(upload) }]
-      : []),
-  ]
-}
-
-function failuresOf(old: DeletionStatus, deletion: DeletionStatus): Change[] {
-  const isNews = deletion.state === 'Failed' && old.state !== 'Failed' && !isRepeated(old.message, deletion.message)
-  return isNews ? [{ node: deletion.node, reason: 'DeletionFailed', text: textOf(deletion) }] : []
-}
-
-function textOf({ state, reason, message }: StateStatus): string {
-  return `${reason ?? state}${message ? `: ${message}` : ''}`
-}
-
-/** Whether two attempts failed in the same way. The API server names the Pod, whose name has the number of the attempt, and the used quota. */
-function isRepeated(before: string | undefined, after: string | undefined): boolean {
-  const withoutNumbers = (text = '') => text.replaceAll(/\d+/g, '')
-  return before !== undefined && withoutNumbers(before) === withoutNumbers(after)
-}
-
-const EVENT_REASONS: Readonly<Record<string, string>> = {
-  Failed: 'MoverFailed',
-  Unreachable: 'ReplicaUnreachable',
-  Evicted: 'ReplicaEvicted',
 }

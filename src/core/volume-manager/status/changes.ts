@@ -1,0 +1,65 @@
+/** Finds what Events report about the new status of a volume: replicas that fail, are lost or are evicted, and uploads and deletions that fail. */
+import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import type { StateStatus } from '../replica/transition.ts'
+import { failureOf } from '../replica/upload.ts'
+
+/** What one Event reports. */
+export interface Change {
+  node: string | undefined
+  reason: string
+  text: string
+}
+
+/** Returns the changes of a volume that Events report. A new volume, replica or deletion has none. */
+export function changesOf(before: VolumeStatus | undefined, { replicas = [], deletions = [] }: VolumeStatus): Change[] {
+  return [
+    ...pairsOf(before?.replicas, replicas).flatMap(([old, replica]) => replicaChanges(old, replica)),
+    ...pairsOf(before?.deletions, deletions).flatMap(([old, deletion]) => deletionChanges(old, deletion)),
+  ]
+}
+
+/** The statuses that existed before, each with its new one. */
+function pairsOf<T extends { index: number }>(before: readonly T[] = [], after: readonly T[]): [T, T][] {
+  return after.flatMap((one): [T, T][] => {
+    const old = before.find(({ index }) => index === one.index)
+    return old === undefined ? [] : [[old, one]]
+  })
+}
+
+/** The new state of a replica, and an upload that failed. */
+function replicaChanges(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
+  const isLost = old.state === 'Ready' && replica.state === 'Queued'
+  const reason = EVENT_REASONS[replica.state] ?? (isLost ? 'ReplicaLost' : undefined)
+  const { upload } = replica
+  const node = replica.node ?? old.node
+  const isNews = old.state !== replica.state && !isRepeated(old.message, replica.message)
+  const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
+  const lastFailure = old.upload && failureOf(old.upload)
+  return [
+    ...(reason !== undefined && isNews ? [{ node, reason, text: textOf(replica) }] : []),
+    ...(isNewFailure && !isRepeated(lastFailure, failureOf(upload))
+      ? [{ node, reason: 'WriteBackFailed', text: textOf(upload) }]
+      : []),
+  ]
+}
+
+function deletionChanges(old: DeletionStatus, deletion: DeletionStatus): Change[] {
+  const isNews = deletion.state === 'Failed' && old.state !== 'Failed' && !isRepeated(old.message, deletion.message)
+  return isNews ? [{ node: deletion.node, reason: 'DeletionFailed', text: textOf(deletion) }] : []
+}
+
+function textOf({ state, reason, message }: StateStatus): string {
+  return `${reason ?? state}${message ? `: ${message}` : ''}`
+}
+
+/** Whether two attempts failed in the same way. The API server names the Pod, whose name has the number of the attempt, and the used quota. */
+export function isRepeated(before: string | undefined, after: string | undefined): boolean {
+  const withoutNumbers = (text = '') => text.replaceAll(/\d+/g, '')
+  return before !== undefined && withoutNumbers(before) === withoutNumbers(after)
+}
+
+const EVENT_REASONS: Readonly<Record<string, string>> = {
+  Failed: 'MoverFailed',
+  Unreachable: 'ReplicaUnreachable',
+  Evicted: 'ReplicaEvicted',
+}
