@@ -17,6 +17,7 @@ test.each([
     minutes: Array.from({ length: 400 }, (_, minute) => minute),
     want: [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363],
   },
+  { name: 'after the clock was set back', minutes: [100, 40, 40.5], want: [100, 40] },
   { name: 'as new after a long absence', minutes: [0, 1, 3, 90, 90.5, 91], want: [0, 1, 3, 90, 91] },
 ])('a cause is reported $name', ({ minutes, want }) => {
   expect(reportedAt(minutes)).toEqual(want)

@@ -14,7 +14,7 @@ export class RepeatLimit {
   /** Whether to report `cause` at `nowMs`. A cause that did not occur for 1 h after its wait counts as new. */
   take(cause: string, nowMs: number): boolean {
     const before = this.#reported.get(cause)
-    if (before !== undefined && nowMs < before.dueAtMs) return false
+    if (before !== undefined && isWithin(before, nowMs)) return false
     this.#forgetBefore(nowMs - LAST_WAIT_MS)
     const waitMs = this.#reported.has(cause) ? Math.min((before?.waitMs ?? 0) * 2, LAST_WAIT_MS) : FIRST_WAIT_MS
     this.#reported.set(cause, { dueAtMs: nowMs + waitMs, waitMs })
@@ -24,4 +24,9 @@ export class RepeatLimit {
   #forgetBefore(atMs: number): void {
     for (const [cause, { dueAtMs }] of this.#reported) if (dueAtMs < atMs) this.#reported.delete(cause)
   }
+}
+
+/** Whether the wait after a report is not over. A report that lies in the future was made before the clock was set back. */
+function isWithin({ dueAtMs, waitMs }: Reported, nowMs: number): boolean {
+  return nowMs < dueAtMs && nowMs >= dueAtMs - waitMs
 }

@@ -4,6 +4,7 @@ import type { Attempt } from './attempt.ts'
 import { decideSource, type SourceDecision, type SourceInput } from './decide.ts'
 
 const INTERVAL_MS = 300_000
+const DAY_MS = 86_400_000
 const stored = makeSource({}, { resourceVersion: '7' })
 const fresh = makeSource()
 const answered = { confirmations: 0, failures: 0, answeredAt: NOW - 1, nextAt: NOW + 100 }
@@ -36,6 +37,24 @@ describe('a stored source', () => {
   test.each<{ name: string; given: Partial<SourceInput>; want: SourceDecision }>([
     { name: 'is due later', given: {}, want: { query: 'none', writes: true, requeueAfterMs: 100 } },
     { name: 'is due now', given: { now: NOW + 100 }, want: { query: 'send', writes: true } },
+    {
+      name: 'was queried before the clock was set back',
+      given: { now: NOW - DAY_MS },
+      want: { query: 'send', writes: true },
+    },
+    {
+      name: 'failed before the clock was set back',
+      given: { history: { confirmations: 0, failures: 1, nextAt: NOW + 100 }, now: NOW - DAY_MS },
+      want: { query: 'send', writes: true },
+    },
+    {
+      name: 'has a longer back-off than its refresh interval',
+      given: {
+        system: { ...healthy, maxBackoffMs: 2 * INTERVAL_MS },
+        history: { confirmations: 0, failures: 1, nextAt: NOW + 2 * INTERVAL_MS },
+      },
+      want: { query: 'none', writes: true, requeueAfterMs: 2 * INTERVAL_MS },
+    },
     {
       name: 'was never queried',
       given: { history: { confirmations: 0, failures: 0 } },

@@ -4,6 +4,7 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { Attempt } from './attempt.ts'
 import { isCreatable, type SourceCrd } from './crd.ts'
 import { dueAt, refreshIntervalMs } from './due.ts'
+import { ABSENT_MS } from './plan.ts'
 import type { QueryHistory } from './query-history.ts'
 
 export interface SourceInput {
@@ -12,7 +13,7 @@ export interface SourceInput {
   /** The permitted claims with this query. */
   claims: readonly DataSourceClaim[]
   /** The data system of the source; undefined if no system with its name is configured. */
-  system: { refreshIntervalMs: number; isFailing: boolean } | undefined
+  system: { refreshIntervalMs: number; maxBackoffMs?: number; isFailing: boolean } | undefined
   history: QueryHistory
   /** Whether a query is waiting or in progress. */
   isQuerying: boolean
@@ -45,9 +46,11 @@ export function decideSource(input: SourceInput): SourceDecision {
   const isStored = source.metadata.resourceVersion !== undefined
   // Without a data system there is no answer, and a new source without an answer has no content.
   if (!isStored && !system) return { query: 'none', writes: false }
-  if (!isStored && absentUntil > now) return { query: 'none', writes: false, requeueAfterMs: absentUntil - now }
+  const absentMs = absentUntil - now
+  if (!isStored && absentMs > 0 && absentMs <= ABSENT_MS)
+    return { query: 'none', writes: false, requeueAfterMs: absentMs }
   if (!system || claims.length === 0) return { query: 'cancel', writes: true }
-  const nextAt = dueAt(source, history, refreshIntervalMs(system.refreshIntervalMs, claims))
+  const nextAt = notBeyond(dueAt(source, history, refreshIntervalMs(system.refreshIntervalMs, claims)), system, now)
   const query = isQuerying ? 'resume' : hasAnswer(attempt) || now < nextAt ? 'none' : 'send'
   // A new source is created with its answer, in one write. If its system fails, it is created without one, and the status has the error.
   const waitsForAnswer = !isStored && ((attempt === undefined && !system.isFailing) || !isCreatable(crd, attempt))
@@ -58,6 +61,15 @@ export function decideSource(input: SourceInput): SourceDecision {
     // A due time of 0 means that the source was just created or is deleted now: the change of the object triggers the next reconcile.
     ...(!isInProgress && nextAt > 0 && { requeueAfterMs: Math.max(0, nextAt - now) }),
   }
+}
+
+/** A later time than the longest delay was recorded before the clock was set back. The query is due now, and not when that time comes. */
+function notBeyond(
+  atMs: number,
+  { refreshIntervalMs: longestMs, maxBackoffMs = 0 }: NonNullable<SourceInput['system']>,
+  now: number,
+): number {
+  return atMs - now > Math.max(longestMs, maxBackoffMs) ? now : atMs
 }
 
 /** Whether an attempt has an answer. It is written before the next query, so that a failed write does not cost another query. */

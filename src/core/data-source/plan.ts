@@ -32,7 +32,7 @@ export interface SourcePlanInput {
 export const CONFIRMATIONS = 3
 
 /** kubectl waits for the deletion of a source by name. A new source with the same name would look like the deleted one. */
-const ABSENT_MS = 500
+export const ABSENT_MS = 500
 
 export interface SourcePlan extends Plan {
   /** Whether this plan writes the attempt into the status. Otherwise the next plan does. */

@@ -21,6 +21,11 @@ test.each<{ name: string; given: Partial<SlotsInput>; want: ReturnType<typeof fr
     given: { record: { failed: THREE, pausedUntil: NOW + 700 } },
     want: { free: 0, waitMs: 700 },
   },
+  {
+    name: 'one, if the pause began before the clock was set back',
+    given: { record: { failed: THREE, pausedUntil: NOW + 3_600_000 } },
+    want: { free: 1 },
+  },
   { name: 'one, while the health check fails', given: { health: unhealthy }, want: { free: 1 } },
   {
     name: 'all, if a query was answered after the failed health check',

@@ -70,5 +70,6 @@ export function freeSlots({ record, health, maxConcurrent, running, now }: Slots
   if (!isFailing(record, health)) return { free: Math.max(0, maxConcurrent - running) }
   if (running > 0) return { free: 0 }
   const waitMs = (record.pausedUntil ?? 0) - now
-  return waitMs > 0 ? { free: 0, waitMs } : { free: 1 }
+  // A longer pause was recorded before the clock was set back.
+  return waitMs > 0 && waitMs <= MAX_PAUSE_MS ? { free: 0, waitMs } : { free: 1 }
 }

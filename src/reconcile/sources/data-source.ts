@@ -77,7 +77,11 @@ export function openDataSourceLoop(): ReconcileLoop {
       const decision = decideSource({
         source,
         claims,
-        system: system && { refreshIntervalMs: system.refreshIntervalMs, isFailing: queries.isFailing(system) },
+        system: system && {
+          refreshIntervalMs: system.refreshIntervalMs,
+          maxBackoffMs: system.retry.maxBackoffMs,
+          isFailing: queries.isFailing(system),
+        },
         history: state.history,
         isQuerying: state.sent !== undefined,
         crd,

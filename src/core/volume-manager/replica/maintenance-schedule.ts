@@ -10,7 +10,7 @@ import { isReadOnly, isRefreshable } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
 import { MIN_REFRESH_SECONDS } from '../spec/volume-rules.ts'
 import { fromTime, toTime } from '../status/time.ts'
-import { hasNewInput, isRetryDue, type Observation } from './transition.ts'
+import { hasNewInput, type Observation } from './transition.ts'
 
 export interface MaintenanceObservation extends Observation {
   /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
@@ -87,8 +87,10 @@ function retryAt(
   { kind }: Due,
   { retryTriggers, now }: MaintenanceObservation,
 ): number {
-  if (maintenance?.kind !== kind || isRetryDue(maintenance, now) || hasNewInput(retryTriggers)) return 0
-  return fromTime(maintenance.retryTime) ?? 0
+  if (maintenance?.kind !== kind || hasNewInput(retryTriggers)) return 0
+  // It may be an interval of checks away, which is longer than every delay of a retry.
+  const at = fromTime(maintenance.retryTime) ?? 0
+  return at <= now ? 0 : at
 }
 
 /** The first time of the phase after the last check; undefined without scheduled checks. */

@@ -83,6 +83,8 @@ describe('a failure', () => {
     { retryTime: 'soon', isDue: true, dueAt: NOW },
     { retryTime: at(0), isDue: true, dueAt: fromTime(at(0)) },
     { retryTime: at(1), isDue: false, dueAt: fromTime(at(1)) },
+    { retryTime: at(600), isDue: false, dueAt: fromTime(at(600)) },
+    { retryTime: at(3600), isDue: true, dueAt: fromTime(at(3600)) },
   ])('with the retry time $retryTime is due: $isDue', ({ retryTime, isDue, dueAt }) => {
     const failed = { ...work, state: 'Failed' as const, ...(retryTime && { retryTime }) }
 

@@ -68,9 +68,13 @@ export function fail<T extends StateStatus>(
   return { next, dueAt: fromTime(retryTime) }
 }
 
-/** Whether the retry time has passed. A missing or invalid retry time has passed. */
+/**
+ * Whether the retry time has passed. A missing or invalid retry time has passed. A retry time that is later than the longest delay was written
+ * before the clock was set back, and has passed too. Times are exact to one second.
+ */
 export function isRetryDue({ retryTime }: StateStatus, now: number): boolean {
-  return now >= (fromTime(retryTime) ?? 0)
+  const waitMs = (fromTime(retryTime) ?? 0) - now
+  return waitMs <= 0 || waitMs > BACKOFF.lastMs + 1000
 }
 
 /** Whether a user has changed the Secret or the spec that failed, so that the next attempt may succeed. */
