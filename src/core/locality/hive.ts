@@ -12,6 +12,9 @@ export interface HiveStorage {
   tableType?: string | undefined
   /** Absent for a metastore before Hive 3, which has no catalogs. */
   catalog?: string | undefined
+  /** The names in the answer; absent if the metastore sends none. */
+  database?: string | undefined
+  table?: string | undefined
   partitionKeys: number
 }
 

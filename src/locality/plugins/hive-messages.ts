@@ -41,6 +41,8 @@ const INSERT_ONLY_TABLES = 2
 /** In bytes: 4096 characters. */
 const MAX_LOCATION_BYTES = 16 * 1024
 const MAX_TYPE_BYTES = 256
+/** A longer name is ignored. Hive allows 256 characters. */
+const MAX_NAME_BYTES = 1024
 
 /** Hive 2.3 and newer. */
 export function getTableRequest({ catalog, database, table }: HiveName): HiveCall {
@@ -127,6 +129,8 @@ function resultReader(
 
 function tableFields(storage: Storage): Record<number, FieldDecoder> {
   return {
+    1: name(storage, 'table'),
+    2: name(storage, 'database'),
     7: storageDescriptor(storage),
     8: {
       type: TYPES.list,
@@ -138,17 +142,23 @@ function tableFields(storage: Storage): Record<number, FieldDecoder> {
     12: text(MAX_TYPE_BYTES, (value) => {
       storage.tableType = value
     }),
-    17: catalog(storage),
+    17: name(storage, 'catalog'),
   }
 }
 
 function partitionFields(storage: Storage): Record<number, FieldDecoder> {
-  return { 6: storageDescriptor(storage), 7: parameters(storage), 9: catalog(storage) }
+  return {
+    2: name(storage, 'database'),
+    3: name(storage, 'table'),
+    6: storageDescriptor(storage),
+    7: parameters(storage),
+    9: name(storage, 'catalog'),
+  }
 }
 
-function catalog(storage: Storage): FieldDecoder {
-  return text(MAX_TYPE_BYTES, (value) => {
-    storage.catalog = value
+function name(storage: Storage, part: 'catalog' | 'database' | 'table'): FieldDecoder {
+  return text(MAX_NAME_BYTES, (value) => {
+    storage[part] = value
   })
 }
 

@@ -88,9 +88,21 @@ describe('a table', () => {
     { name: 'sales.orders', extra: { catalog: 'lake' }, want: ['sales', 'orders', 'lake'] },
     { name: 'own.sales.orders', extra: { catalog: 'lake' }, want: ['sales', 'orders', 'own'] },
   ])('is queried by its name: $name, $extra', async ({ name, extra, want }) => {
-    server.serve = ({ texts: [, , catalog = 'hive'] }) => result(table('s3a://lake', {}, { 17: text(catalog) }))
+    server.serve = ({ texts: [database = '', its = '', catalog = 'hive'] }) =>
+      result(table('s3a://lake', {}, { 1: text(its), 2: text(database), 17: text(catalog) }))
     await locate(open({}, { extra }), { ...query, name })
     expect(server.calls[0]?.texts).toEqual(want)
+  })
+
+  test.each([
+    { name: 'another table', more: { 1: text('orders_old') } },
+    { name: 'a table of another database', more: { 2: text('archive') } },
+  ])('whose answer is about $name is not located', async ({ more }) => {
+    server.serve = () => result(table('s3a://lake/orders', {}, more))
+    expect(await errorOf(locate(open(), query))).toMatchObject({
+      code: 'invalidResponse',
+      message: expect.stringContaining('the answer is about the '),
+    })
   })
 
   test.each(['orders', 'a.b.c.d', '', 'a..b', 'a."b'])(

@@ -99,7 +99,14 @@ function parseName({ type, name }: LocalityQuery, catalog: string | undefined): 
 /** The catalog of a metastore that has no other one. */
 const DEFAULT_CATALOG = 'hive'
 
-function located({ name }: LocalityQuery, { catalog }: HiveName, storage: HiveStorage): LocalityAnswer {
+function located({ name }: LocalityQuery, asked: HiveName, storage: HiveStorage): LocalityAnswer {
+  const { catalog } = asked
+  // The metastore stores names in lower case.
+  for (const part of ['database', 'table'] as const) {
+    const answered = storage[part] ?? asked[part]
+    if (answered.toLowerCase() !== asked[part].toLowerCase())
+      throw new LocalityError('invalidResponse', `${name}: the answer is about the ${part} ${answered}`)
+  }
   // A metastore before Hive 3 ignores the catalog of a query, and sends none.
   const its = (storage.catalog ?? DEFAULT_CATALOG).toLowerCase()
   if (catalog !== undefined && catalog.toLowerCase() !== its) {
