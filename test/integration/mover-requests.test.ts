@@ -34,6 +34,18 @@ test('every request has the headers of the options, and the signature covers tho
   expect(signed.filter((text) => !text.includes('x-amz-request-payer'))).toEqual([])
 })
 
+test('temporary credentials sign each request with their token', async () => {
+  const env = { ...KEYS, AWS_SESSION_TOKEN: 'SESSION' }
+  const words = ['download', '--endpoint', s3.url, '--source', 's3://lake/raw/', '--region', 'eu-north-1']
+
+  expect((await runMover(root, words, { env })).result.outcome).toBe('completed')
+  expect(s3.requests.length).toBeGreaterThan(0)
+  for (const { headers } of s3.requests) {
+    expect(headers['x-amz-security-token']).toBe('SESSION')
+    expect(headers.authorization).toContain('x-amz-security-token')
+  }
+})
+
 test('a bucket in the host name of an IP address is one clear permanent error', async () => {
   const { status, result } = await download('s3://lake/raw/', '--path-style', 'false')
 
