@@ -367,6 +367,18 @@ describe('a workload that inherits the annotation of its owner', () => {
     expect(decide(jobSet(), jobSet(), { owner })).toEqual({ kind: 'allow' })
   })
 
+  test('loses it when its controller writes it after the owner lost it', () => {
+    const notebook = { apiVersion: 'kubeflow.org/v1', kind: 'Notebook', name: 'n', uid: 'u', controller: true }
+    const child = workload('StatefulSet', { template: template() }, { ownerReferences: [notebook] })
+    const title = 'Notebook n'
+    const created = decide(child, undefined, { owner: { title, annotation: MNIST } })
+    const stored = created.kind === 'patch' ? created.object : child
+    expect(decide(stored, stored, { owner: { title, annotation: undefined } })).toMatchObject({
+      kind: 'patch',
+      object: workload('StatefulSet', { template: { metadata: {}, ...template() } }, { ownerReferences: [notebook] }),
+    })
+  })
+
   test('names no wrong volume: its owner was checked', () => {
     const trainJob = workload('TrainJob', {}, { annotations: asks('x') }, 'trainer.kubeflow.org/v1alpha1')
     expect(refused(trainJob)).toEqual([['metadata.annotations[lodestone.dev/volumes]', expect.any(String)]])
