@@ -46,6 +46,9 @@ export function gatherVolumeManager(
   )
   return {
     manager,
+    isLast:
+      manager.metadata.deletionTimestamp !== undefined &&
+      [...store.list(volumeManagers)].every(({ metadata }) => metadata.deletionTimestamp !== undefined),
     settings,
     nodes: nodeLookup(store, owner),
     movers: new Map(movers),

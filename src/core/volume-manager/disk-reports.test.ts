@@ -11,7 +11,7 @@ import {
 } from '../../../test/volume-builders.ts'
 import { ended, moverSays } from '../../../test/volume-world.ts'
 import type { Pod } from '../../api/pod.ts'
-import { planDiskReports } from './disk-reports.ts'
+import { planDiskReports, removeDiskReports } from './disk-reports.ts'
 import type { MoverTask } from './mover/task.ts'
 
 function mover(index: number, freeBytes: number | undefined, finishedAt: string, path = PATH): Pod {
@@ -58,4 +58,12 @@ test.each<{ name: string; pod: Pod }>([
 test('nothing is recorded for a node that does not exist', () => {
   const movers = moversOf(mover(0, 10, at(5)))
   expect(planDiskReports({ ...makeVolumeInput({ nodes: [] }), movers })).toEqual([])
+})
+
+test('reports are removed from all nodes with the last VolumeManager', () => {
+  const report = { root: '/var/datasets', freeBytes: 10, totalBytes: 1000, time: at(1) }
+  const { nodes } = makeVolumeInput({ nodes: [nodeWithDisk(report), makeNode('n2')] })
+  const [write, ...others] = removeDiskReports({ nodes })
+  expect(others).toEqual([])
+  expect(JSON.stringify(write)).toMatch(/"disk\.lodestone\.dev\/\w+":null/)
 })

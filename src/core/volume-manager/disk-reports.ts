@@ -1,4 +1,4 @@
-/** Plans the reports of movers that ended about the disks of their nodes. */
+/** Plans the reports of movers that ended about the disks of their nodes, and the removal of all reports. */
 import type { Pod } from '../../api/pod.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
@@ -6,7 +6,7 @@ import { directoryOfMover } from './mover/affinity.ts'
 import { resultOf } from './mover/pod-conditions.ts'
 import { readTask } from './mover/task.ts'
 import { endTimeOf, isEnded } from './replica/pod-use.ts'
-import { type DiskReport, isLater, recordDisk, rootOf } from './schedule/disk.ts'
+import { type DiskReport, forgetDisks, isLater, recordDisk, rootOf } from './schedule/disk.ts'
 import { isOfVolume } from './spec/names.ts'
 
 /** Returns at most one patch for each node and root: with the report of the mover that ended last. */
@@ -26,6 +26,11 @@ export function planDiskReports({ movers, nodes, settings }: VolumeManagerInput)
     const node = nodes.get(name)
     return (node && recordDisk(node, report, isAwaited)) ?? []
   })
+}
+
+/** Returns one patch for each node with a report: without a VolumeManager, no mover replaces it. */
+export function removeDiskReports({ nodes }: Pick<VolumeManagerInput, 'nodes'>): Write[] {
+  return [...nodes.all()].flatMap((node) => forgetDisks(node) ?? [])
 }
 
 function reportOf(pod: Pod, roots: readonly string[]): DiskReport | undefined {

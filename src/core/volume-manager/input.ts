@@ -8,6 +8,8 @@ import type { VolumeSettings } from './spec/settings.ts'
 
 export interface VolumeManagerInput {
   manager: VolumeManager
+  /** Whether all VolumeManagers of the cluster are being deleted. */
+  isLast?: boolean
   settings: VolumeSettings
   nodes: NodeLookup
   /** The mover Pods of this VolumeManager by name, including Pods that have ended and Pods that the cache does not have yet. */

@@ -9,6 +9,7 @@ import {
   makeReplica,
   makeVolumeInput,
   moversOf,
+  nodeWithDisk,
 } from '../../../test/volume-builders.ts'
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
 import type { Pod } from '../../api/pod.ts'
@@ -142,6 +143,15 @@ test.each<Case>([
     name: 'that is being deleted loses its finalizer when its data is deleted',
     input: { manager: managerWith(undefined, { deletionTimestamp: at(0), finalizers: [...FINALIZERS, 'other'] }) },
     want: ['patch finalizers of sales'],
+  },
+  {
+    name: 'that is the last one removes the reports about disks from nodes before its finalizer',
+    input: {
+      manager: managerWith(undefined, { deletionTimestamp: at(0) }),
+      nodes: nodesOf([nodeWithDisk({ root: '/var/datasets', freeBytes: 1, totalBytes: 9, time: at(1) })]),
+      isLast: true,
+    },
+    want: ['patch labels of n1', 'patch finalizers of sales'],
   },
   {
     name: 'that is being deleted keeps its finalizer while a node has its label',

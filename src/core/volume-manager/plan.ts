@@ -5,7 +5,7 @@ import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { mergePatch } from '../merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
-import { planDiskReports } from './disk-reports.ts'
+import { planDiskReports, removeDiskReports } from './disk-reports.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { skipNodes } from './leftover/skip.ts'
 import { readTask } from './mover/task.ts'
@@ -60,7 +60,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   if (deletionTimestamp && isEmpty && labels.length === 0) {
     return {
       actions: [
-        ...disks,
+        ...(input.isLast ? removeDiskReports(input) : disks),
         setFinalizers(
           manager,
           finalizers.filter((finalizer) => finalizer !== VOLUME_FINALIZER),

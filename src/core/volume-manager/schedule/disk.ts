@@ -59,6 +59,18 @@ export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): 
   return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: { ...(uid && { uid }), annotations } } }
 }
 
+/** The patch that removes all reports of a node; undefined when it has none. */
+export function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: Node): Write | undefined {
+  const reports = Object.keys(annotations).filter((key) => key.startsWith(DISK_PREFIX))
+  if (reports.length === 0) return undefined
+  const removed = Object.fromEntries(reports.map((key) => [key, null]))
+  return {
+    kind: 'patch',
+    of: { type: nodes, name },
+    patch: { metadata: { ...(uid && { uid }), annotations: removed } },
+  }
+}
+
 /**
  * Whether a report counts instead of another one. The end of a Pod has a resolution of one second. Of two reports with the same time, that
  * of the fuller disk counts. Otherwise a disk beyond the high watermark could stay unknown until the next mover ends.
