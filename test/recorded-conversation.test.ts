@@ -274,9 +274,12 @@ describe('asked about the recorded policies', () => {
   })
 
   test.each(policies.filter(({ request }) => request.name === 'app').map(silent))(
-    'one that selects the data-bound Deployment gets propagateDeps and nothing else: $file',
+    'one that selects the data-bound Deployment gets propagateDeps with its note, and nothing else: $file',
     ({ request }) => {
-      expect(review(request).operations).toEqual([{ op: 'add', path: '/spec/propagateDeps', value: true }])
+      expect(review(request).operations).toEqual([
+        { op: 'add', path: '/metadata/annotations/lodestone.dev~1propagate-deps-set', value: 'true' },
+        { op: 'add', path: '/spec/propagateDeps', value: true },
+      ])
     },
   )
 

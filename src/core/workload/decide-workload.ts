@@ -25,6 +25,7 @@ import {
   type ParsedAnnotation,
   type PlacedAnnotation,
   parseAll,
+  removalWarnings,
   requestsOf,
   type WorkloadRequests,
   withRequests,
@@ -102,29 +103,21 @@ function decideRequests(input: WorkloadInput, kind: WorkloadKind, found: Workloa
   return answer(object, changed, details, found)
 }
 
-/** Answers with a patch if the workload changes. Warns about a removed copy: the user may have moved the annotation into the template. */
+/** Answers with a patch if the workload changes. */
 function answer(
   object: K8sObject,
   changed: K8sObject,
   { warnings = [] }: Pick<Outcome, 'warnings'>,
-  { requests, stale }: WorkloadRequests,
+  found: WorkloadRequests,
 ): Outcome {
-  const removed = stale.filter(({ added }) => added.annotation).map(({ place }) => cut(removedCopy(place.path)))
-  const all = [...warnings, ...removed.slice(0, MAX_REMOVED)]
+  const all = [...warnings, ...removalWarnings(found)]
   const details = all.length > 0 ? { warnings: all } : {}
   if (changed === object) return { kind: 'allow', ...details }
   const [decision, reason] =
-    requests.length > 0
+    found.requests.length > 0
       ? ['Labeled', 'its pods get their volumes when they are created']
       : ['Unlabeled', 'no annotation requests volumes any more']
   return { kind: 'patch', object: changed, ...details, auditAnnotations: { decision, reason } }
-}
-
-/** A response has no room for the warnings about more templates. */
-const MAX_REMOVED = 3
-
-function removedCopy(path: string): string {
-  return `lodestone: copied ${VOLUMES_ANNOTATION} is removed; if the pods need it, annotate ${path}`
 }
 
 function notRead(title: string): FieldError {

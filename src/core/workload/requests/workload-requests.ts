@@ -3,6 +3,7 @@ import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import { declarationsIn } from '../../declared-value.ts'
 import { jsonBytes } from '../../object-size.ts'
+import { cut } from '../../outcome.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
 import {
   type AddedValues,
@@ -125,4 +126,17 @@ export function withRequests(whole: K8sObject, { requests, stale }: WorkloadRequ
   return requests
     .filter(({ isWritten }) => isWritten)
     .reduce((object, { place, added, ...value }) => withAdded(object, place, added, value), cleaned)
+}
+
+/** A response has no room for the warnings about more places. */
+const MAX_WARNINGS = 3
+
+/** Returns a warning for each copy that is removed: the user may have moved the annotation into the template. */
+export function removalWarnings({ stale }: Pick<WorkloadRequests, 'stale'>): string[] {
+  return stale
+    .filter(({ added }) => added.annotation)
+    .slice(0, MAX_WARNINGS)
+    .map(({ place: { path } }) =>
+      cut(`lodestone: copied ${VOLUMES_ANNOTATION} is removed; if the pods need it, annotate ${path}`),
+    )
 }
