@@ -4,7 +4,7 @@ import type { Node } from '../src/api/node.ts'
 import type { Pod } from '../src/api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../src/api/volume-status.ts'
 import { fnv1a } from '../src/core/hash.ts'
-import type { VolumeManagerInput } from '../src/core/volume-manager/input.ts'
+import type { MoverAllowance, VolumeManagerInput } from '../src/core/volume-manager/input.ts'
 import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
 import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'
 import type { DiskReport } from '../src/core/volume-manager/schedule/disk.ts'
@@ -75,6 +75,11 @@ export function asTask(task: Partial<MoverTask>, pod: Pod): Pod {
 /** These movers by name. */
 export const moversOf = (...pods: Pod[]) => new Map(pods.map((pod) => [pod.metadata.name ?? '', pod]))
 
+/** As many movers as `slots`, on these nodes or anywhere. */
+export function makeAllowance(slots: number, active: readonly Pod[] = [], nodes = ['n1', 'n2', 'n3']): MoverAllowance {
+  return { slots, onNodes: new Map(nodes.map((node) => [node, slots])), active }
+}
+
 interface InputParts extends Omit<Partial<VolumeManagerInput>, 'nodes' | 'movers'> {
   nodes?: readonly Node[]
   movers?: readonly Pod[]
@@ -96,7 +101,7 @@ export function makeVolumeInput({ nodes, movers = [], ...more }: InputParts = {}
     ...{ refusals: new Map(), progress: new Map(), retryTriggers: new Map() },
     ...{ users: () => [], lastEnd: () => undefined, persistentVolumes: [], persistentVolumeClaims: [] },
     exists: () => false,
-    allowance: { slots: 10, active: movers },
+    allowance: makeAllowance(10, movers),
     now: NOW,
     ...more,
   }

@@ -1,6 +1,6 @@
 /** A small cluster for tests of volumes: a store in memory, and in it a scheduler, kubelets with disks, and movers that do their work. */
 import { MOVER_LABEL } from '../src/api/lodestone.ts'
-import type { K8sObject, ResourceType } from '../src/api/meta.ts'
+import { type K8sObject, keyOfObject, type ResourceType } from '../src/api/meta.ts'
 import { namespaces } from '../src/api/namespace.ts'
 import { type Node, nodes, type Taint } from '../src/api/node.ts'
 import { persistentVolumeClaims } from '../src/api/persistent-volume.ts'
@@ -43,6 +43,8 @@ export const VOLUME_SETTINGS: VolumeSettings = {
     maxPerNode: 5,
     prepareTimeoutSeconds: 1800,
     progressTimeoutSeconds: 600,
+    preemptAfterSeconds: 1800,
+    minBytesPerSecond: 65_536,
     logLines: 100,
   },
   nodeLossSeconds: 300,
@@ -215,8 +217,9 @@ export class VolumeWorld {
 
   /** One look of the controller at a VolumeManager. A conflict is what it is in the loop: another look. */
   async reconcile(name = 'sales'): Promise<number | undefined> {
+    const key = name.includes('/') ? name : `default/${name}`
     try {
-      return await this.#loop.reconcile(`default/${name}`, this.#context())
+      return await this.#loop.reconcile(key, this.#context())
     } catch (error) {
       if (error instanceof ConflictError || error instanceof NotFoundError) return 0
       throw error
@@ -275,8 +278,7 @@ export class VolumeWorld {
 
   /** Controller and cluster take turns until neither has anything to do; gives the number of turns. */
   async settle(...names: string[]): Promise<number> {
-    const all =
-      names.length > 0 ? names : [...this.store.list(volumeManagers)].map(({ metadata }) => metadata.name ?? '')
+    const all = names.length > 0 ? names : [...this.store.list(volumeManagers)].map(keyOfObject)
     for (let turn = 0; turn < 200; turn++) {
       const before = this.#version()
       for (const name of all) await this.reconcile(name)

@@ -78,6 +78,8 @@ export interface ReplicaStatus {
   attempt: number
   /** The number of failed attempts in a row. */
   failures?: number
+  /** How often its movers were preempted, since it was last complete. */
+  preemptions?: number
   /** The nodes on which movers of this replica failed: other nodes are tried first. */
   nodeFailures?: NodeFailure[]
   /** Whether further attempts would fail in the same way until something changes. */
@@ -144,6 +146,8 @@ export interface MaintenanceStatus extends RecordedProgress {
   /** The digest of the annotation that requested it. */
   request?: string
   failures?: number
+  /** How often its movers were preempted. */
+  preemptions?: number
   reason?: string
   message?: string
   since?: string
@@ -155,6 +159,8 @@ export interface UploadStatus extends RecordedProgress {
   state: 'Queued' | 'Uploading' | 'Failed'
   attempt: number
   failures?: number
+  /** How often its movers were preempted. */
+  preemptions?: number
   /** Whether further attempts would fail in the same way until something changes. */
   isPermanent?: boolean
   /** Why the last attempt failed, while the next one waits or runs. */

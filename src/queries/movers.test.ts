@@ -18,6 +18,7 @@ import {
   nodeLabelOf,
   volumeKey,
 } from '../core/volume-manager/spec/names.ts'
+import type { KnownSlots } from './mover-slots.ts'
 import { concernedManagers, gatherVolumeManager, type KnownMovers, managersToRetry } from './movers.ts'
 import { lastEndOf, usersOf } from './volume-users.ts'
 
@@ -43,6 +44,8 @@ function makeUser(spec: Partial<Pod['spec']> = {}, status?: Pod['status'], name 
   return { ...makePod([], { volumes, ...spec }, { name }), ...(status && { status }) }
 }
 
+const NO_SLOTS: KnownSlots = { created: [], stopping: new Set(), served: new Map() }
+
 const endedAt = (finishedAt: string): Pod['status'] => ({
   phase: 'Succeeded',
   containerStatuses: [{ name: 'main', state: { terminated: { finishedAt } } }],
@@ -64,6 +67,7 @@ describe('the input of a plan', () => {
   const memory: KnownMovers = {
     uncached: [unread],
     created: [unread, mover, foreign],
+    ...{ stopping: new Set(), served: new Map() },
     progress: new Map(),
     refusals: new Map([['a', 'quota']]),
     retryTriggers: new Map(),
@@ -109,6 +113,23 @@ describe('the input of a plan', () => {
     const { allowance } = await gather(waiting, [waiting, sales])
 
     expect(allowance.slots).toBe(1)
+  })
+
+  test.each([
+    { name: 'a Pod that a finalizer keeps', pod: makeMover({}, { phase: 'Failed' }, 'n1') },
+    { name: 'a mover that has no node yet', pod: makeMover({ index: 5 }) },
+  ])('keeps no slot free for a download that waits for $name', async ({ pod }) => {
+    const replicas = [makeReplica({ state: 'Queued', attempt: 2, node: undefined as never })]
+    const blocked = managerWith('sales', { replicas })
+    const settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, maxInAll: 1 } }
+    const slotsOf = async (manager: VolumeManager, ...pods: Pod[]) => {
+      const store = await storeOf([blocked, waiting, ...pods])
+      return gatherVolumeManager(manager, { ...memory, created: [], uncached: [] }, { store, settings, now: NOW })
+        .allowance.slots
+    }
+
+    expect([await slotsOf(blocked), await slotsOf(waiting)]).toEqual([1, 0])
+    expect([await slotsOf(blocked, pod), await slotsOf(waiting, pod)]).toEqual([0, 1])
   })
 
   test('finds nodes by name, and by the label of the VolumeManager', async () => {
@@ -246,7 +267,7 @@ describe('a pod that claims the data of a node', () => {
 
 test('a pod of a third namespace is no mover, whatever it says', async () => {
   const settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, namespace: 'movers' } }
-  const none = { uncached: [], created: [], progress: new Map(), refusals: new Map(), retryTriggers: new Map() }
+  const none = { ...NO_SLOTS, uncached: [], progress: new Map(), refusals: new Map(), retryTriggers: new Map() }
   const moverIn = (namespace: string): Pod => {
     const mover = makeMover()
     return { ...mover, metadata: { ...mover.metadata, namespace, name: `m-${namespace}` } }
@@ -389,7 +410,7 @@ describe('a change concerns', () => {
     { name: 'none for another kind', stored: [sales], after: makeObject('v1', 'ConfigMap', 'sales'), want: [] },
   ])('$name', async ({ stored = [], want, ...change }) => {
     const store = await storeOf(stored)
-    const found = concernedManagers(await makeChange(store, change), store)
+    const found = concernedManagers(await makeChange(store, change), store, VOLUME_SETTINGS, NO_SLOTS)
 
     expect([...new Set(found)]).toEqual(want)
   })
@@ -398,7 +419,14 @@ describe('a change concerns', () => {
     const store = await storeOf([onNode, waiting])
     const node = makeNode('n1')
 
-    expect(concernedManagers({ type: typeOf('v1', 'Node'), before: node, after: { ...node } }, store)).toEqual([])
+    expect(
+      concernedManagers(
+        { type: typeOf('v1', 'Node'), before: node, after: { ...node } },
+        store,
+        VOLUME_SETTINGS,
+        NO_SLOTS,
+      ),
+    ).toEqual([])
   })
 })
 

@@ -13,37 +13,38 @@ import { nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { evictingNodes } from '../core/volume-manager/replica/eviction.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
-import { allowsNode } from '../core/volume-manager/schedule/node-affinity.ts'
 import { hasDiskPressure, healthOf } from '../core/volume-manager/schedule/node-health.ts'
-import { allowanceOf, firstManagers, isInQueue } from '../core/volume-manager/schedule/queue.ts'
-import { toleratesNode } from '../core/volume-manager/schedule/taints.ts'
+import { moverToPreempt, overdueMovers } from '../core/volume-manager/schedule/preemption.ts'
+import { isInQueue } from '../core/volume-manager/schedule/queue.ts'
+import { allowanceOf } from '../core/volume-manager/schedule/shares.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/spec/names.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
-import { activeMovers, moversOf } from './own-movers.ts'
+import { type KnownSlots, managersFor, nextManagers, type SlotContext, sharesOf } from './mover-slots.ts'
+import { moversOf } from './own-movers.ts'
 import { terminatingNamespace } from './terminating.ts'
 import { lastEndOf, usersOf } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
-export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
+export interface KnownMovers extends KnownSlots, Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
   /** Movers that exist but are not in the cache. */
   uncached: readonly Pod[]
-  /** Movers of all VolumeManagers that were created or are being created, and are not cached yet. */
-  created: readonly Pod[]
 }
 
 export function gatherVolumeManager(
   manager: VolumeManager,
-  { uncached, created, progress, refusals, retryTriggers }: KnownMovers,
-  { store, settings, now }: { store: ObjectStore; settings: VolumeSettings; now: number },
+  { uncached, progress, refusals, retryTriggers, ...slots }: KnownMovers,
+  { store, settings, now }: SlotContext,
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata
   const key = objectKey(namespace, name)
   const owner = ownerKey(manager)
-  const movers = [...moversOf(store, key, settings.movers), ...uncached].map(
-    (pod) => [pod.metadata.name ?? '', pod] as const,
+  const movers = new Map(
+    [...moversOf(store, key, settings.movers), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const),
   )
+  const shares = sharesOf(slots, { store, settings, now })
+  const overdue = overdueMovers({ manager, movers, progress, settings: settings.movers, now })
   return {
     manager,
     isLast:
@@ -51,7 +52,7 @@ export function gatherVolumeManager(
       [...store.list(volumeManagers)].every(({ metadata }) => metadata.deletionTimestamp !== undefined),
     settings,
     nodes: nodeLookup(store, owner),
-    movers: new Map(movers),
+    movers,
     progress,
     refusals,
     retryTriggers,
@@ -67,12 +68,8 @@ export function gatherVolumeManager(
       kind === 'PersistentVolume'
         ? store.get(persistentVolumes, undefined, name) !== undefined
         : store.get(persistentVolumeClaims, namespace, name) !== undefined,
-    allowance: allowanceOf({
-      manager: key,
-      waiting: store.byIndex(volumeManagers, 'waiting', 'all'),
-      active: activeMovers(store, settings, created),
-      settings: settings.movers,
-    }),
+    allowance: allowanceOf(key, shares),
+    preempted: moverToPreempt(overdue, shares)?.metadata.name,
     now,
   }
 }
@@ -85,19 +82,22 @@ function nodeLookup(store: ObjectStore, owner: string): NodeLookup {
   }
 }
 
-/** How many waiting VolumeManagers are enqueued when a slot may be free: more than one, since the first may not be able to start. */
-const MAX_ENQUEUED = 4
-
 /** Returns the VolumeManagers that a change concerns, as `namespace/name`. */
-export function concernedManagers({ type, before, after }: StoreChange, store: ObjectStore): string[] {
+export function concernedManagers(
+  { type, before, after }: StoreChange,
+  store: ObjectStore,
+  settings: VolumeSettings,
+  slots: KnownSlots,
+): string[] {
   const objects = [before, after].filter((object) => object !== undefined)
+  const nextInQueue = (freedNode?: string) => nextManagers(store, settings, slots, freedNode)
   switch (type.kind) {
     case volumeManagers.kind:
-      return [...objects.map(keyOfObject), ...(waits(before) && !waits(after) ? nextInQueue(store) : [])]
+      return [...objects.map(keyOfObject), ...(waits(before) && !waits(after) ? nextInQueue() : [])]
     case pods.kind: {
       const ended = endedMover(before as Pod | undefined, after as Pod | undefined)
       // The first in the queue come before the owner of the mover, which would take the slot for its next one.
-      const next = ended ? nextInQueue(store, nodeOfMover(ended)) : []
+      const next = ended ? nextInQueue(nodeOfMover(ended)) : []
       return [...next, ...objects.flatMap((pod) => concernedByPod(pod as MountingPod, store))]
     }
     case nodes.kind:
@@ -156,16 +156,6 @@ function isAsFit(before: Node | undefined, after: Node): boolean {
   return jsonEqual(placing(before), placing(after))
 }
 
-/** Returns the VolumeManagers that may store data on the node, or have data there that is to be deleted. */
-function managersFor(node: Node, managers: readonly VolumeManager[], store: ObjectStore): VolumeManager[] {
-  const stored = new Set(store.byIndex(volumeManagers, 'node', node.metadata.name ?? ''))
-  const isAllowed = (manager: VolumeManager) =>
-    (manager.spec?.volumeConfigs ?? []).some(
-      ({ nodeAffinity, tolerations }) => allowsNode(nodeAffinity, node) && toleratesNode(tolerations, node),
-    )
-  return managers.filter((manager) => stored.has(manager) || isAllowed(manager))
-}
-
 function managersIn(namespace: string | undefined, store: ObjectStore): string[] {
   return [...store.list(volumeManagers)].filter(({ metadata }) => metadata.namespace === namespace).map(keyOfObject)
 }
@@ -217,14 +207,6 @@ function withoutOwnLabels(node: Node): Node {
 
 function ownersNamed(owner: string | undefined, store: ObjectStore): string[] {
   return owner === undefined ? [] : store.byIndex(volumeManagers, 'owner', owner).map(keyOfObject)
-}
-
-/** Returns the first VolumeManagers of the queue. If a slot of a node is free now, also the first ones that may use that node. */
-function nextInQueue(store: ObjectStore, freedNode?: string): string[] {
-  const waiting = store.byIndex(volumeManagers, 'waiting', 'all')
-  const node = freedNode === undefined ? undefined : store.get(nodes, undefined, freedNode)
-  const forNode = node ? managersFor(node, waiting, store) : []
-  return [waiting, forNode].flatMap((managers) => firstManagers(managers, MAX_ENQUEUED))
 }
 
 function waits(manager: K8sObject | undefined): boolean {

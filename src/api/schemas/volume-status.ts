@@ -37,6 +37,7 @@ const replica: Schema = {
     nodeUID: string('UID of the node.', 63),
     attempt: count('Number of movers that were started.'),
     failures: count('Number of consecutive failures.'),
+    preemptions: count('How often its movers gave their slot to another namespace.'),
     nodeFailures: listOf(
       'Nodes on which movers failed, per reason; other nodes are tried first.',
       {
@@ -75,6 +76,7 @@ const replica: Schema = {
         state: string('Queued, Uploading or Failed.', 63),
         attempt: count('Number of the mover.'),
         failures: count('Number of consecutive failures.'),
+        preemptions: count('How often its movers gave their slot to another namespace.'),
         isPermanent: { type: 'boolean', description: 'True if a retry fails again until something changes.' },
         lastFailure: string('Reason and message of the last failure, while the next attempt waits or runs.', 4096),
         reason: string('Reason of the state, as one CamelCase word.', 63),
@@ -103,6 +105,7 @@ const replica: Schema = {
         attempt: count('Number of the mover.'),
         request: string('Digest of the annotation that requested it.', 63),
         failures: count('Number of consecutive failures.'),
+        preemptions: count('How often its movers gave their slot to another namespace.'),
         reason: string('Reason of the state, as one CamelCase word.', 63),
         message: string('Reason of the state, as a sentence.'),
         since: time('Time of the last change of the state.'),

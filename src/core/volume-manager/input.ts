@@ -29,6 +29,8 @@ export interface VolumeManagerInput {
   /** Whether a PersistentVolume, or a claim in the namespace, has this name, no matter which client created it. */
   exists: (kind: 'PersistentVolume' | 'PersistentVolumeClaim', name: string) => boolean
   allowance: MoverAllowance
+  /** The name of the mover that gives its slot to another namespace now. */
+  preempted?: string | undefined
   /** The retry triggers since the creation of each mover that works or failed, by Pod name. */
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
   /** Set while the namespace of the VolumeManager is being deleted: the API server rejects every new object in it, Events too. */
@@ -64,6 +66,8 @@ export interface MoverProgress {
   bytes: number
   totalBytes?: number
   files: number
+  /** The rate in the last window of 5 minutes; undefined before the end of the first one. */
+  bytesPerSecond?: number
 }
 
 /**
@@ -81,9 +85,12 @@ export interface VolumeUser {
   startTime?: string
 }
 
-/** The number of movers that a VolumeManager may start now. */
+/** The movers that a VolumeManager may start now. */
 export interface MoverAllowance {
+  /** How many of them. */
   slots: number
+  /** How many of them on the node of their data; none on a node that is missing. Other movers may run on any node. */
+  onNodes: ReadonlyMap<string, number>
   /** The movers of all VolumeManagers that have not ended. They occupy per-node slots. */
   active: readonly Pod[]
 }

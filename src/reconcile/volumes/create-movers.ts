@@ -7,7 +7,7 @@ import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { MoverAccess } from './mover-access.ts'
 import { createCopy, readCredentials } from './mover-credentials.ts'
-import { type MoverMemory, type RetryMemory, rememberRejection } from './mover-memory.ts'
+import { type MoverMemory, type RetryMemory, rememberRejection, rememberServed } from './mover-memory.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
 export type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>
@@ -21,6 +21,7 @@ export interface CreationContext extends Writers {
   retries: RetryMemory
   access: MoverAccess
   settings: VolumeSettings['movers']
+  now: number
 }
 
 /**
@@ -31,9 +32,12 @@ export async function createMovers(
   creations: readonly MoverCreation[],
   context: CreationContext,
 ): Promise<{ created: Pod[]; isRejected: boolean }> {
-  const { memory, retries } = context
+  const { memory, retries, now } = context
   // Before the first await, so that another run does not use the same slots.
-  for (const { object } of creations) memory.created.set(keyOfObject(object), object as Pod)
+  for (const { object } of creations) {
+    memory.created.set(keyOfObject(object), object as Pod)
+    rememberServed(memory, object as Pod, now)
+  }
   const untried = new Set(creations.map(({ object }) => keyOfObject(object)))
   const created: Pod[] = []
   try {

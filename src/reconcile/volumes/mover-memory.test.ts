@@ -1,15 +1,26 @@
 import { expect, test } from 'vitest'
-import { makeVolumeManager } from '../../../test/builders.ts'
+import { makeObject, makeVolumeManager, NOW } from '../../../test/builders.ts'
+import { storeOf } from '../../../test/stores.ts'
 import { makeMover } from '../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
+import { events } from '../../api/event.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaState } from '../../api/volume-status.ts'
+import { progressEventName } from '../../core/volume-manager/mover/progress.ts'
 import { unsettledMovers } from '../../core/volume-manager/mover/task.ts'
 import { openFolderStore } from '../../store/folder/folder.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { StoreChange } from '../../store/store.ts'
-import { emptyMemory, rememberRejection, rememberTriggers, retryMemoryOf } from './mover-memory.ts'
+import {
+  emptyMemory,
+  readProgresses,
+  rememberRejection,
+  rememberServed,
+  rememberTriggers,
+  retryMemoryOf,
+} from './mover-memory.ts'
 
 const managerWith = (state: ReplicaState, attempt: number): VolumeManager => ({
   ...makeVolumeManager([{}], { name: 'sales' }),
@@ -74,4 +85,38 @@ test.each<{ name: string; change: StoreChange; retried: number }>([
   expect(triggered).toHaveLength(retried)
   // Each retries once, until it is rejected again.
   expect(rememberTriggers(change, store, memory)).toEqual(inOrder.slice(retried, 2 * retried))
+})
+
+test('the rate of a mover is that of the last window of 5 minutes', async () => {
+  const memory = emptyMemory()
+  const mover = makeMover({}, { phase: 'Running' }, 'n1')
+  const name = progressEventName(mover.metadata.name ?? '')
+  const store = await storeOf([mover])
+  await store.create(events, makeObject('v1', 'Event', name))
+  const rateAt = async (seconds: number, doneBytes: number) => {
+    const message = JSON.stringify({ attempt: 1, doneBytes, doneFiles: 0 })
+    await store.patch(events, { namespace: 'default', name }, { message })
+    const now = NOW + seconds * 1000
+    const read = await readProgresses('default/sales', store, VOLUME_SETTINGS.movers, memory, now)
+    return [...read.values()][0]?.bytesPerSecond
+  }
+
+  expect([await rateAt(0, 5000), await rateAt(299, 9000)]).toEqual([undefined, undefined])
+  expect([await rateAt(325, 37_500), await rateAt(600, 99_999), await rateAt(650, 37_500)]).toEqual([100, 100, 0])
+})
+
+test('the times of the last movers are those of 10,000 namespaces and nodes at most', () => {
+  const memory = emptyMemory()
+  for (let i = 0; i < 6000; i++) {
+    const mover = makeMover({}, {}, `n${i}`)
+    rememberServed(memory, mover, i)
+  }
+  expect(memory.served.size).toBe(6001)
+  for (let i = 6000; i < 12_000; i++) rememberServed(memory, makeMover({}, {}, `n${i}`), i)
+
+  expect([memory.served.size, memory.served.get('default'), memory.served.has('default/n0')]).toEqual([
+    10_000,
+    11_999,
+    false,
+  ])
 })

@@ -5,10 +5,14 @@ import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
+import { nodeOfMover } from '../../core/volume-manager/mover/affinity.ts'
 import { progressEventName, readProgress } from '../../core/volume-manager/mover/progress.ts'
 import { expectedMovers, unsettledMovers } from '../../core/volume-manager/mover/task.ts'
 import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
+import { RATE_WINDOW_MS } from '../../core/volume-manager/schedule/preemption.ts'
+import { namespaceOfMover, shareKey } from '../../core/volume-manager/schedule/shares.ts'
 import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+import type { KnownSlots } from '../../queries/mover-slots.ts'
 import { managersToRetry } from '../../queries/movers.ts'
 import { moversOf } from '../../queries/own-movers.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
@@ -24,16 +28,52 @@ export interface RetryMemory {
 export interface MoverMemory {
   /** Movers that were created or are being created and are not cached yet, by `namespace/name`. They occupy slots. */
   created: Map<string, Pod>
+  /** Movers that are being deleted and have not ended, by `namespace/name`. Their slots are free soon. */
+  stopping: Set<string>
+  /** When a mover was last started, by `shareKey`. The oldest are forgotten. */
+  served: Map<string, number>
   /** The last progress of each running mover, and when it was read. */
-  progress: Map<string, { at: number; progress: MoverProgress | undefined }>
+  progress: Map<string, KnownProgress>
   /** By `namespace/name` of the VolumeManager. */
   retries: Map<string, RetryMemory>
   /** By namespace: the VolumeManagers whose movers the API server rejected in it, in the order of the rejections. */
   rejected: Map<string, Set<string>>
 }
 
+interface KnownProgress {
+  at: number
+  progress: MoverProgress | undefined
+  /** The begin of the window in which the rate is measured, and the bytes then. */
+  window: { at: number; bytes: number }
+}
+
 export function emptyMemory(): MoverMemory {
-  return { created: new Map(), progress: new Map(), retries: new Map(), rejected: new Map() }
+  return {
+    ...{ created: new Map(), stopping: new Set(), served: new Map() },
+    ...{ progress: new Map(), retries: new Map(), rejected: new Map() },
+  }
+}
+
+/** The memory about the slots of all VolumeManagers. */
+export function knownSlots({ created, stopping, served }: MoverMemory): KnownSlots {
+  return { created: [...created.values()], stopping, served }
+}
+
+const MAX_SERVED = 10_000
+
+/** Remembers that a mover is started, so that its namespace waits its turn. */
+export function rememberServed({ served }: MoverMemory, mover: Pod, now: number): void {
+  for (const key of new Set([
+    shareKey(namespaceOfMover(mover)),
+    shareKey(namespaceOfMover(mover), nodeOfMover(mover)),
+  ])) {
+    served.delete(key)
+    served.set(key, now)
+  }
+  for (const key of served.keys()) {
+    if (served.size <= MAX_SERVED) break
+    served.delete(key)
+  }
 }
 
 /** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
@@ -95,10 +135,16 @@ function hasEnded(before: Pod, after: Pod): boolean {
 }
 
 /** Forgets a mover that the store has now. Forgets the progress of a mover that has ended or is gone. */
-export function forgetMover({ created, progress }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
+export function forgetMover(
+  { created, progress, stopping }: MoverMemory,
+  { metadata, status }: Pod,
+  isGone: boolean,
+): void {
   const key = keyOfObject({ metadata })
   created.delete(key)
-  if (isGone || isEnded(status)) progress.delete(key)
+  if (!isGone && !isEnded(status)) return
+  progress.delete(key)
+  stopping.delete(key)
 }
 
 /** Reads the expected movers that are not in the cache from the API server: the cache may be behind, and a mover may be deleted. */
@@ -140,10 +186,22 @@ export async function readProgresses(
       const known = remembered.get(pod)
       if (known && now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
         return [name, known.progress] as const
-      const progress = readProgress(await store.read(events, namespace, progressEventName(name)))
-      remembered.set(pod, { at: now, progress })
-      return [name, progress] as const
+      const read = readProgress(await store.read(events, namespace, progressEventName(name)))
+      const next = measured(known, read, now)
+      remembered.set(pod, next)
+      return [name, next.progress] as const
     }),
   )
   return new Map(read.flatMap(([name, progress]) => (progress ? [[name, progress]] : [])))
+}
+
+/** The progress with the rate of the last window. A window begins when the one before it is over. */
+function measured(known: KnownProgress | undefined, read: MoverProgress | undefined, now: number): KnownProgress {
+  const { bytes = 0 } = read ?? {}
+  const window = known?.window ?? { at: now, bytes }
+  const ms = now - window.at
+  const isOver = ms >= RATE_WINDOW_MS
+  const bytesPerSecond = isOver ? ((bytes - window.bytes) * 1000) / ms : known?.progress?.bytesPerSecond
+  const progress = read && { ...read, ...(bytesPerSecond !== undefined && { bytesPerSecond }) }
+  return { at: now, progress, window: isOver ? { at: now, bytes } : window }
 }

@@ -22,6 +22,7 @@ import type { MoverLogs } from './mover-logs.ts'
 import {
   emptyMemory,
   forgetMover,
+  knownSlots,
   type MoverMemory,
   type RetryMemory,
   readProgresses,
@@ -51,7 +52,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       if (type.kind === pods.kind) forgetMover(memory, (after ?? before) as Pod, after === undefined)
       if (type.kind === namespaces.kind && before && !after) access.forgetNamespace(before.metadata.name ?? '')
       if (type.kind === pods.kind && before && !after) logs?.forget(before as Pod)
-      return [...concernedManagers(change, store), ...rememberTriggers(change, store, memory)]
+      const concerned = concernedManagers(change, store, settings(), knownSlots(memory))
+      return [...concerned, ...rememberTriggers(change, store, memory)]
     },
     *allKeys(store) {
       for (const manager of store.list(volumeManagers)) yield keyOfObject(manager)
@@ -69,27 +71,35 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { movers: moverSettings } = settings()
       const uncached = await readUncached(manager, store, moverSettings, memory)
       const progress = await readProgresses(key, store, moverSettings, memory, now())
-      const { created } = memory
+      const { stopping } = memory
       const retries = retryMemoryOf(manager, memory)
-      const known = { uncached, created: [...created.values()], progress, ...retries }
+      const known = { uncached, ...knownSlots(memory), progress, ...retries }
       const context = { store, settings: settings(), now: now() }
       const input = { ...gatherVolumeManager(manager, known, context), crd }
       const first = planVolumeManager(input)
-      const creation = { store, events, memory, retries, access, settings: moverSettings }
-      const movers = await createMovers(first.actions.filter(isMoverCreation), creation)
-      const plan = movers.isRejected ? planAgain(input, movers.created, retries, context) : first
+      const creation = { store, events, memory, retries, access, settings: moverSettings, now: context.now }
+      // Before the next await, so that another run preempts no other mover for the same slot.
+      const unstopped = new Set(first.actions.filter(isStop).map(({ object }) => keyOfObject(object)))
+      for (const mover of unstopped) stopping.add(mover)
       let waits = false
-      for (const action of plan.actions) {
-        if (isMoverCreation(action)) continue
-        // The status is written earlier in the plan and never waits for a log.
-        const isKept =
-          isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
-        waits ||= isKept
-        if (isKept) continue
-        const [written] = await applyPlan({ store, events }, { actions: [action] })
-        if (dropsColumns(action, written)) crd = 'older'
+      try {
+        const movers = await createMovers(first.actions.filter(isMoverCreation), creation)
+        const plan = movers.isRejected ? planAgain(input, movers.created, retries, context) : first
+        for (const action of plan.actions) {
+          if (isMoverCreation(action)) continue
+          // The status is written earlier in the plan and never waits for a log.
+          const isKept =
+            isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
+          waits ||= isKept
+          if (isKept) continue
+          const [written] = await applyPlan({ store, events }, { actions: [action] })
+          if (isStop(action)) unstopped.delete(keyOfObject(action.object))
+          if (dropsColumns(action, written)) crd = 'older'
+        }
+        return waits ? LOG_MS : plan.requeueAfterMs
+      } finally {
+        for (const mover of unstopped) stopping.delete(mover)
       }
-      return waits ? LOG_MS : plan.requeueAfterMs
     },
   }
 }
@@ -112,6 +122,11 @@ function planAgain(
 /** Whether an action deletes an ended mover. The log of a mover that is still running is not complete. */
 function isDeletionOfEnded(action: Action): action is Extract<Action, { kind: 'delete' }> {
   return action.kind === 'delete' && action.type.kind === pods.kind && isEnded((action.object as Pod).status)
+}
+
+/** Whether an action stops a mover: its slot is free when its Pod has ended. */
+function isStop(action: Action): action is Extract<Action, { kind: 'delete' }> {
+  return action.kind === 'delete' && action.type.kind === pods.kind && !isEnded((action.object as Pod).status)
 }
 
 /** Deletes the movers of a VolumeManager that was deleted in spite of its finalizer. */

@@ -43,7 +43,8 @@ export interface MoverSuccess {
 
 export type MoverState =
   | { kind: 'waiting'; node?: string; reason: string; message: string }
-  | { kind: 'running'; node?: string }
+  /** preempted: it runs, and is stopped so that a mover of another namespace gets its slot. */
+  | { kind: 'running' | 'preempted'; node?: string }
   | MoverSuccess
   | MoverFailure
 
@@ -114,7 +115,7 @@ const NO_TRIGGERS: ReadonlySet<RetryTrigger> = new Set()
  * @param since when the replica, the upload or the deletion entered its state
  */
 export function observeMover(
-  { manager, movers, refusals, progress, retryTriggers, terminating, now }: VolumeManagerInput,
+  { manager, movers, refusals, progress, preempted, retryTriggers, terminating, now }: VolumeManagerInput,
   task: MoverTask,
   since: string | undefined,
 ): ObservedMover {
@@ -123,8 +124,10 @@ export function observeMover(
   // A namespace that is being deleted takes no new Pods. To ask for each of them would change nothing.
   const refusal = refusals.get(name) ?? terminating?.refusal
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
-  if (pod) return { ...observed, mover: moverStateOf(pod, now - Math.max(fromTime(since) ?? now, scheduledAt(pod))) }
-  return { ...observed, mover: refusal === undefined ? undefined : refused(refusal) }
+  if (!pod) return { ...observed, mover: refusal === undefined ? undefined : failure(REJECTED, refusal, false) }
+  const mover = moverStateOf(pod, now - Math.max(fromTime(since) ?? now, scheduledAt(pod)))
+  const isPreempted = preempted === name && mover.kind === 'running'
+  return { ...observed, mover: isPreempted ? { ...mover, kind: 'preempted' } : mover }
 }
 
 /**
@@ -157,10 +160,6 @@ export const DELETED: MoverFailure = {
 
 /** The code of a mover whose Pod the API server rejected: because of a policy or a quota, or because the Pod is invalid. */
 export const REJECTED = 'CreateRefused'
-
-function refused(message: string): MoverFailure {
-  return failure(REJECTED, message, false)
-}
 
 /** The failure of a mover that exceeded a timeout. */
 export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, node: string | undefined): MoverFailure {

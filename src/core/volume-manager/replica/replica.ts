@@ -125,6 +125,8 @@ function stepMoving(replica: ReplicaStatus, observed: ReplicaObservation): Step 
       }
       return starting(replica, mover, observed)
     }
+    case 'preempted':
+      return transition.preempt({ ...replica, ...(mover.node && { node: mover.node }) }, now)
     default:
       return stepRunning(replica, mover.node, observed)
   }
@@ -231,7 +233,8 @@ function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: n
 }
 
 function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
-  const { failures: _failures, nodeFailures: _nodes, isPermanent: _permanent, retryTime: _retry, ...rest } = replica
+  const { failures: _failures, nodeFailures: _nodes, isPermanent: _permanent, retryTime: _retry, ...more } = replica
+  const { preemptions: _preemptions, ...rest } = more
   return rest
 }
 

@@ -188,3 +188,23 @@ test.each([
 ])('the earliest of $times is $want', ({ times, want }) => {
   expect(earliest(...times)).toBe(want)
 })
+
+test('a preempted mover is no failure: its work waits again, with a back-off that doubles', () => {
+  const preempted = { ...work, bytes: 5, files: 1, progressTime: at(-1), failures: 2 }
+  const observation: Observation = {
+    ...{ mover: { kind: 'preempted', node: 'n1' }, progress: undefined, retryTriggers: new Set() },
+    ...{ settings: VOLUME_SETTINGS, now: NOW },
+  }
+  const again = (preemptions?: number) =>
+    stepWork({ ...preempted, ...(preemptions !== undefined && { preemptions }) }, observation)
+
+  expect(again()).toEqual({
+    next: {
+      ...{ state: 'Queued', attempt: 4, since: at(0), failures: 2, preemptions: 1, retryTime: at(30) },
+      reason: 'Preempted',
+      message: 'its mover was stopped, because movers of other namespaces wait; the next one continues its work',
+    },
+    dueAt: NOW + 30_000,
+  })
+  expect([again(1), again(2), again(99)].map((one) => one?.next.retryTime)).toEqual([at(60), at(120), at(240)])
+})

@@ -1,10 +1,10 @@
 /** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
-import type { RecordedProgress } from '../../../api/volume-status.ts'
+import type { RecordedProgress, ReplicaStatus } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../backoff.ts'
 import type { RetryTrigger } from '../input.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue, REJECTED } from '../mover/observed-state.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
-import { MESSAGES } from '../status/codes.ts'
+import { MESSAGES, PREEMPTED } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
 
 export interface Transition<T> {
@@ -92,8 +92,34 @@ export function untilRetry<T extends StateStatus>(next: T, now: number): Transit
   return { next, dueAt: fromTime(next.retryTime) ?? now }
 }
 
+/** The namespace that waits takes the slot meanwhile. */
+const PREEMPTION_BACKOFF = { firstMs: 30_000, lastMs: 240_000 }
+
+/** Queues work again whose mover gives its slot to another namespace. This is not a failure. */
+export function preempt<T extends StateStatus & { attempt: number; preemptions?: number }>(
+  work: T,
+  now: number,
+): Transition<T> {
+  const { attempt, preemptions = 0 } = work
+  const explanation = { reason: PREEMPTED, message: MESSAGES.Preempted() }
+  const next = enter({ ...work, attempt: attempt + 1, preemptions: preemptions + 1 }, 'Queued', now, explanation)
+  const retryAt = now + backoffMs(PREEMPTION_BACKOFF, preemptions + 1)
+  return { next: { ...next, retryTime: toTime(retryAt) }, dueAt: retryAt }
+}
+
+/** The work of a replica whose mover was preempted since an earlier status. */
+export function preemptedWork(before: ReplicaStatus, after: ReplicaStatus): StateStatus[] {
+  const works = [[before, after] as const, ...KINDS.map((kind) => [before[kind], after[kind]] as const)]
+  return works.flatMap(([old, work]) =>
+    work?.reason === PREEMPTED && work.preemptions !== old?.preemptions ? [work] : [],
+  )
+}
+
+const KINDS = ['upload', 'maintenance'] as const
+
 interface Work extends StateStatus, RecordedProgress {
   attempt: number
+  preemptions?: number
 }
 
 /**
@@ -107,6 +133,7 @@ export function stepWork<T extends Work>(
 ): Transition<T> | undefined {
   if (mover.kind === 'succeeded') return undefined
   if (mover.kind === 'failed') return failWork(work, mover, now)
+  if (mover.kind === 'preempted') return preempt(withoutProgress(work) as T, now)
   const { prepareTimeoutSeconds, progressTimeoutSeconds } = settings.movers
   const isOver = (from: number | undefined, seconds: number) => now - (from ?? now) > seconds * 1000
   const { reason: _reason, message: _message, ...rest } = work

@@ -239,3 +239,13 @@ describe('an upload', () => {
     expect(startUpload(makeReplica(), NOW)).toEqual(makeReplica())
   })
 })
+
+test('an upload that was preempted is repeated, with the number of the next mover', () => {
+  const replica = makeReplica({ lastUsedTime: at(-60), uploads: 4, upload: upload() })
+  const { next } = stepUpload(replica, { ...DEFAULTS, mover: { kind: 'preempted', node: 'n1' } })
+  const started = startUpload(next, NOW)
+
+  expect(next).toMatchObject({ state: 'Ready', upload: { state: 'Queued', attempt: 5, reason: 'Preempted' } })
+  expect(next.uploadedTime).toBeUndefined()
+  expect(started).toMatchObject({ uploads: 5, upload: { state: 'Uploading', attempt: 5, preemptions: 1 } })
+})

@@ -15,7 +15,7 @@ import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../hash.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
-import { placementOf, searchState, slotFor } from './placement.ts'
+import { placementOf, searchState, slotAmong } from './placement.ts'
 import { openNodeSlots } from './slots.ts'
 
 const LABEL = 'vck.intelai.org/4b1d-0123456789abc'
@@ -176,7 +176,7 @@ describe('a node whose disk is too small', () => {
 })
 
 describe('a slot', () => {
-  const anywhere = { affinity: undefined, withoutLabels: [], notOn: ['n4'] }
+  const anywhere = { notOn: ['n4'] }
   const { path: _, ...onNoPath } = makeReplica()
   const nodes = [
     ...['n1', 'n2', 'n3', 'n4'].map((name) => makeNode(name, { labels: { data: '' } })),
@@ -186,12 +186,10 @@ describe('a slot', () => {
   ]
 
   test.each([
-    { name: 'is taken on the node of the replica', placement: { on: 'n1' }, perNode: 1, want: 0 },
-    { name: 'is not available on a full node', placement: { on: 'n1' }, perNode: 0, want: undefined },
-    { name: 'is taken among the free nodes', placement: anywhere, perNode: 1, want: 0 },
-    { name: 'is not available when all nodes are full', placement: anywhere, perNode: 0, want: undefined },
-  ])('$name', ({ placement, perNode, want }) => {
-    expect(slotFor(placement, planOf(), makeVolumeInput({ nodes }), openNodeSlots([], perNode))).toBe(want)
+    { name: 'is taken among the free nodes', perNode: 1, want: 0 },
+    { name: 'is not available when all nodes are full', perNode: 0, want: undefined },
+  ])('$name', ({ perNode, want }) => {
+    expect(slotAmong(anywhere, planOf(), makeVolumeInput({ nodes }), openNodeSlots([], perNode))).toBe(want)
   })
 
   test.each([
@@ -200,13 +198,13 @@ describe('a slot', () => {
   ])('is taken on a node $name', ({ plan }) => {
     const input = makeVolumeInput({ nodes: nodes.slice(0, 1) })
 
-    expect(slotFor(anywhere, plan, input, openNodeSlots([], 1))).toBe(0)
+    expect(slotAmong(anywhere, plan, input, openNodeSlots([], 1))).toBe(0)
   })
 
   test('is taken only for nodes that are allowed, ready, and without the data', () => {
     const slots = openNodeSlots([], 1)
     const plan = planOf({ replicas: [makeReplica({ node: 'n1' })], deletions: [makeDeletion({ node: 'n2' })] })
-    const take = () => slotFor(anywhere, plan, makeVolumeInput({ nodes }), slots)
+    const take = () => slotAmong(anywhere, plan, makeVolumeInput({ nodes }), slots)
 
     expect([take(), take()]).toEqual([0, undefined])
   })

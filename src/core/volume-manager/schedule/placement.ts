@@ -94,18 +94,16 @@ function hasLabels(replica: ReplicaStatus, { wanted }: VolumePlan, { nodes }: Vo
 }
 
 /**
- * Takes a slot on a node that could run the mover; undefined when there is none. Without such a node, the mover would only wait and occupy
- * a slot.
+ * Takes a slot for a mover that may run on any of several nodes; undefined when there is none. Without such a node, the mover would only
+ * wait and occupy a slot.
  */
-export function slotFor(
-  placement: MoverPlacement,
+export function slotAmong(
+  { notOn }: Pick<Exclude<MoverPlacement, { on: string }>, 'notOn'>,
   plan: VolumePlan,
   input: VolumeManagerInput,
   slots: NodeSlots,
 ): number | undefined {
-  return 'on' in placement
-    ? slots.takeOn(placement.on)
-    : slots.takeAmong(freeNodes(plan, input, slots, placement.notOn))
+  return slots.takeAmong(freeNodes(plan, input, slots, notOn))
 }
 
 /** The nodes that could run the mover of a replica now. */

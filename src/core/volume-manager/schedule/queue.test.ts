@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import { makeMover } from '../../../../test/volume-builders.ts'
-import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { toTime } from '../status/time.ts'
-import { allowanceOf, firstEntries, firstManagers, isInQueue } from './queue.ts'
+import { isInQueue } from './queue.ts'
+import { allowanceOf, firstManagers, grantSlots, type SharesInput } from './shares.ts'
 
 const queued = (since: number, more: Partial<ReplicaStatus> = {}): ReplicaStatus => ({
   ...{ index: since, state: 'Queued', revision: 'r', attempt: 1, since: toTime(NOW + since * 1000) },
@@ -33,7 +33,18 @@ function manager(name: string, volume: Partial<VolumeStatus>, priority?: number)
   }
 }
 
-describe('the queue of movers', () => {
+function input(waiting: VolumeManager[], more: Partial<SharesInput> = {}): SharesInput {
+  const settings = { maxInAll: 10, maxPerNode: 10 }
+  return { waiting, active: [], served: new Map(), settings, now: NOW, ...more }
+}
+
+/** The VolumeManagers of the first entries. */
+function firstEntries(waiting: VolumeManager[], count: number): string[] {
+  const settings = { maxInAll: count, maxPerNode: 10 }
+  return grantSlots(input(waiting, { settings }), () => true).granted.map(({ manager }) => manager)
+}
+
+describe('the queue of movers of a namespace', () => {
   test.each<{ name: string; waiting: VolumeManager[]; want: string[] }>([
     { name: 'is empty when no mover waits', waiting: [manager('a', { replicas: [ready()] })], want: [] },
     {
@@ -129,7 +140,7 @@ describe('the queue of movers', () => {
     expect(firstEntries(waiting, 10)).toEqual(keys)
     expect(firstEntries([...waiting].reverse(), 10)).toEqual(keys)
     expect(firstEntries(waiting, 1)).toEqual(keys.slice(0, 1))
-    expect(firstManagers(waiting, 10)).toEqual([...new Set(keys)])
+    expect(firstManagers(input(waiting), 10)).toEqual([...new Set(keys)])
     expect(waiting.some(isInQueue)).toBe(want.length > 0)
   })
 
@@ -149,7 +160,7 @@ describe('the queue of movers', () => {
     waiting[7] = counted('changed', -1)
 
     const [first] = firstEntries(waiting, 20)
-    firstManagers(waiting, 4)
+    firstManagers(input(waiting), 4)
 
     expect(first).toBe('default/changed')
     expect([readsOfAll, reads]).toEqual([1000, 1001])
@@ -165,13 +176,13 @@ test.each([
   const running = makeMover({}, { phase: 'Running' }, 'n1')
   const slotsWith = (maxPerNode: number) =>
     ['default/a', 'default/b'].map((name) => {
-      const settings = { ...VOLUME_SETTINGS.movers, maxInAll: 3, maxPerNode }
-      return allowanceOf({ manager: name, waiting, active: [running], settings }).slots
+      const settings = { maxInAll: 9, maxPerNode }
+      return allowanceOf(name, input(waiting, { active: [running], settings })).slots
     })
 
   expect([slotsWith(1), slotsWith(2)]).toEqual([
     [0, 1],
-    [2, 0],
+    [1, 1],
   ])
 })
 
@@ -186,10 +197,11 @@ test.each([
     { length: active },
     (): Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [] } }),
   )
-  const settings = { ...VOLUME_SETTINGS.movers, maxInAll }
+  const settings = { maxInAll, maxPerNode: 10 }
 
-  expect(allowanceOf({ manager: 'default/a', waiting, active: movers, settings })).toEqual({
+  expect(allowanceOf('default/a', input(waiting, { active: movers, settings }))).toEqual({
     slots: want,
+    onNodes: new Map(want > 0 ? [['n1', want]] : []),
     active: movers,
   })
 })
@@ -202,7 +214,7 @@ test.each([
     manager(`m${since}`, { replicas: [queued(since, { reason: 'NoNode' })] }, 9),
   )
   const waiting = [...matchless, manager('last', { replicas: [replica] })]
-  const settings = { ...VOLUME_SETTINGS.movers, maxInAll: 1 }
+  const settings = { maxInAll: 1, maxPerNode: 10 }
 
-  expect(allowanceOf({ manager: 'default/last', waiting, active: [], settings }).slots).toBe(1)
+  expect(allowanceOf('default/last', input(waiting, { settings })).slots).toBe(1)
 })

@@ -3,6 +3,7 @@ import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import {
   asTask,
   at,
+  makeAllowance,
   makeDeletion,
   makeMover,
   makeReplica,
@@ -60,7 +61,7 @@ function start(
 }
 
 const full = Array.from({ length: 5 }, () => makeMover({}, { phase: 'Running' }, 'n1'))
-const slots = (count: number) => ({ allowance: { slots: count, active: [] } })
+const slots = (count: number) => ({ allowance: makeAllowance(count) })
 
 describe('a replica that waits', () => {
   test('is started, and checked when its mover may have a node', () => {
@@ -233,7 +234,7 @@ describe('the slots', () => {
     {
       name: 'on a node that is full',
       upload: { state: 'Queued', attempt: 2, since: at(-5) },
-      more: { allowance: { slots: 9, active: full } },
+      more: { allowance: makeAllowance(9, full) },
     },
   ])('do not go to an upload $name', ({ upload, more = {} }) => {
     const options = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/', resync: 'true' }
@@ -254,7 +255,7 @@ describe('the slots', () => {
     const configs = [{ replicas: 3 }]
 
     expect(start([volume], { configs, settings }).tasks).toEqual(['vol1 replica 2', 'vol1 maintenance 0'])
-    expect(start([volume], { configs, allowance: { slots: 1, active: [] } }).tasks).toEqual(['vol1 replica 2'])
+    expect(start([volume], { configs, ...slots(1) }).tasks).toEqual(['vol1 replica 2'])
     expect(start([volume], { configs }).tasks).toEqual(['vol1 replica 2', 'vol1 maintenance 0', 'vol1 maintenance 1'])
   })
 
@@ -285,6 +286,6 @@ describe('the slots', () => {
   test('do not go to a deletion on a node that is full', () => {
     const deletions = [makeDeletion({ index: 7, state: 'Queued', path: '/old', nodeLabels: [] })]
 
-    expect(start([{ deletions }], { allowance: { slots: 9, active: full } }).tasks).toEqual([])
+    expect(start([{ deletions }], { allowance: makeAllowance(9, full) }).tasks).toEqual([])
   })
 })

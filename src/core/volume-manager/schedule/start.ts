@@ -14,8 +14,9 @@ import { startUpload } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { claimNameOf } from '../spec/names.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
-import { MESSAGES } from '../status/codes.ts'
-import { placementOf, searchState, slotFor } from './placement.ts'
+import { MESSAGES, STUCK } from '../status/codes.ts'
+import { placementOf, searchState, slotAmong } from './placement.ts'
+import { maxMaintenances } from './shares.ts'
 import { type NodeSlots, openNodeSlots } from './slots.ts'
 
 export interface Started {
@@ -27,8 +28,9 @@ export interface Started {
 interface Starter {
   input: VolumeManagerInput
   nodeSlots: NodeSlots
-  /** How many more movers this VolumeManager may start. */
+  /** How many more movers this VolumeManager may start, and how many of them on the node of their data. */
   free: number
+  onNodes: Map<string, number>
   pods: Pod[]
 }
 
@@ -40,7 +42,7 @@ export function startMovers(input: VolumeManagerInput, plans: readonly VolumePla
   const { allowance, settings } = input
   const nodeSlots = openNodeSlots(allowance.active, settings.movers.maxPerNode)
   const free = input.terminating?.refusal === undefined ? allowance.slots : 0
-  const starter: Starter = { input, nodeSlots, free, pods: [] }
+  const starter: Starter = { input, nodeSlots, free, onNodes: new Map(allowance.onNodes), pods: [] }
   const working = plans.map((plan) => startUploads(startDeletions(plan, starter), starter))
   const started = new Map(
     [...working]
@@ -64,16 +66,23 @@ function startIn(starter: Starter, takeSlot: () => number | undefined, moverIn: 
   return true
 }
 
+/** Starts a mover on the node of its data. */
+function startOn(node: string, starter: Starter, moverIn: (slot: number) => Pod): boolean {
+  const { nodeSlots, onNodes } = starter
+  const left = onNodes.get(node) ?? 0
+  const isStarted = left > 0 && startIn(starter, () => nodeSlots.takeOn(node), moverIn)
+  if (isStarted) onNodes.set(node, left - 1)
+  return isStarted
+}
+
 function startDeletions(plan: VolumePlan, starter: Starter): VolumePlan {
   const { id, moverConfig: config, set, before } = plan
   const { manager, settings, now } = starter.input
   const deletions = set.deletions.map((deletion) => {
     const isStarted =
       isKnownQueued(deletion, before?.deletions) &&
-      startIn(
-        starter,
-        () => starter.nodeSlots.takeOn(deletion.node),
-        (slot) => deletionMover({ manager, settings: settings.movers, id, config, deletion, slot }),
+      startOn(deletion.node, starter, (slot) =>
+        deletionMover({ manager, settings: settings.movers, id, config, deletion, slot }),
       )
     return isStarted ? startDeleting(deletion, now) : deletion
   })
@@ -83,17 +92,13 @@ function startDeletions(plan: VolumePlan, starter: Starter): VolumePlan {
 function startUploads(plan: VolumePlan, starter: Starter): VolumePlan {
   const { moverConfig: config, set } = plan
   if (!config) return plan
-  const { input, nodeSlots } = starter
+  const { input } = starter
   const replicas = set.replicas.map((replica) => {
     const { node } = replica
     const isStarted =
       node !== undefined &&
       mayUpload(replica, plan, input) &&
-      startIn(
-        starter,
-        () => nodeSlots.takeOn(node),
-        (slot) => uploadMover({ ...transferOf(input), config, replica, slot }),
-      )
+      startOn(node, starter, (slot) => uploadMover({ ...transferOf(input), config, replica, slot }))
     return isStarted ? startUpload(replica, input.now) : replica
   })
   return { ...plan, set: { ...set, replicas } }
@@ -110,37 +115,33 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
   let search = searchState(plan, input)
   const steps = set.replicas.map((replica): Transition<ReplicaStatus> => {
     // Before the search for its mover, which is long for many replicas.
-    if (starter.free <= 0) return { next: isClaimed ? withoutPastReason(replica) : replica }
+    if (starter.free <= 0) return { next: isClaimed ? withoutReason(replica, KNOWN_WITHOUT_SLOT) : replica }
     if (!mayStart(replica, plan, input)) return { next: replica }
     if (!isClaimed) return { next: stuck(replica, 'NoClaim') }
     const isPinned = replica.node !== undefined
     if (!isPinned && search === 'unschedulable') return { next: stuck(replica, 'NoNode') }
     if (!isPinned && search === 'searching') return { next: replica }
     const placement = placementOf(replica, plan, input, nodeSlots)
-    const isStarted =
-      placement !== undefined &&
-      startIn(
-        starter,
-        () => slotFor(placement, plan, input, nodeSlots),
-        (slot) => replicaMover({ ...transferOf(input), config, replica, placement, slot }),
-      )
+    if (placement === undefined) return { next: stuck(replica, 'NoNode') }
+    const moverIn = (slot: number) => replicaMover({ ...transferOf(input), config, replica, placement, slot })
+    if ('on' in placement) {
+      return startOn(placement.on, starter, moverIn) ? start(replica, input) : { next: withoutReason(replica, STUCK) }
+    }
+    const isStarted = startIn(starter, () => slotAmong(placement, plan, input, nodeSlots), moverIn)
     if (!isStarted) return { next: stuck(replica, 'NoNode') }
-    if (!isPinned) search = 'searching'
+    search = 'searching'
     return start(replica, input)
   })
   const dueAt = earliest(set.dueAt, ...steps.map((step) => step.dueAt))
   return { ...plan, set: { ...set, replicas: steps.map(({ next }) => next), dueAt } }
 }
 
-/** The share of all movers that may be checks and refreshes, so that downloads have slots. */
-const MAINTENANCE_SHARE = 4
-
 function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
   const { moverConfig: config, set } = plan
   if (!config) return plan
-  const { input, nodeSlots, pods } = starter
+  const { input, pods } = starter
   const { allowance, settings, users } = input
-  const most = Math.max(1, Math.floor(settings.movers.maxInAll / MAINTENANCE_SHARE))
+  const most = maxMaintenances(settings.movers)
   const isFull = () =>
     [...allowance.active, ...pods].filter((pod) => readTask(pod)?.role === 'maintenance').length >= most
   const replicas = set.replicas.map((replica) => {
@@ -150,15 +151,12 @@ function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
       path !== undefined &&
       mayMaintain(replica, plan, input) &&
       !isFull() &&
-      startIn(
-        starter,
-        () => nodeSlots.takeOn(node),
-        (slot) =>
-          maintenanceMover({
-            ...transferOf(input),
-            ...{ config, replica, slot, checks: settings.checks },
-            users: users(path).filter((user) => user.node === node),
-          }),
+      startOn(node, starter, (slot) =>
+        maintenanceMover({
+          ...transferOf(input),
+          ...{ config, replica, slot, checks: settings.checks },
+          users: users(path).filter((user) => user.node === node),
+        }),
       )
     return isStarted ? startMaintenance(replica, input.now) : replica
   })
@@ -184,10 +182,12 @@ function stuck(replica: ReplicaStatus, reason: 'NoNode' | 'NoClaim' | 'InvalidSp
   return replica.state === 'Queued' ? { ...replica, reason, message: MESSAGES[reason]() } : replica
 }
 
-/** Removes a reason that no longer holds from a queued replica without a slot. `NoNode` stays: nodes are looked for when there is a slot. */
-function withoutPastReason(replica: ReplicaStatus): ReplicaStatus {
-  const isPast = replica.state === 'Queued' && (replica.reason === 'NoClaim' || replica.reason === 'InvalidSpec')
-  if (!isPast) return replica
+/** `NoNode` is not one of them: nodes are looked for when there is a slot. */
+const KNOWN_WITHOUT_SLOT: ReadonlySet<string | undefined> = new Set(['NoClaim', 'InvalidSpec'])
+
+/** Removes a reason that no longer holds from a queued replica. */
+function withoutReason(replica: ReplicaStatus, past: ReadonlySet<string | undefined>): ReplicaStatus {
+  if (replica.state !== 'Queued' || !past.has(replica.reason)) return replica
   const { reason: _reason, message: _message, ...rest } = replica
   return rest
 }

@@ -89,6 +89,10 @@ export interface VolumeSettings extends VolumeLimits {
     prepareTimeoutSeconds: number
     /** How long a mover may run without progress. */
     progressTimeoutSeconds: number
+    /** How long a mover may run while namespaces with fewer movers wait for its slot. */
+    preemptAfterSeconds: number
+    /** The rate below which it gives its slot earlier; 0 for none. */
+    minBytesPerSecond: number
     /** How many of the last lines of a mover's log Lodestone logs when the mover ends; 0 for none. */
     logLines: number
   }

@@ -1,6 +1,6 @@
 /** Finds what Events report about the new status of a volume: replicas that fail, are lost or are evicted, and uploads and deletions that fail. */
 import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
-import type { StateStatus } from '../replica/transition.ts'
+import { preemptedWork, type StateStatus } from '../replica/transition.ts'
 import { failureOf } from '../replica/upload.ts'
 
 /** What one Event reports. */
@@ -26,7 +26,7 @@ function pairsOf<T extends { index: number }>(before: readonly T[] = [], after: 
   })
 }
 
-/** The new state of a replica, and an upload that failed. */
+/** The new state of a replica, an upload that failed, and work whose mover was preempted. */
 function replicaChanges(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
   const isLost = old.state === 'Ready' && replica.state === 'Queued'
   const reason = EVENT_REASONS[replica.state] ?? (isLost ? 'ReplicaLost' : undefined)
@@ -36,6 +36,7 @@ function replicaChanges(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
   const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
   const lastFailure = old.upload && failureOf(old.upload)
   return [
+    ...preemptedWork(old, replica).map((work) => ({ node, reason: 'MoverPreempted', text: textOf(work) })),
     ...(reason !== undefined && isNews ? [{ node, reason, text: textOf(replica) }] : []),
     ...(isNewFailure && !isRepeated(lastFailure, failureOf(upload))
       ? [{ node, reason: 'WriteBackFailed', text: textOf(upload) }]

@@ -9,6 +9,7 @@ export const MESSAGES = {
   NameTaken: (kind: string, name: string) =>
     `${kind} ${name} exists, and Lodestone did not create it; delete it, so that Lodestone can create its own`,
   InvalidSpec: () => 'the spec of its volume is invalid; correct it',
+  Preempted: () => 'its mover was stopped, because movers of other namespaces wait; the next one continues its work',
   Demanded: () => 'a pod needs the data again',
   NodeGone: (node: string) => `node ${node} was deleted`,
   NodeReplaced: (node: string) => `node ${node} was replaced; a mover checks its data`,
@@ -35,6 +36,9 @@ export const MESSAGES = {
   OOMKilled: () => 'the mover ran out of memory',
   Canceled: () => 'the mover was stopped',
 } as const
+
+/** The reason of work whose mover gave its slot to another namespace. */
+export const PREEMPTED = 'Preempted' satisfies keyof typeof MESSAGES
 
 /** Reasons of replicas that wait for something other than a slot. */
 export const STUCK: ReadonlySet<string | undefined> = new Set(['NoNode', 'NoClaim', 'InvalidSpec'])

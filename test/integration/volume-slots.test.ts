@@ -1,0 +1,79 @@
+/** Tenants that take all slots of movers, on a store in memory. */
+import { describe, expect, test } from 'vitest'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
+import { namespaceOfMover } from '../../src/core/volume-manager/schedule/shares.ts'
+import { makeVolumeManager } from '../builders.ts'
+import { VolumeWorld } from '../volume-world.ts'
+
+describe('the slots of a cluster', () => {
+  /** A cluster with two slots, and the namespace `shop` with ten VolumeManagers of the highest priority whose movers go on. */
+  async function busyWorld(): Promise<VolumeWorld> {
+    const world = await new VolumeWorld().start('n1', 'n2')
+    world.settings = {
+      ...world.settings,
+      movers: { ...world.settings.movers, maxInAll: 2, progressTimeoutSeconds: 1e6 },
+    }
+    world.fate = (pod) => (namespaceOfMover(pod) === 'shop' ? 'goes on' : 'completes')
+    for (let i = 0; i < 10; i++)
+      await world.store.create(volumeManagers, managerIn('shop', `slow-${i}`, { priority: 1e9 }))
+    await world.settle()
+    return world
+  }
+
+  const managerIn = (namespace: string, name: string, config: Partial<VolumeConfig> = {}): VolumeManager => {
+    const manager = makeVolumeManager([{ replicas: 1, ...config }], { name })
+    return { ...manager, metadata: { ...manager.metadata, namespace } }
+  }
+  const statesIn = (world: VolumeWorld, namespace: string) =>
+    [...world.store.list(volumeManagers)]
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .map(({ status }) => status?.volumes?.[0]?.replicas?.[0])
+
+  test('go to another namespace when a mover ends, before the ten that wait with the highest priority', async () => {
+    const world = await busyWorld()
+    await world.store.create(volumeManagers, managerIn('default', 'late', { priority: -1e9 }))
+    await world.settle()
+    expect(statesIn(world, 'default')[0]?.state).toBe('Queued')
+
+    let isFirst = true
+    world.fate = (pod) => {
+      if (namespaceOfMover(pod) !== 'shop') return 'completes'
+      const fate = isFirst ? 'completes' : 'goes on'
+      isFirst = false
+      return fate
+    }
+    await world.settle()
+
+    expect(statesIn(world, 'default')[0]?.state).toBe('Ready')
+    expect(statesIn(world, 'shop').filter((one) => one?.state === 'Ready')).toHaveLength(1)
+  })
+
+  test('are held by slow movers of one namespace only for a limited time, and their work continues later', async () => {
+    const world = await busyWorld()
+    await world.store.create(volumeManagers, managerIn('default', 'late'))
+    await world.pass(1700)
+    expect(statesIn(world, 'default')[0]?.state).toBe('Queued')
+
+    await world.pass(200)
+    const preempted = statesIn(world, 'shop').filter((one) => one?.preemptions)
+    expect(statesIn(world, 'default')[0]?.state).toBe('Ready')
+    expect(preempted).toHaveLength(1)
+    expect(preempted[0]).toMatchObject({ state: 'Queued', reason: 'Preempted', attempt: 2, preemptions: 1 })
+    expect(preempted[0]?.failures).toBeUndefined()
+    expect(world.events.filter(({ reason }) => reason === 'MoverPreempted')).toHaveLength(1)
+
+    world.fate = () => 'completes'
+    await world.pass(300)
+    expect(statesIn(world, 'shop').map((one) => one?.state)).toEqual(Array.from({ length: 10 }, () => 'Ready'))
+    expect(statesIn(world, 'shop').filter((one) => one?.preemptions)).toEqual([])
+    expect(world.violations).toEqual([])
+  })
+
+  test('are held as long as they are needed while no other namespace waits', async () => {
+    const world = await busyWorld()
+    await world.pass(86_400)
+
+    expect(statesIn(world, 'shop').filter((one) => one?.preemptions)).toEqual([])
+    expect(world.events.map(({ reason }) => reason)).not.toContain('MoverPreempted')
+  })
+})
