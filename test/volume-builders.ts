@@ -62,6 +62,7 @@ export function makeMover(more: Partial<ReplicaStatus> = {}, status: Pod['status
     slot: 0,
     settings: VOLUME_SETTINGS.movers,
     networks: [],
+    localRoots: VOLUME_SETTINGS.localRoots,
   })
   return { ...pod, spec: { ...pod.spec, ...(nodeName && { nodeName }) }, status }
 }

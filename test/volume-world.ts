@@ -10,6 +10,7 @@ import type { VolumeStatus } from '../src/api/volume-status.ts'
 import type { MoverDisk } from '../src/core/mover/contract.ts'
 import type { ReadMoverResult } from '../src/core/mover/termination-message.ts'
 import type { EventAction } from '../src/core/plan.ts'
+import { directoryOfMover } from '../src/core/volume-manager/mover/affinity.ts'
 import { allowsNode } from '../src/core/volume-manager/schedule/node-affinity.ts'
 import { hasDiskPressure, healthOf } from '../src/core/volume-manager/schedule/node-health.ts'
 import { toleratesNode } from '../src/core/volume-manager/schedule/taints.ts'
@@ -471,9 +472,8 @@ function podOf(name: string, path: string, nodeName: string | undefined): Pod {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec }
 }
 
-function placeOf({ spec, metadata }: Pod): string {
-  const path = spec.volumes?.find(({ hostPath }) => hostPath)?.hostPath?.path
-  return `${spec.nodeName}:${path ?? metadata.name}`
+function placeOf(pod: Pod): string {
+  return `${pod.spec.nodeName}:${directoryOfMover(pod) ?? pod.metadata.name}`
 }
 
 /** Whether a pod may not come to this node because of another one: by its own word, and not when that one has ended. */

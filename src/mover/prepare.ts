@@ -3,20 +3,32 @@ import { opendir } from 'node:fs/promises'
 import { makeFolder } from '../time/make-folder.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
+import { openExisting } from './existing.ts'
 
 export interface PrepareInput {
   root: string
   target: string
+  /** Whether a missing directory is an error. Then nothing is created, and the target may be the root itself. */
+  mustExist: boolean
 }
 
 /**
  * Creates the directory when it is missing, and reads from it. Throws a `MoverError` when the target is not allowed, otherwise the error of
  * the file system.
  */
-export async function prepareDirectory(input: PrepareInput): Promise<Done> {
-  const { target } = await locate(input.root, input.target)
-  if (!(await exists(target))) await makeFolder(target)
-  const directory = await opendir(target)
+export async function prepareDirectory({ root, target, mustExist }: PrepareInput): Promise<Done> {
+  if (mustExist) {
+    const directory = await openExisting(root, target)
+    // Of the open directory, since its path may lead elsewhere meanwhile.
+    return readFrom(`/proc/self/fd/${directory.fd}`).finally(() => directory.close())
+  }
+  const place = await locate(root, target)
+  if (!(await exists(place.target))) await makeFolder(place.target)
+  return readFrom(place.target)
+}
+
+async function readFrom(path: string): Promise<Done> {
+  const directory = await opendir(path)
   try {
     const first = await directory.read()
     return { bytes: 0, files: 0, message: first === null ? 'is empty and can be read' : 'can be read' }

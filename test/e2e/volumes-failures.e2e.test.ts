@@ -68,7 +68,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     const replica = await failed('absent', 120_000)
 
     expect(replica).toMatchObject({ reason: 'PathNotMounted', node: 'node-1', isPermanent: true })
-    expect(replica.message).toContain('/mnt/local/nowhere cannot be mounted on node node-1; create it')
+    expect(replica.message).toContain('/mnt/local cannot be mounted on node node-1; create it')
     expect(await cluster.volumeManager('absent')).toMatchObject({ status: { state: 'Failed' } })
     expect((await cluster.podsOf('hopeful'))[0]?.spec?.nodeName).toBeUndefined()
     expect(existsSync(cluster.kubelet.pathOn('node-1', path))).toBe(false)

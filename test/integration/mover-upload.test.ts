@@ -218,6 +218,18 @@ describe('to prepare a directory', () => {
 
     expect((await prepare()).result.code).toBe('Rejected')
   })
+
+  test('that must exist creates nothing, and names a link', async () => {
+    const words = ['prepare', '--must-exist', 'true']
+    const missing = await runMover(root, words)
+    expect(missing).toMatchObject({ status: 3, result: { code: 'NotFound', retry: false } })
+    expect(await readTree(root)).not.toHaveProperty('data')
+
+    await symlink(makeRoot(), join(root, 'data'))
+    const linked = await runMover(root, words)
+    expect(linked).toMatchObject({ status: 3, result: { code: 'LinkInPath', retry: false } })
+    expect(linked.result.message).toContain('data is a symbolic link')
+  })
 })
 
 describe('invalid arguments cause exit status 2 and a message with the remedy', () => {

@@ -1647,6 +1647,33 @@ test('Local data is used on the nodes on which a mover found it, and nothing is 
   expect([...world.disks.keys()]).toEqual(['n4:/mnt/local/imagenet'])
 })
 
+test('a Local directory that becomes a symbolic link has no pods after the next check, until it is repaired', async () => {
+  const options = { path: '/mnt/local/imagenet' }
+  const world = await worldWith([{ sourceType: 'Local', options, nodeAffinity: ON_N1 }])
+  world.settings = { ...world.settings, checks: { intervalSeconds: 86_400, timeoutSeconds: 60 } }
+  await world.settle()
+  expect(await world.nodesOf()).toEqual(['n1'])
+
+  world.fate = () =>
+    ended('Failed', {
+      message: moverSays({ code: 'LinkInPath', message: 'imagenet is a symbolic link', retry: false }),
+    })
+  await world.pass(86_400)
+  expect(await world.nodesOf()).toEqual([])
+  expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'LinkInPath', node: 'n1' }])
+  expect((await world.manager())?.status?.state).toBe('Failed')
+  expect(world.events.map(({ reason }) => reason)).toContain('ReplicaLost')
+
+  world.fate = () => 'completes'
+  await world.pass(600)
+  expect(await world.nodesOf()).toEqual(['n1'])
+})
+
+const ON_N1 = {
+  requiredDuringSchedulingIgnoredDuringExecution: {
+    nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
+  },
+}
 const NAMED_N4 = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n4'] }] }
 
 function isDelete({ metadata }: { metadata: { labels?: Record<string, string> } }): boolean {

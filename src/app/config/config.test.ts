@@ -164,6 +164,8 @@ describe('a value outside of its range is reported by its path', () => {
       want: 'volumes.eviction.lowWatermarkPercent',
     },
     { given: { volumes: { localRoots: ['/var'] } }, want: 'volumes.localRoots[0]' },
+    { given: { volumes: { localRoots: ['/srv/a', '/srv'], localPaths: 'roots' } }, want: 'volumes.localRoots[0]' },
+    { given: { volumes: { localPaths: 'exact' } }, want: 'volumes.localPaths' },
     { given: { volumes: { localRoots: ['/srv/a/'], allowedRoots: ['/srv/a'] } }, want: 'volumes.localRoots[0]' },
     { given: { volumes: { movers: { keepFree: '1.5G' } } }, want: 'volumes.movers.keepFree' },
     { given: { volumes: { movers: { maxPerNode: 1001 } } }, want: 'volumes.movers.maxPerNode' },

@@ -2,7 +2,7 @@
 import type { FieldError } from '../../core/field-errors.ts'
 import { isNetwork } from '../../core/mover/local-address.ts'
 import { BYTES } from '../../core/quantity.ts'
-import { overlap } from '../../core/volume-manager/spec/host-paths.ts'
+import { isBelow, overlap } from '../../core/volume-manager/spec/host-paths.ts'
 import { QUANTITY } from '../../core/volume-manager/spec/options.ts'
 import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/spec/settings.ts'
@@ -69,6 +69,7 @@ const quantities = { type: 'object', additionalProperties: quantity }
 export function volumesErrors({
   allowedRoots,
   localRoots,
+  localPaths,
   allowedLocalNetworks,
   movers,
   eviction,
@@ -84,7 +85,18 @@ export function volumesErrors({
     const message = `Invalid value: "${text}": must be an address, or a network in CIDR notation, e.g. 127.0.0.0/8`
     return [{ path: `volumes.allowedLocalNetworks[${i}]`, code: 'Invalid' as const, message }]
   })
-  return [...overlapping, ...noNetworks, ...unusedLimits(movers), ...watermarkErrors(eviction)]
+  const nested = localPaths === 'roots' ? nestedErrors(localRoots) : []
+  return [...overlapping, ...nested, ...noNetworks, ...unusedLimits(movers), ...watermarkErrors(eviction)]
+}
+
+/** A pod with the outer root could replace the inner one by a symbolic link. */
+function nestedErrors(localRoots: readonly string[]): FieldError[] {
+  return localRoots.flatMap((root, i) => {
+    const other = localRoots.find((one, k) => k !== i && isBelow(root, [one]))
+    if (other === undefined) return []
+    const message = `${root} is in ${other}; with volumes.localPaths: roots, name directories that are not in each other`
+    return [{ path: `volumes.localRoots[${i}]`, code: 'Invalid' as const, message }]
+  })
 }
 
 /** The limits of movers in one namespace for all. A limit without an effect would be taken for one that holds. */
@@ -118,6 +130,7 @@ export const volumesSchema = {
     whenNotReady: { enum: ['gate', 'refuse'] },
     allowedRoots: { type: 'array', minItems: 1, items: directory },
     localRoots: { type: 'array', items: directory },
+    localPaths: { enum: ['below', 'roots'] },
     allowedLocalNetworks: { type: 'array', items: text },
     allowedMoverImages: { type: 'array', items: text },
     movers: {

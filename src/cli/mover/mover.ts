@@ -166,7 +166,7 @@ function uploadWork(args: MoverArguments, io: CommandIo): Work {
 }
 
 function prepareWork(args: MoverArguments): Work {
-  const input = { root: need(args, 'root'), target: need(args, 'target') }
+  const input = { root: need(args, 'root'), target: need(args, 'target'), mustExist: isTrue(args, 'must-exist') }
   return { work: () => prepareDirectory(input), close: async () => undefined }
 }
 

@@ -86,6 +86,11 @@ export const MOVER_OPTIONS = {
     value: 'true|false',
     description: 'download: each file appears when it is complete (default: false: all at once)',
   },
+  'must-exist': {
+    type: 'string',
+    value: 'true|false',
+    description: 'prepare: the target must exist, without a symbolic link below the root (default: false)',
+  },
   verify: {
     type: 'string',
     value: 'checksum|size',

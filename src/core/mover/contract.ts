@@ -40,6 +40,8 @@ export const FAILURES = {
   KeyConflict: { retry: false },
   NoSpace: { retry: false },
   TargetExists: { retry: false },
+  /** The path of existing data has a symbolic link: its content may be that of another user. */
+  LinkInPath: { retry: false },
   Rejected: { retry: false },
   SourceChanged: { retry: true },
   /** The source has two versions of an object that pods and another client changed. */

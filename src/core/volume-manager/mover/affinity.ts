@@ -108,9 +108,17 @@ export function nodeOfMover({ spec }: Pod): string | undefined {
   return pin?.values?.[0]
 }
 
-/** The directory of the node that a mover mounts; undefined for a mover that mounts none. */
+/**
+ * The directory of the node on which a mover works; undefined for a mover without one. It is the mounted directory, or that of a `Local`
+ * volume below it. It is read from fields of the Pod that its user cannot change.
+ */
 export function directoryOfMover({ spec }: Pod): string | undefined {
-  return spec?.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath?.path
+  const { path, type } = spec?.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath ?? {}
+  if (path === undefined || type !== 'Directory') return path
+  const { args = [], volumeMounts = [] } = spec.containers[0] ?? {}
+  const at = volumeMounts[0]?.mountPath ?? ''
+  const target = args[args.indexOf('--target') + 1] ?? ''
+  return target.startsWith(`${at}/`) ? path + target.slice(at.length) : path
 }
 
 /** The number of a mover's slot on its node; undefined when its label is missing or is not an integer. */

@@ -6,6 +6,7 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
+import { directoryOfMover } from './affinity.ts'
 import { deletionMover, maintenanceMover, replicaMover, uploadMover } from './build.ts'
 
 const S3 = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/' }
@@ -13,14 +14,25 @@ const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 
 const LOCAL = { sourceType: 'Local', options: { path: '/mnt/local/sales' } }
 const inputOf = (volume: Partial<VolumeConfig>, networks: readonly string[] = []) => ({
   ...{ manager: makeVolumeManager(), config: makeVolume(volume), placement: { on: 'n1' }, slot: 0, networks },
-  settings: VOLUME_SETTINGS.movers,
+  ...{ settings: VOLUME_SETTINGS.movers, localRoots: VOLUME_SETTINGS.localRoots },
+})
+const maintenanceOf = (volume: Partial<VolumeConfig>) => ({
+  ...inputOf(volume),
+  ...{ checks: VOLUME_SETTINGS.checks, users: [] },
 })
 /** The arguments of the verb, without the common arguments of all movers. */
 const argumentsOf = ({ spec }: Pod) => spec.containers[0]?.args?.slice(1, -4)
 const mountOf = ({ spec }: Pod) => [spec.volumes?.[0], spec.containers[0]?.volumeMounts?.[0]]
 const DOWNLOAD = ['download', '--root', '/volume', '--target', '/volume/data']
 
-test.each<{ name: string; volume: Partial<VolumeConfig>; networks?: string[]; shard?: string; want: string[] }>([
+test.each<{
+  name: string
+  volume: Partial<VolumeConfig>
+  networks?: string[]
+  shard?: string
+  path?: string
+  want: string[]
+}>([
   { name: 'S3', volume: {}, want: [...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi'] },
   {
     name: 'an endpoint and a region, with a local network',
@@ -67,10 +79,21 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; networks?: string[]; sh
       ...['--endpoint', 'http://pachd.default.svc:30600', '--keep-free', '1Gi'],
     ],
   },
-  { name: 'Local data', volume: LOCAL, want: ['prepare', '--root', '/', '--target', '/volume'] },
+  {
+    name: 'Local data',
+    volume: LOCAL,
+    path: '/mnt/local/sales',
+    want: ['prepare', '--root', '/volume', '--target', '/volume/sales', '--must-exist', 'true'],
+  },
+  {
+    name: 'Local data that is a whole root',
+    volume: LOCAL,
+    path: '/mnt/local',
+    want: ['prepare', '--root', '/volume', '--target', '/volume', '--must-exist', 'true'],
+  },
   { name: 'NFS', volume: NFS, want: ['prepare', '--root', '/volume', '--target', '/volume/data'] },
-])('the mover of a replica of $name has its arguments', ({ volume, networks, shard, want }) => {
-  const replica = makeReplica({ state: 'Queued', ...(shard && { shard }) })
+])('the mover of a replica of $name has its arguments', ({ volume, networks, shard, path = PATH, want }) => {
+  const replica = makeReplica({ state: 'Queued', path, ...(shard && { shard }) })
 
   expect(argumentsOf(replicaMover({ ...inputOf(volume, networks), replica }))).toEqual(want)
 })
@@ -85,15 +108,32 @@ test('movers mount the directory of the volume, or its claim with the access mod
   expect(mount).toMatchObject({ mountPath: '/volume/data', readOnly: true })
 })
 
-test('the mover of Local data mounts an existing directory read-only, and may read private files', () => {
-  const replica = makeReplica({ path: LOCAL.options.path })
-  const pod = replicaMover({ ...inputOf(LOCAL), replica })
+test('the mover of Local data mounts its root read-only, knows the directory, and may read private files', () => {
+  const replica = makeReplica({ path: '/mnt/local/team/sales/' })
+  const localRoots = ['/mnt/local/team', '/mnt/local/']
+  const pod = replicaMover({ ...inputOf(LOCAL), replica, localRoots })
 
   expect(mountOf(pod)).toMatchObject([
-    { hostPath: { path: '/mnt/local/sales', type: 'Directory' } },
+    { hostPath: { path: '/mnt/local', type: 'Directory' } },
     { mountPath: '/volume', readOnly: true },
   ])
+  expect(directoryOfMover(pod)).toBe('/mnt/local/team/sales/')
   expect(pod.spec.containers[0]?.securityContext).toMatchObject({ capabilities: { add: ['DAC_READ_SEARCH'] } })
+})
+
+test('a root of Local data is read by the image of the configuration only, whatever image a user names', () => {
+  const mover = { image: 'registry.example.com/mover', priorityClassName: 'low' }
+  const replica = makeReplica({ path: '/mnt/local/sales' })
+  const imageOf = (volume: Partial<VolumeConfig>) =>
+    [replicaMover({ ...inputOf(volume), replica }), maintenanceMover({ ...maintenanceOf(volume), replica })].map(
+      ({ spec }) => [spec.containers[0]?.image, spec.containers[0]?.args?.[0], spec.priorityClassName],
+    )
+
+  expect(imageOf({ ...LOCAL, mover })).toEqual([
+    ['lodestone:test', 'mover', 'low'],
+    ['lodestone:test', 'mover', 'low'],
+  ])
+  expect(imageOf({ mover }).map(([image]) => image)).toEqual([mover.image, mover.image])
 })
 
 test('the mover of a replica without a directory mounts no volume', () => {
@@ -145,7 +185,11 @@ describe('the mover of a maintenance', () => {
   const moverOf = (kind: MaintenanceStatus['kind'], volume: Partial<VolumeConfig>, users: VolumeUser[] = []) =>
     maintenanceMover({
       ...inputOf(volume),
-      ...{ checks, users, replica: makeReplica({ inUse: true, maintenance: { kind, state: 'Queued', attempt: 4 } }) },
+      ...{ checks, users },
+      replica: makeReplica({
+        path: volume.options?.['path'] ?? PATH,
+        ...{ inUse: true, maintenance: { kind, state: 'Queued', attempt: 4 } },
+      }),
     })
 
   test.each<{ kind: MaintenanceStatus['kind']; volume: Partial<VolumeConfig>; users?: VolumeUser[]; want: string[] }>([
@@ -153,7 +197,11 @@ describe('the mover of a maintenance', () => {
     { kind: 'FullCheck', volume: {}, want: [...CHECK, 'record', '--delete-old', 'all'] },
     { kind: 'Check', volume: { readOnly: true }, want: [...CHECK, 'files', '--delete-old', 'all'] },
     { kind: 'FullCheck', volume: { readOnly: true }, users: [{ pod: 'a' }], want: [...CHECK, 'checksums'] },
-    { kind: 'Check', volume: LOCAL, want: ['prepare', '--root', '/', '--target', '/volume'] },
+    {
+      kind: 'Check',
+      volume: LOCAL,
+      want: ['prepare', '--root', '/volume', '--target', '/volume/sales', '--must-exist', 'true'],
+    },
     {
       kind: 'Refresh',
       volume: { readOnly: true },

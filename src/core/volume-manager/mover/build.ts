@@ -5,6 +5,7 @@ import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.t
 import type { VolumeUser } from '../input.ts'
 import type { Leftover } from '../leftover/leftover.ts'
 import { contentsOf, deletableBefore } from '../replica/maintenance-schedule.ts'
+import { localRootOf } from '../spec/host-paths.ts'
 import { parseBoolean, parseGlobs } from '../spec/options.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
@@ -20,6 +21,8 @@ const ROOT = ['--root', MOUNT_PATH]
 interface TransferInput {
   /** Loopback and link-local networks in which the server may be. */
   networks: readonly string[]
+  /** The directories that contain those of `Local` volumes. */
+  localRoots: readonly string[]
   manager: VolumeManager
   config: VolumeConfig
   replica: ReplicaStatus
@@ -29,21 +32,19 @@ interface TransferInput {
 }
 
 /** The mover that downloads the data of a replica to a node. */
-export function replicaMover({ manager, config, replica, placement, slot, settings, networks }: TransferInput): Pod {
+export function replicaMover(input: TransferInput): Pod {
+  const { manager, config, replica, placement, slot, settings } = input
   const source = moverSourceOf(config)
   return moverPod({
     manager,
-    config,
+    config: withOwnImage(config),
     task: taskOf(manager, config.id, 'replica', replica),
     // A volume without a source has no download: its mover checks that the directory can be read.
     args: source
-      ? [
-          ...downloadArguments(config, replica, source, { settings, networks }),
-          ...(replica.isDamaged ? ['--existing', 'verify'] : []),
-        ]
-      : prepareArguments(config),
+      ? [...downloadArguments(config, replica, source, input), ...(replica.isDamaged ? ['--existing', 'verify'] : [])]
+      : prepareArguments(input),
     env: source?.env ?? [],
-    mount: mountOf(manager, config, replica, settings),
+    mount: mountOf(manager, config, replica, input),
     ...readerOf(config),
     placement,
     slot,
@@ -60,12 +61,20 @@ function isPresent({ sourceType }: VolumeConfig): boolean {
   return sourceTypeOf(sourceType).delivery === 'present'
 }
 
+/** Only the image of the configuration may read a root of `Local` volumes, which has the data of other users too. */
+function withOwnImage(config: VolumeConfig): VolumeConfig {
+  if (!isPresent(config) || config.mover?.image === undefined) return config
+  const { image: _, ...mover } = config.mover
+  return { ...config, mover }
+}
+
 type Arguments = [verb: string, ...options: string[]]
 
-function prepareArguments(config: VolumeConfig): Arguments {
-  // The directory of a user is mounted itself, and the root must be above it.
-  const place = isPresent(config) ? ['--root', '/', '--target', MOUNT_PATH] : [...ROOT, '--target', TARGET]
-  return ['prepare', ...place]
+function prepareArguments({ config, replica, localRoots }: Omit<TransferInput, 'placement'>): Arguments {
+  if (!isPresent(config)) return ['prepare', ...ROOT, '--target', TARGET]
+  const { path = '' } = replica
+  const below = path.slice(localRootOf(path, { localRoots })?.length ?? path.length)
+  return ['prepare', ...ROOT, '--target', `${MOUNT_PATH}${below}`, '--must-exist', 'true']
 }
 
 function targetOf(source: MoverSource | undefined): string[] {
@@ -106,7 +115,7 @@ export function maintenanceMover(input: MaintenanceInput): Pod {
   const before = deletableBefore(users)
   return moverPod({
     manager,
-    config,
+    config: withOwnImage(config),
     task: taskOf(manager, config.id, 'maintenance', { index, attempt: maintenance?.attempt ?? 1 }),
     args: source
       ? [
@@ -115,9 +124,9 @@ export function maintenanceMover(input: MaintenanceInput): Pod {
             : (['check', ...targetOf(source), '--contents', contentsFor(config, replica)] as const)),
           ...(before ? ['--delete-old', before] : []),
         ]
-      : prepareArguments(config),
+      : prepareArguments(input),
     env: isRefresh ? (source?.env ?? []) : [],
-    mount: mountOf(manager, config, replica, settings),
+    mount: mountOf(manager, config, replica, input),
     // Pods may have made the data private.
     ...(!isRefresh && { capabilities: ['DAC_READ_SEARCH'], deadlineSeconds: checks.timeoutSeconds }),
     placement: { on: node, anyTaint: true },
@@ -152,14 +161,8 @@ function serverOf(source: MoverSource | undefined, networks: readonly string[]):
 }
 
 /** The mover that writes changes back to the source. It skips files that are unchanged in the source. */
-export function uploadMover({
-  manager,
-  config,
-  replica,
-  slot,
-  settings,
-  networks,
-}: Omit<TransferInput, 'placement'>): Pod {
+export function uploadMover(input: Omit<TransferInput, 'placement'>): Pod {
+  const { manager, config, replica, slot, settings, networks } = input
   const { index, node = '', upload } = replica
   const source = moverSourceOf(config)
   return moverPod({
@@ -175,7 +178,7 @@ export function uploadMover({
       ...serverOf(source, networks),
     ],
     env: source?.env ?? [],
-    mount: mountOf(manager, config, replica, settings),
+    mount: mountOf(manager, config, replica, input),
     placement: { on: node, anyTaint: true },
     slot,
     settings,

@@ -22,6 +22,7 @@ function moverIn(namespace: string | undefined, config: Partial<VolumeConfig> = 
     slot: 0,
     settings: { ...VOLUME_SETTINGS.movers, ...(namespace !== undefined && { namespace }) },
     networks: [],
+    localRoots: [],
   })
   return { ...pod, metadata: { ...pod.metadata, uid: 'pod-uid' } }
 }

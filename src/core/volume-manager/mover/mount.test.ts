@@ -17,10 +17,10 @@ const exported = { server: 'nfs.example.com', path: '/exports', readOnly: true }
 test.each<[string, VolumeConfig, string | undefined, object]>([
   ['its directory', makeVolume(), undefined, directoryMount(PATH)],
   [
-    'existing data, which it only reads',
+    'the root of existing data, which it only reads',
     makeVolume({ sourceType: 'Local' }),
     undefined,
-    { at: '/volume', volume: { hostPath: { path: PATH, type: 'Directory' } }, readOnly: true },
+    { at: '/volume', volume: { hostPath: { path: '/var/datasets', type: 'Directory' } }, readOnly: true },
   ],
   [
     'the claim of NFS beside it',
@@ -31,10 +31,10 @@ test.each<[string, VolumeConfig, string | undefined, object]>([
   ['the export of NFS in another namespace', NFS, 'movers', { at: TARGET, volume: { nfs: exported }, readOnly: true }],
 ])('a mover mounts %s', (_name, config, namespace, want) => {
   const settings = { ...VOLUME_SETTINGS.movers, ...(namespace !== undefined && { namespace }) }
-  expect(mountOf(manager, config, makeReplica(), settings)).toEqual(want)
+  expect(mountOf(manager, config, makeReplica(), { settings, localRoots: ['/var/datasets'] })).toEqual(want)
 })
 
 test('a mover of a replica without a directory mounts nothing', () => {
   const { path: _, ...replica } = makeReplica()
-  expect(mountOf(manager, makeVolume(), replica, VOLUME_SETTINGS.movers)).toBeUndefined()
+  expect(mountOf(manager, makeVolume(), replica, { settings: VOLUME_SETTINGS.movers, localRoots: [] })).toBeUndefined()
 })

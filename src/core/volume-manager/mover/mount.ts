@@ -2,6 +2,7 @@
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { nfsOf } from '../persistent-volume-objects.ts'
+import { localRootOf } from '../spec/host-paths.ts'
 import { claimNameOf } from '../spec/names.ts'
 import { claimOf, isReadOnly } from '../spec/published.ts'
 import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
@@ -16,12 +17,13 @@ export function mountOf(
   manager: VolumeManager,
   config: VolumeConfig,
   { path }: ReplicaStatus,
-  settings: VolumeSettings['movers'],
+  { settings, localRoots }: { settings: VolumeSettings['movers']; localRoots: readonly string[] },
 ): MoverPodInput['mount'] {
   const { delivery } = sourceTypeOf(config.sourceType)
   if (delivery === 'present') {
-    // The kubelet mounts the directory only if it exists, and creates nothing.
-    return { at: MOUNT_PATH, volume: { hostPath: { path: path ?? '', type: 'Directory' } }, readOnly: true }
+    // The kubelet follows symbolic links, so the mover itself looks for the path below the root. It mounts only what exists.
+    const root = localRootOf(path ?? '', { localRoots }) ?? path ?? ''
+    return { at: MOUNT_PATH, volume: { hostPath: { path: root, type: 'Directory' } }, readOnly: true }
   }
   if (delivery === 'mounted') {
     const readOnly = isReadOnly(config)

@@ -20,7 +20,7 @@ const replica: ReplicaStatus = { index: 0, state: 'Queued', revision: 'r', path:
 function moversOf(volume: Partial<VolumeConfig> = {}) {
   const config = makeVolume(volume)
   const manager = makeVolumeManager([config], { uid: '4b1d' })
-  const common = { manager, config, slot: 1, settings: SETTINGS, networks: [] }
+  const common = { manager, config, slot: 1, settings: SETTINGS, networks: [], localRoots: [] }
   return {
     download: replicaMover({ ...common, replica, placement: { on: 'n1' } }),
     upload: uploadMover({ ...common, replica }),
@@ -145,7 +145,7 @@ test('the mover of a deletion has no owner, so that a foreground deletion does n
 
 test('a VolumeManager that is not stored has movers without owner and namespace', () => {
   const manager = { ...makeVolumeManager(), metadata: { name: 'sales' } }
-  const input = { manager, config: makeVolume(), slot: 1, settings: SETTINGS, networks: [] }
+  const input = { manager, config: makeVolume(), slot: 1, settings: SETTINGS, networks: [], localRoots: [] }
 
   expect(Object.keys(replicaMover({ ...input, replica, placement: { on: 'n1' } }).metadata)).toEqual([
     ...['name', 'labels', 'annotations'],
@@ -223,7 +223,15 @@ describe('timeoutForDataDownload', () => {
   test('is not limited by default', () => {
     const { options: _, ...withoutOptions } = makeVolume()
     const manager = makeVolumeManager()
-    const input = { manager, slot: 1, settings: SETTINGS, networks: [], replica, placement: { on: 'n1' } }
+    const input = {
+      manager,
+      slot: 1,
+      settings: SETTINGS,
+      networks: [],
+      localRoots: [],
+      replica,
+      placement: { on: 'n1' },
+    }
     const pods = [makeVolume(), withoutOptions].map((config) => replicaMover({ ...input, config }))
 
     expect(pods.map(({ spec }) => spec.activeDeadlineSeconds)).toEqual([undefined, undefined])

@@ -177,14 +177,17 @@ describe('the maintenance of a ready replica', () => {
 })
 
 describe('a check', () => {
-  test.each(['DataMissing', 'DataDamaged', 'PathNotMounted'])('that ends with %s loses the replica', (code) => {
-    const { next } = stepMaintenance(makeReplica(running()), observedOf({ mover: failedWith(code) }))
+  test.each(['DataMissing', 'DataDamaged', 'PathNotMounted', 'NotFound', 'LinkInPath'])(
+    'that ends with %s loses the replica',
+    (code) => {
+      const { next } = stepMaintenance(makeReplica(running()), observedOf({ mover: failedWith(code) }))
 
-    expect(next).toMatchObject({
-      ...{ state: 'Queued', node: 'n1', attempt: 2, isDamaged: true, reason: code, message: 'why' },
-    })
-    expect(next.maintenance).toBeUndefined()
-  })
+      expect(next).toMatchObject({
+        ...{ state: 'Queued', node: 'n1', attempt: 2, isDamaged: true, reason: code, message: 'why' },
+      })
+      expect(next.maintenance).toBeUndefined()
+    },
+  )
 
   test.each(['Unexpected', 'PrepareTimeout', 'TargetExists', 'Evicted'])(
     'that ends with %s says nothing, and waits for the next interval',

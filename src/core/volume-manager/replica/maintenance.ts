@@ -17,8 +17,11 @@ import { enter, inQueue, stepWork, type Transition, withoutProgress } from './tr
 
 /** The most replaced trees of a replica. A further refresh waits until pods that use them have ended. */
 const MAX_OLD_TREES = 4
-/** The codes with which a check reports that data is lost. Any other failure says nothing about the data. */
-const LOSSES: ReadonlySet<string> = new Set(['DataMissing', 'DataDamaged', 'PathNotMounted'])
+/**
+ * The codes with which a check reports that data is lost. Any other failure says nothing about the data. The last three are those of `Local`
+ * volumes, whose check asks no server.
+ */
+const LOSSES: ReadonlySet<string> = new Set(['DataMissing', 'DataDamaged', 'PathNotMounted', 'NotFound', 'LinkInPath'])
 
 /** Marks the requests as handled: data that was just downloaded needs neither a check nor a refresh. */
 export function withHandled(replica: ReplicaStatus, { check, refresh }: MaintenanceRequests): ReplicaStatus {

@@ -146,6 +146,7 @@ describe('an upload is observed', () => {
     const pod = uploadMover({
       ...{ manager: makeVolumeManager(), config: resync, replica: { ...replica, upload }, slot: 0, settings },
       networks: [],
+      localRoots: [],
     })
     return { ...pod, status: { phase: 'Succeeded' } }
   }

@@ -174,7 +174,8 @@ function mayMaintain(replica: ReplicaStatus, { id, before }: VolumePlan, { mover
 const WORKING = ['replica', 'upload', 'maintenance'] as const
 
 function transferOf({ manager, settings }: VolumeManagerInput) {
-  return { manager, settings: settings.movers, networks: settings.allowedLocalNetworks }
+  const { movers, allowedLocalNetworks: networks, localRoots } = settings
+  return { manager, settings: movers, networks, localRoots }
 }
 
 /** Marks a queued replica that cannot start although a slot is free, so that other replicas go first. */

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
-import { type HostRoots, hostPathFault, isBelow } from './host-paths.ts'
+import { type HostRoots, hostPathFault, isBelow, localRootOf } from './host-paths.ts'
 import { dataPathOf, directoryOf } from './names.ts'
 
 const ROOTS: HostRoots = { allowedRoots: ['/var/datasets', '/mnt/data/'], localRoots: ['/srv/local', '/opt/public/'] }
@@ -40,6 +40,27 @@ describe('a path for Local volumes', () => {
     for (const localRoots of [['/var'], ['/var/datasets'], ['/var/datasets/public']])
       expect(hostPathFault(localRoots[0] ?? '', 'local', { ...ROOTS, localRoots })).toBe('NotBelow')
   })
+})
+
+describe('if paths for Local volumes are the roots themselves, a path', () => {
+  test.each([
+    { what: 'that is a root', path: '/srv/local', want: undefined },
+    { what: 'that is a root with a slash at its end', path: '/srv/local/', want: undefined },
+    { what: 'that is a root, which has a slash at its end', path: '/opt/public', want: undefined },
+    { what: 'below a root, which a pod can replace by a link', path: '/srv/local/imagenet', want: 'NoRoot' },
+    { what: 'above a root', path: '/srv', want: 'NotBelow' },
+  ])('$what', ({ path, want }) => {
+    expect(hostPathFault(path, 'local', { ...ROOTS, localPaths: 'roots' })).toBe(want)
+  })
+})
+
+test.each([
+  { path: '/srv/local/a', localRoots: ['/srv/local/'], want: '/srv/local' },
+  { path: '/srv/local', localRoots: ['/srv/local'], want: '/srv/local' },
+  { path: '/srv/local/a/b', localRoots: ['/srv/local/a', '/srv/local', '/other'], want: '/srv/local' },
+  { path: '/srv/locals', localRoots: ['/srv/local'], want: undefined },
+])('$path is in the root $want of $localRoots', ({ path, localRoots, want }) => {
+  expect(localRootOf(path, { localRoots })).toBe(want)
 })
 
 describe('a path for data', () => {

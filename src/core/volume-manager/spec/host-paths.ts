@@ -7,13 +7,15 @@ export interface HostRoots {
   allowedRoots: readonly string[]
   /** `Local` volumes are below these: pods mount them directly, and Lodestone writes nothing there. */
   localRoots: readonly string[]
+  /** `roots`: a `Local` volume is exactly one of `localRoots`. Default: also a directory below one. */
+  localPaths?: 'below' | 'roots'
 }
 
 /** `data`: Lodestone creates the directories of volumes below the path. `local`: pods mount the path itself. */
 export type HostPathUse = 'data' | 'local'
 
 /** Why a volume may not use a path of a node. */
-export type HostPathFault = 'NotPlain' | 'OfVolume' | 'NotBelow'
+export type HostPathFault = 'NotPlain' | 'OfVolume' | 'NotBelow' | 'NoRoot'
 
 /** Why a volume may not use a path; undefined when it may. Paths are compared as text: nothing is decoded or resolved. */
 export function hostPathFault(path: string, use: HostPathUse, roots: HostRoots): HostPathFault | undefined {
@@ -22,7 +24,8 @@ export function hostPathFault(path: string, use: HostPathUse, roots: HostRoots):
   if (use === 'data') return isBelow(path, roots.allowedRoots) ? undefined : 'NotBelow'
   // Overlapping roots are an error of the configuration. The data of tenants is protected even then.
   const isManaged = roots.allowedRoots.some((root) => overlap(path, root))
-  return isBelow(path, roots.localRoots) && !isManaged ? undefined : 'NotBelow'
+  if (!isBelow(path, roots.localRoots) || isManaged) return 'NotBelow'
+  return roots.localPaths === 'roots' && !roots.localRoots.some((root) => isBelow(root, [path])) ? 'NoRoot' : undefined
 }
 
 /** Whether a path is absolute, is not `/`, and has no empty parts, `.` or `..`. */
@@ -42,6 +45,15 @@ export function isPlainRelativePath(path: string): boolean {
 /** Whether two plain paths are the same directory, or one is inside the other. */
 export function overlap(one: string, other: string): boolean {
   return isBelow(one, [other]) || isBelow(other, [one])
+}
+
+/**
+ * The root of `localRoots` that contains the path of a `Local` volume, without a slash at its end. Of roots in each other it is the outermost
+ * one, since a mover checks the path below it. Undefined for a path below none of them.
+ */
+export function localRootOf(path: string, { localRoots }: Pick<HostRoots, 'localRoots'>): string | undefined {
+  const [root] = localRoots.filter((one) => isBelow(path, [one])).sort((a, b) => a.length - b.length)
+  return root?.replace(/\/+$/, '')
 }
 
 /** Whether a plain path is one of the roots or below one. */

@@ -180,6 +180,7 @@ export function hostDirectory(option: string, use: HostPathUse): Rule {
     if (fault === 'OfVolume') {
       return problem(field, 'Forbidden', `${option} cannot be inside the directory of a volume (vck-resource-…).`)
     }
+    if (fault === 'NoRoot') return problem(field, 'Forbidden', `${option} has to be one of ${localRoots.join(', ')}.`)
     if (use === 'data') {
       const what = given ? option : `${option} has to be set in options: its default ${path} is not allowed. It`
       return problem(field, given ? 'Forbidden' : 'Required', `${what} has to be below ${allowedRoots.join(' or ')}.`)

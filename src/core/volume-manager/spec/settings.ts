@@ -33,6 +33,7 @@ export interface MoverLimits {
 export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
   allowedRoots: [DEFAULT_DATA_PATH],
   localRoots: [],
+  localPaths: 'below',
   allowedLocalNetworks: [],
   allowedMoverImages: [],
   movers: {

@@ -484,6 +484,9 @@ describe('with other directories in the configuration', () => {
 
   test('Local volumes are rejected by default, and the message names the setting', () => {
     const volume = { sourceType: 'Local', options: { path: '/mnt/x' }, nodeAffinity: hostnameIn('a') }
+    expect(problemsOf({ ...volume, options: { path: '/srv/local/x' } }, { localPaths: 'roots' })).toEqual([
+      'path has to be one of /srv/local/.',
+    ])
     expect(problemsOf(volume, { localRoots: [] })).toEqual([
       'path /mnt/x is not allowed; add a directory for Local volumes to volumes.localRoots of the configuration.',
     ])
