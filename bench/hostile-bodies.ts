@@ -85,6 +85,21 @@ const volcanoJob = (templates: number, annotation: unknown): [object] => {
   const annotations = { [VOLUMES_ANNOTATION]: JSON.stringify(annotation) }
   return [{ ...job, metadata: { ...job.metadata, annotations } }]
 }
+/** Requests with a mount path of this length. */
+const longRequests = (size: number, length = 900) =>
+  range(size).map((i) => ({ name: 'sales', id: `v${i}`, 'mount-path': `/${i}/${'x'.repeat(length)}` }))
+const deploymentOf = (list: object[], annotations: object = {}) =>
+  makeObject('apps/v1', 'Deployment', 'app', {
+    spec: { template: { metadata: { annotations }, spec: { containers: list } } },
+  })
+const asking = (object: K8sObject, annotation: unknown): K8sObject => ({
+  ...object,
+  metadata: { ...object.metadata, annotations: { [VOLUMES_ANNOTATION]: JSON.stringify(annotation) } },
+})
+const annotated = (object: K8sObject, size: number): K8sObject => ({
+  ...object,
+  metadata: { ...object.metadata, annotations: members(size, 'a', () => '') },
+})
 const nfsVolume = (i: number, options: number) => ({
   id: `v${i}`,
   sourceType: 'NFS' as const,
@@ -170,6 +185,8 @@ const TABLE: Record<string, [name: string, size: number, objects: Objects][]> = 
         return [makeBinding({}, { annotations: { [HOLD_ANNOTATION]: JSON.stringify(hold) } })]
       },
     ],
+    ['annotations of other writers', 200_000, (n) => [annotated(makeBinding(), n)]],
+    ['wrong clusters', 300_000, (n) => [makeBinding({ clusters: range(n) as never })]],
     [
       'status of members',
       30_000,
@@ -211,6 +228,16 @@ const TABLE: Record<string, [name: string, size: number, objects: Objects][]> = 
   ],
   'volume-manager': [
     ['volumes', 10_000, (n) => [makeVolumeManager(range(n).map((i) => ({ id: `v${i}` })))]],
+    [
+      '100 volumes × unknown options',
+      64,
+      (n) => [
+        makeVolumeManager(
+          range(100).map((i) => ({ id: `v${i}`, options: members(n, 'awsCredentialSecretNam', () => 'x') })) as never,
+        ),
+      ],
+    ],
+    ['annotations of other writers', 200_000, (n) => [annotated(makeVolumeManager(), n)]],
     ['100 volumes × their options', 60, (n) => [makeVolumeManager(range(100).map((i) => nfsVolume(i, n)) as never)]],
   ],
   pod: [
@@ -245,6 +272,55 @@ const TABLE: Record<string, [name: string, size: number, objects: Objects][]> = 
     ['annotations that are no texts', 300_000, (n) => withMetadata({ annotations: members(n, 'a', (i) => i) })],
   ],
   workload: [
+    [
+      '60 volumes × containers, with long mount paths',
+      330,
+      (n) => [asking(deploymentOf(containers(n)), longRequests(60))],
+    ],
+    ['40 volumes × pod templates', 500, (n) => volcanoJob(n, longRequests(40, 5))],
+    ['40 volumes with long mount paths × pod templates', 500, (n) => volcanoJob(n, longRequests(40))],
+    [
+      'unknown containers × pod templates',
+      500,
+      (n) =>
+        volcanoJob(
+          n,
+          longRequests(40, 1).map((one) => ({ ...one, containers: containers(64) })),
+        ),
+    ],
+    [
+      'annotation keys that resemble ours',
+      105_000,
+      (n) => [
+        asking(
+          deploymentOf(
+            containers(1),
+            members(n, 'lodestonedev/volume', () => ''),
+          ),
+          { name: 'sales' },
+        ),
+      ],
+    ],
+    [
+      'annotations of other writers in a template',
+      200_000,
+      (n) => [
+        asking(
+          deploymentOf(
+            containers(1),
+            members(n, 'a', () => ''),
+          ),
+          { name: 'sales' },
+        ),
+      ],
+    ],
+    [
+      'wrong mounts',
+      1000,
+      (n) => [
+        asking(deploymentOf(range(300).map((i) => ({ name: `c${i}`, volumeMounts: range(n) }))), { name: 'sales' }),
+      ],
+    ],
     ['pod templates × volume requests', 40_000, (n) => volcanoJob(n, requests(60))],
     ['the most pod templates', 500, (n) => volcanoJob(n, { name: 'sales' })],
     [

@@ -8,12 +8,16 @@ import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { makeClaim, makeCluster, makePolicy, makeSource, makeVolumeManager, nodesWith } from '../../test/builders.ts'
 import { clusterNames, range } from '../hostile-bodies.ts'
 
-/** Opens a store in memory. The VolumeManager is `default/sales`, with the volumes `v0` to `v59`. */
-export async function openHostileStore(): Promise<FolderStore> {
+/**
+ * Opens a store in memory. The VolumeManager is `default/sales`, with the volumes `v0` to `v59`.
+ *
+ * @param place a hub has clusters; in a member, admission injects volumes
+ */
+export async function openHostileStore(place: 'hub' | 'member'): Promise<FolderStore> {
   const store = openFolderStore({ kinds: cachedKinds })
   await store.start(new AbortController().signal)
   const names = clusterNames(2500)
-  for (const [i, name] of names.entries()) {
+  for (const [i, name] of place === 'hub' ? names.entries() : []) {
     await store.create(clusters, makeCluster(name, { region: `region-${i % 7}` }, { zone: `zone-${i % 50}` }))
   }
   await store.create(propagationPolicies, makePolicy())

@@ -514,3 +514,12 @@ test('a distribution strategy with too many parts is rejected', () => {
     'distributionStrategy has 101 parts: it can have at most 100.',
   ])
 })
+
+test('unknown options of all volumes: 20 are listed with a suggestion, the others are counted', () => {
+  const options = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`sourceUrl${i}`, 'x']))
+  const errors = errorsOf(makeVolumeManager(Array.from({ length: 100 }, (_, i) => ({ id: `v${i}`, ...s3(options) }))))
+  const isUnknown = ({ message = '' }: { message?: string }) => message.startsWith('unknown option')
+  expect(errors.filter(isUnknown)).toHaveLength(20)
+  expect(errors.filter(isUnknown)[0]).toMatchObject({ message: 'unknown option of S3 (did you mean sourceURL?)' })
+  expect(errors.reduce((sum, { count = 0 }) => sum + count, 0)).toBe(6000 - 20)
+})
