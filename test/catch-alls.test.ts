@@ -36,6 +36,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/tls/source.ts',
   ],
   'keeps the error, and throws it when its caller waits': [
+    'src/mover/download/background-flush.ts',
     'src/mover/download/line-log.ts',
     'src/mover/pool.ts',
     'src/mover/http/backoff.ts',

@@ -55,10 +55,10 @@ function holdAfter(count: number): { held: Promise<void>; release: () => void } 
 
 describe('a mover that is killed with SIGKILL', () => {
   test('is followed by one that fetches only what is missing', async () => {
-    const [large, small] = [randomBytes(20 * PART), randomBytes(PART / 2)]
+    const [large, small] = [randomBytes(15 * PART), randomBytes(PART / 2)]
     s3.put('raw/large', large)
     for (let i = 0; i < 8; i++) s3.put(`raw/small/${i}`, small)
-    const total = 20 * PART + 8 * small.length
+    const total = 15 * PART + 8 * small.length
     const { held, release } = holdAfter(14)
 
     const first = startMover(root, words)
@@ -115,7 +115,7 @@ describe('a mover that is canceled', () => {
     { name: 'by SIGTERM', how: async (mover: ReturnType<typeof startMover>) => void mover.kill('SIGTERM') },
     { name: 'by its cancel file', how: async () => writeFile(join(root, 'cancel'), 'true') },
   ])('$name ends within two seconds, says so, and leaves what it has to the next', async ({ how }) => {
-    s3.put('raw/large', randomBytes(20 * PART))
+    s3.put('raw/large', randomBytes(15 * PART))
     const { held, release } = holdAfter(8)
     const mover = startMover(root, [...words, '--cancel-file', join(root, 'cancel')])
     await held
@@ -132,7 +132,7 @@ describe('a mover that is canceled', () => {
     s3.misbehave(() => undefined)
     release()
     await rm(join(root, 'cancel'), { force: true })
-    expect((await runMover(root, words)).result).toMatchObject({ outcome: 'completed', movedBytes: 12 * PART })
+    expect((await runMover(root, words)).result).toMatchObject({ outcome: 'completed', movedBytes: 7 * PART })
   })
 
   test('before it began does nothing at all', async () => {

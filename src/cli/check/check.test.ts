@@ -138,7 +138,10 @@ describe('a policy', () => {
     expect(rows.find(({ object }) => object === policyTitle)).toMatchObject({
       decision: 'Propagated',
       reason: 'DataSourceClaim default/sales names Deployment default/app',
-      patch: [{ op: 'add', path: '/spec/propagateDeps', value: true }],
+      patch: [
+        { op: 'add', path: '/metadata/annotations', value: { 'lodestone.dev/propagate-deps-set': 'true' } },
+        { op: 'add', path: '/spec/propagateDeps', value: true },
+      ],
     })
     const { stdout: stored } = await runWords(['check', makeFile(objects), '-o', 'yaml'])
     const binding = parseAllDocuments(stored)

@@ -38,7 +38,10 @@ describe('the manifests of the deploy guide', () => {
       object.startsWith('PropagationPolicy'),
     )
     expect(policy).toMatchObject({ outcome: 'patched', decision: 'Propagated' })
-    expect(policy.patch).toEqual([{ op: 'add', path: '/spec/propagateDeps', value: true }])
+    expect(policy.patch).toEqual([
+      { op: 'add', path: '/metadata/annotations', value: { 'lodestone.dev/propagate-deps-set': 'true' } },
+      { op: 'add', path: '/spec/propagateDeps', value: true },
+    ])
   })
 
   test('a DataSource in the words of the guide is rejected with the fields of the CRD', async () => {

@@ -1,7 +1,6 @@
 /** Decides on a workload that requests volumes: rejects it if its pods would be rejected, and labels its pod templates for admission. */
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { annotationSizeErrors } from '../admission/annotation-limit.ts'
 import { valuesAt } from '../dependencies/json-path.ts'
 import type { FieldError } from '../field-errors.ts'
 import { isObject, jsonEqual } from '../json.ts'
@@ -13,13 +12,11 @@ import type { VolumeManagerLookup } from './injection/mountable-volumes.ts'
 import { unknownContainers } from './injection/mounts.ts'
 import { operatingSystemErrors } from './node-affinity/operating-system.ts'
 import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
-import { copySizeErrors, MAX_TEMPLATES, type MountCount, mountCountErrors } from './requests/limits.ts'
+import { MAX_TEMPLATES } from './requests/limits.ts'
 import { type Resolved, resolveRequests, type WantedVolume } from './requests/resolve.ts'
 import { podPlacesOf } from './requests/templates.ts'
 import { type ParsedRequests, type PlacedRequest, parseVolumeRequests } from './requests/volume-requests.ts'
 import {
-  addedCopies,
-  isMissing,
   OWN_ANNOTATIONS,
   ownAnnotation,
   type ParsedAnnotation,
@@ -30,6 +27,7 @@ import {
   type WorkloadRequests,
   withRequests,
 } from './requests/workload-requests.ts'
+import { workloadSizeErrors } from './requests/workload-size.ts'
 
 /** The annotation of the owner, for a workload that inherits it. `isUnknown`: the cache does not have the owner yet. */
 export type OwnerRequest = { title: string } & ({ annotation: string | undefined } | { isUnknown: true })
@@ -86,7 +84,7 @@ function decideRequests(input: WorkloadInput, kind: WorkloadKind, found: Workloa
   }
   const [first] = requests
   const parsed = parseAll(requests)
-  const tooLarge = first ? sizeErrors(annotationPath(first), object, parsed) : []
+  const tooLarge = first ? workloadSizeErrors(annotationPath(first), object, parsed) : []
   if (tooLarge.length > 0) return { kind: 'deny', errors: tooLarge }
   const prepared = preparation(input.managers)
   const checks = requests.length > 0 ? parsed.map((one) => check(one, prepared, input)) : [checkOwn(input, kind)]
@@ -154,25 +152,6 @@ function templateCountErrors(object: K8sObject, { templates = [], podMetadata = 
 
 function hasRequest(annotations: unknown): boolean {
   return isObject(annotations) && annotations[VOLUMES_ANNOTATION] !== undefined
-}
-
-function sizeErrors(path: string, object: K8sObject, requests: readonly ParsedAnnotation[]): FieldError[] {
-  const tooManyMounts = mountCountErrors(path, countsOf(requests))
-  if (tooManyMounts.length > 0) return tooManyMounts
-  const tooLarge = copySizeErrors(path, object, addedCopies(requests))
-  return tooLarge.length > 0 ? tooLarge : requests.filter(isMissing).flatMap(podAnnotationErrors)
-}
-
-/** The API server rejects the pods of a template with too long annotations. */
-function podAnnotationErrors({ place: { path, metadata }, annotation }: PlacedAnnotation): FieldError[] {
-  const { [VOLUMES_ANNOTATION]: _replaced, ...others } = metadata.annotations ?? {}
-  return annotationSizeErrors(others, `${path}.annotations`, annotation.length)
-}
-
-function countsOf(requests: readonly ParsedAnnotation[]): MountCount[] {
-  return requests.flatMap(({ place: { pod }, parsed }) =>
-    pod && 'requests' in parsed ? [{ spec: pod.spec, requests: parsed.requests }] : [],
-  )
 }
 
 interface Check {

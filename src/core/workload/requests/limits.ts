@@ -1,7 +1,7 @@
 /** Limits the volumes of one object: a decision neither adds more mounts nor writes more bytes than an object can have. */
 import type { PodSpec } from '../../../api/pod.ts'
 import type { FieldError } from '../../field-errors.ts'
-import { fitsIntoBytes, jsonBytes, MAX_OBJECT_BYTES } from '../../object-size.ts'
+import { fitsIntoBytes, MAX_OBJECT_BYTES } from '../../object-size.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
 /** The maximum number of mounts that all requests of one object add. */
@@ -35,17 +35,4 @@ export function specSizeErrors(path: string, spec: PodSpec, volumes: number): Fi
   const containers = spec.containers.length + (spec.initContainers?.length ?? 0)
   const message = `would have more than the ${MAX_OBJECT_BYTES} bytes that etcd stores, with ${volumes} volumes in ${containers} containers; request fewer volumes, or use shorter mount paths`
   return [{ path, code: 'TooLong', message }]
-}
-
-/** Returns an error if a workload is larger than an object can be with the copies of an annotation. */
-export function copySizeErrors(path: string, object: object, { copies, bytes }: AddedCopies): FieldError[] {
-  if (copies === 0 || fitsIntoBytes(object, MAX_OBJECT_BYTES - bytes)) return []
-  const message = `its copies in ${copies} pod templates would add ${bytes} bytes to the ${jsonBytes(object)} of the object, more than the ${MAX_OBJECT_BYTES} that etcd stores; request fewer volumes, or divide the workload`
-  return [{ path, code: 'TooLong', message }]
-}
-
-export interface AddedCopies {
-  copies: number
-  /** The bytes that all copies add. */
-  bytes: number
 }

@@ -2,19 +2,9 @@
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import { declarationsIn } from '../../declared-value.ts'
-import { jsonBytes } from '../../object-size.ts'
 import { cut } from '../../outcome.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
-import {
-  type AddedValues,
-  addedValues,
-  hasAdded,
-  mapsWith,
-  openDigest,
-  withAdded,
-  withoutAdded,
-} from './added-values.ts'
-import type { AddedCopies } from './limits.ts'
+import { type AddedValues, addedValues, openDigest, withAdded, withoutAdded } from './added-values.ts'
 import { type PodPlace, podPlacesOf } from './templates.ts'
 import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 
@@ -97,27 +87,6 @@ export function parseAll(requests: readonly PlacedAnnotation[]): ParsedAnnotatio
     ofWorkload.set(annotation, parsed)
     return { ...request, parsed }
   })
-}
-
-/** Whether admission has to write label and annotation at the place of a request. */
-export function isMissing({ place, annotation, isWritten }: PlacedAnnotation): boolean {
-  return isWritten && !hasAdded(place, annotation)
-}
-
-/** Returns how much `withRequests` adds for these requests. */
-export function addedCopies(requests: readonly PlacedAnnotation[]): AddedCopies {
-  const sizes = new Map<string, number>()
-  const added = { copies: 0, bytes: 0 }
-  for (const request of requests) {
-    if (!isMissing(request)) continue
-    const { annotation, hash } = request
-    const value = { annotation, ...(hash !== undefined && { hash }) }
-    const size = sizes.get(annotation) ?? jsonBytes(mapsWith({}, value, true))
-    sizes.set(annotation, size)
-    added.copies++
-    added.bytes += size
-  }
-  return added
 }
 
 /** Writes label and annotation at the places of the requests, and removes what was added at stale places. */
