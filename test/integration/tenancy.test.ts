@@ -12,6 +12,7 @@ import {
 import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../../src/api/lodestone.ts'
 import { namespaces } from '../../src/api/namespace.ts'
 import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permission.ts'
+import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import type { System, Systems } from '../../src/locality/plugins/plugin.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
@@ -50,7 +51,8 @@ beforeEach(async () => {
 
 function start(clusterScopedClaims?: ClusterScopedClaims) {
   const loops = openLoops({ propagate: 'dataBound', distribution: 'karmada' })
-  return runLoops({ store, loops, systems, ...(clusterScopedClaims && { clusterScopedClaims }) })
+  const timing = { ...DEFAULT_TIMING, releaseDelayMs: 0 }
+  return runLoops({ store, loops, systems, timing, ...(clusterScopedClaims && { clusterScopedClaims }) })
 }
 
 const allow = (names: string | null) =>

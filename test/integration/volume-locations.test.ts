@@ -4,6 +4,7 @@ import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts
 import type { K8sObject } from '../../src/api/meta.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
+import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import { gatherBindingInput } from '../../src/queries/binding.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
@@ -28,7 +29,8 @@ function statusOf(...running: string[]) {
 }
 
 function start(store: FolderStore): void {
-  runLoops({ store, loops: openLoops({ propagate: 'never', distribution: 'none' }) })
+  const timing = { ...DEFAULT_TIMING, releaseDelayMs: 0 }
+  runLoops({ store, loops: openLoops({ propagate: 'never', distribution: 'none' }), timing })
 }
 
 function report(store: FolderStore, ...running: string[]) {

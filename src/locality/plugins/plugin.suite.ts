@@ -11,7 +11,8 @@ export function openPlugin(
   given: { system: string; [key: string]: unknown },
   clock = new SkippingClock(),
 ): LocalityPlugin {
-  const document = { retryConfig: { maxRetries: 0, timeout: '5s' }, ...given }
+  // The field `plugin` makes it a file of Lodestone. In a file of volcano-global, `maxRetries: 0` means all defaults, with a timeout of 30 s.
+  const document = { plugin: given.system, retryConfig: { maxRetries: 0, timeout: '5s' }, ...given }
   const config = parseSystemConfig('system.json', JSON.stringify(document), plugins)
   const plugin = plugins[config.plugin]?.open(config, clock)
   if (plugin === undefined) throw new Error(`the test opens ${config.plugin}, which is no plugin`)
