@@ -24,7 +24,7 @@ import { openVolumeManagerLoop } from '../src/reconcile/volumes/volume-manager.t
 import { ApiError } from '../src/store/cluster/api-error.ts'
 import { type FolderStore, openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
-import { ConflictError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
+import { ConflictError, NamespaceTerminatingError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
 import { NOW } from './builders.ts'
 
 export const VOLUME_SETTINGS: VolumeSettings = {
@@ -399,7 +399,7 @@ export class VolumeWorld {
     const { namespace = '', name = '' } = object.metadata
     if (this.terminating.has(namespace)) {
       const why = `unable to create new content in namespace ${namespace} because it is being terminated`
-      return forbidden(`${type.plural} "${name}" is forbidden: ${why}`)
+      return new NamespaceTerminatingError(`${type.plural} "${name}" is forbidden: ${why}`)
     }
     if (typeof this.refuse === 'function') return this.refuse(type, object)
     return type.kind === pods.kind && this.refuse !== undefined ? forbidden(this.refuse) : undefined

@@ -3,13 +3,13 @@ import { ownShortNames } from '../api/crds.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
 import { groupOf, type ResourceType } from '../api/meta.ts'
-import { builtInScope } from '../core/scope.ts'
 import { suggest } from '../core/suggest.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/kinds/any-kind.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { UsageError } from './command.ts'
+import { builtInScope } from './scope.ts'
 
 /** The short names of kinds of other projects, as their discovery documents and CRDs declare them. */
 const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {

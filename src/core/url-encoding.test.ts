@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyPath } from './url-encoding.ts'
+import { keyPath, withoutTrailingSlashes } from './url-encoding.ts'
 
 test.each([
   { key: 'a/b c/d', want: 'a/b%20c/d' },
@@ -7,4 +7,14 @@ test.each([
   { key: 'a//b/', want: 'a//b/' },
 ])('writes the key $key as $want', ({ key, want }) => {
   expect(keyPath(key)).toBe(want)
+})
+
+test.each([
+  { text: '/data//', want: '/data' },
+  { text: 'https://s3.example', want: 'https://s3.example' },
+  { text: '//', want: '' },
+  { text: '', want: '' },
+  { text: `/data${'/'.repeat(1_000_000)}x`, want: `/data${'/'.repeat(1_000_000)}x` },
+])('removes only the slashes at the end', ({ text, want }) => {
+  expect(withoutTrailingSlashes(text) === want).toBe(true)
 })

@@ -1,4 +1,4 @@
-/** Encodes the names of objects for URLs and signatures. */
+/** Prepares paths and the names of objects for URLs and signatures. */
 
 /** Encodes all characters but letters, digits and `-_.~` (RFC 3986), as S3 requires for signatures. */
 export function encodeStrictly(text: string): string {
@@ -8,4 +8,14 @@ export function encodeStrictly(text: string): string {
 /** Encodes a key as the path of a URL, without a leading slash. */
 export function keyPath(key: string): string {
   return key.split('/').map(encodeStrictly).join('/')
+}
+
+/**
+ * Returns a path or URL without the slashes at its end. A pattern such as `/\/+$/` would try every slash of a long row of slashes as the begin
+ * of the last one.
+ */
+export function withoutTrailingSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end--
+  return text.slice(0, end)
 }

@@ -71,6 +71,7 @@ describe('the input of a plan', () => {
     progress: new Map(),
     refusals: new Map([['a', 'quota']]),
     retryTriggers: new Map(),
+    isTerminating: false,
   }
   const gather = async (manager: VolumeManager, objects: K8sObject[], known: Partial<KnownMovers> = {}) =>
     gatherVolumeManager(
@@ -267,7 +268,8 @@ describe('a pod that claims the data of a node', () => {
 
 test('a pod of a third namespace is no mover, whatever it says', async () => {
   const settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, namespace: 'movers' } }
-  const none = { ...NO_SLOTS, uncached: [], progress: new Map(), refusals: new Map(), retryTriggers: new Map() }
+  const maps = { progress: new Map(), refusals: new Map(), retryTriggers: new Map() }
+  const none = { ...NO_SLOTS, ...maps, uncached: [], isTerminating: false }
   const moverIn = (namespace: string): Pod => {
     const mover = makeMover()
     return { ...mover, metadata: { ...mover.metadata, namespace, name: `m-${namespace}` } }

@@ -28,13 +28,15 @@ import { lastEndOf, usersOf } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
 export interface KnownMovers extends KnownSlots, Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
+  /** Whether the API server rejected a mover because its namespace is being deleted. */
+  isTerminating: boolean
   /** Movers that exist but are not in the cache. */
   uncached: readonly Pod[]
 }
 
 export function gatherVolumeManager(
   manager: VolumeManager,
-  { uncached, progress, refusals, retryTriggers, ...slots }: KnownMovers,
+  { uncached, progress, refusals, retryTriggers, isTerminating, ...slots }: KnownMovers,
   { store, settings, now }: SlotContext,
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata
@@ -56,7 +58,7 @@ export function gatherVolumeManager(
     progress,
     refusals,
     retryTriggers,
-    terminating: terminatingNamespace(manager, refusals, { store, settings: settings.movers }),
+    terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),
     users: (place) => usersOf(store, namespace, place),
     lastEnd: (...place) => lastEndOf(store, ...place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),

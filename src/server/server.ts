@@ -135,7 +135,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     const holding = budget.open(() => isBegun && reply.raw.destroy())
     if (holding.grow(length)) {
       isBegun = true
-      send(reply, answer, holding)
+      send(reply, answer, { length, holding })
     } else {
       const remedy = length > limits.bytesInFlight ? 'raise server.maxBytesInFlight' : 'retry'
       shed(request, reply, 'bytes', `no room for an answer of ${length} bytes; ${remedy}`)
@@ -145,18 +145,18 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   /**
    * Writes the response directly. Serialization and hooks of fastify are not needed and would cost as much as the decision.
    *
-   * @param holding the bytes of a decision; those of other responses do not count, since they are short
+   * @param counted the bytes of a decision; those of other responses do not count, since they are short
    */
   function send(
     reply: FastifyReply,
     { status, body, headers }: Answer & { headers?: Record<string, string> },
-    holding?: Holding,
+    counted?: { length: number; holding: Holding },
   ): FastifyReply {
     reply.hijack()
     const { raw } = reply
-    const length = Buffer.byteLength(body)
+    const length = counted?.length ?? Buffer.byteLength(body)
     // The bytes of a response count until the caller has read it.
-    if (holding) raw.once('close', holding.release)
+    if (counted) raw.once('close', counted.holding.release)
     if (draining) raw.setHeader('connection', 'close')
     raw.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers })
     // Nearly every response is ASCII, for which no encoding is needed.

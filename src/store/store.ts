@@ -156,6 +156,12 @@ export class MissingPrerequisiteError extends Error {
   override name = 'MissingPrerequisiteError'
 }
 
+/** The namespace of an object to create is being deleted, and takes no new objects. */
+export class NamespaceTerminatingError extends Error {
+  override name = 'NamespaceTerminatingError'
+  readonly status = 403
+}
+
 /**
  * The message of an error with which the API server rejects an object because of a policy, a quota or its validation. A retry would fail
  * too. Undefined for any other error.

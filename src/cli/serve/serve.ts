@@ -5,7 +5,6 @@ import type { Config } from '../../app/config/config.ts'
 import { limitsOf } from '../../app/config/server-config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
-import { memoryWarning } from '../../core/memory.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
 import { openPodLogs } from '../../store/cluster/pod-log.ts'
@@ -20,6 +19,7 @@ import { CONNECTION_OPTIONS, checkFolderAlone, selectConnection } from '../conne
 import { openFolder } from '../open-folder.ts'
 import { containerBytes } from './heap-limit.ts'
 import { folderHints } from './hints.ts'
+import { memoryWarning } from './memory.ts'
 import { serveConfigOf } from './serve-config.ts'
 
 export const serve: Command = {

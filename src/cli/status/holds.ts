@@ -3,7 +3,6 @@ import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindi
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
-import { scopesOf } from '../../core/scope.ts'
 import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
 import { volumeManagersOf } from '../../queries/volumes.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
@@ -12,6 +11,7 @@ import { placeObject } from '../check/input/place-manifests.ts'
 import type { ReviewContext } from '../check/review/review-object.ts'
 import { reviewObjects } from '../check/review/review-objects.ts'
 import { openFolder } from '../open-folder.ts'
+import { scopesOf } from '../scope.ts'
 import type { HoldReport } from './report.ts'
 
 /** Reports the holds in the annotations of bindings, and the pods with our scheduling gate. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { MAX_ANNOTATIONS_BYTES } from '../object-size.ts'
 import { annotationSizeErrors } from './annotation-limit.ts'
+import { MAX_ANNOTATIONS_BYTES } from './object-size.ts'
 
 test.each([
   {

@@ -1,6 +1,6 @@
 /** Rejects annotations that an API server rejects after its webhooks, before a decision reads them. */
 import type { FieldError } from '../field-errors.ts'
-import { MAX_ANNOTATIONS_BYTES } from '../object-size.ts'
+import { MAX_ANNOTATIONS_BYTES } from './object-size.ts'
 
 /**
  * Returns an error if annotations are too long. Mutating webhooks run before the validation of the API server, so they get up to 3 MiB.

@@ -1,5 +1,7 @@
 /** Parses the URLs of data in Azure Blob Storage, and recognizes the servers of a storage account. */
+
 import type { ObjectPlace } from '../mover/objects.ts'
+import { withoutTrailingSlashes } from '../url-encoding.ts'
 
 export interface BlobUrl {
   /** The address of the account, without a slash at the end. */
@@ -17,7 +19,7 @@ export interface BlobUrl {
  * @returns undefined for another text, and for a URL with a user, a query or a fragment
  */
 export function parseBlobUrl(url: string, endpoint = ''): BlobUrl | undefined {
-  const base = endpoint.replace(/\/+$/, '') || /^https?:\/\/[^/?#@\s]+/i.exec(url)?.[0]
+  const base = withoutTrailingSlashes(endpoint) || /^https?:\/\/[^/?#@\s]+/i.exec(url)?.[0]
   if (base === undefined || !url.startsWith(`${base}/`) || /[?#]/.test(url)) return undefined
   const [, container = '', path = ''] = /^([^/]*)(?:\/(.*))?$/s.exec(url.slice(base.length + 1)) ?? []
   const key = decode(path)

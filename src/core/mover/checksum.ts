@@ -13,7 +13,7 @@ const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 /** Converts base64 to hexadecimal; undefined for text that is not base64. */
 export function base64ToHex(text: string): string | undefined {
   let [bits, count, hex] = [0, 0, '']
-  for (const char of text.replace(/=+$/, '')) {
+  for (const char of text.replace(/={1,2}$/, '')) {
     const value = BASE64.indexOf(char)
     if (value < 0) return undefined
     bits = ((bits << 6) | value) & 0xffff

@@ -5,7 +5,7 @@ import { evictedClusters, hasTarget, isPlaced, isSuspended, isWorkload, targetCl
 const clusters = [{ name: 'member2' }, { name: 'member1' }]
 const gracefulEvictionTasks = [{ fromCluster: 'member3' }]
 
-// The cases of Test…_IsWorkload in Karmada 1.18.1, pkg/apis/work/v1alpha2/binding_types_helper_test.go.
+// The cases of Test…_IsWorkload in Karmada 1.18.1, binding_types_helper_test.go of the API work.karmada.io/v1alpha2.
 test.each<{ name: string; spec: Partial<BindingSpec>; want: boolean }>([
   { name: 'replicas', spec: { replicas: 2 }, want: true },
   { name: 'requirements of replicas, as of a suspended Job', spec: { replicaRequirements: {} }, want: true },

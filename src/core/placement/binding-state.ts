@@ -3,7 +3,7 @@ import type { BindingSpec } from '../../api/karmada.ts'
 
 /**
  * Whether the resource has replicas or requirements: overflow tiers apply only to such resources. It is `ResourceBindingSpec.IsWorkload` of
- * Karmada 1.16.0 to 1.18.2 (pkg/apis/work/v1alpha2/binding_types_helper.go).
+ * the API work.karmada.io/v1alpha2 in Karmada 1.16.0 to 1.18.2 (binding_types_helper.go).
  */
 export function isWorkload(
   spec: Pick<BindingSpec, 'replicas' | 'replicaRequirements' | 'components'> | undefined,

@@ -2,7 +2,7 @@
 import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
-import { declarationsIn } from '../declared-value.ts'
+import { declarationsIn } from '../admission/declared-value.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { isSetByUs } from './decide.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
-import { jsonBytes, MAX_ANNOTATIONS_BYTES, MAX_OBJECT_BYTES } from '../object-size.ts'
+import { jsonBytes, MAX_ANNOTATIONS_BYTES, MAX_OBJECT_BYTES } from '../admission/object-size.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { fitAnnotations } from './annotation-size.ts'
 import { readAnnotations, textsOf } from './annotations.ts'

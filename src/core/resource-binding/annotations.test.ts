@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lookup, makeBinding, makeInput } from '../../../test/builders.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { MAX_ANNOTATIONS_BYTES } from '../object-size.ts'
+import { MAX_ANNOTATIONS_BYTES } from '../admission/object-size.ts'
 import {
   type BindingAnnotations,
   hasOurAnnotations,

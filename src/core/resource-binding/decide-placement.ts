@@ -1,6 +1,6 @@
 /** Decides on a binding for a given base: its affinity, its hold and its annotations. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { MAX_OBJECT_BYTES } from '../object-size.ts'
+import { MAX_OBJECT_BYTES } from '../admission/object-size.ts'
 import { awaitSuccessor, decideScheduled, keep, restore } from './decide-scheduled.ts'
 import { holdAnnotation } from './hold.ts'
 import {

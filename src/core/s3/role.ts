@@ -1,6 +1,8 @@
 /** Temporary keys of a role: their source in the environment of the AWS tools, and the answers of the servers that give them. */
+
 import { isObject, parseJson } from '../json.ts'
 import { localHostFault } from '../mover/local-address.ts'
+import { withoutTrailingSlashes } from '../url-encoding.ts'
 import { textOf } from '../xml.ts'
 import type { AccessKeys } from './sigv4.ts'
 
@@ -50,7 +52,7 @@ export const STS_VARIABLE = 'AWS_ENDPOINT_URL_STS'
 /** https://docs.aws.amazon.com/sdkref/latest/guide/feature-sts-regionalized-endpoints.html */
 function stsEndpoint(env: Env): string | undefined {
   const given = env[STS_VARIABLE]
-  if (given) return given.replace(/\/+$/, '')
+  if (given) return withoutTrailingSlashes(given)
   const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION']
   if (!region || env['AWS_STS_REGIONAL_ENDPOINTS'] === 'legacy') return 'https://sts.amazonaws.com'
   const suffix = region.startsWith('cn-') ? '.cn' : ''

@@ -1,6 +1,8 @@
 /** Validates and completes `endpoint`: URLs with their port, and the TLS files. */
+
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../core/field-errors.ts'
+import { withoutTrailingSlashes } from '../../core/url-encoding.ts'
 import type { TlsFiles } from '../http/dispatchers.ts'
 import type { GivenSystem } from './schema.ts'
 
@@ -90,5 +92,5 @@ function withPort(text: string, port: number): string {
   const url = new URL(text)
   const hasPort = /^[a-z]+:\/\/[^/]*:\d+(?:\/|$)/i.test(text)
   if (port > 0 && !hasPort) url.port = String(port)
-  return url.href.replace(/\/+$/, '')
+  return withoutTrailingSlashes(url.href)
 }

@@ -2,11 +2,13 @@
  * The plugin `s3`: finds the region of a bucket and the size of a prefix, on S3 or a compatible server. An answer needs the response to HEAD
  * for the bucket, and a proof that the server speaks S3. The listing is optional: it only measures, and finds prefixes without objects.
  */
+
 import { mapsRegion } from '../../core/locality/clusters.ts'
 import { withRegions } from '../../core/locality/location.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../core/s3/address.ts'
 import { parseListing } from '../../core/s3/listing.ts'
 import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '../../core/s3/server.ts'
+import { withoutTrailingSlashes } from '../../core/url-encoding.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpResponse, openHttpClient } from '../http/http.ts'
@@ -164,7 +166,7 @@ function parsePlace({ type, name }: LocalityQuery): Place {
     throw new LocalityError('rejected', `${name}: must be a name of S3, not one of ${scheme}; use s3:// or no scheme`)
   }
   const [bucket = '', ...rest] = path.split('/')
-  const prefix = rest.join('/').replace(/^\/+|\/+$/g, '')
+  const prefix = withoutTrailingSlashes(rest.join('/')).replace(/^\/+/, '')
   const mayBeObject = !path.endsWith('/')
   if (isBucketName(bucket) && (type === 'prefix') === (prefix !== '')) return { bucket, prefix, mayBeObject }
   const expected = type === 'bucket' ? 'the name of a bucket' : 'bucket/prefix'

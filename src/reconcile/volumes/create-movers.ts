@@ -4,6 +4,7 @@ import { type Pod, pods } from '../../api/pod.ts'
 import type { Action } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+import { NamespaceTerminatingError } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { MoverAccess } from './mover-access.ts'
 import { createCopy, readCredentials } from './mover-credentials.ts'
@@ -56,7 +57,7 @@ export async function createMovers(
 /** Creates one mover. Returns why it was rejected. */
 async function createMover(
   action: MoverCreation,
-  { memory, access, settings, ...writers }: CreationContext,
+  { memory, retries, access, settings, ...writers }: CreationContext,
 ): Promise<string | undefined> {
   const { created } = memory
   const { namespace = '', name = '' } = action.object.metadata
@@ -79,6 +80,7 @@ async function createMover(
     created.delete(key)
     const refusal = refusalOfMover(error)
     if (refusal === undefined) throw error
+    retries.isTerminating ||= error instanceof NamespaceTerminatingError
     // The ServiceAccount may have been deleted, for example with its namespace.
     for (const account of [settings.serviceAccountName, mover.spec.serviceAccountName ?? ''])
       access.forget(namespace, account)

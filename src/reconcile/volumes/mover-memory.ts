@@ -21,6 +21,8 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 export interface RetryMemory {
   /** Why the API server rejected the Pods. */
   refusals: Map<string, string>
+  /** Whether it rejected one because its namespace is being deleted. A namespace never returns from that. */
+  isTerminating: boolean
   /** The retry triggers that occurred since the Pods were created. */
   retryTriggers: Map<string, Set<RetryTrigger>>
 }
@@ -79,7 +81,7 @@ export function rememberServed({ served }: MoverMemory, mover: Pod, now: number)
 /** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
 export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
   const key = keyOfObject(manager)
-  const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map() }
+  const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map(), isTerminating: false }
   const unsettled = new Set(unsettledMovers(manager))
   for (const map of [known.refusals, known.retryTriggers]) {
     for (const name of map.keys()) if (!unsettled.has(name)) map.delete(name)

@@ -108,14 +108,14 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
 function planAgain(
   { manager, movers, allowance, ...input }: VolumeManagerInput,
   created: readonly Pod[],
-  { refusals }: RetryMemory,
+  { refusals, isTerminating }: RetryMemory,
   { store, settings }: { store: ObjectStore; settings: VolumeSettings },
 ): Plan {
   return planVolumeManager({
     ...{ ...input, manager, refusals },
     movers: new Map([...created.map((pod) => [pod.metadata.name ?? '', pod] as const), ...movers]),
     allowance: { ...allowance, slots: 0 },
-    terminating: terminatingNamespace(manager, refusals, { store, settings: settings.movers }),
+    terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),
   })
 }
 

@@ -17,6 +17,8 @@ interface ApiErrorInput {
 export interface StatusDetails {
   kind?: string
   name?: string
+  /** The machine-readable causes, for example `NamespaceTerminating`. */
+  causes?: readonly string[]
 }
 
 export class ApiError extends Error {
@@ -110,14 +112,22 @@ function parseStatus(body: string): StatusFields {
 function readStatus(value: unknown): StatusFields {
   if (typeof value !== 'object' || value === null) return {}
   const { code, reason, message, details } = value as Record<string, unknown>
-  const { retryAfterSeconds: seconds, kind, name } = isObject(details) ? details : {}
+  const { retryAfterSeconds: seconds, kind, name, causes } = isObject(details) ? details : {}
   return {
     ...(typeof code === 'number' && { code }),
     ...(typeof reason === 'string' && { reason }),
     ...(typeof message === 'string' && message !== '' && { message }),
     ...(typeof seconds === 'number' && seconds > 0 && { retryAfterMs: seconds * 1000 }),
-    details: { ...(typeof kind === 'string' && { kind }), ...(typeof name === 'string' && { name }) },
+    details: {
+      ...(typeof kind === 'string' && { kind }),
+      ...(typeof name === 'string' && { name }),
+      ...(Array.isArray(causes) && { causes: causes.flatMap(reasonOf) }),
+    },
   }
+}
+
+function reasonOf(cause: unknown): string[] {
+  return isObject(cause) && typeof cause['reason'] === 'string' ? [cause['reason']] : []
 }
 
 function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {

@@ -2,8 +2,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { buildBinding } from '../objects.fake.ts'
-import { MissingPrerequisiteError, NotFoundError } from '../store.ts'
+import { MissingPrerequisiteError, NamespaceTerminatingError, NotFoundError, refusalOf } from '../store.ts'
 import { createConnection } from './api-connection.ts'
+import { json } from './api-responses.fake.ts'
 import { FakeApiServer } from './api-server.fake.ts'
 import { createObject, deleteObject, patchObject, updateObject } from './object-writer.ts'
 
@@ -28,6 +29,22 @@ test('a create in a namespace that does not exist names the namespace', async ()
   const create = createObject(connection, resourceBindings, binding)
   await expect(create).rejects.toThrow(MissingPrerequisiteError)
   await expect(create).rejects.toThrow('namespace "shop" does not exist; create it')
+})
+
+test.each([
+  { name: 'a namespace that is being deleted', causes: [{ reason: 'NamespaceTerminating' }], isTerminating: true },
+  { name: 'a webhook that only says so', causes: [], isTerminating: false },
+  { name: 'a Status of another form', causes: ['NamespaceTerminating', null], isTerminating: false },
+])('a create that $name rejects is told by its cause', async ({ causes, isTerminating }) => {
+  const { server, connection } = await open()
+  const message = 'namespace shop is being terminated'
+  server.misbehave(
+    ({ method }) => method === 'POST',
+    json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message, details: { causes } }),
+  )
+  const error: unknown = await createObject(connection, resourceBindings, binding).catch((thrown: unknown) => thrown)
+  expect(error instanceof NamespaceTerminatingError).toBe(isTerminating)
+  expect(refusalOf(error)).toContain(message)
 })
 
 const NOT_SERVED = 'does not serve ResourceBinding in work.karmada.io/v1alpha2; install its CustomResourceDefinition'

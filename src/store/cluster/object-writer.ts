@@ -10,7 +10,14 @@ import {
   type ResourceType,
 } from '../../api/meta.ts'
 import { withType } from '../kinds/any-kind.ts'
-import { ConflictError, MissingPrerequisiteError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
+import {
+  ConflictError,
+  MissingPrerequisiteError,
+  NamespaceTerminatingError,
+  NotFoundError,
+  type ObjectName,
+  type PatchOptions,
+} from '../store.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 
@@ -132,10 +139,18 @@ async function send(connection: ApiConnection, request: WriteRequest): Promise<u
   }
 }
 
-/** Converts conflicts, missing objects and missing prerequisites to errors of their own. The details of a 404 name the missing object. */
+/** The cause of a 403 for a new object (api/core/v1, NamespaceTerminatingCause). */
+const NAMESPACE_TERMINATING = 'NamespaceTerminating'
+
+/**
+ * Converts conflicts, missing objects, missing prerequisites and namespaces that are being deleted to errors of their own. The details of a
+ * 404 name the missing object.
+ */
 function storeErrorOf(error: ApiError, { type, name, subresource }: WriteRequest): Error {
   const options = { cause: error }
   if (error.status === 409) return new ConflictError(error.message, options)
+  if (error.status === 403 && error.details.causes?.includes(NAMESPACE_TERMINATING))
+    return new NamespaceTerminatingError(error.message, options)
   if (error.status !== 404) return error
   const missing = error.details
   if (name !== undefined && missing.kind === type.plural && missing.name === name)

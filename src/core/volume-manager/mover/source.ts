@@ -1,7 +1,9 @@
 /** The source of a mover: its URL, and its credentials by reference to a Secret. */
+
 import type { EnvVar } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { parseRequestHeaders } from '../../s3/request-headers.ts'
+import { withoutTrailingSlashes } from '../../url-encoding.ts'
 import { isAzureStream } from '../spec/azure-rules.ts'
 import { prefixIfDivided } from '../spec/distribution.ts'
 import { parseBoolean, parseSourceUrl } from '../spec/options.ts'
@@ -70,7 +72,7 @@ function pachydermSource(config: VolumeConfig): MoverSource {
     verify: options['verify'] || undefined,
     env: secret ? credentials(secret, ['pachAuthToken', 'pachAuthToken'], endpoints) : [],
     requests: requestOptions(config),
-    folder: outputPath.replace(/\/+$/, ''),
+    folder: withoutTrailingSlashes(outputPath),
   }
 }
 

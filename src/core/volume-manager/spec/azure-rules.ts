@@ -1,6 +1,8 @@
 /** The validation rules of data in Azure Blob Storage. No message repeats the URL, which may have a SAS token. */
+
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { isContainerName, parseBlobUrl } from '../../azure/address.ts'
+import { withoutTrailingSlashes } from '../../url-encoding.ts'
 import {
   credentials,
   endpoint,
@@ -23,7 +25,7 @@ const blobUrl: Rule = whenSet('sourceURL', (url, { options = {} }, limits) => {
   if (url.includes('?')) {
     return 'sourceURL cannot have a query: write a SAS token into the key azurestorageaccountsastoken of the Secret, and renew this one.'
   }
-  if (endpointURL && !url.startsWith(`${endpointURL.replace(/\/+$/, '')}/`)) {
+  if (endpointURL && !url.startsWith(`${withoutTrailingSlashes(endpointURL)}/`)) {
     return 'sourceURL has to begin with endpointURL.'
   }
   const source = parseBlobUrl(url, endpointURL)

@@ -1,4 +1,5 @@
 /** Decides which directories of a node a volume may use, for downloaded data and for `Local` volumes. */
+import { withoutTrailingSlashes } from '../../url-encoding.ts'
 import { isVolumeDirectory } from './names.ts'
 
 /** The directories of nodes that the configuration names. No directory of one list overlaps a directory of the other. */
@@ -53,18 +54,11 @@ export function overlap(one: string, other: string): boolean {
  */
 export function localRootOf(path: string, { localRoots }: Pick<HostRoots, 'localRoots'>): string | undefined {
   const [root] = localRoots.filter((one) => isBelow(path, [one])).sort((a, b) => a.length - b.length)
-  return root?.replace(/\/+$/, '')
+  return root && withoutTrailingSlashes(root)
 }
 
 /** Whether a plain path is one of the roots or below one. */
 export function isBelow(path: string, roots: readonly string[]): boolean {
   const plain = `${withoutTrailingSlashes(path)}/`
   return roots.some((root) => plain.startsWith(`${withoutTrailingSlashes(root)}/`))
-}
-
-/** A pattern such as `/\/+$/` would try every slash of a long row of slashes as the begin of the last one. */
-export function withoutTrailingSlashes(path: string): string {
-  let end = path.length
-  while (path[end - 1] === '/') end--
-  return path.slice(0, end)
 }

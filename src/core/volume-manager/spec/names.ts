@@ -1,7 +1,9 @@
 /** The names of directories, node labels and objects of a volume: stable, and unique to the volume. */
+
 import { objectKey } from '../../../api/meta.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { fnv1a } from '../../hash.ts'
+import { withoutTrailingSlashes } from '../../url-encoding.ts'
 import { revisionOf } from './source-types.ts'
 
 /** The default of the option `dataPath`, as in VCK. */
@@ -19,7 +21,7 @@ type Owner = Pick<VolumeManager, 'metadata'>
  * can choose the directory of another VolumeManager. The digest is of the id and the source, so that data of two sources is never mixed.
  */
 export function directoryOf(manager: Owner, config: VolumeConfig, revision: string = revisionOf(config)): string {
-  const root = (config.options?.['dataPath'] || DEFAULT_DATA_PATH).replace(/\/+$/, '')
+  const root = withoutTrailingSlashes(config.options?.['dataPath'] || DEFAULT_DATA_PATH)
   return `${root}/${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revision]))}`
 }
 

@@ -1,7 +1,7 @@
 /** The values that admission adds to a pod template. An annotation beside them records them, so that they can be removed again. */
 import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
-import type { IsDeclared } from '../../declared-value.ts'
+import type { IsDeclared } from '../../admission/declared-value.ts'
 import { fnv1a } from '../../hash.ts'
 import { isObject, parseJson } from '../../json.ts'
 import { type PodPlace, withValueAt } from './templates.ts'

@@ -1,7 +1,7 @@
 /** Finds the volume requests of a workload: the annotations in its pod templates, and its own for all of its pods. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
-import { declarationsIn } from '../../declared-value.ts'
+import { declarationsIn } from '../../admission/declared-value.ts'
 import { cut } from '../../outcome.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
 import { type AddedValues, addedValues, openDigest, withAdded, withoutAdded } from './added-values.ts'

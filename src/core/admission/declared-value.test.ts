@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../api/meta.ts'
+import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../api/meta.ts'
 import { declarationsIn } from './declared-value.ts'
 
 const VALUE = ['spec', 'on']
