@@ -38,8 +38,8 @@ export function clusterFilter(
 ): ClusterFilter {
   const { clusterNames, exclude, labelSelector, fieldSelector } = affinity
   const named = clusterNames?.length ? clusterNames : undefined
-  const isNamed = named && membership(named)
-  const isExcluded = exclude?.length ? membership(exclude) : undefined
+  const isNamed = named && membership(knownNames(named, clusters))
+  const isExcluded = exclude?.length ? membership(knownNames(exclude, clusters)) : undefined
   const matchesLabels = labelSelector && labelMatcher(labelSelector)
   const matchesFields = fieldSelector?.matchExpressions && fieldMatcher(fieldSelector.matchExpressions, rules)
   const matches = (cluster: Cluster | undefined) =>
@@ -53,6 +53,27 @@ export function clusterFilter(
       (isNamed === undefined || isNamed(name)) &&
       (clusters === undefined || matches(clusters(name))),
   }
+}
+
+/** A shorter list is compiled as it is. */
+const MANY_NAMES = 1000
+
+interface KnownNames {
+  clusters: ClusterLookup
+  names: readonly string[]
+}
+
+/** The last result for each list: a decision compiles the same list several times. */
+const knownNamesOf = new WeakMap<readonly string[], KnownNames>()
+
+/** Returns the names of a long list that are clusters. No affinity allows the others, and a set of all names would cost more than the look-ups. */
+function knownNames(list: readonly string[], clusters: ClusterLookup | undefined): readonly string[] {
+  if (clusters === undefined || list.length <= MANY_NAMES) return list
+  const last = knownNamesOf.get(list)
+  if (last?.clusters === clusters) return last.names
+  const names = list.filter((name) => clusters(name) !== undefined)
+  knownNamesOf.set(list, { clusters, names })
+  return names
 }
 
 /** Narrows one affinity to the wanted clusters that it allows; undefined if it allows none of them. Selectors and `exclude` stay. */
