@@ -10,7 +10,8 @@ import { moverOf, taskOf } from '../mover/task.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { fromTime } from '../status/time.ts'
 import { entriesOf, type QueueEntry, RANK } from './queue.ts'
-import { grantSlots, namespaceOfMover, type SharesInput, shareKey } from './shares.ts'
+import { grantSlots, namespaceOfMover, type SharesInput } from './shares.ts'
+import { shareKey } from './turns.ts'
 
 /** Over how long the rate of a mover is measured, in ms. */
 export const RATE_WINDOW_MS = 300_000

@@ -7,7 +7,8 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import { toTime } from '../status/time.ts'
 import type { QueueEntry } from './queue.ts'
-import { grantSlots, shareKey } from './shares.ts'
+import { grantSlots } from './shares.ts'
+import { shareKey } from './turns.ts'
 
 const { node: _, ...anywhere } = makeReplica({ state: 'Queued' })
 

@@ -4,7 +4,8 @@ import { asTask, at, makeDeletion, makeMover, makeReplica } from '../../../../te
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
-import { allowanceOf, firstManagers, grantSlots, type SharesInput, shareKey } from './shares.ts'
+import { allowanceOf, firstManagers, grantSlots, type SharesInput } from './shares.ts'
+import { shareKey } from './turns.ts'
 
 const { node: _, ...unpinned } = makeReplica({ state: 'Queued' })
 /** A download that waits since then, on its node or anywhere. */

@@ -8,8 +8,6 @@ import { isUnschedulable, nodeOfMover, slotOfMover } from '../mover/affinity.ts'
 export interface NodeSlots {
   /** Whether a node has as many movers as it may have. */
   isFull(node: string): boolean
-  /** The nodes with as many movers as they may have. */
-  fullNodes(): Set<string>
   /** Takes a slot of this node; undefined when it is full. */
   takeOn(node: string): number | undefined
   /** Takes the slot that is free on most of these nodes, for a mover that may run on any of them. Undefined when all are full. */
@@ -46,7 +44,6 @@ export function openNodeSlots(active: readonly Pod[], perNode: number): NodeSlot
 
   return {
     isFull,
-    fullNodes: () => new Set([...taken.keys()].filter(isFull)),
     takeOn(node) {
       const slots = slotsOf(node)
       const free = isFull(node) ? undefined : numbers.find((slot) => !slots.includes(slot))
