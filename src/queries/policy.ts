@@ -15,7 +15,7 @@ import {
   type PolicyInput,
   type PropagateDepsMode,
 } from '../core/propagation-policy/decide.ts'
-import { candidateCount, selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
+import { candidateCount, kindOfKey, selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type ClusterScope, workloadsFor } from './permission.ts'
@@ -93,6 +93,8 @@ function dataBoundOf(
   scope: ClusterScope,
 ): DataBound | 'TooLarge' | undefined {
   let compared = 0
+  // A key finds workloads of one kind. A policy may have 12,000 keys, and a store dozens of kinds.
+  const types = new Map(workloadTypes(store).map((type) => [`${type.group}/${type.kind}`, type]))
   for (const key of selectorKeys(policy)) {
     for (const claim of store.byIndex(dataSourceClaims, 'selectable', key)) {
       if (claim.metadata.deletionTimestamp !== undefined) continue
@@ -104,7 +106,8 @@ function dataBoundOf(
         return { workload: titleOf(workload), claim: keyOfObject(claim) }
       }
     }
-    for (const object of withVolumes(key, store)) {
+    const type = types.get(kindOfKey(key))
+    for (const object of type ? store.byIndex(type, WORKLOADS, key) : []) {
       const workload = referenceOf(object)
       compared += candidateCount(policy, workload)
       if (compared > MAX_COMPARISONS) return 'TooLarge'
@@ -120,10 +123,6 @@ function isSelected(workload: WorkloadReference, policy: PropagationPolicy, stor
     selects(policy, workload, labelsOf(workload, store)) ??
     bindingsOfWorkload(workload, store).some((binding) => governs(policy, binding))
   )
-}
-
-function withVolumes(key: string, store: ObjectStore): readonly Workload[] {
-  return workloadTypes(store).flatMap((type) => store.byIndex(type, WORKLOADS, key))
 }
 
 /** Returns the labels of a workload; undefined if it is not cached. */

@@ -146,6 +146,7 @@ function withAnnotation(policy: PropagationPolicy, key: string, value: string): 
 }
 
 function withoutAnnotation(policy: PropagationPolicy, key: string): PropagationPolicy {
-  const { [key]: removed, ...annotations } = policy.metadata.annotations ?? {}
-  return removed === undefined ? policy : { ...policy, metadata: { ...policy.metadata, annotations } }
+  if (policy.metadata.annotations?.[key] === undefined) return policy
+  const { [key]: _removed, ...annotations } = policy.metadata.annotations
+  return { ...policy, metadata: { ...policy.metadata, annotations } }
 }

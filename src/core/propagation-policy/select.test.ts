@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { makeClaim, makePolicy } from '../../../test/builders.ts'
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
-import { candidateCount, closeness, selectableKeys, selectableKeysOfClaim, selectorKeys, selects } from './select.ts'
+import {
+  candidateCount,
+  closeness,
+  kindOfKey,
+  selectableKeys,
+  selectableKeysOfClaim,
+  selectorKeys,
+  selects,
+} from './select.ts'
 
 const app: WorkloadReference = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
 const role: WorkloadReference = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'app' }
@@ -143,6 +151,10 @@ describe('the keys', () => {
       expect(selectorKeys(policy).some((key) => keys.includes(key))).toBe(true)
     },
   )
+
+  test('begin with group and kind', () => {
+    expect(selectorKeys(policy(deployments({ name: 'app' }))).map(kindOfKey)).toEqual(['apps/Deployment'])
+  })
 
   test('of a policy include each selector that can select an object', () => {
     expect(selectorKeys(policy(deployments({ name: 'app' }), deployments({ namespace: 'demo' })))).toEqual([

@@ -46,6 +46,11 @@ export function selectorKeys(policy: PropagationPolicy): string[] {
   return [...compiled(policy).keys()]
 }
 
+/** The group and kind of an index key, as in `apps/Deployment`. */
+export function kindOfKey(key: string): string {
+  return key.slice(0, key.indexOf('/', key.indexOf('/') + 1))
+}
+
 /** The index keys of a workload: every key of a policy that may select it. */
 export function selectableKeys(workload: WorkloadReference): string[] {
   const namespaces = workload.namespace ? [workload.namespace, ANY] : [ANY]
