@@ -17,13 +17,18 @@ export function matchesLabels(selector: LabelSelector | undefined, labels: Label
  * selector that Kubernetes rejects matches nothing (apimachinery, metav1.LabelSelectorAsSelector).
  */
 export function labelMatcher({ matchLabels = {}, matchExpressions = [] }: LabelSelector): (labels: Labels) => boolean {
-  const wanted = Object.entries(matchLabels)
-  const isValid =
-    wanted.every(([key, value]) => isLabelKey(key) && isLabelValue(value)) && matchExpressions.every(isValidRequirement)
-  if (!isValid) return () => false
+  if (!matchExpressions.every(isValidRequirement)) return () => false
+  const wanted = Object.keys(matchLabels)
   const expressions = matchExpressions.map(requirementMatcher)
+  // The members may be many, and are checked only if an object has all of them.
+  let isValid: boolean | undefined
+  const areValid = () => {
+    isValid ??= wanted.every((key) => isLabelKey(key) && isLabelValue(matchLabels[key] as string))
+    return isValid
+  }
   return (labels) =>
-    wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
+    wanted.every((key) => Object.hasOwn(labels, key) && labels[key] === matchLabels[key]) &&
+    areValid() &&
     expressions.every(({ key, matches }) => matches(Object.hasOwn(labels, key) ? [labels[key] as string] : []))
 }
 

@@ -89,7 +89,8 @@ export function writeTexts(annotations: Annotations, texts: AnnotationTexts): An
     if (text === undefined) delete all[key]
     else all[key] = text
   }
-  return Object.keys(all).length === 0 ? undefined : all
+  const isEmpty = OUR_ANNOTATIONS.every((key) => texts[key] === undefined) && Object.keys(all).length === 0
+  return isEmpty ? undefined : all
 }
 
 export function hasOurAnnotations(annotations: Annotations): boolean {
