@@ -16,9 +16,14 @@ export function narrowTerms(
   // An empty term matches no node. The API server would reject an empty list; undefined would match every node.
   if (real.length === 0) return terms?.every(isEmpty) ? terms : [{}]
   if (terms === undefined) return real
+  const named = new Set(
+    real.flatMap(({ matchExpressions = [], matchFields = [] }) =>
+      [...matchExpressions, ...matchFields].map(({ key }) => key),
+    ),
+  )
   return terms.flatMap((term) => {
     if (isEmpty(term)) return [term]
-    const own = keysOf(term)
+    const own = keysOf(term, named)
     return real.some((one) => isCovered(one, own)) ? [term] : real.map((one) => both(term, one, own))
   })
 }
@@ -54,12 +59,11 @@ function isEmpty({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm):
   return matchExpressions.length === 0 && matchFields.length === 0
 }
 
-/** The keys of the requirements of a term. */
-function keysOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): TermKeys {
-  return {
-    expressions: new Set(matchExpressions.map(requirementKey)),
-    fields: new Set(matchFields.map(requirementKey)),
-  }
+/** The keys of the requirements of a term on the named labels and fields. The values of all others may be many, and are not read. */
+function keysOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, named: ReadonlySet<string>): TermKeys {
+  const keys = (requirements: readonly NodeSelectorRequirement[]) =>
+    new Set(requirements.filter(({ key }) => named.has(key)).map(requirementKey))
+  return { expressions: keys(matchExpressions), fields: keys(matchFields) }
 }
 
 /** Adds the missing requirements at the end of the term: the API server allows no other change of a pod with scheduling gates. */

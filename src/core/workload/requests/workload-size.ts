@@ -26,8 +26,10 @@ export function workloadSizeErrors(
 
 /** The API server rejects the pods of a template with too long annotations. */
 function podAnnotationErrors({ place: { path, metadata }, annotation }: PlacedAnnotation): FieldError[] {
-  const { [VOLUMES_ANNOTATION]: _replaced, ...others } = metadata.annotations ?? {}
-  return annotationSizeErrors(others, `${path}.annotations`, annotation.length)
+  const { annotations } = metadata
+  const replaced = annotations?.[VOLUMES_ANNOTATION]
+  const added = annotation.length - (typeof replaced === 'string' ? replaced.length : 0)
+  return annotationSizeErrors(annotations, `${path}.annotations`, added)
 }
 
 function countsOf(requests: readonly ParsedAnnotation[]): MountCount[] {
