@@ -25,6 +25,8 @@ type Shape = JsonSchema & { maxItems?: number; maxProperties?: number; maxLength
 
 /** The objects of a request: large enough for the limits above 100 KB, small enough for etcd. */
 const BYTES = 1024 * 1024
+/** A list of booleans has more items than any list that a decision reads. */
+const MAX_ITEMS = 2 ** 17
 const texts = { type: 'string' }
 /** The lists and maps of every object. The API server limits annotations to 256 KiB. */
 const metadata: JsonSchema = {
@@ -97,15 +99,18 @@ function scalar({ type, enum: values, maxLength = 40 }: Shape, index: number): u
   return `value-${index}`.slice(0, maxLength)
 }
 
-/** Finds the numbers of items with which the object has about so many bytes. */
+/** Finds the numbers of items with which the object has about so many bytes. Small objects tell how its size grows: it is squared if one place is below the other. */
 function countsFor(schema: Shape, base: object, places: readonly string[]): Counts {
-  let counts = new Map(places.map((place) => [place, 1]))
-  for (let items = 2; items <= 2 ** 17; items *= 2) {
-    const next = new Map(places.map((place) => [place, items]))
-    if (JSON.stringify(build(schema, next, base)).length > BYTES) break
-    counts = next
+  const countsOf = (items: number) => new Map(places.map((place) => [place, items]))
+  const bytesOf = (items: number) => JSON.stringify(build(schema, countsOf(items), base)).length
+  let items = 8
+  let [fewer, bytes] = [bytesOf(items / 2), bytesOf(items)]
+  while (bytes < BYTES / 16 && items < MAX_ITEMS) {
+    items *= 2
+    ;[fewer, bytes] = [bytes, bytesOf(items)]
   }
-  return counts
+  const exponent = bytes / fewer > 3 ? 2 : 1
+  return countsOf(Math.min(MAX_ITEMS, Math.floor(items * (BYTES / bytes) ** (1 / exponent))))
 }
 
 function fromSchema(webhook: string): HostileBody[] {
