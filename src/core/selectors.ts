@@ -1,8 +1,6 @@
-/** Matches label and field selectors as Kubernetes and Karmada do. */
-import type { Cluster } from '../api/karmada.ts'
+/** Matches label selectors as Kubernetes does. */
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
 import { membership } from './json.ts'
-import type { KarmadaRules } from './karmada-rules.ts'
 import { isLabelKey, isLabelValue } from './names.ts'
 
 type Labels = Record<string, string>
@@ -32,59 +30,20 @@ export function labelMatcher({ matchLabels = {}, matchExpressions = [] }: LabelS
     expressions.every(({ key, matches }) => matches(Object.hasOwn(labels, key) ? [labels[key] as string] : []))
 }
 
-/**
- * Compiles Karmada's field selector over provider, region and zone (util.ClusterMatches, pkg/util/selector.go). An invalid requirement matches
- * nothing; requirements on zones are always valid (matchZones).
- */
-export function fieldMatcher(
-  requirements: readonly LabelSelectorRequirement[],
-  { zoneInMatchesAny }: Pick<KarmadaRules, 'zoneInMatchesAny'>,
-): (cluster: Cluster) => boolean {
-  if (!requirements.every((requirement) => requirement.key === ZONE || isValidRequirement(requirement)))
-    return () => false
-  const fields = requirements.map((requirement) => {
-    const { key, operator, values = [] } = requirement
-    return key === ZONE && operator === 'In' && !zoneInMatchesAny
-      ? { key, matches: everyIn(values) }
-      : requirementMatcher(requirement)
-  })
-  return (cluster) => fields.every(({ key, matches }) => matches(fieldValues(key, cluster)))
-}
-
-const ZONE = 'zone'
-
-/** Whether a cluster has zones, and all of them are listed: the rule for `In` before Karmada 1.18. */
-function everyIn(values: readonly string[]): RequirementMatcher['matches'] {
-  const isListed = membership(values)
-  return (actual) => actual.length > 0 && actual.every(isListed)
-}
-
-/** Returns the values of a cluster's field: none, one, or (for zones) several. */
-export function fieldValues(field: string, { spec }: Cluster): readonly string[] {
-  switch (field) {
-    case 'provider':
-      return spec.provider ? [spec.provider] : []
-    case 'region':
-      return spec.region ? [spec.region] : []
-    case ZONE:
-      return spec.zones ?? []
-    default:
-      return []
-  }
-}
-
-interface RequirementMatcher {
+/** A requirement, compiled for many look-ups. */
+export interface RequirementMatcher {
   key: string
   matches(actual: readonly string[]): boolean
 }
 
 /** Whether Kubernetes accepts a requirement (apimachinery, labels.NewRequirement): `In` needs values, `Exists` has none, and so on. */
-function isValidRequirement({ key, operator, values = [] }: LabelSelectorRequirement): boolean {
+export function isValidRequirement({ key, operator, values = [] }: LabelSelectorRequirement): boolean {
   const needsValues = operator === 'In' || operator === 'NotIn'
   return isLabelKey(key) && needsValues === values.length > 0 && values.every(isLabelValue)
 }
 
-function requirementMatcher({ key, operator, values = [] }: LabelSelectorRequirement): RequirementMatcher {
+/** Compiles a requirement. An unknown operator matches nothing. */
+export function requirementMatcher({ key, operator, values = [] }: LabelSelectorRequirement): RequirementMatcher {
   const isListed = membership(values)
   switch (operator) {
     case 'In':

@@ -2,8 +2,9 @@
 import type { Cluster, ClusterAffinity } from '../../api/karmada.ts'
 import { membership, sortedUnique, withoutEmpties } from '../json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { fieldMatcher, labelMatcher } from '../selectors.ts'
+import { labelMatcher } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
+import { fieldMatcher } from './field-selector.ts'
 
 /** Cluster names, compiled for many look-ups. */
 export interface ClusterSet {

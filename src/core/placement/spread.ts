@@ -1,7 +1,7 @@
 /** Finds sets of clusters of which Karmada's scheduler selects none because of spread constraints: it would retry such a binding forever. */
 import type { Placement } from '../../api/karmada.ts'
-import { fieldValues } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
+import { fieldValues } from './field-selector.ts'
 
 /** Returns why the scheduler selects none of a set of clusters; undefined if it selects some. */
 export type SpreadCheck = (names: readonly string[]) => string | undefined
