@@ -6,9 +6,9 @@ import { dataSourceClaimSchema } from '../src/api/schemas/data-source-claim.ts'
 import { bindingSchema, policySchema } from '../src/api/schemas/karmada.ts'
 import { podSpecSchema } from '../src/api/schemas/pod.ts'
 import { volumeManagerSchema } from '../src/api/schemas/volume-manager.ts'
-import { segmentsOf } from '../src/core/dependencies/json-path.ts'
-import { isObject } from '../src/core/json.ts'
-import type { JsonSchema } from '../src/core/schema/explain-mismatch.ts'
+import { isObject } from '../src/base/json.ts'
+import { segmentsOf } from '../src/base/json-path.ts'
+import type { JsonSchema } from '../src/base/schema/explain-mismatch.ts'
 import { hasPods, SHIPPED_KINDS, type WorkloadKind } from '../src/core/workload-kinds/kinds.ts'
 import {
   makeBinding,

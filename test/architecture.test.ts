@@ -8,7 +8,7 @@ import { podRolesFor, rolesFor } from '../src/app/roles/granted.ts'
 import { userRoles } from '../src/app/roles/user-roles.ts'
 import { loadCommands } from '../src/cli/index.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
-import type { AnyCachedKind } from '../src/store/kinds/any-kind.ts'
+import type { AnyCachedKind } from '../src/store/any-kind.ts'
 import { cachedKinds, kindsFor, placementKinds } from '../src/store/kinds/cached-kinds.ts'
 import { webhooksOf } from '../src/webhooks/index.ts'
 
@@ -123,7 +123,7 @@ describe('no file contains', () => {
 
   test('decisions by the text of a message: a code decides, and the message says it', () => {
     // VCK's status has no code beside its message `success`, and some Iceberg catalogs have none for a missing table.
-    const codeless = new Set(['src/core/volume-manager/status/codes.ts', 'src/core/locality/absence-message.ts'])
+    const codeless = new Set(['src/core/volume-manager/codes.ts', 'src/locality/answers/absence-message.ts'])
     const files = source.filter(({ path }) => !codeless.has(path))
     expect([...places(files, MESSAGE_COMPARED), ...places(files, PHRASE_COMPARED)]).toEqual([])
   })
@@ -172,7 +172,7 @@ describe('no file contains', () => {
     expect(places(readers, own)).toEqual([])
   })
 
-  test('a recursive mkdir, which does not return below /proc: src/time/make-folder.ts does', () => {
+  test('a recursive mkdir, which does not return below /proc: src/base/make-folder.ts does', () => {
     const programs = source.filter(({ path }) => !path.endsWith('.fake.ts'))
     expect(places(programs, /\bmkdir(Sync)?\(.*recursive/)).toEqual([])
   })

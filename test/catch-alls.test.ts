@@ -16,7 +16,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
   'reports, so that the work in the background goes on': [
     'src/app/leader.ts',
     'src/app/webhook-gate.ts',
-    'src/cli/test/read-tests.ts',
+    'src/cli/conversations/read-tests.ts',
     'src/locality/config/config-reader.ts',
     'src/mover/events.ts',
     'src/reconcile/event-recorder.ts',
@@ -29,7 +29,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/store/folder/folder.ts',
     'src/store/folder/manifests.ts',
     'src/store/folder/scan.ts',
-    'src/time/folder-watch.ts',
+    'src/base/folder-watch.ts',
     'src/telemetry/line-queue.ts',
     'src/tls/files.ts',
     'src/tls/rotation.ts',

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { K8sObject } from '../src/api/meta.ts'
-import { segmentsOf } from '../src/core/dependencies/json-path.ts'
+import { segmentsOf } from '../src/base/json-path.ts'
 import { workloadOf } from '../src/core/dependencies/workload.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import fields from './crd-references/fields.json' with { type: 'json' }

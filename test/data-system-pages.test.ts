@@ -4,8 +4,8 @@ import { basename } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parseSystemConfig } from '../src/locality/config/config.ts'
 import { DataServer } from '../src/locality/http/data-server.fake.ts'
+import { locate, openPlugin } from '../src/locality/locality.suite.ts'
 import { plugins } from '../src/locality/plugins/index.ts'
-import { locate, openPlugin } from '../src/locality/plugins/plugin.suite.ts'
 import { documentedSystems } from './e2e/documented-systems.ts'
 
 const pages = globSync('docs/data-systems/*.md').map((path) => basename(path, '.md'))

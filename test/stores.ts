@@ -1,8 +1,8 @@
 /** Stores in memory for tests: real ones, filled, and ended with the test that opened them. */
 import { onTestFinished } from 'vitest'
 import { groupOf, type K8sObject, type ObjectMeta, type ResourceType } from '../src/api/meta.ts'
+import { type AnyCachedKind, kindKey } from '../src/store/any-kind.ts'
 import { type FolderStore, openFolderStore } from '../src/store/folder/folder.ts'
-import { type AnyCachedKind, kindKey } from '../src/store/kinds/any-kind.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import type { ObjectStore, StoreChange } from '../src/store/store.ts'
 

@@ -1,8 +1,8 @@
 /** Tests of the validation rules of options, by tables. */
 import { describe, expect, test } from 'vitest'
 import type { VolumeConfig } from '../src/api/volume-manager.ts'
-import type { Rule } from '../src/core/volume-manager/spec/option-rules.ts'
-import type { VolumeLimits } from '../src/core/volume-manager/spec/settings.ts'
+import type { Rule } from '../src/core/volume-manager/rules/option-rules.ts'
+import type { VolumeLimits } from '../src/core/volume-manager/rules/settings.ts'
 import { makeVolume } from './builders.ts'
 
 /** The values of one option, and the codes of its invalid values. */

@@ -65,7 +65,7 @@ export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
 export const LABELS_ANNOTATION = 'lodestone.dev/mover-labels'
 /** On nodes, by the loop of volumes: data of a deleted VolumeManager, as JSON (core/volume-manager/leftover); a hash of its path follows. */
 export const LEFTOVER_PREFIX = 'leftover.lodestone.dev/'
-/** On nodes, by the loop of volumes: the free disk that a mover reported, as JSON (core/volume-manager/schedule/disk.ts). */
+/** On nodes, by the loop of volumes: the free disk that a mover reported, as JSON (core/volume-manager/nodes/disk.ts). */
 export const DISK_PREFIX = 'disk.lodestone.dev/'
 /** On pods and pod templates: `"true"` selects the pod for admission. By users, and by admission on the templates of workloads. */
 export const INJECT_LABEL = 'lodestone.dev/inject'

@@ -7,11 +7,11 @@ import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type AppState, CLOSE_SERVER_MS, partsOf } from './app-parts.ts'
+import { type Part, startParts, stopParts } from './components.ts'
 import type { Config } from './config/config.ts'
 import { type ConfigSource, openLiveConfig } from './config/live-config.ts'
 import { openKarmadaVersion } from './karmada.ts'
 import { reasonsNotReady } from './monitoring/readiness.ts'
-import { type Part, startParts, stopParts } from './parts.ts'
 
 export interface AppInput {
   config: Config

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { settle, TestClock } from '../base/clock.fake.ts'
+import type { Clock } from '../base/clock.ts'
 import { type Lease, leases } from '../store/cluster/lease.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { settle, TestClock } from '../time/clock.fake.ts'
-import type { Clock } from '../time/clock.ts'
 import { type Leader, type Leadership, startLeader } from './leader.ts'
 
 type Store = Pick<ObjectStore, 'read' | 'create' | 'update'>

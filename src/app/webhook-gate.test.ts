@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { SkippingClock } from '../base/clock.fake.ts'
 import type { ProbeResult } from '../store/cluster/webhook-probe.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
-import { SkippingClock } from '../time/clock.fake.ts'
 import { untilWebhooksSeen } from './webhook-gate.ts'
 
 const unseen = (reason: string): ProbeResult => ({ result: 'unseen', reason })

@@ -1,7 +1,7 @@
 /** The shape of a command, and the parser of its arguments. */
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
-import { suggest } from '../core/suggest.ts'
-import { UserError } from '../core/user-error.ts'
+import { suggest } from '../base/suggest.ts'
+import { UserError } from '../base/user-error.ts'
 
 export interface Output {
   write(text: string): unknown

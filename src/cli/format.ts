@@ -1,5 +1,5 @@
 /** Formats ages and columns for the output of commands. */
-import { printable } from '../core/printable.ts'
+import { printable } from '../base/printable.ts'
 
 /** Formats milliseconds as `3 min`; NaN, of a time that is not valid, as `?`. */
 export function formatAge(ms: number): string {

@@ -1,7 +1,7 @@
 /** The table of commands, and the entry point that runs one. */
 
-import { suggest } from '../core/suggest.ts'
-import { UserError } from '../core/user-error.ts'
+import { suggest } from '../base/suggest.ts'
+import { UserError } from '../base/user-error.ts'
 import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'
 import { failureOf } from './read-failure.ts'
 
@@ -12,7 +12,7 @@ const INTERRUPTED = 130
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serve,
   check: async () => (await import('./check/check.ts')).check,
-  test: async () => (await import('./test/test.ts')).test,
+  test: async () => (await import('./test.ts')).test,
   explain: async () => (await import('./explain/explain.ts')).explain,
   status: async () => (await import('./status/status.ts')).status,
   'kustomize-config': async () => (await import('./kustomize-config.ts')).kustomizeConfig,

@@ -1,5 +1,5 @@
 /** The namespace of a command: that of `-n`, or else that of the context, as kubectl chooses it. */
-import { labelProblem } from '../core/names.ts'
+import { labelProblem } from '../base/names.ts'
 import { namespaceOf } from '../store/cluster/connection.ts'
 import { type Arguments, type CommandIo, UsageError } from './command.ts'
 import { selectConnection } from './connect.ts'

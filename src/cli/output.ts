@@ -1,6 +1,6 @@
 /** The option `-o`: reads the format, and renders data as JSON or YAML. */
 import { stringify } from 'yaml'
-import { suggest } from '../core/suggest.ts'
+import { suggest } from '../base/suggest.ts'
 import { type Arguments, UsageError } from './command.ts'
 
 /** The formats of commands that show objects. `wide` is text with more columns or details. */

@@ -1,5 +1,5 @@
 /** The errors of reads from an API server, each with its remedy. */
-import { UserError } from '../core/user-error.ts'
+import { UserError } from '../base/user-error.ts'
 import { ApiError, RequestError } from '../store/cluster/api-error.ts'
 import type { StoreObserver } from '../store/observer.ts'
 

@@ -1,6 +1,6 @@
 /** The scope of kinds: in a namespace, or in the whole cluster. */
 import { groupOf, type K8sObject, type ResourceType } from '../api/meta.ts'
-import { isObject } from '../core/json.ts'
+import { isObject } from '../base/json.ts'
 
 export type Scope = 'Namespaced' | 'Cluster'
 

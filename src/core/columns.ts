@@ -1,5 +1,5 @@
 /** Texts for the columns of `kubectl get`, which prints the fields of an object without formatting them. */
-import { formatBytes } from './quantity.ts'
+import { formatBytes } from '../base/quantity.ts'
 
 /** The most names in a column. */
 const NAMES_SHOWN = 8

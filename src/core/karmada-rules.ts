@@ -1,5 +1,5 @@
 /** The rules of Karmada's scheduler that differ between versions, and which of them an API server has. */
-import { isObject } from './json.ts'
+import { isObject } from '../base/json.ts'
 
 /** The rules of one Karmada version. A rule that is `true` allows more clusters than one that is `false`. */
 export interface KarmadaRules {

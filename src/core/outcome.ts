@@ -1,6 +1,6 @@
 /** The outcome of an admission decision. A rejection is a value; only unexpected errors are thrown. */
 import type { K8sObject } from '../api/meta.ts'
-import { describeErrors, type FieldError } from './field-errors.ts'
+import { describeErrors, type FieldError } from '../base/field-errors.ts'
 
 interface OutcomeDetails {
   /** kubectl shows them to the user; at most 120 characters each, as Kubernetes recommends. */

@@ -1,5 +1,5 @@
 /** Features of kube-apiserver and Karmada that Lodestone uses, and how it works where an older version lacks one. */
-import { isObject } from './json.ts'
+import { isObject } from '../base/json.ts'
 
 export interface ServerInfo {
   /** `gitVersion` of the API server, such as `v1.28.15`. */

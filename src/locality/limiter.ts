@@ -1,6 +1,7 @@
 /** Limits the requests to one system: how many run at once, and how many begin each second. */
-import { TokenBucket } from '../core/token-bucket.ts'
-import { type Clock, sleep } from '../time/clock.ts'
+
+import { type Clock, sleep } from '../base/clock.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
 import { Slots } from './slots.ts'
 
 export interface LimiterOptions {

@@ -1,5 +1,5 @@
 /** The events of the data systems, for logs and metrics. The data systems themselves need no logger and no registry. */
-import type { LocalityErrorCode } from './plugins/plugin.ts'
+import type { LocalityErrorCode } from './locality.ts'
 
 export interface SystemsObserver {
   /** A new or changed configuration is in use. */

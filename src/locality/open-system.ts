@@ -1,15 +1,14 @@
 /** Opens one data system: observes the queries of its plugin, and checks its health in the background. */
 import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
-import { spreadInterval } from '../core/backoff.ts'
-import { sortedUnique } from '../core/json.ts'
-import { checkLocated, isPrintable } from '../core/locality/check.ts'
-import { type ClusterRules, clustersOfLocation, describeLocation, whyNoCluster } from '../core/locality/clusters.ts'
-import { indexLocations } from '../core/locality/location-index.ts'
-import { providerOfHost } from '../core/s3/server.ts'
-import { type Clock, sleep } from '../time/clock.ts'
+import { spreadInterval } from '../base/backoff.ts'
+import { type Clock, sleep } from '../base/clock.ts'
+import { sortedUnique } from '../base/json.ts'
+import { providerOfHost } from '../s3/server.ts'
+import { checkLocated, isPrintable } from './answers/check.ts'
+import { type ClusterRules, clustersOfLocation, describeLocation, whyNoCluster } from './answers/clusters.ts'
+import { indexLocations } from './answers/location-index.ts'
 import type { SystemConfig, SystemDefinition } from './config/config.ts'
-import type { SystemsObserver } from './observer.ts'
 import {
   type LocalityAnswer,
   LocalityError,
@@ -17,7 +16,8 @@ import {
   type LocalityQuery,
   type System,
   type SystemHealth,
-} from './plugins/plugin.ts'
+} from './locality.ts'
+import type { SystemsObserver } from './observer.ts'
 import { withRetries } from './retry.ts'
 
 export interface OpenSystem extends System {

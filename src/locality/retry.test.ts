@@ -1,7 +1,7 @@
 /** Tests the retries of health checks: their number and delays. */
 import { expect, test } from 'vitest'
-import { SkippingClock, TestClock } from '../time/clock.fake.ts'
-import { LocalityError, type LocalityErrorCode } from './plugins/plugin.ts'
+import { SkippingClock, TestClock } from '../base/clock.fake.ts'
+import { LocalityError, type LocalityErrorCode } from './locality.ts'
 import { withRetries } from './retry.ts'
 
 const never = new AbortController().signal

@@ -1,9 +1,9 @@
 /** Retries health checks after errors that may pass. The loop of sources retries queries, because it waits without a slot. */
-import { backoffMs, equalJitter } from '../core/backoff.ts'
+import { backoffMs, equalJitter } from '../base/backoff.ts'
+import { type Clock, sleep } from '../base/clock.ts'
+import { isTransient } from '../core/data-source/error-code.ts'
 import { backoffBoundsOf, type RetryPolicy } from '../core/data-source/retry.ts'
-import { isTransient } from '../core/locality/error-code.ts'
-import { type Clock, sleep } from '../time/clock.ts'
-import { LocalityError } from './plugins/plugin.ts'
+import { LocalityError } from './locality.ts'
 
 /**
  * Repeats `attempt` until it succeeds, fails with an error that cannot pass, or has no retries left. Throws the last error, or the reason

@@ -1,17 +1,17 @@
 /** Opens the configured data systems and keeps them current. */
 import type { Cluster } from '../api/karmada.ts'
-import { type Clock, systemClock } from '../time/clock.ts'
-import { watchFolder } from '../time/folder-watch.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { watchFolder } from '../base/folder-watch.ts'
 import type { SystemDefinition } from './config/config.ts'
 import { ConfigReader } from './config/config-reader.ts'
 import type { ConfigSource } from './config/source.ts'
+import type { SystemHealth, Systems } from './locality.ts'
 import { completeObserver, type SystemsObserver } from './observer.ts'
 import { plugins } from './plugins/index.ts'
-import type { SystemHealth, Systems } from './plugins/plugin.ts'
 import { SystemTable } from './system-table.ts'
 
+export type { SystemHealth } from './locality.ts'
 export type { SystemsObserver } from './observer.ts'
-export type { SystemHealth } from './plugins/plugin.ts'
 
 export interface SystemStatus {
   system: string

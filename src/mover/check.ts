@@ -1,7 +1,7 @@
 /** Checks that downloaded data is still on its node. It changes nothing but replaced trees that no pod uses any more. */
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { formatBytes } from '../core/quantity.ts'
+import { formatBytes } from '../base/quantity.ts'
 import type { Done } from './download/download.ts'
 import { idOf, readEntries } from './download/manifest.ts'
 import { damagedFiles, deleteOldTrees, sizeOf } from './download/replace.ts'

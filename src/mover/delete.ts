@@ -1,7 +1,7 @@
 /** Deletes a dataset from a node: renames it first, so that it disappears from its path at once, and then deletes its files. */
 import { lstat, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { formatBytes } from '../core/quantity.ts'
+import { formatBytes } from '../base/quantity.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
 import { joinBytes, openBytes } from './file-names.ts'

@@ -1,7 +1,7 @@
 /** Tests how a mover writes its Events to an API server. */
 import { expect, test } from 'vitest'
-import type { MoverMoment } from '../core/mover/contract.ts'
-import type { MoverEvent } from '../core/mover/event.ts'
+import type { MoverMoment } from '../core/mover-contract/contract.ts'
+import type { MoverEvent } from './event.ts'
 import { openEventReporter } from './events.ts'
 
 const identity = { pod: { name: 'mover-1', namespace: 'ns' }, node: 'node-1', attempt: 1 }

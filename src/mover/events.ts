@@ -1,7 +1,7 @@
 /** Reports the progress of a mover as Events, in order and without delaying the work. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MoverMoment } from '../core/mover/contract.ts'
-import { type MoverEvent, type MoverIdentity, type MoverReport, moverEvent } from '../core/mover/event.ts'
+import type { MoverMoment } from '../core/mover-contract/contract.ts'
+import { type MoverEvent, type MoverIdentity, type MoverReport, moverEvent } from './event.ts'
 
 /** Creates or updates an Event. */
 export type EventSink = (event: MoverEvent) => Promise<void>

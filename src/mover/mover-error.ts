@@ -1,5 +1,5 @@
 /** The error that ends a mover, with a code that says whether another attempt can succeed. */
-import type { FailureCode } from '../core/mover/contract.ts'
+import type { FailureCode } from '../core/mover-contract/contract.ts'
 
 export class MoverError extends Error {
   override name = 'MoverError'

@@ -7,7 +7,7 @@ import { open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promi
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeFolder } from '../time/make-folder.ts'
+import { makeFolder } from '../base/make-folder.ts'
 import { MoverError } from './mover-error.ts'
 
 export interface Owner {

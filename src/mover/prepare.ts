@@ -1,6 +1,6 @@
 /** Checks that a directory can be read, for data that exists already, that a Pod mounts, or that another program will write. */
 import { opendir } from 'node:fs/promises'
-import { makeFolder } from '../time/make-folder.ts'
+import { makeFolder } from '../base/make-folder.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
 import { openExisting } from './existing.ts'

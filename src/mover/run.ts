@@ -1,5 +1,6 @@
 /** Runs one task of a mover, from its first Event to its result. */
 import { writeFile } from 'node:fs/promises'
+import { formatBytes } from '../base/quantity.ts'
 import {
   CONTRACT_VERSION,
   FAILURES,
@@ -8,9 +9,8 @@ import {
   type MoverOutcome,
   type MoverResult,
   type MoverVerb,
-} from '../core/mover/contract.ts'
-import { terminationMessage } from '../core/mover/termination-message.ts'
-import { formatBytes } from '../core/quantity.ts'
+} from '../core/mover-contract/contract.ts'
+import { terminationMessage } from '../core/mover-contract/termination-message.ts'
 import { type CancelledError, watchCancel } from './cancel.ts'
 import type { Done } from './download/download.ts'
 import type { EventReporter } from './events.ts'

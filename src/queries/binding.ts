@@ -8,8 +8,8 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
+import { type ClaimAnswer, locateClaim } from '../core/data-source/locate.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
-import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
@@ -19,7 +19,7 @@ import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
 import { sourceOf } from './source.ts'
-import { locateVolumes } from './usage.ts'
+import { locateVolumes } from './volume-locations.ts'
 
 interface BindingContext {
   store: ObjectStore

@@ -1,8 +1,8 @@
 /** Validates the dependencies that a workload in a request declares. */
 import type { AdmissionRequest } from '../api/admission.ts'
 import type { K8sObject } from '../api/meta.ts'
+import type { FieldError } from '../base/field-errors.ts'
 import { dependsOnErrors, neverPropagatedErrors } from '../core/dependencies/depends-on.ts'
-import type { FieldError } from '../core/field-errors.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { isHub } from './volumes.ts'

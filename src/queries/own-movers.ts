@@ -4,9 +4,9 @@ import { namespaces } from '../api/namespace.ts'
 import { nodes } from '../api/node.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { type Leftover, readLeftover, splitLeftoverKey } from '../core/volume-manager/leftover/leftover.ts'
 import { isInMoverNamespace, isOwnMover, type MoverOwners } from '../core/volume-manager/mover/own-mover.ts'
-import { leftoverNamespaces, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import { type Leftover, readLeftover, splitLeftoverKey } from '../core/volume-manager/nodes/leftovers.ts'
+import { leftoverNamespaces, type VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /**

@@ -1,10 +1,10 @@
 /** Finds the objects of enabled kinds that relate to a workload, and the workloads to which such an object relates. */
 import { type Service, serviceAccounts, services } from '../api/dependencies.ts'
 import { apiVersionOf, type K8sObject, type LabelSelector, type ResourceType } from '../api/meta.ts'
+import { labelMatcher } from '../base/selectors.ts'
 import type { RelationTargets } from '../core/dependencies/related.ts'
 import { type RelatedObject, selectsAny, targets } from '../core/dependencies/relations.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
-import { labelMatcher } from '../core/selectors.ts'
 import { labelKey } from '../store/kinds/dependencies.ts'
 import { targetKey } from '../store/kinds/related.ts'
 import type { ObjectStore } from '../store/store.ts'

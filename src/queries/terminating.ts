@@ -3,7 +3,7 @@ import type { K8sObject } from '../api/meta.ts'
 import { namespaces } from '../api/namespace.ts'
 import type { VolumeManager } from '../api/volume-manager.ts'
 import type { TerminatingNamespace } from '../core/volume-manager/input.ts'
-import { moverNamespace, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import { moverNamespace, type VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /**

@@ -4,7 +4,7 @@ import { keyOfObject, objectKey } from '../api/meta.ts'
 import { persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import type { VolumeUser } from '../core/volume-manager/input.ts'
-import { latestOf } from '../core/volume-manager/status/time.ts'
+import { latestOf } from '../core/volume-manager/time.ts'
 import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
 import type { ObjectStore } from '../store/store.ts'
 

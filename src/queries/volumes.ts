@@ -3,7 +3,7 @@ import { clusters } from '../api/karmada.ts'
 import { nodes } from '../api/node.ts'
 import type { PodSpec } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import type { HostRoots } from '../core/volume-manager/spec/host-paths.ts'
+import type { HostRoots } from '../core/volume-manager/rules/host-paths.ts'
 import {
   type MountableVolumes,
   mountableVolumes,

@@ -3,9 +3,9 @@ import type { ClusterScopedClaims } from '../core/data-source-claim/permission.t
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { NotHonored } from '../core/resource-binding/plan.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
-import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
+import type { Eviction } from '../core/volume-manager/plan-eviction.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
-import type { Systems } from '../locality/plugins/plugin.ts'
+import type { Systems } from '../locality/locality.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { Writers } from './apply.ts'
 

@@ -1,7 +1,7 @@
 /** The table of loops. The registration of webhooks has its own loop (app/app.ts). */
 import type { Distribution } from '../core/dependencies/needs.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { openAttachedBindingLoop } from './bindings/attached-binding.ts'
 import { openDependenciesLoop } from './bindings/dependencies.ts'
 import { openPropagationPolicyLoop } from './bindings/propagation-policy.ts'

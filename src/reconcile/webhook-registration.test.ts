@@ -6,13 +6,13 @@ import {
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '../api/registration.ts'
-import { planWithdrawal } from '../core/registration/plan.ts'
 import { createConnection } from '../store/cluster/api-connection.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
 import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import { applyPlan, applyWrite } from './apply.ts'
+import { planWithdrawal } from './plan-registration.ts'
 import { reconcileInterpreterRegistration, reconcileRegistration } from './webhook-registration.ts'
 
 const type = mutatingWebhookConfigurations

@@ -7,9 +7,9 @@ import {
   type WebhookConfiguration,
 } from '../api/registration.ts'
 import type { WriteAction } from '../core/plan.ts'
-import { planRegistration, planWithdrawal } from '../core/registration/plan.ts'
 import { MissingPrerequisiteError, type ObjectStore, refusalOf } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
+import { planRegistration, planWithdrawal } from './plan-registration.ts'
 
 /**
  * Compares the configurations once and repairs differences. It reads from the API server: a few reads per hour need no watch.

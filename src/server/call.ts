@@ -1,5 +1,5 @@
 /** Serves one call: from the text of its body to a counted and logged answer. An unexpected error becomes HTTP 500. */
-import { hasTooManyValues, isTooDeep, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../core/json-size.ts'
+import { hasTooManyValues, isTooDeep, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../base/json-size.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { problemBody, RequestProblem } from './problem.ts'

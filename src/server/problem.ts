@@ -1,5 +1,5 @@
 /** Errors of callers as HTTP responses with one JSON shape. */
-import { printable } from '../core/printable.ts'
+import { printable } from '../base/printable.ts'
 
 export class RequestProblem extends Error {
   override name = 'RequestProblem'

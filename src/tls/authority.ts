@@ -1,6 +1,7 @@
 /** Creates the CA that callers trust. The CA signs only serving certificates. */
-import { CA_LIFE_MS, CLOCK_SKEW_MS } from '../core/certificates/renew.ts'
+
 import { keyIdentifier, makeCertificate } from './new-certificate.ts'
+import { CA_LIFE_MS, CLOCK_SKEW_MS } from './renew.ts'
 import type { PemPair } from './x509.ts'
 
 /** Creates a self-signed CA (RSA 2048) that is valid from an hour before `now` (ms since the epoch) to a year after it. */

@@ -1,10 +1,10 @@
 /** Serves a certificate that another tool keeps in a folder, such as cert-manager in a mounted Secret. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from '../core/certificates/renew.ts'
-import { systemClock } from '../time/clock.ts'
-import { watchFolder } from '../time/folder-watch.ts'
+import { systemClock } from '../base/clock.ts'
+import { watchFolder } from '../base/folder-watch.ts'
 import { broken, certificatesIn, pairIn, type StoragePlace } from './pem-files.ts'
+import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from './renew.ts'
 import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'
 import { CA_FILE, LEAF_FILE, LEAF_KEY_FILE } from './stored-files.ts'
 import { startTicker } from './ticker.ts'

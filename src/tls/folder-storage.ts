@@ -14,8 +14,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeFileError } from '../core/file-error.ts'
-import { makeFolder } from '../time/make-folder.ts'
+import { describeFileError } from '../base/file-error.ts'
+import { makeFolder } from '../base/make-folder.ts'
 import type { StoragePlace } from './pem-files.ts'
 import { BrokenCertificatesError, type CertificateStorage } from './storage.ts'
 import {

@@ -1,9 +1,9 @@
 /** Creates the serving certificate, which the API server verifies against the host of the webhook. */
 import { isIP } from 'node:net'
 import forge from 'node-forge'
-import { CLOCK_SKEW_MS, LEAF_LIFE_MS } from '../core/certificates/renew.ts'
 import { normalizeHosts } from './hosts.ts'
 import { keyIdentifier, makeCertificate } from './new-certificate.ts'
+import { CLOCK_SKEW_MS, LEAF_LIFE_MS } from './renew.ts'
 import { type PemPair, parseCertificates } from './x509.ts'
 
 export interface LeafInput {

@@ -2,7 +2,7 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
-import type { Validity } from '../core/certificates/renew.ts'
+import type { Validity } from './renew.ts'
 import type { PemPair } from './x509.ts'
 
 export interface NewCertificateInput {

@@ -1,8 +1,9 @@
 /** Applies a certificate plan: observes the stored state and creates the next one. */
-import type { CertificatePlan, ObservedCertificates } from '../core/certificates/plan.ts'
-import { trustedAuthorities } from '../core/certificates/renew.ts'
+
 import { makeAuthority } from './authority.ts'
 import { makeLeaf } from './leaf.ts'
+import type { CertificatePlan, ObservedCertificates } from './plan-certificates.ts'
+import { trustedAuthorities } from './renew.ts'
 import type { StoredCertificates } from './storage.ts'
 import { hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { Agent, createServer, get, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
-import { CA_LIFE_MS } from '../core/certificates/renew.ts'
 import { openMemoryStorage } from './memory-storage.ts'
+import { CA_LIFE_MS } from './renew.ts'
 import { openCertificates } from './rotation.ts'
 
 const MINUTE = 60_000

@@ -1,7 +1,8 @@
 /** Provides a server with a certificate that its callers trust. It creates and renews the certificate, and all replicas share it. */
-import { type CertificatePlan, changesCertificates, planCertificates } from '../core/certificates/plan.ts'
-import { CHECK_INTERVAL_MS, OVERLAP_MS } from '../core/certificates/renew.ts'
+
 import { normalizeHosts } from './hosts.ts'
+import { type CertificatePlan, changesCertificates, planCertificates } from './plan-certificates.ts'
+import { CHECK_INTERVAL_MS, OVERLAP_MS } from './renew.ts'
 import { applyCertificatePlan, gatherCertificates } from './renewal.ts'
 import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'
 import type { CertificateStorage, StoredCertificates } from './storage.ts'

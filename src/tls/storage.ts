@@ -2,7 +2,7 @@
  * The interface of certificate storages, which keep certificates between runs and share them between replicas. A concurrent write fails,
  * and the replica reads again.
  */
-import { UserError } from '../core/user-error.ts'
+import { UserError } from '../base/user-error.ts'
 import type { PemPair } from './x509.ts'
 
 export interface StoredCertificates {

@@ -1,7 +1,7 @@
 /** Parses certificates and keys in PEM form, and checks whether they belong to each other. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import type { Validity } from '../core/certificates/renew.ts'
+import type { Validity } from './renew.ts'
 
 /** A certificate and its private key, both in PEM form. */
 export interface PemPair {

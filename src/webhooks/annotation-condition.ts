@@ -1,5 +1,5 @@
 /** Builds the CEL expressions by which an API server filters objects with annotations of Lodestone. They need Kubernetes 1.28. */
-import { segmentsOf } from '../core/dependencies/json-path.ts'
+import { segmentsOf } from '../base/json-path.ts'
 import { IN_OUR_KEYS } from '../core/workload/requests/annotation-keys.ts'
 
 /**

@@ -1,14 +1,14 @@
 /** The definition of an admission point: its path, its rules for the API server, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
+import type { FieldError } from '../base/field-errors.ts'
 import { annotationSizeErrors } from '../core/admission/annotation-limit.ts'
 import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
-import type { FieldError } from '../core/field-errors.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import { denyErrors, leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import type { VolumeLimits } from '../core/volume-manager/spec/settings.ts'
+import type { VolumeLimits } from '../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 

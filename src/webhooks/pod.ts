@@ -1,7 +1,7 @@
 /** Admission of pods that request volumes: injects volumes, mounts and node affinity, and checks declared dependencies. */
 import { INJECT_LABEL } from '../api/lodestone.ts'
 import { type Pod, pods } from '../api/pod.ts'
-import type { FieldError } from '../core/field-errors.ts'
+import type { FieldError } from '../base/field-errors.ts'
 import { denyErrors, leaveMalformed, type Outcome, withErrors } from '../core/outcome.ts'
 import { decidePod, isMirror } from '../core/workload/decide-pod.ts'
 import { validatePodSpec } from '../core/workload/validate.ts'

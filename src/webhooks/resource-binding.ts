@@ -1,7 +1,7 @@
 /** Admission of bindings: narrows their cluster affinity to the clusters with the workload's data. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
-import { answerProbe } from '../core/registration/webhook-probe.ts'
+import { answerProbe } from '../core/admission/webhook-probe.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'

@@ -1,7 +1,7 @@
 /** Admission of VolumeManagers: rejects invalid and forbidden objects, with all errors in one response. */
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/settings.ts'
-import { admitVolumeManager } from '../core/volume-manager/spec/validate.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/rules/settings.ts'
+import { admitVolumeManager } from '../core/volume-manager/rules/validate.ts'
 import { defineWebhook } from './define.ts'
 
 export const volumeManager = defineWebhook({

@@ -1,7 +1,7 @@
 // A small Kubernetes API client for the harness: quicker than a kubectl per request, and polling stays cheap.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request as httpRequest } from 'undici'
-import { isObject } from '../../src/core/json.ts'
+import { isObject } from '../../src/base/json.ts'
 import { eventually } from './poll.ts'
 
 export interface KubeObject {

@@ -1,5 +1,5 @@
 /** Makes a failing batch smaller for as long as it fails in the same way: fewer requests, then fewer members and shorter texts. */
-import { isObject } from '../../src/core/json.ts'
+import { isObject } from '../../src/base/json.ts'
 import { stringify } from './encode.ts'
 import type { Case } from './requests.ts'
 

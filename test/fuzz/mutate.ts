@@ -5,7 +5,7 @@ import {
   LOCALITY_ANNOTATION,
   VOLUMES_ANNOTATION,
 } from '../../src/api/lodestone.ts'
-import { isObject } from '../../src/core/json.ts'
+import { isObject } from '../../src/base/json.ts'
 import type { Random } from '../random.ts'
 import { stringify } from './encode.ts'
 import { ODD_NAMES, oddValue, repetitions } from './odd-values.ts'

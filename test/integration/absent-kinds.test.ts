@@ -1,11 +1,11 @@
 /** Absence is not a decision: what the cache keeps when the API server ceases to serve a kind, for every cached kind. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { apiVersionOf, collectionPath, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
+import { type AnyCachedKind, kindKey } from '../../src/store/any-kind.ts'
 import { createConnection } from '../../src/store/cluster/api-connection.ts'
 import { type ApiRequest, status } from '../../src/store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 import { openClusterStore } from '../../src/store/cluster/cluster.ts'
-import { type AnyCachedKind, kindKey } from '../../src/store/kinds/any-kind.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 
 const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'web' }

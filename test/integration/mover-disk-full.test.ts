@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readTerminationMessage } from '../../src/core/mover/termination-message.ts'
+import { readTerminationMessage } from '../../src/core/mover-contract/termination-message.ts'
 import { KEYS, makeRoot } from './mover-run.ts'
 import { startS3Server } from './s3-server.ts'
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { FAILURES } from '../../src/core/mover/contract.ts'
+import { FAILURES } from '../../src/core/mover-contract/contract.ts'
 import { makeRoot, readTree, runMover } from './mover-run.ts'
 
 interface Listed {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { runCli } from '../../src/cli/index.ts'
-import type { MoverResult } from '../../src/core/mover/contract.ts'
-import { readTerminationMessage } from '../../src/core/mover/termination-message.ts'
+import type { MoverResult } from '../../src/core/mover-contract/contract.ts'
+import { readTerminationMessage } from '../../src/core/mover-contract/termination-message.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 

@@ -13,7 +13,7 @@ import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../
 import type { PropagateDepsMode } from '../../src/core/propagation-policy/decide.ts'
 import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import { openPropagationPolicyLoop } from '../../src/reconcile/bindings/propagation-policy.ts'
-import type { Controller } from '../../src/reconcile/controller.ts'
+import type { Controller } from '../../src/reconcile/manager.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds, placementKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { makeBinding, makeClaim, makeDeployment, makePolicy } from '../builders.ts'

@@ -8,7 +8,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persist
 import { type PodStatus, pods } from '../../src/api/pod.ts'
 import { roleBindings } from '../../src/api/rbac.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
-import { claimNameOf } from '../../src/core/volume-manager/spec/names.ts'
+import { claimNameOf } from '../../src/core/volume-manager/rules/names.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
 

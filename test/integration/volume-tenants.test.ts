@@ -4,7 +4,7 @@ import { LABELS_ANNOTATION, MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION
 import { nodes } from '../../src/api/node.ts'
 import { type Pod, pods } from '../../src/api/pod.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
-import { leftoverKey, leftoversOf } from '../../src/core/volume-manager/leftover/leftover.ts'
+import { leftoverKey, leftoversOf } from '../../src/core/volume-manager/nodes/leftovers.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { VOLUME_SETTINGS, VolumeWorld } from '../volume-world.ts'
 

@@ -1,7 +1,7 @@
 // An API server in memory: versions, admission, finalizers, deletion of CRDs, and one feed of changes per reader. Stored objects are
 // never changed, so readers share them.
 import { isDeepStrictEqual } from 'node:util'
-import { applyMergePatch } from '../../src/core/merge-patch.ts'
+import { applyMergePatch } from '../../src/base/merge-patch.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'
 import type { VirtualClock } from './clock.ts'
 import type { ApiObject } from './karmada.ts'

@@ -1,6 +1,6 @@
 // A data system whose answers the user of the simulation sets: data moves, is deleted, or the system is not available.
-import type { SystemHealth, Systems } from '../../src/locality/plugins/plugin.ts'
-import { type LocalityAnswer, LocalityError, type System } from '../../src/locality/plugins/plugin.ts'
+import type { SystemHealth, Systems } from '../../src/locality/locality.ts'
+import { type LocalityAnswer, LocalityError, type System } from '../../src/locality/locality.ts'
 
 export type CatalogAnswer = { kind: 'located'; clusters: string[] } | { kind: 'nowhere' } | { kind: 'failed' }
 

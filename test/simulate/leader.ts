@@ -1,5 +1,5 @@
 // The loops of the replica that is the leader. Each run of a key is one step of the world.
-import { TokenBucket } from '../../src/core/token-bucket.ts'
+import { TokenBucket } from '../../src/base/token-bucket.ts'
 import type { ReconcileContext, ReconcileLoop } from '../../src/reconcile/define.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'

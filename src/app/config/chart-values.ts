@@ -1,8 +1,8 @@
 /** The JSON Schema of the chart's values, which helm checks: charts/lodestone/values.schema.json. */
 
-import { isObject } from '../../core/json.ts'
-import { closedSchema } from '../../core/schema/closed-schema.ts'
-import { QUANTITY } from '../../core/volume-manager/spec/options.ts'
+import { isObject } from '../../base/json.ts'
+import { closedSchema } from '../../base/schema/closed-schema.ts'
+import { QUANTITY } from '../../core/volume-manager/rules/options.ts'
 import { RELATED_KIND_NAMES } from '../../core/workload-kinds/related-kinds.ts'
 import { systemSchema } from '../../locality/config/schema.ts'
 import { plugins } from '../../locality/plugins/index.ts'

@@ -1,5 +1,5 @@
 /** Finds the changed keys of the configuration, and decides which of them take effect at run time. */
-import { isObject, jsonEqual } from '../../core/json.ts'
+import { isObject, jsonEqual } from '../../base/json.ts'
 import type { Config } from './config.ts'
 
 /** Returns the keys with different values, as paths: `volumes.movers.maxInAll`. A list counts as one value. */

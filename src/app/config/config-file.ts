@@ -1,9 +1,9 @@
 /** Reads the configuration file: one YAML or JSON document. */
 import { readFileSync } from 'node:fs'
 import { LineCounter, parseAllDocuments } from 'yaml'
-import { describeFileError } from '../../core/file-error.ts'
-import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
-import { UserError } from '../../core/user-error.ts'
+import { describeFileError } from '../../base/file-error.ts'
+import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../base/json-comment.ts'
+import { UserError } from '../../base/user-error.ts'
 
 /** The configuration is invalid; the message names the file and the place of every error. */
 export class ConfigError extends UserError {

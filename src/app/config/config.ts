@@ -1,10 +1,11 @@
 /** The configuration: a YAML file that is validated once by schema, with a default for every field. */
+
+import { describeErrors, type FieldError } from '../../base/field-errors.ts'
+import { isObject } from '../../base/json.ts'
+import { withoutNullFields } from '../../base/schema/null-fields.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
-import { describeErrors, type FieldError } from '../../core/field-errors.ts'
-import { isObject } from '../../core/json.ts'
 import { KARMADA_VERSION_PATTERN } from '../../core/karmada-rules.ts'
-import { withoutNullFields } from '../../core/schema/null-fields.ts'
-import { compileSchema } from '../../core/schema/schema-errors.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../../core/workload-kinds/entry.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../../telemetry/logger.ts'
 import { normalizeHosts } from '../../tls/hosts.ts'

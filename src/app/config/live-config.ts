@@ -1,10 +1,10 @@
 /** The current configuration, read again when its file changes. If the new file is invalid, the last valid configuration stays in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { jsonEqual } from '../../core/json.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { watchFolder } from '../../base/folder-watch.ts'
+import { jsonEqual } from '../../base/json.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { type Clock, systemClock } from '../../time/clock.ts'
-import { watchFolder } from '../../time/folder-watch.ts'
 import type { Config } from './config.ts'
 import { changeable, changedKeys, takesEffect } from './config-change.ts'
 import { ConfigError } from './config-file.ts'

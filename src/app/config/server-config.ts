@@ -1,6 +1,6 @@
 /** The server part of the configuration: addresses, limits, and the drain at a stop. */
-import type { FieldError } from '../../core/field-errors.ts'
-import { BYTES, parseBytes } from '../../core/quantity.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { BYTES, parseBytes } from '../../base/quantity.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../../server/limits.ts'
 
 export interface ServerConfig {

@@ -2,7 +2,7 @@
 import { configMaps } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { role, roleBindingOf } from '../../api/rbac.ts'
-import type { FieldError } from '../../core/field-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { type ConfigMap, configMapSource } from '../../locality/config/config-map.ts'
 import { folderSource } from '../../locality/config/folder.ts'
 import type { ConfigSource } from '../../locality/config/source.ts'

@@ -1,11 +1,11 @@
 /** The volumes part of the configuration: the limits of VolumeManagers and the settings of movers. */
-import type { FieldError } from '../../core/field-errors.ts'
-import { isNetwork } from '../../core/mover/local-address.ts'
-import { BYTES } from '../../core/quantity.ts'
-import { isBelow, overlap } from '../../core/volume-manager/spec/host-paths.ts'
-import { QUANTITY } from '../../core/volume-manager/spec/options.ts'
-import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/spec/settings.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { isNetwork } from '../../base/local-address.ts'
+import { BYTES } from '../../base/quantity.ts'
+import { isBelow, overlap } from '../../core/volume-manager/rules/host-paths.ts'
+import { QUANTITY } from '../../core/volume-manager/rules/options.ts'
+import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../../core/workload/decide-pod.ts'
 
 export interface VolumesConfig extends VolumeSettings {

@@ -1,8 +1,8 @@
 /** The workload kinds and related kinds of the configuration, added to the shipped tables. */
 import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { type NeverPropagatedEntry, validateNeverPropagated } from '../../core/dependencies/never-propagated.ts'
-import type { FieldError } from '../../core/field-errors.ts'
 import type { WorkloadKindEntry } from '../../core/workload-kinds/entry.ts'
 import { buildWorkloadKinds, SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../core/workload-kinds/related-kinds.ts'
 import { validateWorkloadKinds } from '../../core/workload-kinds/validate.ts'
 import { DEPENDENT_KINDS } from '../../queries/dependents.ts'
-import { kindKey } from '../../store/kinds/any-kind.ts'
+import { kindKey } from '../../store/any-kind.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 
 interface KindsConfig {

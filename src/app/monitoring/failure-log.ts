@@ -2,7 +2,7 @@
  * Logs failures that are retried. A missing namespace or kind is logged once per cause, then at growing intervals; any other failure each
  * time.
  */
-import { RepeatLimit } from '../../core/repeat-limit.ts'
+import { RepeatLimit } from '../../base/repeat-limit.ts'
 import { MissingPrerequisiteError } from '../../store/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 

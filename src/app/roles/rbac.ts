@@ -17,7 +17,7 @@ import {
   validatingWebhookConfigurations,
 } from '../../api/registration.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
-import { type AnyCachedKind, kindKey } from '../../store/kinds/any-kind.ts'
+import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 
 /** The ServiceAccount in the manifests, unless another one is given. */

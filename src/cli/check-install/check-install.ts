@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
 import { LODESTONE } from '../../app/roles/rbac.ts'
-import { UserError } from '../../core/user-error.ts'
+import { UserError } from '../../base/user-error.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import { readNamespace } from '../namespace.ts'

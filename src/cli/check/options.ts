@@ -1,5 +1,5 @@
 /** The options of `lodestone check`, and their validation. */
-import { suggest } from '../../core/suggest.ts'
+import { suggest } from '../../base/suggest.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone } from '../connect.ts'
 import { KARMADA_VERSION_OPTION } from '../karmada-version.ts'

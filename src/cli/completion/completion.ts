@@ -1,5 +1,5 @@
 /** `lodestone completion`: prints the completion script of a shell. */
-import { suggest } from '../../core/suggest.ts'
+import { suggest } from '../../base/suggest.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
 import { SCRIPTS, SHELLS } from './scripts.ts'
 

@@ -6,7 +6,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } from '../../api/meta.ts'
-import { isObject } from '../../core/json.ts'
+import { isObject } from '../../base/json.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
 import type { ObjectStore } from '../../store/store.ts'

@@ -2,7 +2,7 @@
 import type { ResourceType } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config/config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
-import { printable } from '../../core/printable.ts'
+import { printable } from '../../base/printable.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../karmada-version.ts'
 import { kindOfManifest, kindsNamed, knownKinds, readTarget, selectedKinds, unknownKind } from '../kinds.ts'

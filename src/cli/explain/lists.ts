@@ -1,5 +1,5 @@
 /** Limits long lists of an explanation: each entry of a list may need requests. */
-import { listNames } from '../../core/names.ts'
+import { listNames } from '../../base/names.ts'
 import type { TreeNode } from './tree.ts'
 
 const MAX_ENTRIES = 50

@@ -1,8 +1,8 @@
 /** Describes an object that does not exist: with a similar name, or the namespaces that have an object of this name. */
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
-import { suggest } from '../../core/suggest.ts'
-import { kindKey } from '../../store/kinds/any-kind.ts'
+import { suggest } from '../../base/suggest.ts'
+import { kindKey } from '../../store/any-kind.ts'
 import type { ObjectName } from '../../store/store.ts'
 import { type Context, type Target, titleOf } from './target.ts'
 import { workloadOfClaim } from './workload.ts'

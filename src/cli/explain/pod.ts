@@ -2,7 +2,7 @@
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
-import { stringsAt, valuesAt } from '../../core/dependencies/json-path.ts'
+import { stringsAt, valuesAt } from '../../base/json-path.ts'
 import { decidePod } from '../../core/workload/decide-pod.ts'
 import { gateStateOf } from '../../core/workload/gate/gate-state.ts'
 import type { VolumeManagerLookup } from '../../core/workload/injection/mountable-volumes.ts'

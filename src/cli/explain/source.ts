@@ -2,7 +2,7 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { keyOfObject, referenceOf } from '../../api/meta.ts'
-import { answerOfSource } from '../../core/data-source-claim/locate.ts'
+import { answerOfSource } from '../../core/data-source/locate.ts'
 import { refusalOfClaim } from '../../queries/permission.ts'
 import { claimsOfSource } from '../../queries/source.ts'
 import { sourceNode } from './data.ts'

@@ -16,8 +16,8 @@ import {
 } from '../../../test/builders.ts'
 import { makeReplica } from '../../../test/volume-builders.ts'
 import type { VolumeStatus } from '../../api/volume-status.ts'
-import { volumeKey } from '../../core/volume-manager/spec/names.ts'
-import { revisionOf } from '../../core/volume-manager/spec/source-types.ts'
+import { volumeKey } from '../../core/volume-manager/rules/names.ts'
+import { revisionOf } from '../../core/volume-manager/rules/source-types.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
 
 /** The output for a target, in text. The schema of the documentation is checked for each. */

@@ -15,7 +15,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../../api/persistent-
 import { pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
-import { kindKey } from '../../store/kinds/any-kind.ts'
+import { kindKey } from '../../store/any-kind.ts'
 import { UsageError } from '../command.ts'
 import { dependencyExplainer } from './dependency.ts'
 import { persistentVolumeExplainer } from './persistent-volume.ts'

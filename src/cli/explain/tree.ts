@@ -1,5 +1,5 @@
 /** An explanation as a tree: as data for programs, and as lines for people. */
-import { printable } from '../../core/printable.ts'
+import { printable } from '../../base/printable.ts'
 
 /** A line of an explanation. docs/explain.md describes the fields for users. */
 export interface TreeNode {

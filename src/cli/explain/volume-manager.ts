@@ -1,5 +1,5 @@
 /** Explains a VolumeManager: its volumes with their replicas, and on a hub its placement and its state in each member. */
-import { stringsAt } from '../../core/dependencies/json-path.ts'
+import { stringsAt } from '../../base/json-path.ts'
 import { isHub } from '../../queries/volumes.ts'
 import { placeWorkload } from './placed.ts'
 import { placementNodes } from './placement.ts'

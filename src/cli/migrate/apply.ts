@@ -10,15 +10,15 @@ import {
 } from '../../api/karmada.ts'
 import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import { mutatingWebhookConfigurations, REGISTRATION_NAME, type WebhookConfiguration } from '../../api/registration.ts'
-import { type Migration, planMigration } from '../../core/migration/plan-migration.ts'
-import { EXCLUDED_CLUSTERS_ANNOTATION, UPSTREAM_WEBHOOK } from '../../core/migration/volcano-global.ts'
+import { systemClock } from '../../base/clock.ts'
 import { readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import { EXCLUDED_CLUSTERS_ANNOTATION, UPSTREAM_WEBHOOK } from '../../core/resource-binding/volcano-global.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { listAll } from '../../store/cluster/watch/pager.ts'
 import { ConflictError, NotFoundError, type ObjectName, type ObjectStore } from '../../store/store.ts'
-import { systemClock } from '../../time/clock.ts'
+import { type Migration, planMigration } from './plan-migration.ts'
 
 /** Claims and sources first: until their finalizers are removed, their deletion does not complete. */
 export const MIGRATED_TYPES: readonly ResourceType[] = [dataSourceClaims, dataSources, resourceBindings]

@@ -1,8 +1,8 @@
 /** The options of `lodestone mover`, from arguments or the environment. */
-import type { ObjectPlace } from '../../core/mover/objects.ts'
-import { parseBytes } from '../../core/quantity.ts'
+import type { ObjectPlace } from '../../base/objects.ts'
+import { parseBytes } from '../../base/quantity.ts'
 import type { Protocol } from '../../mover/objects/object-store.ts'
-import { PROTOCOLS, protocolOf } from '../../mover/objects/protocols.ts'
+import { PROTOCOLS, protocolOf } from '../../mover/protocols.ts'
 import type { Arguments, CommandIo } from '../command.ts'
 import { UsageError } from '../command.ts'
 

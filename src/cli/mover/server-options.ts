@@ -1,10 +1,10 @@
 /** Reads the options of `lodestone mover` about the server: its URL, networks, certificates and headers. */
 import { readFileSync } from 'node:fs'
-import { describeFileError } from '../../core/file-error.ts'
-import { CA_VARIABLE } from '../../core/mover/contract.ts'
-import { isNetwork } from '../../core/mover/local-address.ts'
-import { REQUESTER_PAYS, requestHeaderFault } from '../../core/s3/request-headers.ts'
+import { describeFileError } from '../../base/file-error.ts'
+import { isNetwork } from '../../base/local-address.ts'
+import { CA_VARIABLE } from '../../core/mover-contract/contract.ts'
 import type { Protocol } from '../../mover/objects/object-store.ts'
+import { REQUESTER_PAYS, requestHeaderFault } from '../../s3/request-headers.ts'
 import { type CommandIo, UsageError } from '../command.ts'
 import { isTrue, type MoverArguments, need } from './options.ts'
 

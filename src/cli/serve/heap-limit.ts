@@ -1,6 +1,6 @@
 /** Restarts the server with a heap limit that is derived from the memory limit of its container. */
 import { totalmem } from 'node:os'
-import { parseBytes } from '../../core/quantity.ts'
+import { parseBytes } from '../../base/quantity.ts'
 import { oldSpaceMib, SEMI_SPACE_MIB } from './memory.ts'
 
 /** A memory limit such as `512Mi`, which overrides that of the control group. */

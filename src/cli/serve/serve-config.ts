@@ -1,6 +1,6 @@
 /** The configuration of `lodestone serve`: the file, and the flags over it. */
 import { type Config, DEFAULT_CONFIG } from '../../app/config/config.ts'
-import { suggest } from '../../core/suggest.ts'
+import { suggest } from '../../base/suggest.ts'
 import { LOG_LEVELS, type LogLevel } from '../../telemetry/logger.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { readConfig } from '../read-config.ts'

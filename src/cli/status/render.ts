@@ -1,7 +1,7 @@
 /** Renders the report of `lodestone status` as tables; `wide` has more columns. */
 import { objectKey } from '../../api/meta.ts'
-import { listNames } from '../../core/names.ts'
-import { formatSize } from '../../core/quantity.ts'
+import { listNames } from '../../base/names.ts'
+import { formatSize } from '../../base/quantity.ts'
 import type { painter } from '../command.ts'
 import { formatAge, formatColumns } from '../format.ts'
 import { SECTIONS } from './gather.ts'

@@ -1,7 +1,7 @@
 /** Reports data systems: from the configuration and from the DataSources. */
 import type { DataSource } from '../../api/data-source.ts'
-import { isTrue } from '../../core/conditions.ts'
-import { indexLocations, unmatchedKeys } from '../../core/locality/location-index.ts'
+import { isTrue } from '../../base/conditions.ts'
+import { indexLocations, unmatchedKeys } from '../../locality/answers/location-index.ts'
 import type { InspectedSystem } from '../../locality/config/inspect.ts'
 import type { SystemReport } from './report.ts'
 

@@ -1,10 +1,10 @@
 /** Reports the volumes of VolumeManagers: state, replicas, nodes, size, and why replicas are missing. */
 import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../api/volume-status.ts'
-import { sortedUnique } from '../../core/json.ts'
-import { wantedReplicas } from '../../core/volume-manager/spec/distribution.ts'
-import { sourceTypeOf } from '../../core/volume-manager/spec/source-types.ts'
-import { isDeployed } from '../../core/volume-manager/status/codes.ts'
+import { sortedUnique } from '../../base/json.ts'
+import { isDeployed } from '../../core/volume-manager/codes.ts'
+import { wantedReplicas } from '../../core/volume-manager/rules/distribution.ts'
+import { sourceTypeOf } from '../../core/volume-manager/rules/source-types.ts'
 import type { VolumeReport } from './report.ts'
 
 /** Reports each volume of a VolumeManager, also those that its spec no longer has. */

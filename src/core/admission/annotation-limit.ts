@@ -1,5 +1,5 @@
 /** Rejects annotations that an API server rejects after its webhooks, before a decision reads them. */
-import type { FieldError } from '../field-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { MAX_ANNOTATIONS_BYTES } from './object-size.ts'
 
 /**

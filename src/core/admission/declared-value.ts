@@ -1,6 +1,6 @@
 /** Tells a value that the user of an object declares from one that only Lodestone wrote. */
 import { type K8sObject, LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
-import { isObject, parseJson } from '../json.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 
 type Path = readonly (string | number)[]
 

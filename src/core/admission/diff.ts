@@ -1,6 +1,6 @@
 /** Computes the difference of two JSON values as a JSON Patch (RFC 6902). It skips values that both share. */
 import type { Operation } from 'fast-json-patch'
-import { isObject, jsonEqual } from '../json.ts'
+import { isObject, jsonEqual } from '../../base/json.ts'
 
 /**
  * Returns the patch that changes `before` into `after`. Lists are replaced as a whole: each list that Lodestone changes is atomic in

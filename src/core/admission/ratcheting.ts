@@ -1,6 +1,6 @@
 /** Lets writes pass that do not change what is invalid, as the ratcheting validation of Kubernetes does. */
 import type { K8sObject } from '../../api/meta.ts'
-import { jsonEqual } from '../json.ts'
+import { jsonEqual } from '../../base/json.ts'
 import type { Outcome } from '../outcome.ts'
 
 const OUR_PREFIX = 'lodestone.dev/'

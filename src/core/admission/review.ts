@@ -2,11 +2,11 @@
 import type { Operation } from 'fast-json-patch'
 import { type AdmissionRequest, type AdmissionResponse, admissionReviewSchema } from '../../api/admission.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { describeErrors } from '../field-errors.ts'
-import { isObject } from '../json.ts'
+import { describeErrors } from '../../base/field-errors.ts'
+import { isObject } from '../../base/json.ts'
+import { printable } from '../../base/printable.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { cut, type Outcome } from '../outcome.ts'
-import { printable } from '../printable.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
 import { diffJson } from './diff.ts'
 
 const validateReview = compileSchema(admissionReviewSchema)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeClaim, makeForeignClaim } from '../../../test/builders.ts'
-import type { FieldError } from '../field-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { admitClaim, type ClaimAdmissionInput } from './admit.ts'
 
 const refusal = 'namespace default does not allow claims of namespace other'

@@ -1,7 +1,7 @@
 /** Decides on a claim at admission: malformed claims and claims without permission are rejected. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import type { FieldError } from '../field-errors.ts'
-import { jsonEqual } from '../json.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { denyErrors, type Outcome } from '../outcome.ts'
 
 export interface ClaimAdmissionInput {

@@ -2,9 +2,9 @@
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { objectKey } from '../../api/meta.ts'
-import { type ConditionState, condition } from '../conditions.ts'
-import { isObject } from '../json.ts'
-import { listNames } from '../names.ts'
+import { type ConditionState, condition } from '../../base/conditions.ts'
+import { isObject } from '../../base/json.ts'
+import { listNames } from '../../base/names.ts'
 
 /** The condition: False while the claim affects no placement, else absent. */
 export const EFFECTIVE = 'Effective'

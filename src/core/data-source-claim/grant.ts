@@ -1,7 +1,7 @@
 /** Reads the annotation with which a namespace allows claims of other namespaces (compare ReferenceGrant of the Gateway API). */
 import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { labelProblem } from '../names.ts'
+import { labelProblem } from '../../base/names.ts'
 import { cut } from '../outcome.ts'
 
 export type ClaimGrant =

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeSource } from '../../../test/builders.ts'
-import type { Answer } from './locate.ts'
+import type { Answer } from '../data-source/locate.ts'
 import { phaseOfAnswer } from './phase.ts'
 
 const located: Answer = { kind: 'located', clusters: ['member1'], bytes: undefined }

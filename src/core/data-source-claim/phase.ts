@@ -1,7 +1,7 @@
 /** The phase of a DataSourceClaim that follows from the location of its data. */
 import type { DataSource } from '../../api/data-source.ts'
+import type { Answer } from '../data-source/locate.ts'
 import { phaseOf } from '../data-source/phase.ts'
-import type { Answer } from './locate.ts'
 
 export type ClaimPhase = 'Pending' | 'Bound' | 'Failed'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
-import { withoutNulls } from '../json.ts'
+import { withoutNulls } from '../../base/json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { HONOR_MS } from './honored.ts'
 import { type ClaimPlanInput, planClaim } from './plan.ts'

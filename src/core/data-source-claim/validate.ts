@@ -2,10 +2,10 @@
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { groupOf } from '../../api/meta.ts'
 import { dataSourceClaimSchema } from '../../api/schemas/data-source-claim.ts'
-import type { FieldError } from '../field-errors.ts'
-import { isObject } from '../json.ts'
-import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../names.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { isObject } from '../../base/json.ts'
+import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../../base/names.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 
 const validateShape = compileSchema(dataSourceClaimSchema, 'forbidden')
 

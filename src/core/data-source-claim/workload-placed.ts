@@ -1,7 +1,7 @@
 /** The condition `WorkloadPlaced` of a claim: whether its workload is scheduled, where, and why it is not with its data. */
 import type { ResourceBinding } from '../../api/karmada.ts'
 import type { Condition } from '../../api/meta.ts'
-import { type ConditionState, condition } from '../conditions.ts'
+import { type ConditionState, condition } from '../../base/conditions.ts'
 import { cut } from '../outcome.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'

@@ -1,9 +1,9 @@
 /** The conditions of a DataSource: what its data system answered, and why. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { Condition } from '../../api/meta.ts'
-import { type ConditionState, condition, withConditions } from '../conditions.ts'
+import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
+import { printable } from '../../base/printable.ts'
 import { cut } from '../outcome.ts'
-import { printable } from '../printable.ts'
 import { type Attempt, MAX_REASON_LENGTH } from './attempt.ts'
 import { phaseOf, type SourcePhase } from './phase.ts'
 

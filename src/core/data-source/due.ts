@@ -1,7 +1,7 @@
 /** Decides when the data system of a source is queried, and how often. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import { fnv1a } from '../hash.ts'
+import { fnv1a } from '../../base/hash.ts'
 import type { QueryHistory } from './query-history.ts'
 
 /** The interval is shortened by up to this share, so that sources with the same time of query are spread. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { subdomainProblem } from '../names.ts'
+import { subdomainProblem } from '../../base/names.ts'
 import { sourceName } from './name.ts'
 
 type Query = Parameters<typeof sourceName>[0]

@@ -1,6 +1,6 @@
 /** The name of the DataSource for a query. */
 import type { DataSource } from '../../api/data-source.ts'
-import { subdomainProblem } from '../names.ts'
+import { subdomainProblem } from '../../base/names.ts'
 
 type Query = Pick<DataSource['spec'], 'system' | 'type' | 'name' | 'attributes'>
 

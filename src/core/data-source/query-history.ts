@@ -1,7 +1,7 @@
 /** The history of the queries for one DataSource, and its update with the result of a query. */
 import type { DataSource } from '../../api/data-source.ts'
-import { isTransient, type LocalityErrorCode } from '../locality/error-code.ts'
 import type { Attempt } from './attempt.ts'
+import { isTransient, type LocalityErrorCode } from './error-code.ts'
 import { CONFIRMATIONS } from './plan.ts'
 import { planRetry, type RetryPolicy } from './retry.ts'
 

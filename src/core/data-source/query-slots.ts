@@ -1,5 +1,5 @@
 /** Decides how many queries a data system gets at the same time, and when the next one starts. */
-import type { SystemSign } from '../locality/error-code.ts'
+import type { SystemSign } from './error-code.ts'
 
 /** The state of one system, from its queries. */
 export interface SystemRecord {

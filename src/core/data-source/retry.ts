@@ -1,5 +1,5 @@
 /** Decides when a failed query is repeated. */
-import { type BackoffBounds, backoffMs, equalJitter } from '../backoff.ts'
+import { type BackoffBounds, backoffMs, equalJitter } from '../../base/backoff.ts'
 
 /** The `retryConfig` of a data system. */
 export interface RetryPolicy {

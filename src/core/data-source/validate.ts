@@ -1,9 +1,9 @@
 /** Validates a DataSource: first its schema, then its values. */
 import type { DataSource } from '../../api/data-source.ts'
 import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/schemas/data-source.ts'
-import type { FieldError } from '../field-errors.ts'
-import { labelProblem } from '../names.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { labelProblem } from '../../base/names.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 
 const validateShape = compileSchema(dataSourceSchema, 'forbidden')
 

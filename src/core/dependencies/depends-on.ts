@@ -3,12 +3,12 @@ import { configMaps, ingresses, secrets, serviceAccounts, services } from '../..
 import { DEPENDS_ON_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
-import type { FieldError } from '../field-errors.ts'
-import { isObject } from '../json.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
-import { suggest } from '../suggest.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { isObject } from '../../base/json.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
+import { suggest } from '../../base/suggest.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
-import type { NamedObject } from './references.ts'
+import type { NamedObject } from '../workload-kinds/references.ts'
 
 const MAX_DEPENDENCIES = 64
 /** In characters: enough for the maximum number of the longest names. */

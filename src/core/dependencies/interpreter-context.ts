@@ -6,9 +6,9 @@ import {
   type InterpreterResponse,
   interpreterContextSchema,
 } from '../../api/interpreter.ts'
-import { describeErrors } from '../field-errors.ts'
-import { printable } from '../printable.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
+import { describeErrors } from '../../base/field-errors.ts'
+import { printable } from '../../base/printable.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 
 const validateContext = compileSchema(interpreterContextSchema)
 

@@ -2,8 +2,8 @@
 import { type DependentObjectReference, serviceAccounts } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { sortedUnique } from '../json.ts'
-import { referenceTo } from './references.ts'
+import { sortedUnique } from '../../base/json.ts'
+import { referenceTo } from '../workload-kinds/references.ts'
 import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
 
 /**

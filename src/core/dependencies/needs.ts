@@ -2,9 +2,9 @@
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { isObject } from '../json.ts'
+import { isObject } from '../../base/json.ts'
+import { matchesLabels } from '../../base/selectors.ts'
 import { hasTarget } from '../placement/binding-state.ts'
-import { matchesLabels } from '../selectors.ts'
 import { dependencyKey } from './keys.ts'
 import type { Need } from './plan-attached.ts'
 

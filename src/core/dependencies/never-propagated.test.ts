@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { describeErrors } from '../field-errors.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
+import { describeErrors } from '../../base/field-errors.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { neverPropagated, neverPropagatedSchema, validateNeverPropagated } from './never-propagated.ts'
 
 const isNeverPropagated = neverPropagated()

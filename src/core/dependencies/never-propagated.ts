@@ -2,8 +2,8 @@
  * Objects that each cluster creates for itself. They never follow a workload. With `conflictResolution: Overwrite`, those of the hub would
  * replace those of the member, for example the CA with which its pods verify its API server.
  */
-import type { FieldError } from '../field-errors.ts'
-import { suggest } from '../suggest.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { suggest } from '../../base/suggest.ts'
 
 /** Objects of a kind by name, in one namespace or in all. */
 export interface NeverPropagatedEntry {

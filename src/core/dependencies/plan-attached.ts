@@ -8,7 +8,7 @@ import {
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
-import { jsonEqual } from '../json.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { hasTarget } from '../placement/binding-state.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { labelsFor, newAttachedBinding, resourceOf, snapshotsOf, strategyOf } from './attached-binding.ts'

@@ -1,7 +1,7 @@
 /** The labels of the pods of a workload, by which Services select them: those of its templates, and those that its controller adds. */
 import type { K8sObject } from '../../api/meta.ts'
-import { isObject, sortedUnique } from '../json.ts'
-import { stringsAt, valuesAt } from './json-path.ts'
+import { isObject, sortedUnique } from '../../base/json.ts'
+import { stringsAt, valuesAt } from '../../base/json-path.ts'
 
 type Labels = Record<string, string>
 

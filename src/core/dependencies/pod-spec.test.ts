@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { NamedObject } from '../workload-kinds/references.ts'
 import { clonedClaims, ephemeralTemplates, podSpecObjects } from './pod-spec.ts'
-import type { NamedObject } from './references.ts'
 
 const namesOf = (objects: NamedObject[]) => objects.map(({ type, name }) => `${type.kind} ${name}`).sort()
 const volume = (source: object) => ({ volumes: [{ name: 'v', ...source }] })

@@ -4,9 +4,9 @@
 import { configMaps, secrets, serviceAccounts } from '../../api/dependencies.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
-import { isObject } from '../json.ts'
-import { stringsAt, valuesAt } from './json-path.ts'
-import { type NamedObject, named } from './references.ts'
+import { isObject } from '../../base/json.ts'
+import { stringsAt, valuesAt } from '../../base/json-path.ts'
+import { type NamedObject, named } from '../workload-kinds/references.ts'
 
 /** Paths in a container or any other object with `env` and `envFrom`. */
 const CONTAINER_PATHS: readonly [ResourceType, string][] = [

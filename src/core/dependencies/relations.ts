@@ -1,10 +1,10 @@
 /** The relations of an object, such as a PodDisruptionBudget, to the workloads of its namespace. The caches store nothing else of it. */
 import { groupOf, type K8sObject, type LabelSelector } from '../../api/meta.ts'
-import { isObject } from '../json.ts'
-import { labelMatcher } from '../selectors.ts'
+import { isObject } from '../../base/json.ts'
+import { isName, stringsAt, valuesAt } from '../../base/json-path.ts'
+import { labelMatcher } from '../../base/selectors.ts'
 import type { RelatedKind } from '../workload-kinds/related-kinds.ts'
 import type { Dependent } from './dependent.ts'
-import { isName, stringsAt, valuesAt } from './json-path.ts'
 import { withoutOrdinals } from './pod-labels.ts'
 
 /** An object by kind and name; without a group, it may be of any. */

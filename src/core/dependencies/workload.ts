@@ -3,10 +3,11 @@ import { type DependentObjectReference, serviceAccounts } from '../../api/depend
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
-import { isObject, parseJson, sortedUnique } from '../json.ts'
+import { isObject, parseJson, sortedUnique } from '../../base/json.ts'
+import { isName, openPaths, stringsAt, valuesAt } from '../../base/json-path.ts'
 import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
+import { type NamedObject, named, referenceTo, sortedReferences } from '../workload-kinds/references.ts'
 import { parseDependsOn } from './depends-on.ts'
-import { isName, openPaths, stringsAt, valuesAt } from './json-path.ts'
 import { podLabelsOf } from './pod-labels.ts'
 import {
   clonedClaims,
@@ -17,7 +18,6 @@ import {
   podSpecObjects,
   serviceAccountOf,
 } from './pod-spec.ts'
-import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
 export interface WorkloadDependencies {
   /** The objects that it names, sorted and without duplicates: those that Karmada's native interpreter would find. */

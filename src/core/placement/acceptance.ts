@@ -1,6 +1,6 @@
 /** Whether Karmada's scheduler accepts a binding in a cluster, whatever the affinity of the binding: its other filter plugins. */
 import { type ApiEnablement, type BindingSpec, type Cluster, COMPLETE_APIS } from '../../api/karmada.ts'
-import { isTrue } from '../conditions.ts'
+import { isTrue } from '../../base/conditions.ts'
 import { blockingTaints, taintText } from '../tolerations.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { evictedClusters, targetClusters } from './binding-state.ts'

@@ -1,8 +1,8 @@
 /** Compiles an affinity into a filter of clusters. The cost of a look-up does not grow with the lists of the affinity. */
 import type { Cluster, ClusterAffinity } from '../../api/karmada.ts'
-import { membership, sortedUnique, withoutEmpties } from '../json.ts'
+import { membership, sortedUnique, withoutEmpties } from '../../base/json.ts'
+import { labelMatcher } from '../../base/selectors.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { labelMatcher } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { fieldMatcher } from './field-selector.ts'
 

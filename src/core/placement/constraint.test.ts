@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { located, nowhere, unknown } from '../../../test/builders.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { listDigest } from '../hash.ts'
+import { listDigest } from '../../base/hash.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { constraintOf, type DataConstraint, demandsSame } from './constraint.ts'
 import { MAX_PREFERRED_CLUSTERS } from './limits.ts'
 

@@ -1,7 +1,8 @@
 /** Combines the claims of a workload into one constraint: required clusters are intersected, preferred clusters are ranked. */
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { listDigest } from '../hash.ts'
-import { jsonEqual, membership, sortedUnique } from '../json.ts'
+
+import { listDigest } from '../../base/hash.ts'
+import { jsonEqual, membership, sortedUnique } from '../../base/json.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
 /** The constraint of data on a placement. An absent member demands nothing; an empty `required` is not satisfiable. */

@@ -1,9 +1,9 @@
 /** Matches Karmada's field selectors over the fields of a cluster. */
 import type { Cluster } from '../../api/karmada.ts'
 import type { LabelSelectorRequirement } from '../../api/meta.ts'
-import { membership } from '../json.ts'
+import { membership } from '../../base/json.ts'
+import { isValidRequirement, type RequirementMatcher, requirementMatcher } from '../../base/selectors.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { isValidRequirement, type RequirementMatcher, requirementMatcher } from '../selectors.ts'
 
 /**
  * Compiles Karmada's field selector over provider, region and zone (util.ClusterMatches, pkg/util/selector.go). An invalid requirement matches

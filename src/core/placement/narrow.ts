@@ -6,7 +6,7 @@ import type {
   Placement,
   PlacementAffinity,
 } from '../../api/karmada.ts'
-import { sortedUnique } from '../json.ts'
+import { sortedUnique } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import { affinityOf, type ClusterLookup, termsOf, tiersOf } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'

@@ -5,7 +5,7 @@ import {
   type Placement,
   type PlacementAffinity,
 } from '../../api/karmada.ts'
-import { withoutEmpties } from '../json.ts'
+import { withoutEmpties } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'

@@ -1,6 +1,6 @@
 /** Checks a narrowed affinity before it is returned: finds clusters that it allows and the base does not. */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
-import { withoutEmpties } from '../json.ts'
+import { withoutEmpties } from '../../base/json.ts'
 import { type KarmadaRules, newestRules } from '../karmada-rules.ts'
 import { affinityOf, type ClusterLookup, termsOf } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'

@@ -1,7 +1,7 @@
 /** Reads what the author of a policy declared for `propagateDeps`, in the spec or in the last applied manifest. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
-import { isObject } from '../json.ts'
+import { isObject } from '../../base/json.ts'
 
 /**
  * Returns the value that a policy declares for `propagateDeps`; undefined if it declares none. Karmada's webhook drops a `false` (the field

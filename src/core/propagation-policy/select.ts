@@ -2,8 +2,8 @@
 import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
+import { labelMatcher } from '../../base/selectors.ts'
 import { workloadsOfClaim } from '../data-source-claim/keys.ts'
-import { labelMatcher } from '../selectors.ts'
 
 type Labels = Record<string, string>
 

@@ -1,8 +1,8 @@
 /** Validates the fields of a policy that a decision reads. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { policySchema } from '../../api/schemas/karmada.ts'
-import type { FieldError } from '../field-errors.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 
 const validateShape = compileSchema(policySchema)
 

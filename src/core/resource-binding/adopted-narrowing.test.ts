@@ -11,9 +11,9 @@ import {
   unknown,
 } from '../../../test/builders.ts'
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { applyMergePatch } from '../merge-patch.ts'
-import { planMigration } from '../migration/plan-migration.ts'
+import { applyMergePatch } from '../../base/merge-patch.ts'
+import { planMigration } from '../../cli/migrate/plan-migration.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { adoptedNarrowing } from './adopted-narrowing.ts'
 import { readAnnotations } from './annotations.ts'
 import { decideBinding } from './decide.ts'

@@ -1,5 +1,5 @@
 /** Checks the shapes of our annotations on bindings before they are read, since a user can write anything there. */
-import { isObject } from '../json.ts'
+import { isObject } from '../../base/json.ts'
 
 type Check = (value: unknown) => boolean
 

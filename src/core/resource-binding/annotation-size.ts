@@ -1,8 +1,8 @@
 /** Keeps our annotations small: a large base refers to the policy, and a long list of clusters becomes a digest. */
 import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { listDigest } from '../../base/hash.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { fitsIntoBytes, MAX_ANNOTATIONS_BYTES } from '../admission/object-size.ts'
-import { listDigest } from '../hash.ts'
-import { jsonEqual } from '../json.ts'
 import {
   type Annotations,
   type AnnotationTexts,

@@ -1,8 +1,8 @@
 /** Reads and writes our annotations on bindings: the base affinity, the last decision and the hold. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import { isObject } from '../../base/json.ts'
 import { MAX_ANNOTATIONS_BYTES } from '../admission/object-size.ts'
-import { isObject } from '../json.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
 

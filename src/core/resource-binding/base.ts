@@ -1,8 +1,7 @@
 /** Recovers the base of a write: the affinity before narrowing. */
 import type { Cluster, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { jsonEqual } from '../json.ts'
-import { excludedClusters } from '../migration/volcano-global.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
@@ -10,6 +9,7 @@ import { widenedBy } from '../placement/widened.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
+import { excludedClusters } from './volcano-global.ts'
 
 /** A possible base of a write. It is the base if the decision for it meets the condition. */
 export interface BaseCandidate {

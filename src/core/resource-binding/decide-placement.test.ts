@@ -12,7 +12,7 @@ import {
 } from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { decidePlacement, holdTooLarge, lacksRequiredClaim } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
 import { parseInput } from './parse-input.ts'

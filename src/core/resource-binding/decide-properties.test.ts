@@ -16,7 +16,7 @@ import {
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { LabelSelectorRequirement } from '../../api/meta.ts'
 import { encodeResponse } from '../admission/review.ts'
-import type { Answer, ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { Answer, ClaimAnswer } from '../data-source/locate.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'

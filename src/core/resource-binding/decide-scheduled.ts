@@ -1,6 +1,6 @@
 /** Decides on a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { jsonEqual } from '../json.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { evictedClusters, targetClusters } from '../placement/binding-state.ts'
 import { demandsSame } from '../placement/constraint.ts'
 import { skipsFirstGroup } from '../placement/group-names.ts'

@@ -3,7 +3,7 @@ import { located, makeBinding, makeInput, makePolicyInput, NOW, nowhere, unknown
 import type { BindingSpec, Placement, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { type BindingAnnotations, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'

@@ -1,7 +1,7 @@
 /** Decides on a binding, at admission and in the loop: returns the changed binding and the reason. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
-import { jsonEqual } from '../json.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'

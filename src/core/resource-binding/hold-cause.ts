@@ -1,5 +1,5 @@
 /** The causes of a hold, and their messages. */
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { cut } from '../outcome.ts'
 import type { HoldReason } from './annotations.ts'
 

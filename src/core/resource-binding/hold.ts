@@ -1,5 +1,5 @@
 /** The hold annotation: when a hold began and whether it is over. Only the stored annotation counts, since any requester can send one. */
-import type { FieldError } from '../field-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { hasTarget, isSuspended } from '../placement/binding-state.ts'
 import type { HoldAnnotation } from './annotations.ts'
 import { activeHold } from './hold-not-honored.ts'

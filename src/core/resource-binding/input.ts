@@ -1,7 +1,7 @@
 /** The input of the decision on a binding. */
 import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeInput, makePolicyInput, NOW } from '../../../test/builders.ts'
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { diffJson } from '../admission/diff.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
 import { decideBinding } from './decide.ts'
 

@@ -1,8 +1,8 @@
 /** Parses the input of a decision once: sorts the claims, combines their constraints and reads our annotations. */
 
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { sortedUnique } from '../json.ts'
+import { sortedUnique } from '../../base/json.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { isPlaced, isWorkload } from '../placement/binding-state.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { decideBinding } from './decide.ts'
 import { bindingEvents, planBinding } from './plan.ts'
 

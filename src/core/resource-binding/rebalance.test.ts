@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { located } from '../../../test/builders.ts'
-import type { ClaimTerms } from '../data-source-claim/locate.ts'
+import type { ClaimTerms } from '../data-source/locate.ts'
 import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
 import { staysAfterFailover, staysBecause } from './rebalance.ts'
 

@@ -1,7 +1,7 @@
 /** Decides whether a scheduled workload moves when its data does, and whether it returns to its data. */
 import type { BindingResource } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
-import type { ClaimTerms } from '../data-source-claim/locate.ts'
+import type { ClaimTerms } from '../data-source/locate.ts'
 import type { MoveCost } from '../workload-kinds/entry.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 

@@ -1,7 +1,7 @@
 /** Writes a decision into a binding: the affinity, the suspension and our annotations. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { fitsIntoBytes } from '../admission/object-size.ts'
-import { jsonEqual } from '../json.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { isSuspended } from '../placement/binding-state.ts'
 import { fitAnnotations } from './annotation-size.ts'

@@ -5,9 +5,9 @@ import type { VolumeManagerInput } from './input.ts'
 import { directoryOfMover } from './mover/affinity.ts'
 import { resultOf } from './mover/pod-conditions.ts'
 import { readTask } from './mover/task.ts'
-import { endTimeOf, isEnded } from './replica/pod-use.ts'
-import { type DiskReport, forgetDisks, isLater, recordDisk, rootOf } from './schedule/disk.ts'
-import { isOfVolume } from './spec/names.ts'
+import { type DiskReport, forgetDisks, isLater, recordDisk, rootOf } from './nodes/disk.ts'
+import { endTimeOf, isEnded } from './pod-use.ts'
+import { isOfVolume } from './rules/names.ts'
 
 /** Returns at most one patch for each node and root: with the report of the mover that ended last. */
 export function planDiskReports({ movers, nodes, settings }: VolumeManagerInput): Write[] {

@@ -5,7 +5,7 @@ import { nodes as nodeType } from '../../api/node.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { planNodeLabels } from './node-labels.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
-import { nodeLabelOf } from './spec/names.ts'
+import { nodeLabelOf } from './rules/names.ts'
 
 const manager = makeVolumeManager()
 const LABEL = nodeLabelOf(manager, 'vol1', 'r')

@@ -6,7 +6,7 @@ import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
-import { claimNameOf, replicaClaimName, volumeKey } from './spec/names.ts'
+import { claimNameOf, replicaClaimName, volumeKey } from './rules/names.ts'
 
 const manager = makeVolumeManager()
 const NFS = makeVolume({

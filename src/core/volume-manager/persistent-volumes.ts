@@ -9,14 +9,14 @@ import {
 import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
+import { MESSAGES } from './codes.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { claimOfVolume, volumeOf, type WantedPersistentVolume } from './persistent-volume-objects.ts'
+import { claimOfVolume, volumeOf, type WantedPersistentVolume } from './mover/persistent-volume-objects.ts'
 import { isUsable } from './replica/replica.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
-import { claimNameOf, replicaClaimName, volumeKey } from './spec/names.ts'
-import { hasReplicaClaims } from './spec/published.ts'
-import { sourceTypeOf } from './spec/source-types.ts'
-import { MESSAGES } from './status/codes.ts'
+import { claimNameOf, replicaClaimName, volumeKey } from './rules/names.ts'
+import { hasReplicaClaims } from './rules/published.ts'
+import { sourceTypeOf } from './rules/source-types.ts'
 
 export interface PersistentVolumePlan {
   /** Creates missing objects, and deletes objects that are neither wanted nor used. */

@@ -18,8 +18,8 @@ import type { VolumeStatus } from '../../api/volume-status.ts'
 import type { Action } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { planVolumeManager } from './plan.ts'
-import { directoryOf, nodeLabelOf } from './spec/names.ts'
-import { revisionOf } from './spec/source-types.ts'
+import { directoryOf, nodeLabelOf } from './rules/names.ts'
+import { revisionOf } from './rules/source-types.ts'
 
 const FINALIZERS = [VOLUME_FINALIZER]
 const bare = makeVolumeManager()

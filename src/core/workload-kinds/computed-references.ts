@@ -1,8 +1,8 @@
 /** References of two kinds that no path can express. */
 import { type DependentObjectReference, endpointSlices, secrets, services } from '../../api/dependencies.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
-import { stringsAt, valuesAt } from '../dependencies/json-path.ts'
-import { referenceTo } from '../dependencies/references.ts'
+import { stringsAt, valuesAt } from '../../base/json-path.ts'
+import { referenceTo } from './references.ts'
 
 export type ReferenceFinder = (object: K8sObject) => DependentObjectReference[]
 

@@ -15,7 +15,7 @@ export const REFERENCED_KINDS = ['ConfigMap', 'PersistentVolumeClaim', 'Secret',
 export const MOVE_COSTS = ['Restart', 'Work', 'State', 'Unknown'] as const
 export type MoveCost = (typeof MOVE_COSTS)[number]
 
-/** A kind with dependencies or pods. Paths are JSONPath as in kubectl: `spec.tasks[*].template` (core/dependencies/json-path.ts). */
+/** A kind with dependencies or pods. Paths are JSONPath as in kubectl: `spec.tasks[*].template` (base/json-path.ts). */
 export interface WorkloadKindEntry extends TypeEntry {
   /** Default: Namespaced. */
   scope?: 'Namespaced' | 'Cluster'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { workloadOf } from '../dependencies/workload.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from './entry.ts'
 import { buildWorkloadKinds, hasPods, SHIPPED_ENTRIES, SHIPPED_KINDS } from './kinds.ts'
 import { validateWorkloadKinds } from './validate.ts'

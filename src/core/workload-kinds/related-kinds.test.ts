@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compileSchema } from '../schema/schema-errors.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 import shipped from './related-kinds.json' with { type: 'json' }
 import { buildRelatedKinds, RELATED_KIND_NAMES, relatedKindsSchema, validateRelatedKinds } from './related-kinds.ts'
 

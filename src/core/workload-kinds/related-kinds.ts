@@ -1,8 +1,8 @@
 /** The table of kinds whose objects follow a workload to which they relate: the shipped file, and entries of the configuration. */
 import type { ResourceType } from '../../api/meta.ts'
-import { parseJsonPath } from '../dependencies/json-path.ts'
-import type { FieldError } from '../field-errors.ts'
-import { suggest } from '../suggest.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { parseJsonPath } from '../../base/json-path.ts'
+import { suggest } from '../../base/suggest.ts'
 import shipped from './related-kinds.json' with { type: 'json' }
 import { divideEntry, keyOfKind, nameSchema, type TypeEntry, typeFields, typeProperties } from './type-entry.ts'
 

@@ -1,6 +1,7 @@
 /** Validates configured workload kinds: their form, their paths, and kinds with several entries. */
-import { parseJsonPath } from '../dependencies/json-path.ts'
-import type { FieldError } from '../field-errors.ts'
+
+import type { FieldError } from '../../base/field-errors.ts'
+import { parseJsonPath } from '../../base/json-path.ts'
 import type { WorkloadKindEntry } from './entry.ts'
 import { keyOfKind } from './type-entry.ts'
 

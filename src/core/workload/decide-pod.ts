@@ -1,7 +1,7 @@
 /** Decides on a pod that requests volumes: inject them, gate the pod until they are ready, or reject it. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
-import type { FieldError } from '../field-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { chooseClaims } from './injection/claims.ts'
 import { injectVolumes } from './injection/inject.ts'

@@ -1,7 +1,7 @@
 /** Decides on an object with an annotation for workloads whose kind is not in the table: it gets a warning with the remedy. */
 import { DEPENDS_ON_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { groupOf, type K8sObject } from '../../api/meta.ts'
-import { jsonEqual } from '../json.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
 import { parseVolumeRequests } from './requests/volume-requests.ts'

@@ -1,9 +1,9 @@
 /** Decides on a workload that requests volumes: rejects it if its pods would be rejected, and labels its pod templates for admission. */
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { valuesAt } from '../dependencies/json-path.ts'
-import type { FieldError } from '../field-errors.ts'
-import { isObject, jsonEqual } from '../json.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { isObject, jsonEqual } from '../../base/json.ts'
+import { valuesAt } from '../../base/json-path.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import type { WorkloadKind } from '../workload-kinds/kinds.ts'
 import { isDaemonSet, narrowDaemonSet } from './daemon-set.ts'

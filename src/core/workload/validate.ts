@@ -1,7 +1,7 @@
 /** Validates the fields of a pod spec that Lodestone reads. */
 import { podSpecSchema } from '../../api/schemas/pod.ts'
-import type { FieldError } from '../field-errors.ts'
-import { compileSchema } from '../schema/schema-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 
 const validate = compileSchema(podSpecSchema)
 

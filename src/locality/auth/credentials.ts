@@ -1,6 +1,6 @@
 /** Credentials of a configuration: in a file, which is read for each use so that rotation needs no restart, or as a value. */
 import { readFile } from 'node:fs/promises'
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 
 export type Credential = { file: string } | { value: string }
 

@@ -1,10 +1,10 @@
 /** Access tokens by OAuth2 client credentials (RFC 6749, 4.4). Requests share a token, which is renewed before it expires. */
-import type { Clock } from '../../time/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { untilAborted } from '../http/abort.ts'
 import { errorOfStatus } from '../http/http-error.ts'
 import { tryJson } from '../http/json.ts'
 import type { HttpRequest, HttpResponse, HttpTransport } from '../http/transport.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 
 export interface Tokens {

@@ -1,6 +1,6 @@
 /** Signs requests to S3, and to catalogs with the authentication of AWS, with the credentials of a configuration. */
 import { createHash, createHmac } from 'node:crypto'
-import { type AccessKeys, createSigner, type Digest, type SigningScope } from '../../core/s3/sigv4.ts'
+import { type AccessKeys, createSigner, type Digest, type SigningScope } from '../../s3/sigv4.ts'
 import type { HttpRequest } from '../http/transport.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 

@@ -1,7 +1,7 @@
 /** Validates and completes `endpoint.auth`: the type, and the source of each secret. */
 import { dirname, resolve } from 'node:path'
-import type { FieldError } from '../../core/field-errors.ts'
-import { suggest } from '../../core/suggest.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { suggest } from '../../base/suggest.ts'
 import {
   AUTH_SETTINGS,
   type AuthConfig,

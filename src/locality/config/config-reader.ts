@@ -1,7 +1,7 @@
 /** Reads configurations into the table of systems. For an invalid file, the last valid configuration stays in use. */
 import { readFile } from 'node:fs/promises'
-import { describeErrors } from '../../core/field-errors.ts'
-import { describeFileError } from '../../core/file-error.ts'
+import { describeErrors } from '../../base/field-errors.ts'
+import { describeFileError } from '../../base/file-error.ts'
 import type { SystemsObserver } from '../observer.ts'
 import type { SystemTable } from '../system-table.ts'
 import { duplicateSystem, parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'

@@ -1,7 +1,7 @@
 /** Reads a folder of configurations in the form of a mounted ConfigMap: a file for each key, with any name. Files may be links. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeFileError } from '../../core/file-error.ts'
+import { describeFileError } from '../../base/file-error.ts'
 import { type ConfigFile, type ConfigSource, ConfigSourceError } from './source.ts'
 
 /** The limit of a ConfigMap as a whole. */

@@ -2,10 +2,10 @@
  * Decodes JSON as Go's encoding/json decodes it into a struct. Fields match without regard to case, and unknown fields are ignored. A later
  * duplicate adds to an earlier one or replaces it, and null leaves the default. Fields that the format of Lodestone rejects are warnings.
  */
-import type { FieldError } from '../../core/field-errors.ts'
-import { isObject } from '../../core/json.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { isObject } from '../../base/json.ts'
+import { suggest } from '../../base/suggest.ts'
 import { cut } from '../../core/outcome.ts'
-import { suggest } from '../../core/suggest.ts'
 
 /** The type of a Go field. The content of `any` is ignored. */
 export type GoType =

@@ -1,6 +1,6 @@
 /** Lists the configured data systems with the problems of their configurations, without a connection to them. */
 import { basename } from 'node:path'
-import { describeErrors } from '../../core/field-errors.ts'
+import { describeErrors } from '../../base/field-errors.ts'
 import { plugins } from '../plugins/index.ts'
 import { duplicateSystem, parseSystemConfig, type SystemConfig } from './config.ts'
 import { type ConfigFile, type ConfigSource, ConfigSourceError } from './source.ts'

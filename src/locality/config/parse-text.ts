@@ -1,6 +1,6 @@
 /** Parses the text of a configuration: JSON or YAML. No error quotes the text, which may have credentials. */
 import { LineCounter, parseDocument } from 'yaml'
-import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
+import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../base/json-comment.ts'
 import { SystemConfigError } from './system-config-error.ts'
 
 /** The errors of the YAML parser in words. Its own messages may quote the text. */

@@ -1,5 +1,5 @@
 /** The error of an invalid configuration of a data system. */
-import type { FieldError } from '../../core/field-errors.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 
 interface SystemConfigProblem {
   /** The message without the file. */

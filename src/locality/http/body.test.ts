@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { errorOf } from '../plugins/plugin.suite.ts'
+import { errorOf } from '../locality.suite.ts'
 import { openBodyReader } from './body.ts'
 
 const MIB = 1024 * 1024

@@ -1,7 +1,7 @@
 /** Reads the bodies of responses, with limits for each and for all together, before and after decompression. */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 
 /** The limit of one body. Responses about one table or bucket are far smaller. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024

@@ -1,9 +1,9 @@
 /** Opens connections to a data system, directly or through the proxy that the environment names for its host. */
 import { readFileSync } from 'node:fs'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
-import { isLoopback } from '../../core/proxy/network.ts'
-import { proxyFor } from '../../core/proxy/proxy.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import { isLoopback } from '../../base/network.ts'
+import { proxyFor } from '../../base/proxy.ts'
+import { LocalityError } from '../locality.ts'
 
 export interface TlsFiles {
   caFile?: string

@@ -1,6 +1,6 @@
 /** Sends requests with credentials only to the servers of the configuration, never to a server that a response or a claim names. */
-import { AWS_ENDPOINT } from '../../core/s3/address.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import { AWS_ENDPOINT } from '../../s3/address.ts'
+import { LocalityError } from '../locality.ts'
 
 /** Throws when a URL is not on a configured server. The host name may begin with a bucket and, at AWS, contain the region. */
 export function checkEndpoint(text: string, configured: readonly string[]): void {

@@ -1,6 +1,6 @@
 /** Tests the classification of failures: by code, anywhere in the chain of causes, and by status. */
 import { expect, test } from 'vitest'
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 import { errorOfFailure, errorOfStatus, retryAfter } from './http-error.ts'
 
 const coded = (code: string) => Object.assign(new Error('timeout refused ENOTFOUND'), { code })

@@ -1,6 +1,6 @@
 /** Classifies failed requests by the codes of the error and its causes, or by the status, never by the message. */
-import { isTransient } from '../../core/locality/error-code.ts'
-import { LocalityError, type LocalityErrorCode } from '../plugins/plugin.ts'
+import { isTransient } from '../../core/data-source/error-code.ts'
+import { LocalityError, type LocalityErrorCode } from '../locality.ts'
 
 const UNREACHABLE = new Set([
   'ECONNREFUSED',

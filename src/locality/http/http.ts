@@ -1,9 +1,9 @@
 /** The HTTP client of the plugins. It adds credentials, and renews them once when they are rejected. It does not retry. */
 
-import type { Clock } from '../../time/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { openAuthenticator } from '../auth/auth.ts'
 import type { SystemConfig } from '../config/config.ts'
-import type { LocalityError } from '../plugins/plugin.ts'
+import type { LocalityError } from '../locality.ts'
 import type { Environment } from './dispatchers.ts'
 import { checkEndpoint } from './endpoints.ts'
 import { errorOfStatus } from './http-error.ts'

@@ -1,7 +1,7 @@
 /** Tests JSON answers: their number of values is limited, and an error does not quote them. */
 import { expect, test } from 'vitest'
-import { MAX_JSON_VALUES } from '../../core/json-size.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import { MAX_JSON_VALUES } from '../../base/json-size.ts'
+import { LocalityError } from '../locality.ts'
 import { readJson, tryJson } from './json.ts'
 
 const what = 'GET http://catalog/tables'

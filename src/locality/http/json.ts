@@ -1,6 +1,6 @@
 /** Parses JSON that a data system answers, within a limit of values. */
-import { hasTooManyValues, MAX_JSON_VALUES } from '../../core/json-size.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import { hasTooManyValues, MAX_JSON_VALUES } from '../../base/json-size.ts'
+import { LocalityError } from '../locality.ts'
 import type { HttpResponse } from './transport.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Tests redirects: one to the same server is followed, and no credential reaches another server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { errorOf, locate, openPlugin } from '../plugins/plugin.suite.ts'
-import type { LocalityPlugin } from '../plugins/plugin.ts'
+import { errorOf, locate, openPlugin } from '../locality.suite.ts'
+import type { LocalityPlugin } from '../locality.ts'
 import { DataServer, type Serve } from './data-server.fake.ts'
 
 const table = { type: 'table', name: 'lake.db.t', attributes: {} }

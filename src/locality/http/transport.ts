@@ -1,7 +1,7 @@
 /** Sends HTTP requests with limits of time, size and number. Failures are `LocalityError`s. */
 import { request as send } from 'undici'
 import { Limiter, type LimiterOptions } from '../limiter.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 import { withSignals } from './abort.ts'
 import { openBodyReader } from './body.ts'
 import { type DispatchersOptions, openDispatchers } from './dispatchers.ts'

@@ -3,17 +3,17 @@
  * answer needs the location in the metadata of the table. Its size is optional.
  */
 import { createHash } from 'node:crypto'
-import { dataLocation } from '../../core/locality/iceberg.ts'
-import { absenceOf, errorType } from '../../core/locality/iceberg-absence.ts'
-import { members } from '../../core/locality/members.ts'
-import { pathSegment, splitName } from '../../core/locality/table-name.ts'
-import type { Clock } from '../../time/clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { dataLocation } from '../answers/iceberg.ts'
+import { absenceOf, errorType } from '../answers/iceberg-absence.ts'
+import { members } from '../answers/members.ts'
+import { pathSegment, splitName } from '../answers/table-name.ts'
 import { needSecret } from '../auth/credentials.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from '../locality.ts'
 import { readTable, refuseLocationProvider } from './iceberg-table.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 export const amoro: SystemDefinition = {
   endpoint: 'one',

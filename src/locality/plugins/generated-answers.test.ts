@@ -2,15 +2,15 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isCount } from '../../core/json.ts'
-import { TestClock } from '../../time/clock.fake.ts'
+import { TestClock } from '../../base/clock.fake.ts'
+import { isCount } from '../../base/json.ts'
 import { parseSystemConfig } from '../config/config.ts'
 import { type DataAnswer, DataServer } from '../http/data-server.fake.ts'
+import { type LocalityAnswer, LocalityError, type LocalityQuery } from '../locality.ts'
 import { completeObserver } from '../observer.ts'
 import { type OpenSystem, openSystem } from '../open-system.ts'
 import { answersLike } from './generated-answers.fake.ts'
 import { plugins } from './index.ts'
-import { type LocalityAnswer, LocalityError, type LocalityQuery } from './plugin.ts'
 
 const TIMEOUT_MS = 10_000
 const never = new AbortController().signal

@@ -1,5 +1,5 @@
 /** The calls of the Hive Metastore that the plugin uses: their arguments, and the fields of their results that it reads. */
-import { HIVE_PARAMETERS, type HiveStorage, SERDE_PARAMETERS } from '../../core/locality/hive.ts'
+import { HIVE_PARAMETERS, type HiveStorage, SERDE_PARAMETERS } from '../answers/hive.ts'
 import type { ByteQueue } from '../thrift/byte-queue.ts'
 import {
   type Decoding,

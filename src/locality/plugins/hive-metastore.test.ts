@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { selfSigned } from '../http/self-signed.fake.ts'
+import { errorOf, locate, openPlugin } from '../locality.suite.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin } from '../locality.ts'
 import { TYPES } from '../thrift/protocol.ts'
 import { ThriftServer, type ThriftServerOptions } from '../thrift/thrift-server.fake.ts'
 import { type Encoded, int32, list, message, struct, text, texts, zeros } from '../thrift/values.fake.ts'
-import { errorOf, locate, openPlugin } from './plugin.suite.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin } from './plugin.ts'
 
 const SECRET = 'hunter2'
 const query = { type: 'table', name: 'sales.orders', attributes: {} }

@@ -2,11 +2,13 @@
  * The plugin `hive-metastore`: locates tables and partitions of a Hive Metastore, over Thrift. An answer needs the path of the data in the
  * metadata. Its size is optional.
  */
-import { type HiveStorage, hasPartitions, placeOfHive } from '../../core/locality/hive.ts'
-import { splitName } from '../../core/locality/table-name.ts'
-import type { Clock } from '../../time/clock.ts'
+
+import type { Clock } from '../../base/clock.ts'
+import { type HiveStorage, hasPartitions, placeOfHive } from '../answers/hive.ts'
+import { splitName } from '../answers/table-name.ts'
 import { needSecret } from '../auth/credentials.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from '../locality.ts'
 import { openThriftClient } from '../thrift/client.ts'
 import type { ThriftConnection } from '../thrift/connection.ts'
 import { UNKNOWN_METHOD } from '../thrift/reply.ts'
@@ -20,7 +22,6 @@ import {
   type HiveName,
   setUser,
 } from './hive-messages.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 export const hiveMetastore: SystemDefinition = {
   endpoint: 'several',

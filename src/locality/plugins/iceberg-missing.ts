@@ -1,10 +1,10 @@
 /** Finds out what the 404 of an Iceberg catalog for a table means, with further requests if the response does not say it. */
-import type { NamedTable } from '../../core/locality/absence-message.ts'
-import { absenceOf } from '../../core/locality/iceberg-absence.ts'
-import { members } from '../../core/locality/members.ts'
+import type { NamedTable } from '../answers/absence-message.ts'
+import { absenceOf } from '../answers/iceberg-absence.ts'
+import { members } from '../answers/members.ts'
 import type { HttpResponse } from '../http/http.ts'
 import { tryJson } from '../http/json.ts'
-import { optional } from './plugin.ts'
+import { optional } from '../locality.ts'
 
 export interface MissingTable {
   named: NamedTable

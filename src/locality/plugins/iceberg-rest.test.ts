@@ -1,9 +1,9 @@
 /** Tests the plugin iceberg-rest with responses of Iceberg catalogs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { SkippingClock } from '../../time/clock.fake.ts'
+import { SkippingClock } from '../../base/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
-import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
-import type { LocalityPlugin } from './plugin.ts'
+import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
+import type { LocalityPlugin } from '../locality.ts'
 
 const CONFIG = { defaults: {}, overrides: { prefix: 'ws/main' } }
 const TABLE = {

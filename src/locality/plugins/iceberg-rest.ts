@@ -2,17 +2,18 @@
  * The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. An answer needs the configuration of the catalog, and the location in
  * the metadata of the table. Its size is optional.
  */
-import { type CatalogPaths, parseCatalogConfig } from '../../core/locality/iceberg.ts'
-import { errorType } from '../../core/locality/iceberg-absence.ts'
-import { members } from '../../core/locality/members.ts'
-import { pathSegment, splitName } from '../../core/locality/table-name.ts'
-import type { Clock } from '../../time/clock.ts'
+
+import type { Clock } from '../../base/clock.ts'
+import { type CatalogPaths, parseCatalogConfig } from '../answers/iceberg.ts'
+import { errorType } from '../answers/iceberg-absence.ts'
+import { members } from '../answers/members.ts'
+import { pathSegment, splitName } from '../answers/table-name.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from '../locality.ts'
 import { isAbsent, isView, type MissingTable } from './iceberg-missing.ts'
 import { readTable } from './iceberg-table.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 const text = { type: 'string', minLength: 1 }
 

@@ -1,9 +1,9 @@
 /** Reads the response of an Iceberg catalog to a load of a table, for the snapshot of a query. */
-import { hasOwnLocationProvider, hasRef, parseTable, type TableInfo } from '../../core/locality/iceberg.ts'
-import { type Members, members } from '../../core/locality/members.ts'
+import { hasOwnLocationProvider, hasRef, parseTable, type TableInfo } from '../answers/iceberg.ts'
+import { type Members, members } from '../answers/members.ts'
 import type { HttpResponse } from '../http/http.ts'
 import { readJson } from '../http/json.ts'
-import { LocalityError, type LocalityQuery } from './plugin.ts'
+import { LocalityError, type LocalityQuery } from '../locality.ts'
 
 /**
  * Returns the location and size of a table. The attribute `ref` names a branch or tag, the attribute `snapshot-id` a snapshot.

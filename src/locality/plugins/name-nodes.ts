@@ -1,7 +1,7 @@
 /** Sends requests to the active one of several NameNodes. */
 import { openFailover } from '../failover.ts'
 import type { HttpClient, HttpResponse } from '../http/http.ts'
-import { LocalityError } from './plugin.ts'
+import { LocalityError } from '../locality.ts'
 
 /** Exceptions of a NameNode that is not active or is still starting. */
 const ELSEWHERE = new Set(['StandbyException', 'RetriableException', 'ObserverRetryOnActiveException'])

@@ -1,8 +1,8 @@
 /** Tests the plugin s3 with responses of S3 and compatible servers. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
-import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
-import type { LocalityPlugin } from './plugin.ts'
+import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
+import type { LocalityPlugin } from '../locality.ts'
 
 const S3 = { 'x-amz-request-id': '4442587FB7D0A2F9' }
 const IN_IRELAND = { ...S3, 'x-amz-bucket-region': 'eu-west-1' }

@@ -3,16 +3,16 @@
  * for the bucket, and a proof that the server speaks S3. The listing is optional: it only measures, and finds prefixes without objects.
  */
 
-import { mapsRegion } from '../../core/locality/clusters.ts'
-import { withRegions } from '../../core/locality/location.ts'
-import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../core/s3/address.ts'
-import { parseListing } from '../../core/s3/listing.ts'
-import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '../../core/s3/server.ts'
-import { withoutTrailingSlashes } from '../../core/url-encoding.ts'
-import type { Clock } from '../../time/clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { withoutTrailingSlashes } from '../../base/url-encoding.ts'
+import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../s3/address.ts'
+import { parseListing } from '../../s3/listing.ts'
+import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '../../s3/server.ts'
+import { mapsRegion } from '../answers/clusters.ts'
+import { withRegions } from '../answers/location.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpResponse, openHttpClient } from '../http/http.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from './plugin.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
 
 export const s3: SystemDefinition = {
   endpoint: 'one',

@@ -1,6 +1,6 @@
 /** Tests the plugin static: it locates exactly the listed data. */
 import { expect, test } from 'vitest'
-import { locate, openPlugin } from './plugin.suite.ts'
+import { locate, openPlugin } from '../locality.suite.ts'
 
 const plugin = openPlugin({
   system: 'static',

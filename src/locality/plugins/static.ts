@@ -1,6 +1,6 @@
 /** The plugin `static`: locates data from a list in the configuration, for systems without an API. */
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
-import type { LocalityAnswer, LocalityPlugin, LocalityQuery } from './plugin.ts'
+import type { LocalityAnswer, LocalityPlugin, LocalityQuery } from '../locality.ts'
 
 interface StaticSource {
   /** Absent for any type. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
-import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
-import type { LocalityPlugin } from './plugin.ts'
+import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
+import type { LocalityPlugin } from '../locality.ts'
 
 const DIRECTORY = { FileStatus: { type: 'DIRECTORY', length: 0, pathSuffix: '' } }
 const SUMMARY = { ContentSummary: { directoryCount: 2, fileCount: 3, length: 24_930, spaceConsumed: 74_790 } }

@@ -3,15 +3,15 @@
  * Its size is optional.
  */
 
-import { isCount } from '../../core/json.ts'
-import { type FileSystem, pathIn } from '../../core/locality/file-system.ts'
-import { members } from '../../core/locality/members.ts'
-import type { Clock } from '../../time/clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { isCount } from '../../base/json.ts'
+import { type FileSystem, pathIn } from '../answers/file-system.ts'
+import { members } from '../answers/members.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
 import { openNameNodes } from './name-nodes.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from './plugin.ts'
 
 export const webhdfs: SystemDefinition = {
   endpoint: 'several',

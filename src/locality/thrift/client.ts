@@ -1,6 +1,6 @@
 /** The Thrift client of plugins: connects to one of the configured servers for each query, within the limits of the system. */
 
-import type { Clock } from '../../time/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { needSecret, readSecret } from '../auth/credentials.ts'
 import type { SystemConfig } from '../config/config.ts'
 import { openFailover } from '../failover.ts'
@@ -8,7 +8,7 @@ import { withSignals } from '../http/abort.ts'
 import { readTls } from '../http/dispatchers.ts'
 import { errorOfFailure } from '../http/http-error.ts'
 import { Limiter } from '../limiter.ts'
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 import { ThriftConnection, type ThriftTarget } from './connection.ts'
 import { ThriftProtocolError } from './protocol.ts'
 import { authenticatePlain } from './sasl.ts'

@@ -1,7 +1,7 @@
 /** A connection to a Thrift server: one call at a time, each reply within the limits of the protocol. The caller limits the time. */
 import { connect, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 import { ByteQueue } from './byte-queue.ts'
 import type { Decoding } from './decode.ts'
 import { encodeCall, int32, type ThriftFields } from './encode.ts'

@@ -1,5 +1,5 @@
 /** Authenticates a connection with SASL PLAIN (RFC 4616), as Hive does for LDAP, CUSTOM and CONFIG. */
-import { LocalityError } from '../plugins/plugin.ts'
+import { LocalityError } from '../locality.ts'
 import type { ByteQueue } from './byte-queue.ts'
 import type { ThriftConnection } from './connection.ts'
 import { type Decoding, readText } from './decode.ts'

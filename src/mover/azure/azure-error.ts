@@ -1,5 +1,5 @@
 /** The errors of Azure Blob Storage, with the remedy for the user. */
-import { textOf } from '../../core/xml.ts'
+import { textOf } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { type ErrorTable, type RefusalError, serverError } from '../http/server-error.ts'
 

@@ -1,12 +1,12 @@
 /** A container of Azure Blob Storage: authorized requests with retries. */
 import { createHmac } from 'node:crypto'
-import { stringToSign } from '../../core/azure/shared-key.ts'
-import { encodeStrictly, keyPath } from '../../core/url-encoding.ts'
+import { encodeStrictly, keyPath } from '../../base/url-encoding.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
 import { errorOfAnswer } from './azure-error.ts'
 import type { AzureCredentialSource } from './credentials.ts'
+import { stringToSign } from './shared-key.ts'
 
 export interface ContainerOptions {
   endpoint: string

@@ -1,10 +1,11 @@
 /** The blobs of a container, as downloads and uploads need them. */
-import { parseBlobListing } from '../../core/azure/listing.ts'
-import { base64ToHex } from '../../core/mover/checksum.ts'
+
+import { base64ToHex } from '../../base/checksum.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { codeOf, errorOfAnswer } from './azure-error.ts'
 import type { Container } from './container.ts'
+import { parseBlobListing } from './listing.ts'
 import { localMd5, sendFile } from './upload-file.ts'
 
 /** A page with the largest names and metadata stays below the limit of a response. */

@@ -1,6 +1,6 @@
 /** Uploads one file as a block blob, in one piece or in blocks, with its MD5. The server checks the MD5 of each piece. */
 import { createHash, randomBytes } from 'node:crypto'
-import { partAt, partCount } from '../../core/mover/parts.ts'
+import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { sendConditionally } from '../objects/conditional.ts'
 import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CRC_MODELS } from '../../core/mover/crc.ts'
+import { CRC_MODELS } from './combine-crcs.ts'
 import { createCrc } from './crc.ts'
 
 /** Four segments of 1 KiB are one block; 256 KiB fit into the memory of the function. */

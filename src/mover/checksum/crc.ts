@@ -4,7 +4,7 @@
  * Eight bytes are one step with eight tables ("slicing by 8"). A step must wait for the one before it. Therefore four segments of a block are
  * computed in turns, and then combined.
  */
-import { CRC_MODELS, type CrcModel, multiply, powerOfX } from '../../core/mover/crc.ts'
+import { CRC_MODELS, type CrcModel, multiply, powerOfX } from './combine-crcs.ts'
 import * as wasm from './wasm.ts'
 
 /** The checksum of bytes that arrive in chunks. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import type { ChecksumAlgorithm } from '../../core/mover/checksum.ts'
+import type { ChecksumAlgorithm } from '../../base/checksum.ts'
 import { createCrc, type Hasher } from './crc.ts'
 
 export function createHasher(algorithm: ChecksumAlgorithm): Hasher {

@@ -4,7 +4,7 @@
  */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Checksum } from '../../core/mover/checksum.ts'
+import type { Checksum } from '../../base/checksum.ts'
 import { openLineLog } from './line-log.ts'
 import { type Entry, idOf } from './manifest.ts'
 import type { Place } from './staging.ts'

@@ -1,11 +1,11 @@
 /** Downloads a dataset to a directory. The directory appears only when it is complete, unless the download is in place. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Selection } from '../../core/mover/select.ts'
-import { formatBytes } from '../../core/quantity.ts'
+import { formatBytes } from '../../base/quantity.ts'
 import { MoverError } from '../mover-error.ts'
 import { UnvalidatedRangeError } from '../objects/fetch-range.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import type { Selection } from '../objects/select.ts'
 import { type Owner, takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'

@@ -1,11 +1,11 @@
 /** The manifest of a download: the list of its objects, in a file. The list of a million objects must not be in memory. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import type { ListedObject } from '../../core/mover/objects.ts'
-import { choose, type Selection } from '../../core/mover/select.ts'
+import type { ListedObject } from '../../base/objects.ts'
 import { MoverError } from '../mover-error.ts'
 import { listObjects } from '../objects/listing.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { choose, type Selection } from '../objects/select.ts'
 
 export interface Entry extends ListedObject {
   /** The path of the file, relative to the target. */

@@ -1,7 +1,7 @@
 /** The file of one object: where it is written, how bytes get into it, and when it is done. */
 import { type FileHandle, lstat, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Checksum } from '../../core/mover/checksum.ts'
+import type { Checksum } from '../../base/checksum.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { fetchRange, type Range, UnvalidatedRangeError } from '../objects/fetch-range.ts'

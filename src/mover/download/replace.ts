@@ -2,7 +2,7 @@
 import { renameSync } from 'node:fs'
 import { link, lstat, opendir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../../time/make-folder.ts'
+import { makeFolder } from '../../base/make-folder.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { removeTree } from '../file-names.ts'
 import type { Owner } from '../owner.ts'

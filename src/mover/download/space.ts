@@ -1,7 +1,7 @@
 /** Checks the free space of a disk before a download. */
 import { statfs } from 'node:fs/promises'
-import type { MoverDisk } from '../../core/mover/contract.ts'
-import { formatBytes } from '../../core/quantity.ts'
+import { formatBytes } from '../../base/quantity.ts'
+import type { MoverDisk } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
 
 /** The disk of a path; undefined when it cannot be read. */

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Checksum } from '../../core/mover/checksum.ts'
+import type { Checksum } from '../../base/checksum.ts'
 import type { Hasher } from '../checksum/crc.ts'
 import { createHasher } from '../checksum/hashing.ts'
 import { fromTheStart } from '../objects/fetch-range.ts'

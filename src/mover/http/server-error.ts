@@ -1,5 +1,5 @@
 /** Converts error responses of servers: whether a retry may succeed, and the remedy for the user. Each protocol has a table of its codes. */
-import type { FailureCode } from '../../core/mover/contract.ts'
+import type { FailureCode } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
 import { RetryableError } from './backoff.ts'
 import type { HttpResponse } from './messages.ts'

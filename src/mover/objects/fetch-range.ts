@@ -1,5 +1,5 @@
 /** Fetches a range of an object into a sink. After a failure, it resumes at the first missing byte. */
-import type { ListedObject } from '../../core/mover/objects.ts'
+import type { ListedObject } from '../../base/objects.ts'
 import { RequestBackoff, RetryableError, type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpResponse, Sink } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'

@@ -1,6 +1,6 @@
 /** Lists the objects of a place, page by page, and checks what the server lists. */
-import { isCount } from '../../core/json.ts'
-import type { ListedObject, ObjectPlace } from '../../core/mover/objects.ts'
+import { isCount } from '../../base/json.ts'
+import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from './object-store.ts'
 

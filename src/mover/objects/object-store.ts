@@ -1,7 +1,7 @@
 /** The interface of a protocol: what downloads and uploads need from a server of objects. */
 import type { FileHandle } from 'node:fs/promises'
-import type { Checksum } from '../../core/mover/checksum.ts'
-import type { ListedObject, ListingPage, ObjectPlace } from '../../core/mover/objects.ts'
+import type { Checksum } from '../../base/checksum.ts'
+import type { ListedObject, ListingPage, ObjectPlace } from '../../base/objects.ts'
 import type { RetryOptions } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpResponse, SinkFor } from '../http/messages.ts'

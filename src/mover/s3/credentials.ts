@@ -1,7 +1,7 @@
 /** Reads access keys for S3 from a mounted Secret, again when it changes, or from the environment. */
 import { join } from 'node:path'
-import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover/contract.ts'
-import type { AccessKeys } from '../../core/s3/sigv4.ts'
+import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover-contract/contract.ts'
+import type { AccessKeys } from '../../s3/sigv4.ts'
 import { MoverError } from '../mover-error.ts'
 import { ENDPOINTS_FILE, needAllowed, parseEndpoints, readSecretFile, rereading } from '../objects/credentials.ts'
 

@@ -1,6 +1,7 @@
 /** Gets temporary keys of a role from STS or from the agent of the node, and renews them before they expire. */
 import { readFile } from 'node:fs/promises'
-import { describeFileError } from '../../core/file-error.ts'
+import { describeFileError } from '../../base/file-error.ts'
+import { textOf } from '../../base/xml.ts'
 import {
   assumeRoleBody,
   parseAgentKeys,
@@ -8,8 +9,7 @@ import {
   type RoleSource,
   renewalOf,
   type TemporaryKeys,
-} from '../../core/s3/role.ts'
-import { textOf } from '../../core/xml.ts'
+} from '../../s3/role.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse } from '../http/messages.ts'

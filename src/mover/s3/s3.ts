@@ -1,8 +1,8 @@
 /** A bucket of an S3 server: signed requests with retries. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
-import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../core/s3/address.ts'
-import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
-import { encodeStrictly, keyPath } from '../../core/url-encoding.ts'
+import { encodeStrictly, keyPath } from '../../base/url-encoding.ts'
+import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../s3/address.ts'
+import { createSigner, type Digest } from '../../s3/sigv4.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'

@@ -1,8 +1,9 @@
 /** The objects of an S3 bucket, as downloads and uploads need them. */
-import { checksumOf } from '../../core/s3/checksum.ts'
-import { parseListing } from '../../core/s3/listing.ts'
+
+import { parseListing } from '../../s3/listing.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { checksumOf } from './checksum.ts'
 import type { Bucket } from './s3.ts'
 import { errorOfResponse } from './s3-error.ts'
 import { localEtag, sendFile } from './upload-file.ts'

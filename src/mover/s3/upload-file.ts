@@ -1,15 +1,15 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash, randomBytes } from 'node:crypto'
-import { partAt, partCount } from '../../core/mover/parts.ts'
-import { checksumOf, isEncryptedByKey } from '../../core/s3/checksum.ts'
-import { completeMultipartBody } from '../../core/s3/multipart.ts'
-import { textOf } from '../../core/xml.ts'
+import { textOf } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
+import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { sendConditionally } from '../objects/conditional.ts'
 import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
+import { checksumOf, isEncryptedByKey } from './checksum.ts'
+import { completeMultipartBody } from './multipart.ts'
 import type { Bucket, ObjectRequest } from './s3.ts'
 
 interface SendInput extends LocalFile {

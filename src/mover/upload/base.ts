@@ -1,8 +1,8 @@
 /** What an upload compares the files with: the manifest of the download, and the record of earlier uploads of the same directory. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ListedObject, ObjectPlace } from '../../core/mover/objects.ts'
-import { makeFolder } from '../../time/make-folder.ts'
+import { makeFolder } from '../../base/make-folder.ts'
+import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { readRecords } from '../download/checksums.ts'
 import { type LineLog, openLineLog } from '../download/line-log.ts'
 import { idOf, readEntries } from '../download/manifest.ts'

@@ -1,8 +1,8 @@
 /** Uploads the files of a directory that pods changed since it was downloaded or uploaded. It never deletes an object. */
 import type { FileHandle } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ObjectPlace } from '../../core/mover/objects.ts'
-import { formatBytes } from '../../core/quantity.ts'
+import type { ObjectPlace } from '../../base/objects.ts'
+import { formatBytes } from '../../base/quantity.ts'
 import type { Done } from '../download/download.ts'
 import { locate, type Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'

@@ -3,10 +3,10 @@
  * changed the object, it stays, and the file becomes a copy beside it.
  */
 import type { FileHandle } from 'node:fs/promises'
-import type { ListedObject } from '../../core/mover/objects.ts'
-import { uploadPartSize } from '../../core/mover/parts.ts'
+import type { ListedObject } from '../../base/objects.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
+import { uploadPartSize } from '../objects/byte-ranges.ts'
 import { type ExpectedObject, type LocalFile, type ObjectStore, unquoteEtag } from '../objects/object-store.ts'
 import type { Progress } from '../progress.ts'
 import type { BaseObject, UploadBase } from './base.ts'

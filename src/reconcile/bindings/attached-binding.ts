@@ -11,12 +11,12 @@ import {
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { isContentUnchanged } from '../../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../../core/dependencies/keys.ts'
 import { type Distribution, divideNeeds, propagates } from '../../core/dependencies/needs.ts'
 import { type AttachedInput, planAttachedBinding } from '../../core/dependencies/plan-attached.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
-import { jsonEqual } from '../../core/json.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
 import {

@@ -9,9 +9,9 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
-import { jsonEqual } from '../../core/json.ts'
 import { isSetByUs, isUndecided, type PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
 import { planPolicy } from '../../core/propagation-policy/plan.ts'
 import { planRelease } from '../../core/propagation-policy/release.ts'

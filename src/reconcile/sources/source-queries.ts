@@ -10,7 +10,7 @@ import {
   type QueryHistory,
 } from '../../core/data-source/query-history.ts'
 import { sourceKeyOfSource } from '../../core/data-source-claim/keys.ts'
-import type { System } from '../../locality/plugins/plugin.ts'
+import type { System } from '../../locality/locality.ts'
 import type { QueryEnd, SentQuery, SystemQueries } from './system-queries.ts'
 
 /** In memory only: after a restart, each source is queried once more. */

@@ -1,11 +1,6 @@
 /** Tests how many queries run at the same time for each system, and how many for a failing system. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import {
-  type LocalityAnswer,
-  LocalityError,
-  type LocalityErrorCode,
-  type System,
-} from '../../locality/plugins/plugin.ts'
+import { type LocalityAnswer, LocalityError, type LocalityErrorCode, type System } from '../../locality/locality.ts'
 import { openSystemQueries, type QueryEnd } from './system-queries.ts'
 
 const located: LocalityAnswer = { kind: 'located', location: 's3://a', clusters: ['m1'] }

@@ -2,10 +2,11 @@
  * Sends queries to data systems in the background. Each system has its own queue and slots, so a failing system delays only its own
  * sources. Inside a system, the namespaces whose claims wait have their turns.
  */
+
+import { signOf } from '../../core/data-source/error-code.ts'
 import type { QueryResult } from '../../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../../core/data-source/query-slots.ts'
-import { signOf } from '../../core/locality/error-code.ts'
-import { LocalityError, type LocalityQuery, type System } from '../../locality/plugins/plugin.ts'
+import { LocalityError, type LocalityQuery, type System } from '../../locality/locality.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /** The end of a query: its result, or an error of the plugin that is not a `LocalityError`. */

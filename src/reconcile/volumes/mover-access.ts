@@ -2,7 +2,7 @@
 import { objectKey, splitObjectKey } from '../../api/meta.ts'
 import type { Pod } from '../../api/pod.ts'
 import { moverAccess, userAccountAccess } from '../../core/volume-manager/mover/access.ts'
-import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { ConflictError, type ObjectStore } from '../../store/store.ts'
 import { applyWrite } from '../apply.ts'
 

@@ -1,5 +1,5 @@
 /** Tells the refusal of a mover by the API server from an error that passes by itself. */
-import { printable } from '../../core/printable.ts'
+import { printable } from '../../base/printable.ts'
 import { MissingPrerequisiteError, refusalOf } from '../../store/store.ts'
 
 /**

@@ -1,9 +1,9 @@
 /** The loop of nodes with disk pressure, or with a disk beyond the high watermark: evicts the least recently used data. */
 import { type Node, nodes } from '../../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
-import { evictingNodes, fullNodes, planEviction, rootsToCollect } from '../../core/volume-manager/replica/eviction.ts'
-import { hasDiskPressure } from '../../core/volume-manager/schedule/node-health.ts'
-import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+import { hasDiskPressure } from '../../core/volume-manager/nodes/node-health.ts'
+import { evictingNodes, fullNodes, planEviction, rootsToCollect } from '../../core/volume-manager/plan-eviction.ts'
+import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { lastEndOf, usersOf } from '../../queries/volume-users.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'

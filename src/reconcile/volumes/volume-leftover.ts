@@ -3,19 +3,19 @@ import { objectKey } from '../../api/meta.ts'
 import { type Node, nodes } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { backoffMs } from '../../core/backoff.ts'
+import { backoffMs } from '../../base/backoff.ts'
 import type { Write } from '../../core/plan.ts'
+import { readTask } from '../../core/volume-manager/mover/task.ts'
 import {
   type Leftover,
   leftoverKey,
   leftoversOf,
   readLeftover,
   splitLeftoverKey,
-} from '../../core/volume-manager/leftover/leftover.ts'
-import { planLeftover, refusedEvent } from '../../core/volume-manager/leftover/plan.ts'
-import { readTask } from '../../core/volume-manager/mover/task.ts'
-import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
-import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+} from '../../core/volume-manager/nodes/leftovers.ts'
+import { planLeftover, refusedEvent } from '../../core/volume-manager/plan-leftover.ts'
+import { isEnded } from '../../core/volume-manager/pod-use.ts'
+import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import {
   activeMovers,
   moversOf,

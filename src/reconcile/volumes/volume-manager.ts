@@ -7,18 +7,16 @@ import type { Action, Plan } from '../../core/plan.ts'
 import type { VolumeManagerInput } from '../../core/volume-manager/input.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { planVolumeManager } from '../../core/volume-manager/plan.ts'
-import { isEnded } from '../../core/volume-manager/replica/pod-use.ts'
-import type { VolumeSettings } from '../../core/volume-manager/spec/settings.ts'
+import { isEnded } from '../../core/volume-manager/pod-use.ts'
+import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { dropsColumns } from '../../core/volume-manager/status/conditions.ts'
-import { concernedManagers, gatherVolumeManager } from '../../queries/movers.ts'
 import { moversOf } from '../../queries/own-movers.ts'
 import { terminatingNamespace } from '../../queries/terminating.ts'
+import { concernedManagers, gatherVolumeManager } from '../../queries/volume-manager.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan, applyWrite } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
 import { createMovers, isMoverCreation } from './create-movers.ts'
-import { openMoverAccess } from './mover-access.ts'
-import type { MoverLogs } from './mover-logs.ts'
 import {
   emptyMemory,
   forgetMover,
@@ -29,7 +27,9 @@ import {
   readUncached,
   rememberTriggers,
   retryMemoryOf,
-} from './mover-memory.ts'
+} from './memory.ts'
+import { openMoverAccess } from './mover-access.ts'
+import type { MoverLogs } from './mover-logs.ts'
 
 /** The delay until the next check whether the log of a mover was read. */
 const LOG_MS = 250

@@ -1,7 +1,7 @@
 /** The base class of the stores: one cache per kind, subscriptions, and errors for reads before the first sync. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
-import { metadataOf } from '../cluster/watch/metadata.ts'
-import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
+import { type AnyCachedKind, kindKey } from '../any-kind.ts'
+import { metadataOf } from '../kinds/metadata.ts'
 import type { StoreObserver } from '../observer.ts'
 import { type AvailabilityListener, NotSyncedError, type StoreChange, type UnavailableKind } from '../store.ts'
 import { ObjectCache, type ObjectChange } from './cache.ts'

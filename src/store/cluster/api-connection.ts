@@ -1,5 +1,5 @@
 /** Sends requests to one API server, as JSON over HTTP. Credentials may change at any time. */
-import { printable } from '../../core/printable.ts'
+import { printable } from '../../base/printable.ts'
 import { ApiError, RequestError, readApiError } from './api-error.ts'
 import { ApiTransport, type ApiTransportOptions, readText } from './transport.ts'
 

@@ -1,6 +1,6 @@
 /** Parses error responses of an API server into an `ApiError` with status, reason and the object of the error. */
-import { isObject } from '../../core/json.ts'
-import { printable } from '../../core/printable.ts'
+import { isObject } from '../../base/json.ts'
+import { printable } from '../../base/printable.ts'
 
 interface ApiErrorInput {
   /** HTTP status, or the `code` of an ERROR event. */

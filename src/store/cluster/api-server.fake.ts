@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { definitionName, definitionOf, definitions } from '../../api/definition.ts'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
-import { applyMergePatch } from '../../core/merge-patch.ts'
+import { applyMergePatch } from '../../base/merge-patch.ts'
 import { ApiObjects, type LoggedEvent } from './api-objects.fake.ts'
 import {
   type Answer,

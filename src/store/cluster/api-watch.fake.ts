@@ -1,6 +1,6 @@
 /** An open watch of the fake API server. It sends events when a test requests them, or when an object changes. */
 import type { ServerResponse } from 'node:http'
-import { isObject } from '../../core/json.ts'
+import { isObject } from '../../base/json.ts'
 import type { View } from './api-responses.fake.ts'
 
 export interface OpenWatch {

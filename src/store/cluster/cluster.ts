@@ -1,8 +1,8 @@
 /** The store of an API server: a reflector keeps each kind current, and writes go to the server. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
-import { type Clock, systemClock } from '../../time/clock.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { CachedStore } from '../cache/cached-store.ts'
-import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
 import type { ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
 import type { ApiConnection } from './api-connection.ts'

@@ -2,7 +2,7 @@
 import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
-import { printable } from '../../core/printable.ts'
+import { printable } from '../../base/printable.ts'
 import { type ApiConnection, type Credentials, createConnection } from './api-connection.ts'
 import { CredentialsError } from './api-error.ts'
 import {

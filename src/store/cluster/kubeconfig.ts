@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
-import { describeFileError } from '../../core/file-error.ts'
-import { UserError } from '../../core/user-error.ts'
+import { describeFileError } from '../../base/file-error.ts'
+import { UserError } from '../../base/user-error.ts'
 
 export interface KubeconfigSource {
   /** A file; or the files of `$KUBECONFIG`, of which some may be missing. */

@@ -9,7 +9,7 @@ import {
   objectKey,
   type ResourceType,
 } from '../../api/meta.ts'
-import { withType } from '../kinds/any-kind.ts'
+import { withType } from '../any-kind.ts'
 import {
   ConflictError,
   MissingPrerequisiteError,

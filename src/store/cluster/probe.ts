@@ -1,7 +1,7 @@
 /** Checks that an API server responds, and explains in one line why it does not. */
-import { isObject } from '../../core/json.ts'
-import { printable } from '../../core/printable.ts'
-import { UserError } from '../../core/user-error.ts'
+import { isObject } from '../../base/json.ts'
+import { printable } from '../../base/printable.ts'
+import { UserError } from '../../base/user-error.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError, CredentialsError } from './api-error.ts'
 

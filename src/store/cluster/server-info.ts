@@ -1,6 +1,6 @@
 /** Reads the version of an API server, and the schemas of Karmada's bindings. */
 import { propagationPolicies, resourceBindings } from '../../api/karmada.ts'
-import { isObject } from '../../core/json.ts'
+import { isObject } from '../../base/json.ts'
 import type { ServerInfo } from '../../core/server-features.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { clusterResourceBindings } from '../../api/karmada.ts'
-import { PROBE_REASON } from '../../core/registration/webhook-probe.ts'
+import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
 import { connectToFake } from './api-connection.fake.ts'
 import { type Answer, hang, json, pageNotFound, reset, status } from './api-responses.fake.ts'
 import { openWebhookProbe } from './webhook-probe.ts'

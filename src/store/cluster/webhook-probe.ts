@@ -1,7 +1,7 @@
 /** Sends the probe of the webhooks: the dry run of a binding that Lodestone rejects. Nothing is stored. */
 import { clusterResourceBindings } from '../../api/karmada.ts'
 import { collectionPath } from '../../api/meta.ts'
-import { PROBE_REASON, probeBinding } from '../../core/registration/webhook-probe.ts'
+import { PROBE_REASON, probeBinding } from '../../core/admission/webhook-probe.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError, RequestError } from './api-error.ts'
 

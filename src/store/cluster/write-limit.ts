@@ -1,6 +1,7 @@
 /** Limits the rate of writes to an API server, so that 100,000 writes after an outage do not cause the next one. */
-import { TokenBucket } from '../../core/token-bucket.ts'
-import type { Clock } from '../../time/clock.ts'
+
+import type { Clock } from '../../base/clock.ts'
+import { TokenBucket } from '../../base/token-bucket.ts'
 
 export interface WriteLimitOptions {
   /** The average number of writes per second. Default 50. */

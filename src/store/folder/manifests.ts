@@ -1,8 +1,8 @@
 /** Parses the objects of a YAML or JSON file. Errors have a line and the expected value. */
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
-import { isObject, withoutNulls } from '../../core/json.ts'
-import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../core/json-comment.ts'
+import { isObject, withoutNulls } from '../../base/json.ts'
+import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../base/json-comment.ts'
 import { type Position, positionAt, positionOf } from './positions.ts'
 import { KUBERNETES_YAML } from './yaml-dialect.ts'
 

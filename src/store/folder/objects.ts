@@ -1,8 +1,8 @@
 /** The objects of a folder store: merges the manifests with later writes. */
 import { isDeepStrictEqual } from 'node:util'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { kindKey } from '../any-kind.ts'
 import { describe, refuseVersion, requireVersion } from '../cluster/object-writer.ts'
-import { kindKey } from '../kinds/any-kind.ts'
 import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
 import { generatedName, uidOf } from './identity.ts'
 import type { Manifest } from './manifests.ts'

@@ -1,6 +1,6 @@
 /** Patches an object of a folder store by the rules of an API server. */
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
-import { applyMergePatch } from '../../core/merge-patch.ts'
+import { applyMergePatch } from '../../base/merge-patch.ts'
 import { describe } from '../cluster/object-writer.ts'
 import { ConflictError, type PatchOptions } from '../store.ts'
 

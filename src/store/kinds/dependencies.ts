@@ -14,15 +14,15 @@ import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
+import { isObject } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
 import { withoutOrdinals } from '../../core/dependencies/pod-labels.ts'
 import { type Workload, workloadOf } from '../../core/dependencies/workload.ts'
-import { isObject } from '../../core/json.ts'
 import { selectableKeys } from '../../core/propagation-policy/select.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
-import { type AnyCachedKind, kindKey } from './any-kind.ts'
 
 /** Workloads that are also cached for volumes (volumes.ts). */
 const SHARED: readonly string[] = [pods, persistentVolumes].map(kindKey)

@@ -1,10 +1,10 @@
 /** The cached kind of nodes: their labels, taints and conditions, and what Lodestone wrote into their annotations. */
 import { DISK_PREFIX, LEFTOVER_PREFIX } from '../../api/lodestone.ts'
 import { type Node, nodes } from '../../api/node.ts'
-import { leftoversOf } from '../../core/volume-manager/leftover/leftover.ts'
-import { ownerOfNodeLabel } from '../../core/volume-manager/spec/names.ts'
+import { leftoversOf } from '../../core/volume-manager/nodes/leftovers.ts'
+import { ownerOfNodeLabel } from '../../core/volume-manager/rules/names.ts'
+import type { AnyCachedKind } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
-import type { AnyCachedKind } from './any-kind.ts'
 
 const CONDITIONS = ['Ready', 'DiskPressure']
 

@@ -9,10 +9,10 @@ import {
 } from '../../api/persistent-volume.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
-import { directoryAround, ownerOfVolumeKey } from '../../core/volume-manager/spec/names.ts'
+import { directoryAround, ownerOfVolumeKey } from '../../core/volume-manager/rules/names.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import type { AnyCachedKind } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
-import type { AnyCachedKind } from './any-kind.ts'
 import { keepContent, workloadKind } from './dependencies.ts'
 
 const volumeAsWorkload = workloadKind(persistentVolumes, SHIPPED_KINDS)

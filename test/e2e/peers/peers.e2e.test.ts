@@ -2,7 +2,7 @@
 // process behind.
 import { request } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { locate, openPlugin } from '../../../src/locality/plugins/plugin.suite.ts'
+import { locate, openPlugin } from '../../../src/locality/locality.suite.ts'
 import { makeTemporaryFolder, removeTemporaryFolder } from '../processes.ts'
 import { startAzurite } from './azurite.ts'
 import { startHdfs } from './hdfs.ts'

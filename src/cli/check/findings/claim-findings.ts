@@ -1,9 +1,9 @@
 /** Finds claims without an effect: their workload does not exist, or they are not permitted to apply to it. */
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
 import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { suggest } from '../../../base/suggest.ts'
 import { noEffect } from '../../../core/data-source-claim/effect.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
-import { suggest } from '../../../core/suggest.ts'
 import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
 import { refusalFor } from '../../../queries/permission.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from '../../../queries/workload.ts'

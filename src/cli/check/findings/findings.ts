@@ -1,5 +1,5 @@
 /** The table of findings: the stable identifier of each, its severity and its meaning. */
-import { printable } from '../../../core/printable.ts'
+import { printable } from '../../../base/printable.ts'
 import type { Position } from '../../../store/folder/positions.ts'
 
 /** `info` never affects the exit status. */

@@ -1,13 +1,13 @@
 /** Finds out whether a hold can end without a change of the given manifests. */
 import type { ResourceBinding } from '../../../api/karmada.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
-import { type ClaimAnswer, locateClaim } from '../../../core/data-source-claim/locate.ts'
+import { type ClaimAnswer, locateClaim } from '../../../core/data-source/locate.ts'
 import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
 import { claimsFor } from '../../../queries/permission.ts'
 import { isPropagated } from '../../../queries/policy.ts'
 import { sourceOf } from '../../../queries/source.ts'
-import { locateVolumes } from '../../../queries/usage.ts'
+import { locateVolumes } from '../../../queries/volume-locations.ts'
 import { bindingNamed } from '../../../queries/workload.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
 

@@ -1,6 +1,6 @@
 /** Completes the names and namespaces of manifests, as an API server and kubectl do, and finds manifests of the same object. */
 import { groupOf, type K8sObject, keyOfObject } from '../../../api/meta.ts'
-import { printable } from '../../../core/printable.ts'
+import { printable } from '../../../base/printable.ts'
 import { generatedName } from '../../../store/folder/identity.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { DEFAULT_NAMESPACE } from '../../namespace.ts'

@@ -12,12 +12,12 @@ import {
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
 import { bindingSchema, clusterSchema, policySchema } from '../../../api/schemas/karmada.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
+import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import { validateDataSource } from '../../../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../../../core/data-source-claim/validate.ts'
-import type { FieldError } from '../../../core/field-errors.ts'
-import { compileSchema } from '../../../core/schema/schema-errors.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../../../core/volume-manager/spec/settings.ts'
-import { isVolumeManager, validateVolumeManager } from '../../../core/volume-manager/spec/validate.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../../../core/volume-manager/rules/settings.ts'
+import { isVolumeManager, validateVolumeManager } from '../../../core/volume-manager/rules/validate.ts'
 
 const validateBinding = compileSchema(bindingSchema)
 const validatePolicy = compileSchema(policySchema)

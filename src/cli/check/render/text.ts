@@ -1,7 +1,7 @@
 /** Renders reviews as text: a line per object, its reason, its findings, and the change as a colored diff. */
 import { diffLines } from 'diff'
+import { printable } from '../../../base/printable.ts'
 import { decisionInWords } from '../../../core/outcome.ts'
-import { printable } from '../../../core/printable.ts'
 import type { painter } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
 import type { Finding, FindingId, Place } from '../findings/findings.ts'

@@ -1,6 +1,6 @@
 /** Finds out what happens to a workload of a hub: the decision of admission, and then that of the loop, which moves running workloads. */
 import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
-import { jsonEqual } from '../../../core/json.ts'
+import { jsonEqual } from '../../../base/json.ts'
 import { strictestRules } from '../../../core/karmada-rules.ts'
 import { affinityOf } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'

@@ -11,7 +11,7 @@ import {
   resourceBindings,
 } from '../../../api/karmada.ts'
 import type { K8sObject, ObjectMeta, ResourceType } from '../../../api/meta.ts'
-import { jsonEqual } from '../../../core/json.ts'
+import { jsonEqual } from '../../../base/json.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'

@@ -2,7 +2,7 @@
 import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
-import { platformRequirements } from '../schedule/platform.ts'
+import { platformRequirements } from '../nodes/platform.ts'
 
 /** Where a mover may run. */
 export type MoverPlacement =

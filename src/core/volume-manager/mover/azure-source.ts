@@ -1,7 +1,7 @@
 /** The source of a mover in Azure Blob Storage. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { azureUrl, parseBlobUrl } from '../../azure/address.ts'
-import { prefixIfDivided } from '../spec/distribution.ts'
+import { azureUrl, parseBlobUrl } from '../../../base/azure-address.ts'
+import { prefixIfDivided } from '../rules/distribution.ts'
 import type { MoverSource } from './mover-source.ts'
 import { caVariable, endpointsVariable, secretVariable } from './secret-variables.ts'
 

@@ -3,7 +3,7 @@ import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import { makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { claimNameOf } from '../spec/names.ts'
+import { claimNameOf } from '../rules/names.ts'
 import { directoryMount, mountOf, TARGET } from './mount.ts'
 
 const manager = makeVolumeManager()

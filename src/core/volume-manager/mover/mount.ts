@@ -1,12 +1,12 @@
 /** The mount of a mover: the data of a replica, or the export of an NFS volume. */
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { nfsOf } from '../persistent-volume-objects.ts'
-import { localRootOf } from '../spec/host-paths.ts'
-import { claimNameOf } from '../spec/names.ts'
-import { claimOf, isReadOnly } from '../spec/published.ts'
-import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
-import { sourceTypeOf } from '../spec/source-types.ts'
+import { localRootOf } from '../rules/host-paths.ts'
+import { claimNameOf } from '../rules/names.ts'
+import { claimOf, isReadOnly } from '../rules/published.ts'
+import { moverNamespace, type VolumeSettings } from '../rules/settings.ts'
+import { sourceTypeOf } from '../rules/source-types.ts'
+import { nfsOf } from './persistent-volume-objects.ts'
 import { MOUNT_PATH, type MoverPodInput } from './pod.ts'
 
 /** The place of the data in the container. */

@@ -1,11 +1,11 @@
 /** Derives the state of a mover from its Pod: the phase gives the state, and the termination message gives the result. */
 import type { Pod } from '../../../api/pod.ts'
 import { cut } from '../../outcome.ts'
+import { MESSAGES } from '../codes.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
-import { endTimeOf } from '../replica/pod-use.ts'
-import { moverName } from '../spec/names.ts'
-import { MESSAGES } from '../status/codes.ts'
-import { fromTime } from '../status/time.ts'
+import { endTimeOf } from '../pod-use.ts'
+import { moverName } from '../rules/names.ts'
+import { fromTime } from '../time.ts'
 import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './pod-conditions.ts'
 import { type MoverTask, moverOf } from './task.ts'
 

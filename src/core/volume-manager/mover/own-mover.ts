@@ -2,9 +2,9 @@
 import { MOVER_LABEL } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
-import type { Leftover } from '../leftover/leftover.ts'
-import { moverName } from '../spec/names.ts'
-import { leftoverNamespaces, moverNamespace, type VolumeSettings } from '../spec/settings.ts'
+import type { Leftover } from '../nodes/leftovers.ts'
+import { moverName } from '../rules/names.ts'
+import { leftoverNamespaces, moverNamespace, type VolumeSettings } from '../rules/settings.ts'
 import { directoryOfMover } from './affinity.ts'
 import { type MoverTask, readTask } from './task.ts'
 

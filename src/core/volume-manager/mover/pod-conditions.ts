@@ -1,7 +1,7 @@
 /** Reads the status of a mover's Pod: how far it has come before its container starts, and its result. */
 import type { Pod } from '../../../api/pod.ts'
-import { type ReadMoverResult, readTerminationMessage } from '../../mover/termination-message.ts'
-import { fromTime } from '../status/time.ts'
+import { type ReadMoverResult, readTerminationMessage } from '../../mover-contract/termination-message.ts'
+import { fromTime } from '../time.ts'
 
 /** When the scheduler placed a Pod, in ms since the epoch; 0 if it is not known. */
 export function scheduledAt({ status }: Pod): number {

@@ -5,7 +5,7 @@ import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import type { VolumeSettings } from '../spec/settings.ts'
+import type { VolumeSettings } from '../rules/settings.ts'
 import { deletionMover, replicaMover, uploadMover } from './build.ts'
 
 const PATH = '/var/datasets/vck-resource-4b1d-0123456789abc'

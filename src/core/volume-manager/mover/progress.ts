@@ -1,6 +1,6 @@
 /** Reads the progress of a mover from the Event that the mover updates. */
 import type { K8sObject } from '../../../api/meta.ts'
-import { isCount, isObject, parseJson } from '../../json.ts'
+import { isCount, isObject, parseJson } from '../../../base/json.ts'
 import type { MoverProgress } from '../input.ts'
 
 /** The name of the Event with the progress of a mover. A mover patches one Event only. */

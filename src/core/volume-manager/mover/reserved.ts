@@ -1,7 +1,7 @@
 /** Protects the labels and the annotation that identify movers: users may not write them. */
 import { MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
-import type { FieldError } from '../../field-errors.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
 
 export const RESERVED_ON_PODS = [
   { map: 'labels', key: MOVER_LABEL },

@@ -1,6 +1,6 @@
 /** Environment variables of a mover that come from a Secret of the user. */
 import type { EnvVar } from '../../../api/pod.ts'
-import { CA_VARIABLE, CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover/contract.ts'
+import { CA_VARIABLE, CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover-contract/contract.ts'
 
 /** The key of a Secret with the endpoints to which its credentials may be sent. */
 const ENDPOINTS_KEY = 'endpoints'

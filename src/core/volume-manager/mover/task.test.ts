@@ -5,7 +5,7 @@ import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaState } from '../../../api/volume-status.ts'
-import { moverName } from '../spec/names.ts'
+import { moverName } from '../rules/names.ts'
 import { expectedMovers, type MoverTask, moverOf, moversAtWork, readTask, taskOf, unsettledMovers } from './task.ts'
 
 const manager = makeVolumeManager()

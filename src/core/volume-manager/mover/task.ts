@@ -4,8 +4,8 @@ import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../../api/volume-status.ts'
-import { isObject, jsonEqual, parseJson } from '../../json.ts'
-import { moverName } from '../spec/names.ts'
+import { isObject, jsonEqual, parseJson } from '../../../base/json.ts'
+import { moverName } from '../rules/names.ts'
 
 export interface MoverTask {
   /** `namespace/name` of the VolumeManager, or the key of a leftover (leftover/leftover.ts). */

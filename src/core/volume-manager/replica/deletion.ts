@@ -1,9 +1,9 @@
 /** The state machine of a deletion: data is deleted only after its node label is removed and no pod uses it. */
 import type { DeletionState, DeletionStatus } from '../../../api/volume-status.ts'
+import { MESSAGES } from '../codes.ts'
 import type { VolumeUser } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
-import { MESSAGES } from '../status/codes.ts'
-import { fromTime } from '../status/time.ts'
+import { fromTime } from '../time.ts'
 import {
   enter,
   inQueue,

@@ -2,11 +2,11 @@
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { allowsNode } from '../schedule/node-affinity.ts'
-import { healthOf } from '../schedule/node-health.ts'
-import { runsMovers } from '../schedule/platform.ts'
-import { isClosedTo } from '../schedule/taints.ts'
-import { MAX_REPLICAS } from '../spec/volume-rules.ts'
+import { allowsNode } from '../nodes/node-affinity.ts'
+import { healthOf } from '../nodes/node-health.ts'
+import { runsMovers } from '../nodes/platform.ts'
+import { isClosedTo } from '../nodes/taints.ts'
+import { MAX_REPLICAS } from '../rules/volume-rules.ts'
 
 export interface EveryNode {
   /** The number of replicas; at least 1, since a volume without a copy is not usable. */

@@ -1,9 +1,9 @@
 /** The state machine of maintenance: checks of the data on a node, and refreshes of data that changed at its source. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
+import { MESSAGES } from '../codes.ts'
 import type { MoverSuccess } from '../mover/observed-state.ts'
-import { MESSAGES } from '../status/codes.ts'
-import { fromTime, toTime } from '../status/time.ts'
+import { fromTime, toTime } from '../time.ts'
 import {
   contentsOf,
   dueOf,

@@ -2,8 +2,8 @@
 
 import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
 import type { NodeFailure } from '../../../api/volume-status.ts'
-import { backoffMs } from '../../backoff.ts'
-import { fromTime, toTime } from '../status/time.ts'
+import { backoffMs } from '../../../base/backoff.ts'
+import { fromTime, toTime } from '../time.ts'
 
 const BACKOFF = { firstMs: 60_000, lastMs: 3_600_000 }
 

@@ -1,8 +1,8 @@
 /** Arranges the replicas of a volume: adds missing replicas, and drops surplus or outdated ones. */
 import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
-import { isOfVolume } from '../spec/names.ts'
-import type { DeletionCause } from '../status/codes.ts'
-import { fromTime, toTime } from '../status/time.ts'
+import type { DeletionCause } from '../codes.ts'
+import { isOfVolume } from '../rules/names.ts'
+import { fromTime, toTime } from '../time.ts'
 import type { EveryNode } from './every-node.ts'
 import { isReady } from './replica.ts'
 import { earliest, inQueue } from './transition.ts'

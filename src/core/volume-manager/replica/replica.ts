@@ -1,8 +1,8 @@
 /** The state machine of one replica: computes its next status from its status and the observed state. */
 import type { ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
+import { MESSAGES } from '../codes.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
-import { MESSAGES } from '../status/codes.ts'
-import { fromTime, toTime } from '../status/time.ts'
+import { fromTime, toTime } from '../time.ts'
 import { mayContinue, recordNodeFailure } from './node-failures.ts'
 import type { Observation, Transition } from './transition.ts'
 import * as transition from './transition.ts'

@@ -3,7 +3,7 @@ import { NOW } from '../../../../test/builders.ts'
 import { at } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { UploadStatus } from '../../../api/volume-status.ts'
-import { fromTime } from '../status/time.ts'
+import { fromTime } from '../time.ts'
 import {
   earliest,
   enter,

@@ -1,11 +1,11 @@
 /** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
 import type { RecordedProgress, ReplicaStatus } from '../../../api/volume-status.ts'
-import { backoffMs } from '../../backoff.ts'
+import { backoffMs } from '../../../base/backoff.ts'
+import { MESSAGES, PREEMPTED } from '../codes.ts'
 import type { RetryTrigger } from '../input.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue, REJECTED } from '../mover/observed-state.ts'
-import type { VolumeSettings } from '../spec/settings.ts'
-import { MESSAGES, PREEMPTED } from '../status/codes.ts'
-import { fromTime, toTime } from '../status/time.ts'
+import type { VolumeSettings } from '../rules/settings.ts'
+import { fromTime, toTime } from '../time.ts'
 
 export interface Transition<T> {
   next: T

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { toTime } from '../status/time.ts'
+import { toTime } from '../time.ts'
 import { recordUse } from './use.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')

@@ -1,7 +1,7 @@
 /** Records whether pods use a replica, and when they last used it. Uploads and evictions depend on these fields. */
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { LastEnd, VolumeManagerInput } from '../input.ts'
-import { fromTime, toTime } from '../status/time.ts'
+import { fromTime, toTime } from '../time.ts'
 import { isReady } from './replica.ts'
 import { lastUse } from './replica-set.ts'
 

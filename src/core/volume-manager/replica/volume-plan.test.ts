@@ -15,10 +15,10 @@ import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
-import { terminationMessage } from '../../mover/termination-message.ts'
+import { terminationMessage } from '../../mover-contract/termination-message.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { directoryOf, moverName } from '../spec/names.ts'
-import { revisionOf } from '../spec/source-types.ts'
+import { directoryOf, moverName } from '../rules/names.ts'
+import { revisionOf } from '../rules/source-types.ts'
 import { planVolume, type VolumePlan } from './volume-plan.ts'
 
 const LOCAL = { sourceType: 'Local', options: { path: '/mnt/local/sales' }, nodeAffinity: nodesWith('disk') }

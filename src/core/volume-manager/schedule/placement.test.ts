@@ -13,7 +13,7 @@ import {
 import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
-import { fnv1a } from '../../hash.ts'
+import { fnv1a } from '../../../base/hash.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { placementOf, searchState, slotAmong } from './placement.ts'
 import { openNodeSlots } from './slots.ts'

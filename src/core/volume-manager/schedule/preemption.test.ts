@@ -6,7 +6,7 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { MoverTask } from '../mover/task.ts'
-import { moverName } from '../spec/names.ts'
+import { moverName } from '../rules/names.ts'
 import { moverToPreempt, overdueMovers, type PreemptionInput } from './preemption.ts'
 
 const RUNNING = { phase: 'Running' } as const

@@ -3,9 +3,9 @@
 import { keyOfObject } from '../../../api/meta.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
+import { STUCK } from '../codes.ts'
 import type { MoverTask } from '../mover/task.ts'
-import { STUCK } from '../status/codes.ts'
-import { fromTime } from '../status/time.ts'
+import { fromTime } from '../time.ts'
 
 /** The work on data that is ready: an upload, and a check or a refresh. */
 function workOf({ upload, maintenance }: ReplicaStatus): (UploadStatus | MaintenanceStatus)[] {

@@ -5,7 +5,7 @@ import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { fnv1a } from '../../hash.ts'
+import { fnv1a } from '../../../base/hash.ts'
 import { nodesWithoutRoom, sizeOf } from './room.ts'
 
 describe('the size of the data', () => {

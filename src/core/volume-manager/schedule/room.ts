@@ -2,10 +2,10 @@
 import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { parseBytes } from '../../quantity.ts'
-import { parseQuantity } from '../spec/options.ts'
-import type { VolumeSettings } from '../spec/settings.ts'
-import { diskOf, rootOf } from './disk.ts'
+import { parseBytes } from '../../../base/quantity.ts'
+import { diskOf, rootOf } from '../nodes/disk.ts'
+import { parseQuantity } from '../rules/options.ts'
+import type { VolumeSettings } from '../rules/settings.ts'
 
 /**
  * The size of the data of a replica: of the replicas that are complete, or as a mover listed it. Without both, `capacity` of the volume,

@@ -17,8 +17,8 @@ import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/vol
 import type { VolumeManagerInput } from '../input.ts'
 import { readTask } from '../mover/task.ts'
 import { planVolume } from '../replica/volume-plan.ts'
-import { claimNameOf, directoryOf } from '../spec/names.ts'
-import { revisionOf } from '../spec/source-types.ts'
+import { claimNameOf, directoryOf } from '../rules/names.ts'
+import { revisionOf } from '../rules/source-types.ts'
 import { startMovers } from './start.ts'
 
 const [config] = makeVolumeManager().spec.volumeConfigs as [VolumeConfig]

@@ -1,6 +1,6 @@
 /** Chooses the claims of a pod: each claim is for one replica of a volume, so it also determines the node of the pod. */
 import type { PodSpec } from '../../../api/pod.ts'
-import { fnv1a } from '../../hash.ts'
+import { fnv1a } from '../../../base/hash.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import type { ReplicaClaim } from './mountable-volumes.ts'
 

@@ -1,7 +1,7 @@
 /** Injects volumes into a pod spec: the volumes, their mounts, and the node affinity for the nodes that have the data. */
 import type { NodeSelectorTerm } from '../../../api/node.ts'
 import type { PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
-import type { FieldError } from '../../field-errors.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
 import { isTooLarge, narrowAffinity } from '../node-affinity/volume-affinity.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS, specSizeErrors } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'

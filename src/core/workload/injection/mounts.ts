@@ -1,7 +1,7 @@
 /** Adds the mounts of volumes to the containers of a pod, or lists the conflicts. */
 import type { Container, PodSpec, VolumeMount } from '../../../api/pod.ts'
-import { ErrorList, type FieldError } from '../../field-errors.ts'
-import { listNames } from '../../names.ts'
+import { ErrorList, type FieldError } from '../../../base/field-errors.ts'
+import { listNames } from '../../../base/names.ts'
 import type { PlacedRequest } from '../requests/volume-requests.ts'
 
 /** The default mount path; VCK has the same. */

@@ -1,6 +1,6 @@
 /** Makes the mounts of read-only volumes read-only. The request of the pod and the name of the volume in the pod do not matter. */
 import type { Container, PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
-import { isBelow } from '../../volume-manager/spec/host-paths.ts'
+import { isBelow } from '../../volume-manager/rules/host-paths.ts'
 
 type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { labelProblem } from '../../names.ts'
+import { labelProblem } from '../../../base/names.ts'
 import { volumeName } from './volume-name.ts'
 
 test.each([

@@ -1,5 +1,5 @@
 /** Names the volume of a pod after its VolumeManager. The name is readable and valid in Kubernetes. */
-import { fnv1a } from '../../hash.ts'
+import { fnv1a } from '../../../base/hash.ts'
 
 /** The maximum length of a DNS label (k8s.io/apimachinery, pkg/util/validation). */
 const MAX_LENGTH = 63

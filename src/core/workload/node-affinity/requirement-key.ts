@@ -1,6 +1,6 @@
 /** Keys of node selector requirements. Equal requirements have equal keys, so lists are compared at linear cost. */
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
-import { sortedUnique } from '../../json.ts'
+import { sortedUnique } from '../../../base/json.ts'
 
 /** The keys of the requirements of a term. */
 export interface TermKeys {

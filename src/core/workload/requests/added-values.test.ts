@@ -8,7 +8,7 @@ import {
   VOLUMES_ANNOTATION,
 } from '../../../api/lodestone.ts'
 import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../../api/meta.ts'
-import { valuesAt } from '../../dependencies/json-path.ts'
+import { valuesAt } from '../../../base/json-path.ts'
 import { SHIPPED_KINDS } from '../../workload-kinds/kinds.ts'
 import { decideWorkload } from '../decide-workload.ts'
 import { WRITERS } from './writers.fake.ts'

@@ -1,9 +1,9 @@
 /** The values that admission adds to a pod template. An annotation beside them records them, so that they can be removed again. */
 import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
+import { fnv1a } from '../../../base/hash.ts'
+import { isObject, parseJson } from '../../../base/json.ts'
 import type { IsDeclared } from '../../admission/declared-value.ts'
-import { fnv1a } from '../../hash.ts'
-import { isObject, parseJson } from '../../json.ts'
 import { type PodPlace, withValueAt } from './templates.ts'
 
 /** Which values of a place are those of admission. */

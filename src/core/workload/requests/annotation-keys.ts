@@ -7,8 +7,8 @@ import {
   VOLUMES_ANNOTATION,
 } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
+import { suggest } from '../../../base/suggest.ts'
 import { cut } from '../../outcome.ts'
-import { suggest } from '../../suggest.ts'
 
 /** The annotations that users write on workloads and pods. */
 const KNOWN = [VOLUMES_ANNOTATION, DEPENDS_ON_ANNOTATION]

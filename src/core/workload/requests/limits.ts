@@ -1,7 +1,7 @@
 /** Limits the volumes of one object: a decision neither adds more mounts nor writes more bytes than an object can have. */
 import type { PodSpec } from '../../../api/pod.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
 import { fitsIntoBytes, MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
-import type { FieldError } from '../../field-errors.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
 /** The maximum number of mounts that all requests of one object add. */

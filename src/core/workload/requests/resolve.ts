@@ -1,10 +1,10 @@
 /** Resolves the volume requests of a pod to volumes of VolumeManagers. */
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeSource } from '../../../api/pod.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
 import { jsonBytes, MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
-import type { FieldError } from '../../field-errors.ts'
 import { cut } from '../../outcome.ts'
-import { isDeployed } from '../../volume-manager/status/codes.ts'
+import { isDeployed } from '../../volume-manager/codes.ts'
 import type { UsableVolume, VolumeManagerLookup } from '../injection/mountable-volumes.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 

@@ -1,8 +1,8 @@
 /** Finds the places of a workload that have the labels and annotations of its pods, and writes changed values back. */
 import type { K8sObject, ObjectMeta } from '../../../api/meta.ts'
 import type { PodSpec } from '../../../api/pod.ts'
-import { segmentsOf } from '../../dependencies/json-path.ts'
-import { isObject } from '../../json.ts'
+import { isObject } from '../../../base/json.ts'
+import { segmentsOf } from '../../../base/json-path.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
 import { validatePodSpec } from '../validate.ts'
 

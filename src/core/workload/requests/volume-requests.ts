@@ -1,7 +1,7 @@
 /** Parses the annotation `lodestone.dev/volumes`: the volumes that a pod requests, and their mount paths. */
 import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
-import type { FieldError } from '../../field-errors.ts'
-import { compileSchema } from '../../schema/schema-errors.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
+import { compileSchema } from '../../../base/schema/schema-errors.ts'
 
 export interface ContainerRequest {
   name: string

@@ -1,9 +1,9 @@
 /** Bounds what a decision writes into a workload: the mounts of its pods, and the copies of its annotation. */
 import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
 import { annotationSizeErrors } from '../../admission/annotation-limit.ts'
 import { fitsIntoBytes, jsonBytes, MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
-import type { FieldError } from '../../field-errors.ts'
 import { hasAdded, mapsWith } from './added-values.ts'
 import { type MountCount, mountCountErrors } from './limits.ts'
 import type { ParsedAnnotation, PlacedAnnotation } from './workload-requests.ts'

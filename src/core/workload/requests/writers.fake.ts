@@ -1,7 +1,7 @@
 /** Writers of manifests as an API server sees them: the object of their request, made of the stored one and the manifests. */
 import { type K8sObject, LAST_APPLIED_ANNOTATION } from '../../../api/meta.ts'
-import { isObject } from '../../json.ts'
-import { applyMergePatch, mergePatch } from '../../merge-patch.ts'
+import { isObject } from '../../../base/json.ts'
+import { applyMergePatch, mergePatch } from '../../../base/merge-patch.ts'
 
 /** Returns the object of a request that writes a manifest. `before` is the manifest that the same writer wrote last. */
 type Writer = (manifest: K8sObject, stored?: K8sObject, before?: K8sObject) => K8sObject

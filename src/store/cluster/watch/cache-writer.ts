@@ -1,8 +1,8 @@
 /** Writes the objects of lists and the events of watches into the cache of one kind. */
 import type { K8sObject, ResourceType } from '../../../api/meta.ts'
+import { withType } from '../../any-kind.ts'
 import type { ObjectChange } from '../../cache/cache.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
-import { withType } from '../../kinds/any-kind.ts'
 import type { StoreObserver } from '../../observer.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { confirmKind, endsObject } from './absence.ts'

@@ -1,11 +1,11 @@
 /** Runs one watch: passes on its events in order, and returns how it ended. The reflector decides the next step. */
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
-import type { Clock } from '../../../time/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
+import { acceptFor } from '../../kinds/metadata.ts'
 import type { WatchResult } from '../../observer.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { isExpired, readErrorEvent } from '../api-error.ts'
-import { acceptFor } from './metadata.ts'
 import { FrameDecoder } from './watch-frames.ts'
 import { startWatchdog } from './watchdog.ts'
 

@@ -1,0 +1,89 @@
+/** Free disk of nodes, as movers report it. The Node has the last report for each directory of `volumes.allowedRoots`, as an annotation. */
+import { DISK_PREFIX } from '../../../api/lodestone.ts'
+import { type Node, nodes } from '../../../api/node.ts'
+import { fnv1a } from '../../../base/hash.ts'
+import { isCount, isObject, parseJson } from '../../../base/json.ts'
+import type { Write } from '../../plan.ts'
+import { isBelow } from '../rules/host-paths.ts'
+import { fromTime } from '../time.ts'
+
+/** The disk of a directory of a node. */
+export interface DiskReport {
+  /** One of `volumes.allowedRoots`. */
+  root: string
+  freeBytes: number
+  totalBytes: number
+  /** When the mover that reported it ended, by the clock of the node. */
+  time: string
+}
+
+/** The root that contains a directory: its disk counts as one. Undefined for a directory below none of them. */
+export function rootOf(path: string, roots: readonly string[]): string | undefined {
+  return roots.filter((root) => isBelow(path, [root])).sort((a, b) => b.length - a.length)[0]
+}
+
+/** The last report about a root of a node; undefined when there is none. */
+export function diskOf({ metadata }: Node, root: string | undefined): DiskReport | undefined {
+  const value = root === undefined ? undefined : parseJson(metadata.annotations?.[annotationOf(root)])
+  return isReport(value) && value.root === root ? value : undefined
+}
+
+function isReport(value: unknown): value is DiskReport {
+  if (!isObject(value)) return false
+  const { root, freeBytes, totalBytes, time } = value
+  return typeof root === 'string' && isCount(freeBytes) && isCount(totalBytes) && typeof time === 'string'
+}
+
+/** How much of a disk is used, in percent; 0 for a disk without a size. */
+export function usedPercent({ freeBytes, totalBytes }: Pick<DiskReport, 'freeBytes' | 'totalBytes'>): number {
+  return totalBytes > 0 ? 100 * (1 - Math.min(freeBytes, totalBytes) / totalBytes) : 0
+}
+
+/** The age from which a report is replaced although the disk has hardly changed. */
+const MAX_AGE_MS = 600_000
+
+/**
+ * The patch of a node with a new report; undefined when the known one is newer, or hardly differs.
+ *
+ * @param isAwaited whether the report is recorded although it hardly differs: after a deletion, the next eviction depends on its time
+ */
+export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): Write | undefined {
+  const known = diskOf(node, report.root)
+  if (known) {
+    const isSimilar = known.totalBytes === report.totalBytes && Math.abs(usedPercent(known) - usedPercent(report)) < 1
+    const isOld = timeOf(report) - timeOf(known) >= MAX_AGE_MS
+    if (!isLater(report, known) || (isSimilar && !isAwaited && !isOld)) return undefined
+  }
+  const { name = '', uid } = node.metadata
+  const annotations = { [annotationOf(report.root)]: JSON.stringify(report) }
+  return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: { ...(uid && { uid }), annotations } } }
+}
+
+/** The patch that removes all reports of a node; undefined when it has none. */
+export function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: Node): Write | undefined {
+  const reports = Object.keys(annotations).filter((key) => key.startsWith(DISK_PREFIX))
+  if (reports.length === 0) return undefined
+  const removed = Object.fromEntries(reports.map((key) => [key, null]))
+  return {
+    kind: 'patch',
+    of: { type: nodes, name },
+    patch: { metadata: { ...(uid && { uid }), annotations: removed } },
+  }
+}
+
+/**
+ * Whether a report counts instead of another one. The end of a Pod has a resolution of one second. Of two reports with the same time, that
+ * of the fuller disk counts. Otherwise a disk beyond the high watermark could stay unknown until the next mover ends.
+ */
+export function isLater(report: DiskReport, known: DiskReport): boolean {
+  const ageMs = timeOf(report) - timeOf(known)
+  return ageMs > 0 || (ageMs === 0 && usedPercent(report) > usedPercent(known))
+}
+
+function timeOf({ time }: DiskReport): number {
+  return fromTime(time) ?? 0
+}
+
+function annotationOf(root: string): string {
+  return DISK_PREFIX + fnv1a(root)
+}

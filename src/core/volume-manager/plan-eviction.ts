@@ -1,0 +1,213 @@
+/** Plans evictions on a node that is short of disk. The least recently used replica whose volume allows eviction is evicted first. */
+import { keyOfObject, nameOfObject } from '../../api/meta.ts'
+import type { Node } from '../../api/node.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../api/volume-status.ts'
+import type { Plan } from '../plan.ts'
+import { NOTHING } from '../plan.ts'
+import { type DeletionCause, MESSAGES } from './codes.ts'
+import type { LastEnd, VolumeUser } from './input.ts'
+import { diskOf, rootOf, usedPercent } from './nodes/disk.ts'
+import { hasDiskPressure } from './nodes/node-health.ts'
+import { dropReplica, lastUse } from './replica/replica-set.ts'
+import { nodeLabelsFor } from './replica/step.ts'
+import { hasChanges, isWrittenBack } from './replica/upload.ts'
+import { recordEnd } from './replica/use.ts'
+import { isOfVolume } from './rules/names.ts'
+import type { VolumeSettings } from './rules/settings.ts'
+import { fromTime, toTime } from './time.ts'
+
+export interface EvictionInput {
+  node: Node
+  /** The VolumeManagers that have data on the node. */
+  managers: readonly VolumeManager[]
+  users: (directory: string) => readonly VolumeUser[]
+  lastEnd: LastEnd
+  settings: Pick<VolumeSettings, 'eviction' | 'allowedRoots'>
+  /** When a replica was last evicted from the node because of a shortage, in ms since the epoch. */
+  lastAt: number | undefined
+  /** The roots of the node whose use was beyond the high watermark, and is still beyond the low one. */
+  collecting: ReadonlySet<string>
+  now: number
+}
+
+export interface EvictionPlan extends Plan {
+  /** The replica that is evicted. */
+  evicted?: Eviction
+  /** Why it is evicted: the node is short of disk, or a root is beyond a watermark. */
+  cause?: EvictionCause
+}
+
+export type EvictionCause = 'DiskPressure' | 'HighWatermark'
+
+/** The volume and the node of an evicted replica. */
+export interface Eviction {
+  /** `namespace/name`. */
+  volumeManager: string
+  volume: string
+  node: string
+}
+
+interface Candidate {
+  manager: VolumeManager
+  id: string
+  config: VolumeConfig
+  replica: ReplicaStatus
+}
+
+/**
+ * Plans the eviction of at most one replica. The next one follows after the data is deleted. In a shortage, it also waits for a pause, since
+ * the kubelet reports disk pressure for minutes after disk is free. There is no pause while the mover that deleted the data reports that the
+ * disk is beyond the low watermark.
+ */
+export function planEviction(input: EvictionInput): EvictionPlan {
+  const { node, managers, settings, lastAt, collecting, now } = input
+  const { name = '' } = node.metadata
+  const { enabled, pauseSeconds } = settings.eviction
+  if (!enabled) return NOTHING
+  const isShort = hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))
+  if (!isShort && collecting.size === 0) return NOTHING
+  if (managers.some((manager) => isFreeingDisk(name, manager))) return NOTHING
+  const waitMs = isShort && lastAt !== undefined ? lastAt + pauseSeconds * 1000 - now : 0
+  const inShortage = isShort ? inOrder(input, allowsInShortage) : []
+  const short =
+    inShortage.find(({ replica }) => isOnFullDisk(replica, input)) ?? (waitMs <= 0 ? inShortage[0] : undefined)
+  if (short) return { ...evict(short, 'DiskPressure', name, now), requeueAfterMs: pauseSeconds * 1000 }
+  const [unused] = collecting.size > 0 ? inOrder(input, allowsAtWatermark) : []
+  if (unused) return { ...evict(unused, 'HighWatermark', name, now), requeueAfterMs: COLLECT_MS }
+  if (waitMs > 0) return { ...NOTHING, requeueAfterMs: waitMs }
+  return collecting.size > 0 ? { ...NOTHING, requeueAfterMs: WATERMARK_MS } : NOTHING
+}
+
+/** How often a node beyond a watermark is checked: after an eviction, and while there is nothing to evict. */
+const COLLECT_MS = 5_000
+const WATERMARK_MS = 60_000
+
+type MayEvict = (candidate: Candidate, input: EvictionInput) => boolean
+
+const allowsInShortage: MayEvict = ({ config }) => config.evictionPolicy === 'LeastRecentlyUsed'
+
+/** Whether a mover reported after the last eviction that the disk of a replica is beyond the low watermark. */
+function isOnFullDisk({ path = '' }: ReplicaStatus, { node, settings, lastAt = 0 }: EvictionInput): boolean {
+  const disk = diskOf(node, rootOf(path, settings.allowedRoots))
+  if (!disk || (fromTime(disk.time) ?? 0) <= lastAt) return false
+  return usedPercent(disk) > settings.eviction.lowWatermarkPercent
+}
+
+/** Every volume that does not say Never: only the roots beyond a watermark count, and replicas that are unused for long enough. */
+const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting, now }) =>
+  config.evictionPolicy !== 'Never' &&
+  collecting.has(rootOf(replica.path ?? '', settings.allowedRoots) ?? '') &&
+  now - lastUse(replica) >= settings.eviction.minUnusedSeconds * 1000
+
+/** The replicas that may be evicted, the least recently used first. */
+function inOrder(input: EvictionInput, mayEvict: MayEvict): Candidate[] {
+  const { node, managers, users } = input
+  const { name = '' } = node.metadata
+  return managers
+    .flatMap((manager) => candidatesOf(manager, name, input))
+    .filter((candidate) => mayEvict(candidate, input))
+    .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
+    .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (keyOf(a) < keyOf(b) ? -1 : 1))
+}
+
+/**
+ * The roots of a node from which unused replicas are deleted. A root is collected from the high watermark on, until it is at the low one.
+ *
+ * @param before the roots that were collected before
+ */
+export function rootsToCollect(
+  node: Node,
+  { allowedRoots, eviction }: EvictionInput['settings'],
+  before: ReadonlySet<string>,
+): Set<string> {
+  const { enabled, highWatermarkPercent: high, lowWatermarkPercent: low } = eviction
+  if (!enabled || high === undefined) return new Set()
+  const isBeyond = (root: string) => {
+    const disk = diskOf(node, root)
+    return disk !== undefined && usedPercent(disk) > (before.has(root) ? low : high)
+  }
+  return new Set(allowedRoots.filter(isBeyond))
+}
+
+/** The nodes on which movers of a VolumeManager found no free disk. */
+export function fullNodes(manager: Pick<VolumeManager, 'status'>): string[] {
+  return nodesOfDeletions(manager, 'NoSpace')
+}
+
+/** The nodes on which evicted data of a VolumeManager is not deleted yet. */
+export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined): string[] {
+  return nodesOfDeletions(manager, 'Evicted')
+}
+
+function nodesOfDeletions(manager: Pick<VolumeManager, 'status'> | undefined, wanted: DeletionCause): string[] {
+  return (manager?.status?.volumes ?? []).flatMap(({ deletions = [] }) =>
+    deletions.filter(({ cause }) => cause === wanted).map(({ node }) => node),
+  )
+}
+
+function isFreeingDisk(node: string, { status }: VolumeManager): boolean {
+  return (status?.volumes ?? []).some(({ deletions = [] }) =>
+    deletions.some((deletion) => deletion.node === node && deletion.cause !== 'NoSpace'),
+  )
+}
+
+/** The replicas that may be evicted. The ends of pods count even if the status does not record them yet. */
+function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
+  if (manager.metadata.deletionTimestamp) return []
+  return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {
+    const config = manager.spec.volumeConfigs.find((one) => one.id === id)
+    if (!config) return []
+    return replicas
+      .filter(
+        (replica) =>
+          replica.state === 'Ready' && replica.node === node && !replica.inUse && isOfVolume(replica.path ?? ''),
+      )
+      .map((replica) => recordEnd(replica, lastEnd, now))
+      .filter((replica) => !(isWrittenBack(config) && hasChanges(replica)))
+      .map((replica) => ({ manager, id, config, replica }))
+  })
+}
+
+function keyOf({ manager, id }: Candidate): string {
+  return `${keyOfObject(manager)}/${id}`
+}
+
+function evict({ manager, id, replica }: Candidate, cause: EvictionCause, node: string, now: number): EvictionPlan {
+  const { resourceVersion } = manager.metadata
+  const rules = { labelsOf: nodeLabelsFor(manager, id), mustStay: () => false }
+  const volumes = (manager.status?.volumes ?? []).map((volume) => {
+    if (volume.id !== id) return volume
+    const { replicas = [], deletions = [], nextIndex = 0 } = volume
+    const set = dropReplica({ replicas, deletions, nextIndex }, replica, 'Evicted', rules, now)
+    const { node: _node, nodeUID: _uid, bytes: _bytes, inUse: _inUse, ...rest } = replica
+    const evicted: ReplicaStatus = {
+      ...rest,
+      state: 'Evicted',
+      reason: cause,
+      message: MESSAGES[cause](node),
+      since: toTime(now),
+    }
+    return { ...volume, replicas: [...set.replicas, evicted], deletions: set.deletions, nextIndex: set.nextIndex }
+  })
+  const of = { type: volumeManagers, ...nameOfObject(manager) }
+  return {
+    actions: [
+      { kind: 'patch', of, patch: { metadata: { resourceVersion }, status: { volumes } }, subresource: 'status' },
+      {
+        kind: 'event',
+        about: manager,
+        type: 'Warning',
+        reason: 'ReplicaEvicted',
+        message: `${id} on ${node}: ${WHY[cause]}, and no pod uses the data`,
+      },
+    ],
+    evicted: { volumeManager: keyOfObject(manager), volume: id, node },
+    cause,
+  }
+}
+
+const WHY: Readonly<Record<EvictionCause, string>> = {
+  DiskPressure: 'the node is short of disk',
+  HighWatermark: 'its disk is used beyond the high watermark',
+}

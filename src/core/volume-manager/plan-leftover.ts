@@ -1,0 +1,116 @@
+/** Plans the deletion of a leftover: one mover on its node, when the node is ready and no pod or other mover uses the data. */
+import { objectKey } from '../../api/meta.ts'
+import type { Node } from '../../api/node.ts'
+import { type Pod, pods } from '../../api/pod.ts'
+import { cut } from '../outcome.ts'
+import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
+import type { VolumeUser } from './input.ts'
+import { apartFrom, directoryOfMover } from './mover/affinity.ts'
+import { leftoverMover } from './mover/build.ts'
+import { type MoverState, moverStateOf } from './mover/observed-state.ts'
+import { type Leftover, leftoverKey, readLeftover, removeLeftover } from './nodes/leftovers.ts'
+import { healthOf } from './nodes/node-health.ts'
+import { endTimeOf } from './pod-use.ts'
+import type { VolumeSettings } from './rules/settings.ts'
+import { openNodeSlots } from './schedule/slots.ts'
+import { fromTime } from './time.ts'
+
+export interface LeftoverInput {
+  node: Node
+  /** The digest of the leftover. */
+  digest: string
+  /** The movers of this leftover. */
+  movers: readonly Pod[]
+  /** The movers of all VolumeManagers and leftovers that have not ended, also those of its own VolumeManager that are being stopped. */
+  active: readonly Pod[]
+  /** The namespace of its mover. */
+  namespace: string
+  users: (directory: string) => readonly VolumeUser[]
+  /** Whether a VolumeManager with this uid exists and is not being deleted. Then the VolumeManager itself manages the data. */
+  isManaged: (uid: string) => boolean
+  settings: VolumeSettings
+  now: number
+}
+
+/** How often a leftover is checked whose data is in use or whose mover waits. */
+const CHECK_MS = 60_000
+/** The pause after a mover that failed. */
+const RETRY_MS = 300_000
+/** An image that cannot be pulled counts as a failure without delay, so that the mover frees its slot. */
+const NO_PATIENCE = Number.POSITIVE_INFINITY
+
+/**
+ * Plans one leftover. It needs no status, since the mover has the same name in every attempt. Nothing is written to the directory again: its
+ * name has the uid of a deleted VolumeManager.
+ */
+export function planLeftover(input: LeftoverInput): Plan {
+  const { node, digest, movers, namespace, settings, isManaged } = input
+  const leftover = readLeftover(node, digest, settings)
+  if (!leftover || isManaged(leftover.uid)) return NOTHING
+  // A mover on a node that is not ready would occupy a slot.
+  if (!healthOf(node).isReady) return { actions: movers.flatMap(deletePod) }
+  const [mover] = movers
+  if (mover) return planMover(input, mover, nameOf(leftover))
+  const { users, active } = input
+  const name = node.metadata.name ?? ''
+  const { path } = leftover
+  const isUsed = users(path).some((user) => user.node === name)
+  const isWritten = active.some((pod) => pod.spec?.nodeName === name && directoryOfMover(pod) === path)
+  const isFull = active.length >= settings.movers.maxInAll
+  const slot =
+    isUsed || isWritten || isFull ? undefined : openNodeSlots(active, settings.movers.maxPerNode).takeOn(name)
+  if (slot === undefined) return { actions: [], requeueAfterMs: CHECK_MS }
+  const key = leftoverKey(name, digest)
+  const pod = apartFrom(
+    active,
+    leftoverMover({ key, node: name, leftover, namespace, slot, settings: settings.movers }),
+  )
+  return { actions: [{ kind: 'create', type: pods, object: pod }], requeueAfterMs: CHECK_MS }
+}
+
+/** In characters: the API server and its webhooks write the reason. */
+const MAX_REFUSAL_LENGTH = 512
+
+/** The Event about a mover that the API server rejected. */
+export function refusedEvent(node: Node, leftover: Leftover, namespace: string, refusal: string): EventAction {
+  const why = `${nameOf(leftover)}: CreateRefused: ${cut(refusal, MAX_REFUSAL_LENGTH)}`
+  const message = `${why}; it is retried; allow the mover in namespace ${namespace}, or set volumes.movers.namespace`
+  return { kind: 'event', about: node, type: 'Warning', reason: 'LeftoverFailed', message }
+}
+
+function nameOf({ id, namespace, name }: Leftover): string {
+  return `${id} of ${objectKey(namespace, name)}`
+}
+
+function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: string): Plan {
+  const { name = '' } = node.metadata
+  const state: MoverState = moverStateOf(mover, NO_PATIENCE)
+  const event = (type: 'Normal' | 'Warning', reason: string, message: string): Action => ({
+    kind: 'event',
+    about: node,
+    type,
+    reason,
+    message,
+  })
+  switch (state.kind) {
+    case 'succeeded': {
+      const message = `${what}: data that was left on ${name} is deleted`
+      return {
+        actions: [removeLeftover(node, digest), event('Normal', 'LeftoverDeleted', message), ...deletePod(mover)],
+      }
+    }
+    case 'failed': {
+      if (mover.metadata.deletionTimestamp) return { actions: [], requeueAfterMs: CHECK_MS }
+      const waitMs = (fromTime(endTimeOf(mover.status)) ?? 0) + RETRY_MS - now
+      if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
+      const message = `${what}: ${state.code}: ${state.message}; it is retried`
+      return { actions: [event('Warning', 'LeftoverFailed', message), ...deletePod(mover)], requeueAfterMs: CHECK_MS }
+    }
+    default:
+      return { actions: [], requeueAfterMs: CHECK_MS }
+  }
+}
+
+function deletePod(pod: Pod): Action[] {
+  return pod.metadata.deletionTimestamp ? [] : [{ kind: 'delete', type: pods, object: pod }]
+}

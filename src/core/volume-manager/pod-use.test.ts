@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import type { Pod, PodStatus } from '../../api/pod.ts'
+import { endTimeOf, pastUseOf, useOf } from './pod-use.ts'
+
+const directory = '/var/datasets/vck-resource-00000000-0000-0000-0000-000000000001-0123456789abc'
+const at = (seconds: number) => `2026-01-01T00:00:${String(seconds).padStart(2, '0')}Z`
+const finished = (...times: (string | null)[]) =>
+  times.map((finishedAt, i) => ({ name: `c${i}`, state: { terminated: { finishedAt } } }))
+
+function makePod(status: PodStatus, spec: Partial<Pod['spec']> = {}): Pod {
+  const volumes = [{ name: 'data', hostPath: { path: `${directory}/data` } }]
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'trainer' },
+    spec: { containers: [], nodeName: 'n1', volumes, ...spec },
+    status,
+  }
+}
+
+describe('a pod that has data mounted', () => {
+  test('uses it until it has ended, and then has a past use', () => {
+    const running = makePod({ phase: 'Running' })
+
+    expect([useOf(running), pastUseOf(running)]).toEqual([
+      { node: 'n1', directories: [directory], claims: [] },
+      undefined,
+    ])
+    for (const phase of ['Succeeded', 'Failed'] as const) {
+      const ended = makePod({ phase, containerStatuses: finished(at(5)) })
+
+      expect([useOf(ended), pastUseOf(ended)]).toEqual([
+        undefined,
+        { node: 'n1', directories: [directory], claims: [], endTime: at(5) },
+      ])
+    }
+  })
+
+  test('uses a claim beside a directory', () => {
+    const volumes = [
+      { name: 'data', hostPath: { path: `${directory}/data` } },
+      { name: 'nfs', persistentVolumeClaim: { claimName: 'sales' } },
+    ]
+
+    expect(useOf(makePod({}, { volumes }))).toEqual({ node: 'n1', directories: [directory], claims: ['sales'] })
+  })
+
+  test('uses it before a kubelet reports a status', () => {
+    const { status: _, ...pod } = makePod({})
+
+    expect([useOf(pod), pastUseOf(pod)]).toEqual([{ node: 'n1', directories: [directory], claims: [] }, undefined])
+  })
+
+  test.each<{ name: string; spec: Partial<Pod['spec']> }>([
+    { name: 'other volumes', spec: { volumes: [{ name: 'tmp' }, { name: 'logs', hostPath: { path: '/var/log' } }] } },
+    { name: 'no volumes', spec: { volumes: [] } },
+  ])('uses no data with $name', ({ spec }) => {
+    expect(useOf(makePod({ phase: 'Running' }, spec))).toBeUndefined()
+  })
+
+  test('has no past use without an end time', () => {
+    expect(pastUseOf(makePod({ phase: 'Failed' }))).toBeUndefined()
+  })
+
+  test.each([
+    { name: 'had no node', spec: { nodeName: '' } },
+    { name: 'had other directories', spec: { volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] } },
+  ])('has no past use if it $name', ({ spec }) => {
+    expect(pastUseOf(makePod({ phase: 'Succeeded', containerStatuses: finished(at(5)) }, spec))).toBeUndefined()
+  })
+})
+
+describe('the end of a pod', () => {
+  const ready = [
+    { type: 'Initialized', status: 'True', lastTransitionTime: at(2) },
+    { type: 'Ready', status: 'False', lastTransitionTime: at(7) },
+  ]
+
+  test.each<{ name: string; status: PodStatus; want: string | undefined }>([
+    {
+      name: 'is that of its last container, even if its sandbox changed later',
+      status: { startTime: at(1), conditions: ready, containerStatuses: finished(at(3), at(5), at(4)) },
+      want: at(5),
+    },
+    {
+      name: 'is that of its init container when no other container started',
+      status: { initContainerStatuses: finished(at(2)), containerStatuses: [{ name: 'c', state: {} }, { name: 'd' }] },
+      want: at(2),
+    },
+    {
+      name: 'is the time at which it ceased to be ready when its containers are lost',
+      status: { startTime: at(1), conditions: ready, containerStatuses: finished(null) },
+      want: at(7),
+    },
+    {
+      name: 'is its start time when it has no other time',
+      status: { startTime: at(1), reason: 'Evicted' },
+      want: at(1),
+    },
+    { name: 'is unknown without times', status: {}, want: undefined },
+  ])('$name', ({ status, want }) => {
+    expect(endTimeOf(status)).toBe(want)
+  })
+})

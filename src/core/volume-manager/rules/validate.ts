@@ -1,0 +1,169 @@
+/** Validates VolumeManagers by the schema and by the rules of each volume. It reports all errors at once. */
+import { REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
+import { apiVersionOf } from '../../../api/meta.ts'
+import { volumeManagerSchema } from '../../../api/schemas/volume-manager.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import { ErrorList, type FieldError, MAX_LISTED_ERRORS } from '../../../base/field-errors.ts'
+import { isObject, jsonEqual, membership } from '../../../base/json.ts'
+import { compileSchema } from '../../../base/schema/schema-errors.ts'
+import { suggest } from '../../../base/suggest.ts'
+import { cut, type Outcome } from '../../outcome.ts'
+import { namesNamespace } from './option-rules.ts'
+import type { VolumeLimits } from './settings.ts'
+import { optionsOf } from './source-types.ts'
+import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
+
+const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
+
+/** The API groups of earlier versions of VCK. */
+const OLDER_GROUPS = /^(aipg\.intel\.com|kvc\.kubeflow\.org|vck\.intelai\.org)\/v\d+$/
+
+/** Options that were fields of the volume itself before June 2018. */
+const MOVED_TO_OPTIONS = ['sourceURL', 'endpointURL'] as const
+
+/** Whether an object is a VolumeManager of any version of VCK. */
+export function isVolumeManager({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
+  return kind === volumeManagers.kind && (apiVersion === apiVersionOf(volumeManagers) || OLDER_GROUPS.test(apiVersion))
+}
+
+/** All errors of a VolumeManager, by path; none means valid. The rules apply only where the schema matches. */
+export function validateVolumeManager(manager: VolumeManager, limits: VolumeLimits): FieldError[] {
+  const { apiVersion, spec } = manager
+  const shape = validateShape({ spec })
+  const wrong = shape.map(({ path }) => path)
+  const configs: unknown = spec?.volumeConfigs
+  // The rules do not apply to a list that is too long.
+  const isTooLong = shape.some(({ path, code }) => path === 'spec.volumeConfigs' && code === 'TooLong')
+  const configProblems = Array.isArray(configs) && !isTooLong ? configErrors(configs, limits, shape.length === 0) : []
+  return [
+    ...versionErrors(apiVersion),
+    ...shape,
+    ...configProblems.filter(({ path }) => !wrong.some((one) => path === one || path.startsWith(`${one}.`))),
+  ]
+}
+
+/**
+ * The decision of admission. An unchanged spec and an object that is being deleted are allowed. An object that was stored without this
+ * webhook must not block writes of its own status or finalizer.
+ */
+export function admitVolumeManager(
+  manager: VolumeManager,
+  stored: VolumeManager | undefined,
+  limits: VolumeLimits,
+): Outcome {
+  if (manager.metadata.deletionTimestamp) return { kind: 'allow' }
+  const unused = unusedRefresh(manager, stored)
+  if (stored && jsonEqual(stored.spec, manager.spec)) return { kind: 'allow', ...(unused && { warnings: [unused] }) }
+  const errors = validateVolumeManager(manager, limits)
+  const warnings = [...warningsOf(manager), ...(unused ? [unused] : [])]
+  const extra = warnings.length > 0 ? { warnings } : {}
+  return errors.length > 0 ? { kind: 'deny', errors, ...extra } : { kind: 'allow', ...extra }
+}
+
+/** Returns a warning if a refresh is requested that no volume can have. */
+function unusedRefresh({ metadata, spec }: VolumeManager, stored: VolumeManager | undefined): string | undefined {
+  const requested = metadata.annotations?.[REFRESH_ANNOTATION]
+  if (requested === undefined || requested === stored?.metadata.annotations?.[REFRESH_ANNOTATION]) return undefined
+  const configs: unknown = spec?.volumeConfigs
+  if (!Array.isArray(configs) || configs.some((config) => isObject(config) && config['readOnly'] === true))
+    return undefined
+  return `metadata.annotations[${REFRESH_ANNOTATION}]: has no effect, since no volume has readOnly: true; set it to refresh the data`
+}
+
+function warningsOf({ spec }: VolumeManager): string[] {
+  const configs: unknown = spec?.volumeConfigs
+  if (!Array.isArray(configs)) return []
+  return configs.flatMap((config: unknown, i) =>
+    isObject(config) && config['sourceType'] === 'S3-Dev'
+      ? [`spec.volumeConfigs[${i}].sourceType: S3-Dev is treated as S3; write S3`]
+      : [],
+  )
+}
+
+function versionErrors(apiVersion: string): FieldError[] {
+  const current = apiVersionOf(volumeManagers)
+  if (apiVersion === current) return []
+  return [
+    {
+      path: 'apiVersion',
+      code: 'NotSupported',
+      message: `${apiVersion} is no longer the version of VolumeManagers; write apiVersion: ${current}`,
+    },
+  ]
+}
+
+/** @param areShaped whether all volumes match the schema */
+function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShaped: boolean): FieldError[] {
+  const ids = configs.map((config) => (isObject(config) ? config['id'] : undefined))
+  const together = areShaped ? replicasTogether(configs as readonly VolumeConfig[]) : 0
+  // A suggestion costs more than the validation of a volume, so the volumes share one number of listed errors.
+  let listed = 0
+  const each = configs.flatMap((config, i) => {
+    if (!isObject(config)) return []
+    const at = `spec.volumeConfigs[${i}]`
+    const unknown = unknownOptions(config, at, MAX_LISTED_ERRORS - listed)
+    listed = Math.min(MAX_LISTED_ERRORS, listed + unknown.length)
+    return [
+      ...(ids[i] !== undefined && ids.indexOf(ids[i]) < i ? [duplicate(`${at}.id`, String(ids[i]))] : []),
+      ...movedErrors(config, at),
+      ...unknown,
+      ...(isVolume(config, areShaped) ? volumeProblems(config, limits) : []).map(
+        ({ field, code, message }): FieldError => ({ path: `${at}.${field}`, code, message }),
+      ),
+    ]
+  })
+  return together > MAX_REPLICAS && each.length === 0 ? [tooManyReplicas(together)] : each
+}
+
+/** The volumes share one status, and the number of replicas determines its size. `onEveryNode` shares the same limit by itself. */
+function replicasTogether(configs: readonly VolumeConfig[]): number {
+  return configs.reduce((sum, { replicas = 0 }) => sum + replicas, 0)
+}
+
+function tooManyReplicas(together: number): FieldError {
+  return {
+    path: 'spec.volumeConfigs',
+    code: 'Invalid',
+    message: `the volumes cannot have more than ${MAX_REPLICAS} replicas together, and have ${together}; divide them between several VolumeManagers`,
+  }
+}
+
+function duplicate(path: string, id: string): FieldError {
+  return { path, code: 'Duplicate', message: `Cannot have duplicate id: ${id}.` }
+}
+
+function movedErrors(config: Record<string, unknown>, at: string): FieldError[] {
+  return MOVED_TO_OPTIONS.filter((name) => config[name] !== undefined).map((name) => ({
+    path: `${at}.${name}`,
+    code: 'NotSupported',
+    message: `${name} belongs into the options; write options: {"${name}": ${JSON.stringify(config[name])}}`,
+  }))
+}
+
+/** The most options of a volume that are compared with the known ones; the schema allows fewer. */
+const MAX_OPTIONS = 100
+
+/** The options that the source type does not have. An option that names a namespace has its own error (`ownNamespace`). */
+function unknownOptions({ sourceType, options }: Record<string, unknown>, at: string, most: number): FieldError[] {
+  const known = typeof sourceType === 'string' ? optionsOf(sourceType) : undefined
+  if (!known || !isObject(options)) return []
+  const errors = new ErrorList(most)
+  const isKnown = membership(known)
+  for (const name of Object.keys(options).slice(0, MAX_OPTIONS)) {
+    if (isKnown(name) || namesNamespace(name)) continue
+    errors.add(() => ({
+      path: `${at}.options.${cut(name)}`,
+      code: 'NotSupported',
+      message: `unknown option of ${sourceType}${suggest(name, known)}`,
+    }))
+  }
+  return errors.errors()
+}
+
+/** Whether the rules apply to a volume. They do not if it violates the schema, which is reported already. */
+function isVolume(
+  config: Record<string, unknown>,
+  isShaped: boolean,
+): config is Record<string, unknown> & VolumeConfig {
+  return isShaped || validateShape({ spec: { volumeConfigs: [config] } }).every(({ path }) => path.endsWith('.id'))
+}

@@ -1,0 +1,218 @@
+/** The table of rules of each source type, and the problems of one volume. */
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { affinityProblems } from '../nodes/node-affinity.ts'
+import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'
+import { MOVER_RULES } from './mover-rules.ts'
+import {
+  absolutePath,
+  distribution,
+  endpoint,
+  exclude,
+  flatten,
+  hostDirectory,
+  outputPath,
+  ownNamespace,
+  pachydermAddress,
+  problem,
+  type Rule,
+  region,
+  required,
+  secretName,
+  server,
+  timeout,
+  type VolumeProblem,
+  verify,
+} from './option-rules.ts'
+import { isQuantity } from './options.ts'
+import { isRefreshable } from './published.ts'
+import { resync, resyncFlatten, resyncInterval, resyncReadOnly, resyncReplicas } from './resync-rules.ts'
+import { S3, S3_CREDENTIALS, S3_ONLY, S3_REQUESTS, S3_SOURCE } from './s3-rules.ts'
+import type { VolumeLimits } from './settings.ts'
+import { SOURCE_TYPE_NAMES, sourceTypeOf } from './source-types.ts'
+
+const labels: Rule = ({ labels: given = {} }) =>
+  Object.keys(given).length > 0
+    ? undefined
+    : problem('labels', 'Required', 'labels cannot be empty.', 'labels cannot be empty')
+
+const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
+const RESERVED_LABEL = /^(vckname|vcid|lodestone\.dev\/.*)$/
+
+const labelSyntax: Rule = ({ labels: given = {} }) => {
+  const wrong = Object.entries(given).find(
+    ([key, value]) => RESERVED_LABEL.test(key) || !LABEL_KEY.test(key) || !LABEL_VALUE.test(value),
+  )
+  if (!wrong) return undefined
+  const [key, value] = wrong
+  const message = RESERVED_LABEL.test(key)
+    ? `labels cannot have ${key}: it is set by the controller.`
+    : `labels cannot have ${key}: ${value}: it is not a valid label.`
+  return problem('labels', 'Invalid', message)
+}
+
+/** The status has an entry for each replica, and an object has at most 1.5 MiB. */
+export const MAX_REPLICAS = 1000
+
+const replicas: Rule = ({ replicas: count, onEveryNode }) => {
+  if (onEveryNode) {
+    return count === undefined
+      ? undefined
+      : problem(
+          'replicas',
+          'Forbidden',
+          'replicas cannot be set with onEveryNode: every node gets one. Remove one of them.',
+        )
+  }
+  if (count === undefined || count < 1) {
+    return problem('replicas', 'Invalid', 'replicas cannot be empty or less than 1.')
+  }
+  return count > MAX_REPLICAS
+    ? problem('replicas', 'Invalid', `replicas cannot be more than ${MAX_REPLICAS}.`)
+    : undefined
+}
+
+const onEveryNode: Rule = ({ onEveryNode: isSet, options = {} }) => {
+  const excluded = isSet ? ['distributionStrategy', 'resync'].find((name) => options[name] !== undefined) : undefined
+  return excluded === undefined
+    ? undefined
+    : problem('onEveryNode', 'Forbidden', `onEveryNode cannot be set with ${excluded}.`)
+}
+
+const onSomeNodes: Rule = ({ onEveryNode: isSet, sourceType }) =>
+  isSet
+    ? problem('onEveryNode', 'Forbidden', `onEveryNode cannot be set for ${sourceType}, which downloads nothing.`)
+    : undefined
+
+function accessMode(allowed: readonly string[], message: string, statusMessage: string): Rule {
+  return ({ accessMode: mode }) => {
+    if (!mode) return problem('accessMode', 'Required', 'accessMode has to be set.', statusMessage)
+    return allowed.includes(mode) ? undefined : problem('accessMode', 'NotSupported', message, statusMessage)
+  }
+}
+
+const ownMode = accessMode(
+  ['ReadWriteOnce'],
+  'accessMode must be ReadWriteOnce.',
+  'access mode has to be ReadWriteOnce',
+)
+const sharedMode = accessMode(
+  ['ReadWriteMany', 'ReadOnlyMany'],
+  'accessMode must be ReadWriteMany or ReadOnlyMany.',
+  'access mode has to be either ReadWriteMany or ReadOnlyMany',
+)
+const anyMode = accessMode(
+  ['ReadWriteOnce', 'ReadWriteMany', 'ReadOnlyMany'],
+  'accessMode must be ReadWriteOnce, ReadWriteMany or ReadOnlyMany.',
+  'access mode has to be ReadWriteOnce, ReadWriteMany or ReadOnlyMany',
+)
+
+const claimCapacity: Rule = ({ capacity }) =>
+  capacity ? undefined : problem('capacity', 'Required', 'capacity has to be set, e.g. 5Gi.')
+
+const capacity: Rule = ({ capacity: given }) =>
+  !given || isQuantity(given) ? undefined : problem('capacity', 'Invalid', 'capacity has to be a quantity, e.g. 5Gi.')
+
+const dataNodes: Rule = ({ nodeAffinity }) =>
+  nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms.length
+    ? undefined
+    : problem(
+        'nodeAffinity',
+        'Required',
+        'nodeAffinity has to say which nodes have the data (requiredDuringSchedulingIgnoredDuringExecution).',
+      )
+
+const affinity: Rule = ({ nodeAffinity }) => {
+  const [first] = affinityProblems(nodeAffinity)
+  return first && problem(`nodeAffinity.${first.path}`, 'Invalid', `nodeAffinity: ${first.path} ${first.message}.`)
+}
+
+/** The least time between two refreshes. */
+export const MIN_REFRESH_SECONDS = 60
+
+/** A refresh replaces all files, so files of pods would be lost. Data without a download has no source to compare with. */
+const refreshInterval: Rule = (config) => {
+  const { refreshIntervalSeconds: seconds } = config
+  if (seconds === undefined) return undefined
+  if (seconds < MIN_REFRESH_SECONDS) {
+    return problem(
+      'refreshIntervalSeconds',
+      'Invalid',
+      `refreshIntervalSeconds has to be at least ${MIN_REFRESH_SECONDS}.`,
+    )
+  }
+  return isRefreshable(config)
+    ? undefined
+    : problem(
+        'refreshIntervalSeconds',
+        'Invalid',
+        'refreshIntervalSeconds can only be set for downloaded data with readOnly: true: a refresh would drop files of pods.',
+      )
+}
+
+/** Only data that movers bring has a PersistentVolume for each replica. NFS is mounted by one claim on every node. */
+const volumeType: Rule = ({ sourceType, volumeType: given }) => {
+  const { delivery } = sourceTypeOf(sourceType)
+  const only = { moved: undefined, mounted: 'persistentVolumeClaim', present: 'hostPath' }[delivery]
+  return given === undefined || only === undefined || given === only
+    ? undefined
+    : problem('volumeType', 'NotSupported', `volumeType must be ${only} for ${sourceType}; remove it.`)
+}
+
+const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, ...MOVER_RULES, capacity, volumeType, refreshInterval]
+const DOWNLOADED = [
+  ...[replicas, onEveryNode, timeout, distribution, flatten, exclude],
+  ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],
+  hostDirectory('dataPath', 'data'),
+]
+/** Applies rules only to some of the volumes of a type. */
+function where(applies: (config: VolumeConfig) => boolean, rules: readonly Rule[]): Rule[] {
+  return rules.map((rule) => (config, limits) => (applies(config) ? rule(config, limits) : undefined))
+}
+
+const RULES: Readonly<Record<string, readonly Rule[]>> = {
+  S3: [...S3, ...DOWNLOADED, ownMode],
+  'S3-Dev': [...S3, ...DOWNLOADED, ownMode],
+  NFS: [onSomeNodes, required('server'), server, required('path'), absolutePath, sharedMode, claimCapacity],
+  Pachyderm: [
+    ...['repo', 'branch', 'inputPath', 'outputPath'].map(required),
+    outputPath,
+    endpoint('s3GatewayURL'),
+    pachydermAddress,
+    region,
+    verify,
+    ...S3_REQUESTS,
+    secretName('pachAuthSecretName'),
+    ...DOWNLOADED,
+    ownMode,
+  ],
+  AzureBlob: [...AZURE_BLOB, ...DOWNLOADED, ownMode],
+  Local: [onSomeNodes, required('path'), hostDirectory('path', 'local'), dataNodes, anyMode],
+  Stream: [
+    ...where(isAzureStream, [...AZURE_BLOB, ...S3_ONLY]),
+    ...where((config) => !isAzureStream(config) && Boolean(config.options?.['sourceURL']), [S3_CREDENTIALS]),
+    ...where((config) => !isAzureStream(config), S3_SOURCE),
+    replicas,
+    onEveryNode,
+    distribution,
+    flatten,
+    exclude,
+    timeout,
+    hostDirectory('dataPath', 'data'),
+    anyMode,
+  ],
+}
+
+/** All problems of a volume that matches the schema; none means that movers can be created for it. */
+export function volumeProblems(config: VolumeConfig, limits: VolumeLimits): VolumeProblem[] {
+  const rules = Object.hasOwn(RULES, config.sourceType) ? RULES[config.sourceType] : undefined
+  const unknown = problem(
+    'sourceType',
+    'NotSupported',
+    `sourceType must be one of ${SOURCE_TYPE_NAMES.filter((name) => name !== 'S3-Dev').join(', ')}.`,
+  )
+  return [
+    ...(rules ? [] : [unknown]),
+    ...[...EVERY_TYPE, ...(rules ?? [])].flatMap((rule) => rule(config, limits) ?? []),
+  ]
+}

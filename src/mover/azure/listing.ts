@@ -1,0 +1,82 @@
+/** Parses a page of Azure's List Blobs. */
+
+import { base64ToHex } from '../../base/checksum.ts'
+import { isCount } from '../../base/json.ts'
+import type { ListedObject, ListingPage } from '../../base/objects.ts'
+import { textOf } from '../../base/xml.ts'
+
+/** In characters. Markers are opaque, contain the name of a blob, and become part of the URL of the next request. */
+const MAX_MARKER_LENGTH = 8192
+
+/**
+ * Parses a page. The time grows with the length of the page only. It leaves out the directories of a hierarchical namespace, which are
+ * empty blobs with the metadata `hdi_isfolder`.
+ *
+ * @returns undefined if the text is no page, or if a blob has no name, no size or an invalid ETag
+ * https://learn.microsoft.com/en-us/rest/api/storageservices/list-blobs
+ */
+export function parseBlobListing(xml: string): ListingPage | undefined {
+  const isPage = /^\s*(?:<\?xml[^>]*\?>\s*)?<EnumerationResults[\s>]/.test(xml)
+  if (!isPage || !xml.trimEnd().endsWith('</EnumerationResults>')) return undefined
+  const objects: ListedObject[] = []
+  for (const inner of blobsOf(xml)) {
+    const properties = section(inner, 'Properties')
+    const object = readBlob(inner, properties)
+    if (object === undefined) return undefined
+    if (object.size > 0 || !isDirectory(inner, properties)) objects.push(object)
+  }
+  const tail = xml.slice(xml.lastIndexOf('<NextMarker'))
+  if (/^<NextMarker\s*\/>/.test(tail)) return { objects }
+  const next = textOf(tail, 'NextMarker')
+  if (next === '') return { objects }
+  return next && next.length <= MAX_MARKER_LENGTH && next.isWellFormed() ? { objects, next } : undefined
+}
+
+const [BEGIN, END] = ['<Blob>', '</Blob>']
+
+function* blobsOf(xml: string): Generator<string> {
+  for (let from = xml.indexOf(BEGIN); from >= 0; from = xml.indexOf(BEGIN, from)) {
+    const to = xml.indexOf(END, from)
+    if (to < 0) return
+    yield xml.slice(from + BEGIN.length, to)
+    from = to
+  }
+}
+
+/** Properties and metadata may have elements of the same name, so each is read in its own section. */
+function section(xml: string, name: string): string {
+  const from = xml.indexOf(`<${name}>`)
+  const to = xml.indexOf(`</${name}>`, from)
+  return from < 0 || to < 0 ? '' : xml.slice(from, to)
+}
+
+function isDirectory(xml: string, properties: string): boolean {
+  const isFolder = /<hdi_isfolder>\s*true\s*<\/hdi_isfolder>/i
+  return textOf(properties, 'ResourceType') === 'directory' || isFolder.test(section(xml, 'Metadata'))
+}
+
+const SIZE = /^\d{1,16}$/
+const MD5_LENGTH = 32
+
+function readBlob(xml: string, properties: string): ListedObject | undefined {
+  const key = nameOf(xml)
+  const size = textOf(properties, 'Content-Length') ?? ''
+  const etag = (textOf(properties, 'Etag') ?? '').replace(/^"|"$/g, '')
+  const md5 = base64ToHex(textOf(properties, 'Content-MD5') ?? '')
+  // The ETag is sent back in a header, where a line break would be invalid.
+  if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
+  return { key, size: Number(size), etag, ...(md5?.length === MD5_LENGTH && { md5 }) }
+}
+
+const ENCODED = '<Name Encoded="true">'
+
+/** The name of a blob. Since version 2021-02-12, names with characters that XML does not allow are percent-encoded. */
+function nameOf(xml: string): string | undefined {
+  if (!xml.trimStart().startsWith(ENCODED)) return textOf(xml, 'Name')
+  try {
+    return decodeURIComponent(textOf(xml.replace(ENCODED, '<Name>'), 'Name') ?? '')
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error
+    return undefined
+  }
+}

@@ -1,0 +1,94 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { makeClaim } from '../../test/builders.ts'
+import { storeOf } from '../../test/stores.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../store/store.ts'
+import type { ReconcileLoop } from './define.ts'
+import { openLoops } from './index.ts'
+import { startController } from './manager.ts'
+
+const systems = { get: () => undefined, subscribe: () => () => undefined }
+const ignored = { done: () => undefined, queryEnded: () => undefined, moved: () => undefined }
+
+/** Runs a loop whose only key fails with `error` three times. Returns the failures that the controller reports. */
+async function failuresOf(error: Error): Promise<{ key: string; retryInMs: number }[]> {
+  const failures: { key: string; retryInMs: number }[] = []
+  const succeeded = Promise.withResolvers<void>()
+  let runs = 0
+  const controller = startController({
+    loops: [
+      {
+        name: 'claims',
+        concurrency: 1,
+        keysOf: () => [],
+        allKeys: () => ['shop/sales'],
+        async reconcile() {
+          if (++runs <= 3) throw error
+          succeeded.resolve()
+          return undefined
+        },
+      },
+    ],
+    store: await storeOf(),
+    events: { record: () => undefined },
+    systems,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
+    observer: {
+      ...ignored,
+      failed: (_loop, key, _error, retryInMs) => failures.push({ key, retryInMs }),
+    },
+  })
+  onTestFinished(() => controller.stop())
+  await succeeded.promise
+  return failures
+}
+
+test.each([
+  { name: 'another client changed the object', error: new ConflictError('changed') },
+  { name: 'another client deleted the object', error: new NotFoundError('not found') },
+])('a run is retried without a report if $name', async ({ error }) => {
+  expect(await failuresOf(error)).toEqual([])
+})
+
+test('a run is reported and retried with back-off if its namespace or kind is missing', async () => {
+  const error = new MissingPrerequisiteError('namespace "shop" does not exist; create it')
+  expect(await failuresOf(error)).toEqual([5, 10, 20].map((retryInMs) => ({ key: 'shop/sales', retryInMs })))
+})
+
+test('a loop that makes Karmada write begins when the API server calls the webhooks; other loops begin at once', async () => {
+  const ran: string[] = []
+  const loop = (name: string, awaits: object): ReconcileLoop => ({
+    ...{ name, concurrency: 1, ...awaits },
+    keysOf: (change) => [`changed ${change.after?.metadata.name}`],
+    allKeys: () => ['every'],
+    reconcile: async (key) => void ran.push(`${name}: ${key}`),
+  })
+  const { promise: webhooksSeen, resolve } = Promise.withResolvers<boolean>()
+  const store = await storeOf()
+  const controller = startController({
+    loops: [loop('status', {}), loop('bindings', { awaitsWebhooks: true })],
+    ...{ store, systems, webhooksSeen, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    events: { record: () => undefined },
+    observer: { ...ignored, failed: () => undefined },
+  })
+  onTestFinished(() => controller.stop())
+  await store.create(dataSourceClaims, makeClaim({}, { name: 'early' }))
+  controller.enqueueAll()
+  await expect.poll(() => ran).toEqual(expect.arrayContaining(['status: every', 'status: changed early']))
+  expect(ran.filter((run) => run.startsWith('bindings'))).toEqual([])
+
+  resolve(true)
+  await expect.poll(() => ran).toContain('bindings: every')
+
+  await store.create(dataSourceClaims, makeClaim({}, { name: 'late' }))
+  await expect.poll(() => ran).toContain('bindings: changed late')
+})
+
+test('the loops whose writes make Karmada write bindings await the webhooks', () => {
+  const loops = openLoops({ propagate: 'dataBound', distribution: 'builtin' })
+  expect(loops.filter(({ awaitsWebhooks }) => awaitsWebhooks).map(({ name }) => name)).toEqual([
+    ...['resource-binding', 'propagation-policy', 'daemon-set', 'dependencies', 'attached-binding'],
+  ])
+})

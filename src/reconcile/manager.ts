@@ -1,0 +1,157 @@
+/** Runs the loops: changes of objects add keys to their queues, and a periodic drift pass adds every key. */
+import { servedBy } from '../api/definition.ts'
+import { isBinding, type ResourceBinding } from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
+import type { EventAction } from '../core/plan.ts'
+import { bindingEvents } from '../core/resource-binding/plan.ts'
+import { forEachInSlices } from '../store/for-each-in-slices.ts'
+import { ConflictError, NotFoundError, type UnavailableKind } from '../store/store.ts'
+import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
+import { openQueue, type Queue } from './queue.ts'
+
+export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqueue' | 'moveAllowance' | 'observer'> {
+  loops: readonly ReconcileLoop[]
+  /** The maximum number of scheduled workloads that are moved per minute. */
+  maxMovesPerMinute: number
+  /** The interval of the drift pass, in ms. The pass finds bindings that were written while Lodestone was not running. */
+  driftIntervalMs: number
+  /** Resolves to true when the loops with `awaitsWebhooks` may begin; absent if they need not wait. */
+  webhooksSeen?: Promise<boolean>
+  observer: ControllerObserver
+}
+
+export interface ControllerObserver extends LoopObserver {
+  done(loop: string, timing: { waitedMs: number; ranMs: number; failed: boolean }): void
+  failed(loop: string, key: string, error: unknown, retryInMs: number): void
+}
+
+export interface Controller {
+  /** Returns how many keys are due and wait for a run, by loop. */
+  depths(): { loop: string; depth: number }[]
+  /** Adds every key to its queue, in the background. */
+  enqueueAll(): void
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the loops on a synced store. Only the leader starts them: a second controller would do no harm, but would double all queries and
+ * Events.
+ */
+export function startController(input: ControllerInput): Controller {
+  const { loops, store, systems, events, clusterScopedClaims, karmadaRules, timing, kinds, now, observer } = input
+  const aborter = new AbortController()
+  const context = {
+    store,
+    systems,
+    events,
+    ...(clusterScopedClaims && { clusterScopedClaims }),
+    ...(timing && { timing }),
+    ...(kinds && { kinds }),
+    karmadaRules,
+    now,
+    signal: aborter.signal,
+    moveAllowance: openAllowance(input),
+    observer,
+  }
+  const queues = new Map<ReconcileLoop, Queue>(
+    loops.map((loop): [ReconcileLoop, Queue] => [
+      loop,
+      openQueue({
+        concurrency: loop.concurrency,
+        run: (key) => loop.reconcile(key, { ...context, enqueue: (other) => queues.get(loop)?.add(other) }),
+        onError: (key, error, retryInMs) =>
+          void (isOvertaken(error) || observer.failed(loop.name, key, error, retryInMs)),
+        onDone: (_key, timing) => observer.done(loop.name, timing),
+      }),
+    ]),
+  )
+  let isOpen = input.webhooksSeen === undefined
+  const hasBegun = ({ awaitsWebhooks }: ReconcileLoop) => isOpen || !awaitsWebhooks
+  const add = (loop: ReconcileLoop, keys: Iterable<string>) => {
+    // The first pass adds every key later.
+    if (!hasBegun(loop)) return
+    for (const key of keys) queues.get(loop)?.add(key)
+  }
+  const unsubscribe = [
+    store.subscribe((change) => {
+      for (const loop of loops) add(loop, loop.keysOf(change, store))
+      if (change.after && isBinding(change.type.kind)) {
+        // The leader emits the Events for our annotations. Admission writes them but has no side effects.
+        bindingEvents(change.before as ResourceBinding | undefined, change.after as ResourceBinding).forEach(
+          events.record,
+        )
+      }
+    }),
+    store.subscribeAvailability((type, unavailable) => {
+      events.record(availabilityEvent(type, unavailable))
+      // A decision on an object that was unknown may change, and objects of a deleted CRD may wait for a finalizer.
+      everything()
+    }),
+    systems.subscribe((names) => void afterPasses(() => addOfSystems(new Set(names)))),
+  ]
+  let passes = Promise.resolve()
+  const afterPasses = (pass: () => Promise<void>) => {
+    passes = passes.then(pass)
+  }
+  const everything = () => afterPasses(addEverything)
+  async function addEverything(): Promise<void> {
+    for (const loop of loops) await addInSlices(loop, loop.allKeys(store))
+  }
+  /** Adds only the keys that depend on these data systems. Health changes may be frequent and must not cause a run for every binding. */
+  async function addOfSystems(names: ReadonlySet<string>): Promise<void> {
+    for (const loop of loops) await addInSlices(loop, loop.keysOfSystems?.(names, store) ?? [])
+  }
+  /** A hundred thousand bindings in one slice would delay an admission request by a tenth of a second. */
+  async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {
+    if (!hasBegun(loop)) return
+    await forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
+  }
+  for (const unavailable of store.unavailable()) events.record(availabilityEvent(unavailable.type, unavailable))
+  const timer = setInterval(everything, input.driftIntervalMs)
+  everything()
+  void input.webhooksSeen?.then((seen) => {
+    if (!seen) return
+    isOpen = true
+    everything()
+  })
+  return {
+    enqueueAll: everything,
+    depths: () => [...queues].map(([{ name }, queue]) => ({ loop: name, depth: queue.depth() })),
+    async stop() {
+      clearInterval(timer)
+      for (const end of unsubscribe) end()
+      aborter.abort()
+      // Stops without waiting for the pass: a replica that is no longer the leader starts no more runs.
+      await Promise.all([...queues.values()].map((queue) => queue.stop()))
+      await passes
+    },
+  }
+}
+
+/** Returns the Event about a kind that became unavailable, or available again. */
+function availabilityEvent(type: ResourceType, unavailable: UnavailableKind | undefined): EventAction {
+  const about = servedBy(type)
+  return unavailable
+    ? { kind: 'event', about, type: 'Warning', reason: 'KindUnavailable', message: unavailable.message }
+    : {
+        kind: 'event',
+        about,
+        type: 'Normal',
+        reason: 'KindAvailable',
+        message: `${type.kind} objects are available again`,
+      }
+}
+
+/**
+ * Whether another client changed or deleted the object first. The cache will receive that change, so the retry does not count as a failure.
+ */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof ConflictError || error instanceof NotFoundError
+}
+
+/** Returns the allowance of moves: up to `maxMovesPerMinute` at once, then at that rate. */
+function openAllowance({ maxMovesPerMinute, now }: Pick<ControllerInput, 'maxMovesPerMinute' | 'now'>): () => number {
+  const bucket = new TokenBucket({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, now())
+  return () => bucket.take(now())
+}

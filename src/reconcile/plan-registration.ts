@@ -1,0 +1,60 @@
+/** Compares the cluster's webhook configurations with the wanted ones, and plans the writes for the differences. */
+import type { ResourceType } from '../api/meta.ts'
+import { REGISTRATION_LABELS, type Registrable } from '../api/registration.ts'
+import type { WriteAction } from '../core/plan.ts'
+
+export interface RegisteredConfiguration<T extends Registrable> {
+  type: ResourceType<T>
+  wanted: T
+  /** The configuration in the cluster; undefined if it does not exist. */
+  current: T | undefined
+}
+
+/** Creates missing configurations and repairs those that differ. Fields of the API server or of other clients stay. */
+export function planRegistration<T extends Registrable>(
+  configurations: readonly RegisteredConfiguration<T>[],
+): { actions: WriteAction[] } {
+  return {
+    actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
+      if (!current) return [{ kind: 'create', type, object: wanted }]
+      if (covers(current.webhooks, wanted.webhooks)) return []
+      return [{ kind: 'update', type, object: merge(current, wanted) }]
+    }),
+  }
+}
+
+/**
+ * Empties a configuration that was registered before and is no longer wanted. The object stays: the installation creates it, and RBAC
+ * cannot limit the right to create to one name. An object with our name but without our labels is not changed.
+ */
+export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, current: T | undefined): WriteAction[] {
+  const isOurs = current !== undefined && covers(current.metadata.labels, REGISTRATION_LABELS)
+  if (!isOurs || !current.webhooks?.length) return []
+  return [{ kind: 'update', type, object: { ...current, webhooks: [] } }]
+}
+
+/** cert-manager's injector may own the caBundle: if we have no caBundle, the cluster's one stays. */
+function merge<T extends Registrable>(current: T, wanted: T): T {
+  const bundles = new Map(current.webhooks?.map(({ name, clientConfig }) => [name, clientConfig.caBundle]))
+  return {
+    ...current,
+    webhooks: (wanted.webhooks ?? []).map((entry) => {
+      const caBundle = entry.clientConfig.caBundle ?? bundles.get(entry.name)
+      return { ...entry, clientConfig: { ...entry.clientConfig, ...(caBundle && { caBundle }) } }
+    }),
+  }
+}
+
+/**
+ * Whether `current` has everything that `wanted` has. Additional members in `current`, such as defaults of a newer API server, are allowed.
+ */
+function covers(current: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(current) && current.length === wanted.length && wanted.every((item, i) => covers(current[i], item))
+    )
+  }
+  if (typeof wanted !== 'object' || wanted === null) return current === wanted
+  if (typeof current !== 'object' || current === null) return false
+  return Object.entries(wanted).every(([key, value]) => covers((current as Record<string, unknown>)[key], value))
+}

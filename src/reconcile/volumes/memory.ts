@@ -1,0 +1,210 @@
+/** The state of movers that is not in the store. After a restart, it costs a few reads and earlier retries, and nothing else (ADR 18). */
+import { events } from '../../api/event.ts'
+import { keyOfObject, objectKey, splitObjectKey } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
+import { type Pod, pods } from '../../api/pod.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
+import { nodeOfMover } from '../../core/volume-manager/mover/affinity.ts'
+import { progressEventName, readProgress } from '../../core/volume-manager/mover/progress.ts'
+import { expectedMovers, unsettledMovers } from '../../core/volume-manager/mover/task.ts'
+import { isEnded } from '../../core/volume-manager/pod-use.ts'
+import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
+import { RATE_WINDOW_MS } from '../../core/volume-manager/schedule/preemption.ts'
+import { namespaceOfMover } from '../../core/volume-manager/schedule/shares.ts'
+import { shareKey } from '../../core/volume-manager/schedule/turns.ts'
+import type { KnownSlots } from '../../queries/mover-slots.ts'
+import { moversOf } from '../../queries/own-movers.ts'
+import { managersToRetry } from '../../queries/volume-manager.ts'
+import type { ObjectStore, StoreChange } from '../../store/store.ts'
+
+/** The inputs of the next attempts of one VolumeManager, by the names of its movers' Pods. */
+export interface RetryMemory {
+  /** Why the API server rejected the Pods. */
+  refusals: Map<string, string>
+  /** Whether it rejected one because its namespace is being deleted. A namespace never returns from that. */
+  isTerminating: boolean
+  /** The retry triggers that occurred since the Pods were created. */
+  retryTriggers: Map<string, Set<RetryTrigger>>
+}
+
+export interface MoverMemory {
+  /** Movers that were created or are being created and are not cached yet, by `namespace/name`. They occupy slots. */
+  created: Map<string, Pod>
+  /** Movers that are being deleted and have not ended, by `namespace/name`. Their slots are free soon. */
+  stopping: Set<string>
+  /** When a mover was last started, by `shareKey`. The oldest are forgotten. */
+  served: Map<string, number>
+  /** The last progress of each running mover, and when it was read. */
+  progress: Map<string, KnownProgress>
+  /** By `namespace/name` of the VolumeManager. */
+  retries: Map<string, RetryMemory>
+  /** By namespace: the VolumeManagers whose movers the API server rejected in it, in the order of the rejections. */
+  rejected: Map<string, Set<string>>
+}
+
+interface KnownProgress {
+  at: number
+  progress: MoverProgress | undefined
+  /** The begin of the window in which the rate is measured, and the bytes then. */
+  window: { at: number; bytes: number }
+}
+
+export function emptyMemory(): MoverMemory {
+  return {
+    ...{ created: new Map(), stopping: new Set(), served: new Map() },
+    ...{ progress: new Map(), retries: new Map(), rejected: new Map() },
+  }
+}
+
+/** The memory about the slots of all VolumeManagers. */
+export function knownSlots({ created, stopping, served }: MoverMemory): KnownSlots {
+  return { created: [...created.values()], stopping, served }
+}
+
+const MAX_SERVED = 10_000
+
+/** Remembers that a mover is started, so that its namespace waits its turn. */
+export function rememberServed({ served }: MoverMemory, mover: Pod, now: number): void {
+  for (const key of new Set([
+    shareKey(namespaceOfMover(mover)),
+    shareKey(namespaceOfMover(mover), nodeOfMover(mover)),
+  ])) {
+    served.delete(key)
+    served.set(key, now)
+  }
+  for (const key of served.keys()) {
+    if (served.size <= MAX_SERVED) break
+    served.delete(key)
+  }
+}
+
+/** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
+export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
+  const key = keyOfObject(manager)
+  const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map(), isTerminating: false }
+  const unsettled = new Set(unsettledMovers(manager))
+  for (const map of [known.refusals, known.retryTriggers]) {
+    for (const name of map.keys()) if (!unsettled.has(name)) map.delete(name)
+  }
+  retries.set(key, known)
+  return known
+}
+
+/** Remembers the retry triggers of a change, and returns the keys of their VolumeManagers. */
+export function rememberTriggers(change: StoreChange, store: ObjectStore, memory: MoverMemory): string[] {
+  const rejected: [RetryTrigger, string[]] = ['namespace', rejectedManagers(change, memory)]
+  return [...managersToRetry(change, store), rejected].flatMap(([trigger, keys]) => {
+    for (const key of keys) {
+      const { namespace, name } = splitObjectKey(key)
+      const manager = store.get(volumeManagers, namespace, name)
+      if (!manager) continue
+      const { retryTriggers } = retryMemoryOf(manager, memory)
+      for (const mover of unsettledMovers(manager)) {
+        retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
+      }
+    }
+    return keys
+  })
+}
+
+/** Remembers a VolumeManager whose mover the API server rejected in a namespace. */
+export function rememberRejection({ rejected }: MoverMemory, namespace: string, key: string): void {
+  const keys = rejected.get(namespace) ?? new Set()
+  // The order is that of the last rejection, so that each VolumeManager gets its turn.
+  keys.delete(key)
+  rejected.set(namespace, keys.add(key))
+}
+
+/** How many VolumeManagers retry when a pod leaves a namespace: the quota of one pod may be enough for more than one mover. */
+const MAX_RETRIED = 4
+
+/** Returns the VolumeManagers whose movers the API server may accept after a change in their namespace, and forgets the rejections. */
+function rejectedManagers({ type, before, after }: StoreChange, { rejected }: MoverMemory): string[] {
+  const isFreed = type.kind === pods.kind && before && (!after || hasEnded(before as Pod, after as Pod))
+  const isChanged = type.kind === namespaces.kind && after
+  if (!isFreed && !isChanged) return []
+  const namespace = isChanged ? after.metadata.name : before?.metadata.namespace
+  const keys = rejected.get(namespace ?? '')
+  if (!keys) return []
+  const retried = [...keys].slice(0, isChanged ? keys.size : MAX_RETRIED)
+  for (const key of retried) keys.delete(key)
+  if (keys.size === 0) rejected.delete(namespace ?? '')
+  return retried
+}
+
+function hasEnded(before: Pod, after: Pod): boolean {
+  return isEnded(after.status) && !isEnded(before.status)
+}
+
+/** Forgets a mover that the store has now. Forgets the progress of a mover that has ended or is gone. */
+export function forgetMover(
+  { created, progress, stopping }: MoverMemory,
+  { metadata, status }: Pod,
+  isGone: boolean,
+): void {
+  const key = keyOfObject({ metadata })
+  created.delete(key)
+  if (!isGone && !isEnded(status)) return
+  progress.delete(key)
+  stopping.delete(key)
+}
+
+/** Reads the expected movers that are not in the cache from the API server: the cache may be behind, and a mover may be deleted. */
+export async function readUncached(
+  manager: VolumeManager,
+  store: ObjectStore,
+  settings: VolumeSettings['movers'],
+  { created }: MoverMemory,
+): Promise<Pod[]> {
+  const namespace = moverNamespace(manager, settings)
+  const missing = expectedMovers(manager).filter((name) => !store.get(pods, namespace, name))
+  const read = await Promise.all(
+    missing.map(async (name) => {
+      const pod = await store.read(pods, namespace, name)
+      if (!pod) created.delete(objectKey(namespace, name))
+      return pod
+    }),
+  )
+  return read.filter((pod) => pod !== undefined)
+}
+
+/** A mover writes its progress at most every ten seconds, and it is only shown to users. */
+const PROGRESS_MS = 25_000
+/** The first progress is read earlier: the pods of a stream wait for its first bytes. */
+const FIRST_PROGRESS_MS = 4_000
+
+/** Reads the progress of the running movers of a VolumeManager, by the names of their Pods. Between two reads, it returns the last one. */
+export async function readProgresses(
+  key: string,
+  store: ObjectStore,
+  settings: VolumeSettings['movers'],
+  { progress: remembered }: MoverMemory,
+  now: number,
+): Promise<Map<string, MoverProgress>> {
+  const running = moversOf(store, key, settings).filter(({ status }) => status?.phase === 'Running')
+  const read = await Promise.all(
+    running.map(async ({ metadata: { namespace, name = '' } }) => {
+      const pod = objectKey(namespace, name)
+      const known = remembered.get(pod)
+      if (known && now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
+        return [name, known.progress] as const
+      const read = readProgress(await store.read(events, namespace, progressEventName(name)))
+      const next = measured(known, read, now)
+      remembered.set(pod, next)
+      return [name, next.progress] as const
+    }),
+  )
+  return new Map(read.flatMap(([name, progress]) => (progress ? [[name, progress]] : [])))
+}
+
+/** The progress with the rate of the last window. A window begins when the one before it is over. */
+function measured(known: KnownProgress | undefined, read: MoverProgress | undefined, now: number): KnownProgress {
+  const { bytes = 0 } = read ?? {}
+  const window = known?.window ?? { at: now, bytes }
+  const ms = now - window.at
+  const isOver = ms >= RATE_WINDOW_MS
+  const bytesPerSecond = isOver ? ((bytes - window.bytes) * 1000) / ms : known?.progress?.bytesPerSecond
+  const progress = read && { ...read, ...(bytesPerSecond !== undefined && { bytesPerSecond }) }
+  return { at: now, progress, window: isOver ? { at: now, bytes } : window }
+}

@@ -1,0 +1,62 @@
+/** Parses a page of S3's ListObjectsV2. */
+import { isCount } from '../base/json.ts'
+import type { ListedObject, ListingPage } from '../base/objects.ts'
+import { textOf } from '../base/xml.ts'
+
+/** In characters. Tokens are opaque, and become part of the URL of the next request. */
+const MAX_TOKEN_LENGTH = 4096
+
+/**
+ * Parses a page. The time grows with the length of the page only. Keys are escaped in it, so the name of an object cannot look like markup.
+ * @returns undefined if the text is no page, or if an object has no key, no size, or an ETag that is invalid in a header. Also undefined
+ *   for a truncated page without a token. A store that does not support version 2 of the request returns one, and it is not the whole
+ *   listing.
+ */
+export function parseListing(xml: string): ListingPage | undefined {
+  if (!/^\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]/.test(xml) || !xml.trimEnd().endsWith('</ListBucketResult>')) {
+    return undefined
+  }
+  // Keys are encoded only if the request asked for it and the store supports it.
+  const encoded = textOf(xml, 'EncodingType') === 'url'
+  const objects: ListedObject[] = []
+  for (const inner of contentsOf(xml)) {
+    const object = readObject(inner, encoded)
+    if (object === undefined) return undefined
+    objects.push(object)
+  }
+  if (!xml.includes('<IsTruncated>true</IsTruncated>')) return { objects }
+  const next = textOf(xml, 'NextContinuationToken')
+  return next && next.length <= MAX_TOKEN_LENGTH && next.isWellFormed() ? { objects, next } : undefined
+}
+
+const [BEGIN, END] = ['<Contents>', '</Contents>']
+
+function* contentsOf(xml: string): Generator<string> {
+  for (let from = xml.indexOf(BEGIN); from >= 0; from = xml.indexOf(BEGIN, from)) {
+    const to = xml.indexOf(END, from)
+    if (to < 0) return
+    yield xml.slice(from + BEGIN.length, to)
+    from = to
+  }
+}
+
+const SIZE = /^\d{1,16}$/
+
+function readObject(xml: string, encoded: boolean): ListedObject | undefined {
+  const text = textOf(xml, 'Key') ?? ''
+  const key = encoded ? decodeKey(text) : text
+  const size = textOf(xml, 'Size') ?? ''
+  const etag = (textOf(xml, 'ETag') ?? '').replace(/^"|"$/g, '')
+  // The ETag is sent back in a header, where a line break would be invalid.
+  if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
+  return { key, size: Number(size), etag }
+}
+
+function decodeKey(key: string): string | undefined {
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '))
+  } catch {
+    // The escapes do not form valid text.
+    return undefined
+  }
+}
