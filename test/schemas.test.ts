@@ -12,7 +12,7 @@ const files = [
   join('app', 'config', 'config.ts'),
   join('app', 'config', 'volumes-config.ts'),
   join('locality', 'config', 'schema.ts'),
-  join('cli', 'test', 'test-schema.ts'),
+  join('cli', 'conversations', 'test-schema.ts'),
 ]
 const modules = await Promise.all(
   files

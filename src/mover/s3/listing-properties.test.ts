@@ -1,8 +1,8 @@
 /** Tests the properties of every listing that a server may send. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { choose } from '../mover/objects/select.ts'
-import { parseListing } from './listing.ts'
+import { parseListing } from '../../s3/listing.ts'
+import { choose } from '../objects/select.ts'
 
 const piece = fc.oneof(
   fc.constantFrom(
