@@ -81,11 +81,6 @@ describe('files', () => {
     expect(everything.map(({ path }) => basename(path)).filter((name) => !NAME.test(name))).toEqual([])
   })
 
-  test('have at most 250 lines, tests excepted', () => {
-    const long = source.filter(({ text }) => text.trimEnd().split('\n').length > 250)
-    expect(long.map(({ path }) => path)).toEqual([])
-  })
-
   test('open with a sentence that says what they are for', () => {
     const silent = source.filter(({ text }) => !OPENING.test(text))
     expect(silent.map(({ path }) => path)).toEqual([])
@@ -108,10 +103,16 @@ const IMPURE = /base.(clock|backoff-timer|folder-watch|make-folder)\.ts$/
 /** Files of core that decide: they export a function. */
 const deciding = source.filter(({ path, text }) => /^src.core./.test(path) && /^export (async )?function /m.test(text))
 
-test('every file of core that decides has its test beside it', () => {
+test('every file of core that decides has cases: a test imports it, or is called after it', () => {
+  const tested = new Set(everything.filter((file) => isTest(file)).flatMap((file) => importedBy(file)))
   expect(deciding.length).toBeGreaterThan(80)
-  expect(deciding.map(({ path }) => path).filter((path) => !existsSync(path.replace(/\.ts$/, '.test.ts')))).toEqual([])
+  const hasCases = (path: string) => tested.has(path) || existsSync(path.replace(/\.ts$/, '.test.ts'))
+  expect(deciding.map(({ path }) => path).filter((path) => !hasCases(path))).toEqual([])
 })
+
+function importedBy({ path, text }: SourceFile): string[] {
+  return [...text.matchAll(/ from '(\.[^']+)'/g)].map(([, target = '']) => join(path, '..', target))
+}
 
 describe('no file contains', () => {
   test('time and chance in decisions: they are given everything, the time included', () => {
