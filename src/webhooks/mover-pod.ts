@@ -1,7 +1,7 @@
 /** Admission of pods with a label or an annotation of movers: only Lodestone may write them (ADR 27). */
 import { pods } from '../api/pod.ts'
 import { denyErrors } from '../core/outcome.ts'
-import { MOVER_RIGHT } from '../core/volume-manager/mover/access.ts'
+import { MOVER_RIGHT } from '../core/volume-manager/mover/credentials.ts'
 import { RESERVED_ON_PODS, reservedErrors } from '../core/volume-manager/mover/reserved.ts'
 import { defineWebhook } from './define.ts'
 

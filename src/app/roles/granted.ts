@@ -1,7 +1,7 @@
 /** The roles of an installation: `lodestone manifests` prints them, and `check-install` requires them. */
 import type { K8sObject } from '../../api/meta.ts'
 import type { PolicyRule } from '../../api/rbac.ts'
-import { moverAccess } from '../../core/volume-manager/mover/access.ts'
+import { moverAccess } from '../../core/volume-manager/mover/credentials.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { Config } from '../config/config.ts'
 import { systemsRoles } from '../config/systems-config.ts'

@@ -2,7 +2,7 @@
 import type { K8sObject } from '../../api/meta.ts'
 import { clusterRole, clusterRoles as clusterRolesType, roleBindings } from '../../api/rbac.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { MOVER_RIGHT, MOVER_ROLE } from '../../core/volume-manager/mover/access.ts'
+import { MOVER_RIGHT, MOVER_ROLE } from '../../core/volume-manager/mover/credentials.ts'
 import { LOCAL_STORAGE_CLASS } from '../../core/volume-manager/mover/persistent-volume-objects.ts'
 import { volumeClaimKinds } from '../../store/kinds/persistent-volumes.ts'
 import { grant, readRules } from './rbac.ts'

@@ -1,4 +1,5 @@
 /** Plans a VolumeManager: its movers, node labels, PersistentVolumes, status and finalizer. */
+
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
@@ -11,11 +12,11 @@ import { readTask } from './mover/task.ts'
 import { planNodeLabels } from './node-labels.ts'
 import { skipNodes } from './nodes/skipped.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
-import { earliest } from './replica/transition.ts'
 import { planVolume } from './replica/volume-plan.ts'
 import { startMovers } from './schedule/start.ts'
 import { statusEvents, statusOf } from './status/conditions.ts'
 import { summarize } from './status/summary.ts'
+import { earliest } from './time.ts'
 
 const MIN_REQUEUE_MS = 1000
 

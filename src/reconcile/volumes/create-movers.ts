@@ -7,8 +7,7 @@ import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts
 import { NamespaceTerminatingError } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import { type MoverMemory, type RetryMemory, rememberRejection, rememberServed } from './memory.ts'
-import type { MoverAccess } from './mover-access.ts'
-import { createCopy, readCredentials } from './mover-credentials.ts'
+import { createCopy, type MoverAccess, readCredentials } from './mover-access.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
 export type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>

@@ -1,7 +1,15 @@
-/** Creates the ServiceAccount of movers with the right to write Events, once in each namespace that has movers. */
+/** Gives movers what they need in their namespace: a ServiceAccount with the right to write Events, and a copy of their credentials. */
+import { secrets } from '../../api/dependencies.ts'
 import { objectKey, splitObjectKey } from '../../api/meta.ts'
-import type { Pod } from '../../api/pod.ts'
-import { moverAccess, userAccountAccess } from '../../core/volume-manager/mover/access.ts'
+import { type Pod, pods } from '../../api/pod.ts'
+import {
+  copyOfSecret,
+  credentialsOf,
+  moverAccess,
+  type Secret,
+  secretFor,
+  userAccountAccess,
+} from '../../core/volume-manager/mover/credentials.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { ConflictError, type ObjectStore } from '../../store/store.ts'
 import { applyWrite } from '../apply.ts'
@@ -54,4 +62,22 @@ export function openMoverAccess(): MoverAccess {
       for (const key of granted) if (splitObjectKey(key).namespace === namespace) granted.delete(key)
     },
   }
+}
+
+/** The values of a copy; a refusal if the Secret cannot be used; undefined for a mover that needs no copy. */
+export type MoverCredentials = { data: Record<string, string> } | { refusal: string } | undefined
+
+/** Reads the Secret of a mover that is about to be created. Secrets are never cached or listed. */
+export async function readCredentials(pod: Pod, store: ObjectStore): Promise<MoverCredentials> {
+  const source = credentialsOf(pod)
+  if (!source) return undefined
+  const secret = (await store.read(secrets, source.namespace, source.name)) as Secret | undefined
+  return copyOfSecret(pod, secret)
+}
+
+/** Creates the copy. If that fails, the Pod does not start, and the mover is retried with another Pod. */
+export async function createCopy(pod: Pod, data: Record<string, string>, store: ObjectStore): Promise<void> {
+  const { namespace, name = '' } = pod.metadata
+  const created = await store.read(pods, namespace, name)
+  if (created) await applyWrite(store, { kind: 'create', type: secrets, object: secretFor(created, data) })
 }

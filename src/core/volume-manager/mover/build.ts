@@ -1,19 +1,18 @@
 /** Builds the Pod of a mover: its arguments, its mount and where it may run. */
+
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
 import type { Leftover } from '../nodes/leftovers.ts'
-import { contentsOf, deletableBefore } from '../replica/maintenance-schedule.ts'
 import { localRootOf } from '../rules/host-paths.ts'
 import { parseBoolean, parseGlobs } from '../rules/options.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import type { MoverPlacement } from './affinity.ts'
-import { directoryMount, mountOf, TARGET } from './mount.ts'
-import type { MoverSource } from './mover-source.ts'
-import { MOUNT_PATH, moverPod } from './pod.ts'
-import { moverSourceOf } from './source.ts'
+import { contentsOf, deletableBefore } from './check-contents.ts'
+import { directoryMount, MOUNT_PATH, mountOf, moverPod, TARGET } from './pod.ts'
+import { type MoverSource, moverSourceOf } from './source.ts'
 import { taskOf } from './task.ts'
 
 const ROOT = ['--root', MOUNT_PATH]

@@ -1,8 +1,12 @@
-/** The credentials of a mover in another namespace than its VolumeManager: a copy of the Secret that lives as long as the Pod. */
-import { secrets } from '../../../api/dependencies.ts'
+/**
+ * The credentials of a mover in another namespace than its VolumeManager: a copy of the Secret that lives as long as the Pod. Also the rights
+ * of movers: to write their own Events.
+ */
+import { secrets, serviceAccounts } from '../../../api/dependencies.ts'
 import { CREDENTIALS_ANNOTATION, MOVER_LABEL } from '../../../api/lodestone.ts'
-import { apiVersionOf, type K8sObject, objectKey, splitObjectKey } from '../../../api/meta.ts'
+import { apiVersionOf, type K8sObject, objectKey, type ResourceType, splitObjectKey } from '../../../api/meta.ts'
 import { type EnvVar, type Pod, pods } from '../../../api/pod.ts'
+import { bindingOf, roleBindings } from '../../../api/rbac.ts'
 
 /** A Secret, with base64 values. */
 export interface Secret extends K8sObject {
@@ -70,4 +74,33 @@ export function secretFor({ metadata }: Pod, data: Record<string, string>): Secr
     immutable: true,
     data,
   }
+}
+
+/**
+ * The right to write what is reserved for movers (reserved.ts). The API server has no such resource: a webhook asks for the right. It asks
+ * without a namespace, so that a wildcard in a Role is not enough.
+ */
+export const MOVER_RIGHT = { group: 'lodestone.dev', resource: 'movers', verb: 'create' }
+
+/** The ClusterRole of movers (app/roles/volume-roles.ts). */
+export const MOVER_ROLE = 'lodestone-mover'
+
+interface AccessObject {
+  type: ResourceType
+  object: K8sObject
+}
+
+/** The ServiceAccount of the movers in a namespace, and its RoleBinding. */
+export function moverAccess(namespace: string, name: string): AccessObject[] {
+  const metadata = { name, namespace }
+  return [
+    { type: serviceAccounts, object: { apiVersion: 'v1', kind: serviceAccounts.kind, metadata } },
+    { type: roleBindings, object: bindingOf(MOVER_ROLE, metadata, metadata) },
+  ]
+}
+
+/** The RoleBinding for movers with a ServiceAccount of users, which Lodestone does not create. */
+export function userAccountAccess(namespace: string, name: string): AccessObject[] {
+  const metadata = { name: `${MOVER_ROLE}.${name}`, namespace }
+  return [{ type: roleBindings, object: bindingOf(MOVER_ROLE, metadata, { name, namespace }) }]
 }

@@ -1,8 +1,9 @@
-/** Selects the last lines of a mover's log, without control characters and within a limit of characters. */
-
-import { keyOfObject } from '../../../api/meta.ts'
+/** Reads what a mover reports: the last lines of its log, without control characters and within a limit, and the progress in its Event. */
+import { type K8sObject, keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
+import { isCount, isObject, parseJson } from '../../../base/json.ts'
 import { cut } from '../../outcome.ts'
+import type { MoverProgress } from '../input.ts'
 import { type MoverTask, readTask } from './task.ts'
 
 /** The mover that wrote a log, and how it ended. */
@@ -44,4 +45,24 @@ export function lastLines(text: string, count: number): string[] {
     kept.unshift(line)
   }
   return kept
+}
+
+/** The name of the Event with the progress of a mover. A mover patches one Event only. */
+export function progressEventName(pod: string): string {
+  return `${pod}.data-path-progress`
+}
+
+/** Parses the progress in an Event; undefined when the Event is missing or its message is invalid. */
+export function readProgress(event: K8sObject | undefined): MoverProgress | undefined {
+  const { message } = (event ?? {}) as { message?: unknown }
+  const parsed = parseJson(message)
+  if (!isObject(parsed)) return undefined
+  const { attempt, doneBytes, totalBytes, doneFiles } = parsed
+  if (!isCount(attempt) || !isCount(doneBytes)) return undefined
+  return {
+    attempt,
+    bytes: doneBytes,
+    ...(isCount(totalBytes) && { totalBytes }),
+    files: isCount(doneFiles) ? doneFiles : 0,
+  }
 }

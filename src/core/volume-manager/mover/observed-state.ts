@@ -1,12 +1,15 @@
-/** Derives the state of a mover from its Pod: the phase gives the state, and the termination message gives the result. */
+/**
+ * Derives the state of a mover from its Pod. The phase gives the state, and the termination message gives the result. The conditions show how
+ * far it has come before its container starts.
+ */
 import type { Pod } from '../../../api/pod.ts'
+import { type ReadMoverResult, readTerminationMessage } from '../../mover-contract/termination-message.ts'
 import { cut } from '../../outcome.ts'
 import { MESSAGES } from '../codes.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
 import { endTimeOf } from '../pod-use.ts'
 import { moverName } from '../rules/names.ts'
 import { fromTime } from '../time.ts'
-import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './pod-conditions.ts'
 import { type MoverTask, moverOf } from './task.ts'
 
 /**
@@ -245,4 +248,31 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverStat
   // The kubelet reports only in Events why it does not create a container.
   const message = `its container was not created within a minute, for example because a volume cannot be mounted; see kubectl describe pod ${pod.metadata.name}`
   return { kind: 'waiting', ...node, reason: 'ContainerCreating', message }
+}
+
+/** When the scheduler placed a Pod, in ms since the epoch; 0 if it is not known. */
+export function scheduledAt({ status }: Pod): number {
+  const placed = status?.conditions?.find(({ type, status: holds }) => type === 'PodScheduled' && holds === 'True')
+  return fromTime(placed?.lastTransitionTime ?? undefined) ?? 0
+}
+
+/**
+ * The directory of a `Local` volume for which a Pod waits, since the kubelet mounts it only if it exists. The kubelet reports that it has
+ * mounted all volumes with the condition PodReadyToStartContainers, since Kubernetes 1.29.
+ */
+export function unmountedDirectory({ spec, status }: Pod): string | undefined {
+  const isWaiting = status?.conditions?.some(
+    ({ type, status: holds }) => type === 'PodReadyToStartContainers' && holds === 'False',
+  )
+  return isWaiting ? spec?.volumes?.find(({ hostPath }) => hostPath?.type === 'Directory')?.hostPath?.path : undefined
+}
+
+/** How the container of a mover ended; undefined while it runs. */
+export function terminatedOf(pod: Pod) {
+  return pod.status?.containerStatuses?.[0]?.state?.terminated
+}
+
+/** The result that the mover wrote; undefined when it wrote none. */
+export function resultOf(pod: Pod): ReadMoverResult | undefined {
+  return readTerminationMessage(terminatedOf(pod)?.message ?? '')
 }

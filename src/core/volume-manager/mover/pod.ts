@@ -1,4 +1,7 @@
-/** Builds the Pod of a mover, with minimal rights and one directory of its node. Its name is the same in every attempt to create it. */
+/**
+ * Builds the Pod of a mover, with minimal rights and one mount: a directory of its node, or the export of an NFS volume. Its name is the same in
+ * every attempt to create it.
+ */
 import {
   LABELS_ANNOTATION,
   MOVER_LABEL,
@@ -10,14 +13,19 @@ import { apiVersionOf } from '../../../api/meta.ts'
 import type { Toleration } from '../../../api/node.ts'
 import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../../api/pod.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { parseDuration } from '../../../base/duration.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { STS_VARIABLE } from '../../../s3/role.ts'
 import { CANCEL_ANNOTATION } from '../../mover-contract/contract.ts'
-import { moverName, volumeKey } from '../rules/names.ts'
+import { localRootOf } from '../rules/host-paths.ts'
+import { claimNameOf, moverName, volumeKey } from '../rules/names.ts'
+import { claimOf, isReadOnly } from '../rules/published.ts'
 import { moverNamespace, type VolumeSettings } from '../rules/settings.ts'
+import { sourceTypeOf } from '../rules/source-types.ts'
 import { type MoverPlacement, moverAffinity } from './affinity.ts'
 import { withCopiedSecret } from './credentials.ts'
+import { nfsOf } from './persistent-volume-objects.ts'
 import type { MoverTask } from './task.ts'
 
 export interface MoverPodInput {
@@ -208,4 +216,37 @@ const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
  */
 function labelValue(text: string): string {
   return LABEL_VALUE.test(text) ? text : fnv1a(text)
+}
+
+/** The place of the data in the container. */
+export const TARGET = `${MOUNT_PATH}/data`
+
+/** The mount for the mover of a replica; undefined for a replica without a directory. */
+export function mountOf(
+  manager: VolumeManager,
+  config: VolumeConfig,
+  { path }: ReplicaStatus,
+  { settings, localRoots }: { settings: VolumeSettings['movers']; localRoots: readonly string[] },
+): MoverPodInput['mount'] {
+  const { delivery } = sourceTypeOf(config.sourceType)
+  if (delivery === 'present') {
+    // The kubelet follows symbolic links, so the mover itself looks for the path below the root. It mounts only what exists.
+    const root = localRootOf(path ?? '', { localRoots }) ?? path ?? ''
+    return { at: MOUNT_PATH, volume: { hostPath: { path: root, type: 'Directory' } }, readOnly: true }
+  }
+  if (delivery === 'mounted') {
+    const readOnly = isReadOnly(config)
+    // A mover in another namespace than the claim mounts the export itself.
+    const isBeside = moverNamespace(manager, settings) === manager.metadata.namespace
+    const volume = isBeside
+      ? { persistentVolumeClaim: claimOf(config, claimNameOf(manager, config)) }
+      : { nfs: nfsOf(config) }
+    return { at: TARGET, volume, ...(readOnly && { readOnly }) }
+  }
+  return path === undefined ? undefined : directoryMount(path)
+}
+
+/** Mounts only the directory of a volume from the node. */
+export function directoryMount(path: string): NonNullable<MoverPodInput['mount']> {
+  return { at: MOUNT_PATH, volume: { hostPath: { path, type: 'DirectoryOrCreate' } } }
 }

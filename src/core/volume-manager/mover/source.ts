@@ -1,15 +1,13 @@
-/** The source of a mover: its URL, and its credentials by reference to a Secret. */
-
+/** The source of a mover: its URL, its server, and its credentials as variables from a Secret of the user. */
 import type { EnvVar } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { azureUrl, parseBlobUrl } from '../../../base/azure-address.ts'
 import { withoutTrailingSlashes } from '../../../base/url-encoding.ts'
 import { parseRequestHeaders } from '../../../s3/request-headers.ts'
+import { CA_VARIABLE, CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover-contract/contract.ts'
 import { isAzureStream } from '../rules/azure-rules.ts'
 import { prefixIfDivided } from '../rules/distribution.ts'
 import { parseBoolean, parseSourceUrl } from '../rules/options.ts'
-import { azureSource } from './azure-source.ts'
-import type { MoverSource } from './mover-source.ts'
-import { caVariable, endpointsVariable, secretVariable } from './secret-variables.ts'
 
 /** The default address of Pachyderm's S3 gateway. */
 const PACHYDERM_GATEWAY = 'http://pachd.default.svc:30600'
@@ -103,4 +101,69 @@ function credentials(
     endpointsVariable(secret, endpoints),
     caVariable(secret),
   ]
+}
+
+/**
+ * The source of a volume. The Secret has the keys of the Blob CSI driver. The name of the account is required; the mover checks that there is
+ * a SAS token or a key.
+ */
+export function azureSource(config: VolumeConfig): MoverSource | undefined {
+  const { options = {}, mover } = config
+  const { sourceURL = '', endpointURL, azureCredentialsSecretName: secret, verify } = options
+  const parsed = parseBlobUrl(sourceURL, endpointURL)
+  if (!parsed) return undefined
+  const optional = { optional: true } as const
+  return {
+    // A mover of another image gets the URL as the user wrote it.
+    url: mover?.image === undefined ? prefixIfDivided(azureUrl(parsed), config) : sourceURL,
+    endpoint: parsed.endpoint,
+    region: undefined,
+    verify: verify || undefined,
+    env: secret
+      ? [
+          secretVariable('AZURE_STORAGE_ACCOUNT', secret, 'azurestorageaccountname'),
+          secretVariable('AZURE_STORAGE_SAS_TOKEN', secret, 'azurestorageaccountsastoken', optional),
+          secretVariable('AZURE_STORAGE_KEY', secret, 'azurestorageaccountkey', optional),
+          endpointsVariable(secret, optional),
+          caVariable(secret),
+        ]
+      : [],
+    requests: [],
+  }
+}
+
+export interface MoverSource {
+  /** `s3://bucket/key` or `az://container/key`; a prefix ends in a slash. For another mover image, it is the URL in the spec. */
+  url: string
+  endpoint: string | undefined
+  /** Undefined when the mover reads it from the server. */
+  region: string | undefined
+  /** How the mover verifies the data; undefined for the default, by checksum. */
+  verify: string | undefined
+  env: EnvVar[]
+  /** Further options of the mover about requests to the server. */
+  requests: string[]
+  /** The directory of the data in the volume. */
+  folder?: string
+}
+
+/** The key of a Secret with the endpoints to which its credentials may be sent. */
+const ENDPOINTS_KEY = 'endpoints'
+
+/** The key of a Secret with the certificates of a private CA, as in Secrets of type kubernetes.io/tls. */
+const CA_KEY = 'ca.crt'
+
+/** A variable with the value of a key. The kubelet does not start a mover whose Secret lacks a key that is not optional. */
+export function secretVariable(name: string, secret: string, key: string, more: { optional?: true } = {}): EnvVar {
+  return { name, valueFrom: { secretKeyRef: { name: secret, key, ...more } } }
+}
+
+/** The variable with the endpoints to which the credentials of a Secret may be sent. */
+export function endpointsVariable(secret: string, more: { optional?: true } = {}): EnvVar {
+  return secretVariable(CREDENTIAL_ENDPOINTS_VARIABLE, secret, ENDPOINTS_KEY, more)
+}
+
+/** The variable with the certificates that the mover trusts. */
+function caVariable(secret: string): EnvVar {
+  return secretVariable(CA_VARIABLE, secret, CA_KEY, { optional: true })
 }

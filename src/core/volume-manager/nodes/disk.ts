@@ -1,10 +1,18 @@
-/** Free disk of nodes, as movers report it. The Node has the last report for each directory of `volumes.allowedRoots`, as an annotation. */
+/**
+ * Free disk of nodes, as movers report it, and the nodes on which the data of a replica does not fit. The Node has the last report for each
+ * directory of `volumes.allowedRoots`, as an annotation.
+ */
 import { DISK_PREFIX } from '../../../api/lodestone.ts'
 import { type Node, nodes } from '../../../api/node.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { isCount, isObject, parseJson } from '../../../base/json.ts'
+import { parseBytes } from '../../../base/quantity.ts'
 import type { Write } from '../../plan.ts'
 import { isBelow } from '../rules/host-paths.ts'
+import { parseQuantity } from '../rules/options.ts'
+import type { VolumeSettings } from '../rules/settings.ts'
 import { fromTime } from '../time.ts'
 
 /** The disk of a directory of a node. */
@@ -86,4 +94,35 @@ function timeOf({ time }: DiskReport): number {
 
 function annotationOf(root: string): string {
   return DISK_PREFIX + fnv1a(root)
+}
+
+/**
+ * The size of the data of a replica: of the replicas that are complete, or as a mover listed it. Without both, `capacity` of the volume,
+ * which is that of all its parts together. Undefined when nothing is known.
+ */
+export function sizeOf(
+  { revision, shard }: Pick<ReplicaStatus, 'revision' | 'shard'>,
+  config: VolumeConfig | undefined,
+  replicas: readonly ReplicaStatus[],
+): number | undefined {
+  const same = replicas.filter((one) => one.revision === revision && one.shard === shard)
+  const known = same.flatMap(
+    ({ state, bytes, totalBytes }) => totalBytes ?? (state === 'Ready' ? bytes : undefined) ?? [],
+  )
+  if (known.length > 0) return Math.max(...known)
+  return shard === undefined && config?.capacity ? parseQuantity(config.capacity) : undefined
+}
+
+/** The nodes on which the data does not fit. A node without a report is not one of them: unknown is not too small. */
+export function nodesWithoutRoom(
+  candidates: readonly Node[],
+  { path, bytes }: { path: string; bytes: number | undefined },
+  { allowedRoots, movers }: Pick<VolumeSettings, 'allowedRoots' | 'movers'>,
+): string[] {
+  const root = rootOf(path, allowedRoots)
+  const keepFree = parseBytes(movers.keepFree) ?? 0
+  return candidates.flatMap((node) => {
+    const disk = diskOf(node, root)
+    return bytes !== undefined && disk && disk.freeBytes < bytes + keepFree ? (node.metadata.name ?? []) : []
+  })
 }

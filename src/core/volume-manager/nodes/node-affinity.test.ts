@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
-import { affinityProblems, allowsNode } from './node-affinity.ts'
+import { affinityProblems } from '../rules/affinity-rules.ts'
+import { allowsNode } from './node-affinity.ts'
 
 const node = {
   metadata: {

@@ -1,4 +1,5 @@
 /** Makes leftovers of the data of a deleted VolumeManager whose own movers cannot delete it. */
+
 import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'
@@ -7,8 +8,7 @@ import { namesColumn } from '../../columns.ts'
 import type { Action, EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { LABEL_GRACE_MS } from '../replica/deletion.ts'
-import { earliest } from '../replica/transition.ts'
-import { fromTime } from '../time.ts'
+import { earliest, fromTime } from '../time.ts'
 import { addLeftover, isLeftover, MAX_LEFTOVERS } from './leftovers.ts'
 import { unreadyFor } from './node-health.ts'
 

@@ -3,7 +3,8 @@ import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { contentsOf, deletableBefore, phaseOf, requestsOf } from './maintenance-schedule.ts'
+import { contentsOf, deletableBefore } from '../mover/check-contents.ts'
+import { phaseOf, requestsOf } from './maintenance-schedule.ts'
 
 test.each<{ config: Partial<VolumeConfig>; replica: Partial<ReplicaStatus>; want: string }>([
   { config: {}, replica: {}, want: 'files' },

@@ -1,15 +1,17 @@
 /** When a replica needs maintenance: scheduled checks, refreshes, and those that annotations request. */
+
 import { CHECK_ANNOTATION, REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import type { VolumeUser } from '../input.ts'
+import { contentsOf } from '../mover/check-contents.ts'
 import { moverSourceOf } from '../mover/source.ts'
 import { ownerKey } from '../rules/names.ts'
-import { isReadOnly, isRefreshable } from '../rules/published.ts'
+import { isRefreshable } from '../rules/published.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import { MIN_REFRESH_SECONDS } from '../rules/volume-rules.ts'
-import { fromTime, toTime } from '../time.ts'
+import { fromTime } from '../time.ts'
 import { hasNewInput, type Observation } from './transition.ts'
 
 export interface MaintenanceObservation extends Observation {
@@ -107,12 +109,6 @@ function mayDeleteOldTrees({ oldTrees = 0, replacedTime }: ReplicaStatus, { user
   return oldTrees > 0 && users.every(({ startTime }) => (fromTime(startTime) ?? 0) > replaced)
 }
 
-/** What a check compares: with `record`, pods may have changed the files. */
-export function contentsOf(config: VolumeConfig, { lastUsedTime, inUse }: ReplicaStatus): 'record' | 'files' {
-  const isUnused = lastUsedTime === undefined && !inUse
-  return isReadOnly(config) || isUnused ? 'files' : 'record'
-}
-
 /** Whether the data of a replica can be checked: data that was downloaded, and directories of `Local` volumes. */
 function isChecked(config: VolumeConfig, replica: ReplicaStatus): boolean {
   if (sourceTypeOf(config.sourceType).delivery === 'present') return true
@@ -130,11 +126,4 @@ export function requestsOf({ metadata }: VolumeManager): MaintenanceRequests {
 export function phaseOf(manager: VolumeManager, id: string, { index }: ReplicaStatus): number {
   const digits = fnv1a(JSON.stringify([ownerKey(manager), id, index])).slice(-8)
   return Number.parseInt(digits, 36) / 36 ** digits.length
-}
-
-/** The time before which replaced trees may be deleted: `all`, the start of the first pod, or undefined if a start is not known. */
-export function deletableBefore(users: readonly VolumeUser[]): string | undefined {
-  if (users.length === 0) return 'all'
-  const starts = users.map(({ startTime }) => fromTime(startTime))
-  return starts.every((start) => start !== undefined) ? toTime(Math.min(...starts)) : undefined
 }

@@ -1,11 +1,12 @@
 /** The state machine of maintenance: checks of the data on a node, and refreshes of data that changed at its source. */
+
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { MESSAGES } from '../codes.ts'
+import { contentsOf } from '../mover/check-contents.ts'
 import type { MoverSuccess } from '../mover/observed-state.ts'
 import { fromTime, toTime } from '../time.ts'
 import {
-  contentsOf,
   dueOf,
   type MaintenanceObservation,
   type MaintenanceRequests,

@@ -1,4 +1,5 @@
 /** Observes the mover, the node and the pods of each replica and deletion of a volume, and computes their next status. */
+
 import { DELETE_IN_USE_ANNOTATION, NODE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { PersistentVolume } from '../../../api/persistent-volume.ts'
 import type { Pod } from '../../../api/pod.ts'
@@ -11,14 +12,13 @@ import { readTask, taskOf } from '../mover/task.ts'
 import { isLeftover } from '../nodes/leftovers.ts'
 import { healthOf } from '../nodes/node-health.ts'
 import { nodeLabelsOf, replicaClaimName } from '../rules/names.ts'
+import { earliest } from '../time.ts'
 import { stepDeletion } from './deletion.ts'
 import { stepMaintenance, withHandled } from './maintenance.ts'
 import { phaseOf, requestsOf } from './maintenance-schedule.ts'
 import { isReady, type NodeState, type ReplicaObservation, stepReplica } from './replica.ts'
-import { abandonNode, type ReplicaSet } from './replica-set.ts'
-import { earliest } from './transition.ts'
+import { abandonNode, type ReplicaSet, recordUse } from './replica-set.ts'
 import { stepUpload } from './upload.ts'
-import { recordUse } from './use.ts'
 
 /**
  * Computes the next status of every replica, and adds deletions for the nodes that replicas left.

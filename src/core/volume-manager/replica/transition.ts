@@ -165,9 +165,3 @@ export function withoutProgress<T extends RecordedProgress>(work: T): Omit<T, ke
   const { bytes: _bytes, files: _files, progressTime: _time, ...rest } = work
   return rest
 }
-
-/** The earliest of some times; undefined when there is none. */
-export function earliest(...times: (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
-}

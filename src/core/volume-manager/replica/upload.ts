@@ -1,12 +1,12 @@
 /** The state machine of an upload, which writes the changes of pods back to the source (VCK's option `resync`). */
+
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import { parseDuration } from '../../../base/duration.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { parseBoolean } from '../rules/options.ts'
-import { fromTime, toTime } from '../time.ts'
+import { earliest, fromTime, toTime } from '../time.ts'
 import {
-  earliest,
   enter,
   hasNewInput,
   inQueue,

@@ -1,6 +1,7 @@
 /** The table of rules of each source type, and the problems of one volume. */
+
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { affinityProblems } from '../nodes/node-affinity.ts'
+import { affinityProblems } from './affinity-rules.ts'
 import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'
 import { MOVER_RULES } from './mover-rules.ts'
 import {

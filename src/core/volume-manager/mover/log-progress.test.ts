@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { progressEventName, readProgress } from './progress.ts'
+import { progressEventName, readProgress } from './log.ts'
 
 const event = (message: unknown) => ({ apiVersion: 'v1', kind: 'Event', metadata: { name: 'e' }, message })
 const told = (figures: object) => event(JSON.stringify({ v: 1, ...figures }))

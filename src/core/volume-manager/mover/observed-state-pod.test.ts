@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ended, moverSays } from '../../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
-import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './pod-conditions.ts'
+import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './observed-state.ts'
 
 const podWith = (conditions: PodStatus['conditions'], type?: string): Pod => ({
   apiVersion: 'v1',

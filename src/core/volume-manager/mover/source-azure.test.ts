@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeVolume } from '../../../../test/builders.ts'
-import { azureSource } from './azure-source.ts'
+import { azureSource } from './source.ts'
 
 const AZURE = 'https://sales.blob.core.windows.net'
 const EMULATOR = 'http://azurite:10000/devstoreaccount1'

@@ -6,7 +6,7 @@ import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { nodesWithoutRoom, sizeOf } from './room.ts'
+import { nodesWithoutRoom, sizeOf } from './disk.ts'
 
 describe('the size of the data', () => {
   test.each<{

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { toTime } from '../time.ts'
-import { recordUse } from './use.ts'
+import { recordUse } from './replica-set.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const at = (seconds: number) => toTime(NOW + seconds * 1000)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOVER_ROLE, moverAccess, userAccountAccess } from './access.ts'
+import { MOVER_ROLE, moverAccess, userAccountAccess } from './credentials.ts'
 
 test('movers have a ServiceAccount, bound to the role of movers in its namespace only', () => {
   expect(moverAccess('team-a', 'mover').map(({ type, object }) => [type.plural, object])).toMatchObject([

@@ -4,7 +4,7 @@ import { makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { claimNameOf } from '../rules/names.ts'
-import { directoryMount, mountOf, TARGET } from './mount.ts'
+import { directoryMount, mountOf, TARGET } from './pod.ts'
 
 const manager = makeVolumeManager()
 const NFS = makeVolume({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endpointsVariable, secretVariable } from './secret-variables.ts'
+import { endpointsVariable, secretVariable } from './source.ts'
 
 test('a variable refers to a key of a Secret', () => {
   expect(secretVariable('TOKEN', 'creds', 'token', { optional: true })).toEqual({
