@@ -1,28 +1,34 @@
-/** The tables of a page whose last column names tests. */
+/** The lists of a page whose items name tests. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lexer, type Tokens } from 'marked'
 
-/** Returns the rows of all tables of a page with the column "Shown by": the text of their first cell, and of that column. */
-export function rowsWithTests(page: string): { first: string; shownBy: string }[] {
-  return lexer(readFileSync(page, 'utf8'))
-    .filter((token): token is Tokens.Table => token.type === 'table')
-    .filter((table) => table.header.at(-1)?.text === 'Shown by')
-    .flatMap((table) => table.rows.map((row) => ({ first: row[0]?.text ?? '', shownBy: row.at(-1)?.text ?? '' })))
+/** A reference is a link to a test file, a colon, and the title of a test in quotes. It may have a line break. */
+const reference = /\]\(([^)]+)\):\s+"((?:[^"\\]|\\.)*)"/g
+
+interface NamedTest {
+  file: string
+  title: string
 }
 
-/** A reference is a link to a test file, a colon, and the title of a test in quotes. */
-const reference = /\]\(([^)]+)\): "((?:[^"\\]|\\.)*)"/g
+/** Returns all items of the lists in which an item names a test: the first line of each, and the tests that it names. */
+export function itemsWithTests(page: string): { first: string; tests: NamedTest[] }[] {
+  return lexer(readFileSync(page, 'utf8'))
+    .filter((token): token is Tokens.List => token.type === 'list')
+    .map(({ items }) => items.map(({ text }) => ({ first: text.split('\n', 1)[0] ?? '', tests: namedTests(text) })))
+    .filter((items) => items.some(({ tests }) => tests.length > 0))
+    .flat()
+}
 
-export function namedTests(shownBy: string) {
-  return [...shownBy.matchAll(reference)].map(([, link = '', title = '']) => ({
+function namedTests(text: string): NamedTest[] {
+  return [...text.matchAll(reference)].map(([, link = '', title = '']) => ({
     file: join('docs', link),
-    title: title.replaceAll('\\"', '"'),
+    title: title.replaceAll(/\s+/g, ' ').replaceAll('\\"', '"'),
   }))
 }
 
 /** Whether a file has a test, or a group of tests, with exactly this title. */
-export function hasTest(file: string, title: string): boolean {
+export function hasTest({ file, title }: NamedTest): boolean {
   if (!existsSync(file)) return false
   const source = readFileSync(file, 'utf8')
   return ["'", '"', '`'].some((quote) =>
