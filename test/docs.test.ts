@@ -1,4 +1,4 @@
-/** The links of the documentation: each relative link leads to a file, and each anchor to a heading of it. */
+/** The documentation: each relative link leads to a file, each anchor to a heading of it, and each line can be read as text. */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { lexer, type Token, walkTokens } from 'marked'
@@ -39,6 +39,28 @@ function isBroken(page: string, link: string): boolean {
 describe.each(pages)('%s', (page) => {
   test('has no broken links', () => {
     expect(linksOf(page).filter((link) => isBroken(page, link))).toEqual([])
+  })
+})
+
+/** The numbers of the lines of a page that are longer than 160 characters, without code blocks and definitions of links. */
+function longLinesOf(text: string): number[] {
+  let code: string | undefined
+  return text.split('\n').flatMap((line, i) => {
+    const fence = /^\s*(```|~~~)/.exec(line)?.[1]
+    if (fence !== undefined && (code ?? fence) === fence) code = code === undefined ? fence : undefined
+    return code === undefined && line.length > 160 && !/^\[[^\]]+\]: \S+$/.test(line) ? [i + 1] : []
+  })
+}
+
+describe('the lines of a page', () => {
+  test.each(globSync(['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/**/*.md']))('of %s are short', (page) => {
+    expect(longLinesOf(readFileSync(page, 'utf8'))).toEqual([])
+  })
+
+  test('have at most 160 characters outside of code and definitions of links', () => {
+    const long = 'x'.repeat(161)
+    const page = ['x'.repeat(160), `| ${long} |`, '```sh', long, '```', `[page]: https://${long}`, `- ${long}`]
+    expect(longLinesOf(page.join('\n'))).toEqual([2, 7])
   })
 })
 
