@@ -35,7 +35,7 @@ onLinux(
 
     const waited = await withBuildLock(folder, 30_000, other)
     expect(waited).toMatchObject({ code: 1, stdout: '' })
-    expect(waited.stderr).toContain(`no other build into ${folder}: still not so`)
+    expect(waited.stderr).toContain(`no other build into ${folder}: not reached`)
 
     const killed = `import { withBuildLock } from '${lock}'; await withBuildLock('${folder}', 300, () => process.kill(process.pid, 'SIGKILL'))`
     await runCommand(process.execPath, ['--input-type=module', '-e', killed], { cwd: '/', env: {} })

@@ -1,4 +1,4 @@
-/** Objects for tests: valid as they come, and whatever a test is about is given on top. */
+/** Objects for tests: valid by default, with the fields that a test sets. */
 import type { DataSource } from '../src/api/data-source.ts'
 import type { DataSourceClaim } from '../src/api/data-source-claim.ts'
 import {

@@ -60,7 +60,7 @@ export const PLATFORM = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'am
 /** The behavior of a mover when it runs: its work, or one of the ways in which it fails. */
 export type MoverFate = 'completes' | 'goes on' | PodStatus
 
-/** Thrown where a test has the controller die. */
+/** Thrown in place of a crash of the controller. */
 export class Crash extends Error {}
 
 export class VolumeWorld {
@@ -88,7 +88,7 @@ export class VolumeWorld {
   readonly terminating = new Set<string>()
   /** How often the API server rejected a new object. */
   rejected = 0
-  /** The controller dies after so many more writes. */
+  /** The number of writes before the controller crashes. */
   writesLeft = Number.POSITIVE_INFINITY
   #loop = this.#openLoop()
   #eviction = openVolumeEvictionLoop(() => this.settings)
@@ -131,7 +131,7 @@ export class VolumeWorld {
     for (const key of this.disks.keys()) if (key.startsWith(`${name}:`)) this.disks.delete(key)
   }
 
-  /** Creates a pod that mounts the directory, on a node or waiting for one. */
+  /** Creates a pod that mounts the directory, on this node or unscheduled. */
   async use(name: string, path: string, nodeName?: string): Promise<void> {
     await this.store.create(pods, podOf(name, path, nodeName))
   }

@@ -151,7 +151,7 @@ describe('an installation', () => {
 
   afterEach(() => helm.run(['uninstall', 'lodestone', '--ignore-not-found']))
 
-  test('gives the rights that Lodestone needs, keeps its registration through an upgrade and a rollback, and takes it away', async () => {
+  test('grants the rights of Lodestone, and keeps its registration until it is uninstalled', async () => {
     expect(await helm.run(['install', 'lodestone', chart])).toMatchObject({ code: 0 })
     expect(await entries()).toEqual([undefined, undefined])
 

@@ -12,7 +12,7 @@ const [clearLine, tab, showLine] = ['\x15', '\t', '\x18']
 
 const cases = [
   { line: 'lodestone expl', after: 'lodestone explain ' },
-  { line: 'lodestone nonsense x', after: 'lodestone nonsense x' },
+  { line: 'lodestone unknown x', after: 'lodestone unknown x' },
   { line: 'lodestone status --kubec', after: 'lodestone status --kubeconfig ' },
   { line: 'lodestone completion ', after: 'lodestone completion ', offers: ['bash', 'fish', 'powershell', 'zsh'] },
   { line: 'lodestone check --output=js', after: 'lodestone check --output=json ' },

@@ -1,4 +1,4 @@
-// Says for each component of the control plane which program it is, with which flags, and how to see that it is ready.
+// The components of the control plane: the program of each, its flags and its readiness check.
 import { join } from 'node:path'
 import type { ControllersProgram, KarmadaProgram, KubernetesProgram, NodesProgram } from './binaries.ts'
 import { kwokConfigFile } from './nodes.ts'

@@ -43,7 +43,7 @@ afterAll(async () => {
   await plane?.stopAll()
 })
 
-test('with both at work, bindings are written no more once all is as it should be, and what nothing needs any more leaves', async () => {
+test('with both distributors, no binding is written in the final state, and unneeded dependencies leave', async () => {
   await hub.apply(
     source('web-data', ['member1', 'member2']),
     shared,

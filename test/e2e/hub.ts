@@ -25,7 +25,7 @@ export const clusterBindings = 'clusterresourcebindings.work.karmada.io'
 
 export interface Hub {
   kubectl(args: string[], input?: string): Promise<CommandResult>
-  // `kubectl apply`, as in a pipeline: the same again with what changed.
+  // `kubectl apply` of whole manifests, as in a pipeline.
   apply(...objects: KubeObject[]): Promise<CommandResult>
   delete(...objects: KubeObject[]): Promise<void>
   mergePatch(object: KubeObject, patch: object): Promise<CommandResult>
@@ -34,9 +34,9 @@ export interface Hub {
   uidOf(object: KubeObject): Promise<unknown>
   // The binding of an object, made by Karmada or by Lodestone.
   bindingOf(object: KubeObject, namespace?: string): Promise<BindingObject | undefined>
-  // The members that are to have an object, as `member1,member3`; those that are to lose it are left out.
+  // The members that should have an object, as `member1,member3`, without those that should lose it.
   membersWith(object: KubeObject): Promise<string>
-  // … and those that ever had it, since no agent executes deletions.
+  // The members that ever had an object: no agent executes deletions.
   membersThatEverHad(object: KubeObject): Promise<string>
   // Until these members have it, and no others.
   isOnlyIn(object: KubeObject, members: string): Promise<true>

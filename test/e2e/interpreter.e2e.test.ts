@@ -23,7 +23,7 @@ afterAll(async () => {
   await plane?.stopAll()
 })
 
-test('Karmada is told to ask, in words that its own webhook lets pass', async () => {
+test('Karmada is registered to call the interpreter, and its own webhook accepts that', async () => {
   // The installation creates it empty, and Lodestone fills it in when it has started.
   const { metadata, webhooks } = await filledIn()
   const [entry] = webhooks
@@ -96,7 +96,7 @@ describe('a Deployment whose policy propagates dependencies', () => {
   })
 })
 
-test('where Lodestone is told not to distribute them, Karmada goes by itself again', async () => {
+test('without distribution by Lodestone, Karmada distributes dependencies alone', async () => {
   await lodestone.stop()
   const apart = await startLodestone(plane, {
     kubeconfig,

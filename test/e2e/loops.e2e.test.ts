@@ -163,7 +163,7 @@ test('2. a hold that lasts longer than the claim allows is released, with an Eve
   })
 })
 
-test('4. whatever else the catalog says, nothing moves; "no such table", said three times, is believed', async () => {
+test('4. no other answer of the catalog moves the workload; three times "no such table" counts', async () => {
   amoro.tables.set('dc1.db.steady', 's3://your-warehouse-dc1/db/steady')
   await create(claimOf('steady', 'dc1.db.steady'), policy('steady'), deployment('steady'))
   await plane.eventually(
@@ -221,7 +221,7 @@ test('5. a deleted claim gives the base back; a source deleted by hand is made a
   )
 })
 
-test('8. the table of the deploy guide comes out', async () => {
+test('8. workloads are placed as in the table of the deploy guide', async () => {
   await create(
     claimOf('guide-user', 'dc1.db.user'),
     claimOf('guide-order', 'dc1.db.order'),

@@ -71,7 +71,7 @@ test('downloads, uploads and deletes with a real server; each says so in Events 
     expect(content.equals(await readFile(join(root, 'data', key))), key).toBe(true)
   }
   expect(await readdir(join(root, 'data', 'many'))).toHaveLength(1100)
-  // Progress is told of what takes longer than ten seconds.
+  // Only work that takes longer than ten seconds has Events about its progress.
   const events = (await eventsOf('mover-of-all')).filter(({ reason }) => reason !== 'Data-Path-Progress')
   expect(events.map(({ reason }) => reason).sort()).toEqual([...reasons].sort())
   expect(events.every(({ involvedObject }) => involvedObject.uid === 'u-1')).toBe(true)

@@ -25,7 +25,7 @@ export async function eventually<T>(
     }
     if (Date.now() >= deadline) {
       const seen = last instanceof Error ? last.message : inspect(last, { depth: 6 })
-      throw new Error(`${description}: still not so after ${timeoutMs} ms; last seen: ${seen}`, { cause: last })
+      throw new Error(`${description}: not reached within ${timeoutMs} ms; last value: ${seen}`, { cause: last })
     }
     await sleep(intervalMs)
   }

@@ -127,7 +127,7 @@ test('the mover that docs/movers.md has for an example brings and deletes data w
 
   const missing = s3Volume(cluster.proxy, `${url}/nothing.tar.gz`, { mover })
   await cluster.create(volumeManagerOf('tarball-missing', missing))
-  await cluster.plane.eventually('its failure is told in its own words', async () => {
+  await cluster.plane.eventually('the status has the message of the mover', async () => {
     const found = await cluster.volumeManager('tarball-missing')
     return JSON.stringify(found?.status).includes('nothing.tar.gz cannot be downloaded')
   })

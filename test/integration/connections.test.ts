@@ -73,7 +73,7 @@ test('257 connections that announce a body and send none do not count: other req
   expect(await running.figure('controller_runtime_webhook_requests_in_flight')).toBe(0)
 })
 
-test('unfinished bodies have a budget: the dearest is told to come back, and a complete request is answered', async () => {
+test('of unfinished bodies beyond the budget the largest gets 503, and a complete request is answered', async () => {
   const running = await startServer({ limits: { bytesInFlight: 2 * MEBIBYTE } })
   const part = Buffer.concat([Buffer.from(head(7 * MEBIBYTE)), Buffer.alloc(MEBIBYTE, ' ')])
   const senders = await Promise.all(Array.from({ length: 8 }, () => open(running, part)))

@@ -28,7 +28,7 @@ interface Seen {
   ms: number
 }
 
-/** Asks for these paths, each once a stall of this length is told, while this thread does nothing else until all are answered. */
+/** Requests these paths, each when a stall of this length is reported. This thread is blocked until all have an answer. */
 async function whileBusy(url: string, { stallSeconds, paths }: { stallSeconds: number; paths: string[] }) {
   const done = new Int32Array(new SharedArrayBuffer(4))
   const client = new Worker(CLIENT, { eval: true, workerData: { url, stallSeconds, paths, done } })

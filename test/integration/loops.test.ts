@@ -1,4 +1,4 @@
-/** The loops on a store in memory with a data system that can be told what to say: from claims to bindings, in any order. */
+/** The loops on a store in memory with a configurable data system: from claims to bindings, in any order. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'

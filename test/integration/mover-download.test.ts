@@ -479,7 +479,7 @@ describe('a refusal ends the mover at once, with the remedy', () => {
       says: 'does not know the access key',
     },
     {
-      name: 'an unknown key that is told as something not found',
+      name: 'an unknown key that the server reports with 404',
       spoils: 'list',
       status: 404,
       code: 'XAdminUserNotFound',

@@ -182,7 +182,7 @@ describe('a policy propagates dependencies, whatever comes first', () => {
   })
 })
 
-test('the policy is told of it in an Event, once, and nothing else of it changes', async () => {
+test('the policy gets one Event about it, and none of its other fields changes', async () => {
   start()
   const before = await policy({ priority: 3 }, { labels: { mine: 'yes' } })
   await claim()

@@ -153,7 +153,7 @@ describe('a VolumeManager that is created', () => {
     expect(await world.nodesOf()).toEqual(['n1', 'n2', 'n3'])
   })
 
-  test('with a spec that is no good fails in the words of VCK’s handlers, and starts nothing', async () => {
+  test('with an invalid spec fails with the message of VCK, and starts nothing', async () => {
     const world = await worldWith([{ labels: {} }])
     await world.settle()
 

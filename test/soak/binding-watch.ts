@@ -17,7 +17,7 @@ interface Frame {
 
 const path = '/apis/work.karmada.io/v1alpha2/resourcebindings'
 
-// `seen` is told of every version, with the one that was seen before it.
+// `seen` receives every version with its predecessor.
 export async function watchBindings(
   plane: ControlPlane,
   seen: (binding: SoakBinding, before: SoakBinding | undefined) => void,

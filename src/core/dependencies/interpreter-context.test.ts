@@ -83,8 +83,8 @@ describe('a response', () => {
     },
     {
       name: 'for a failure has the status that Karmada requires, and no dependencies',
-      interpretation: { refusal: 'who knows' },
-      want: { successful: false, status: { message: 'who knows', code: 400 } },
+      interpretation: { refusal: 'unknown kind' },
+      want: { successful: false, status: { message: 'unknown kind', code: 400 } },
     },
   ])('$name, with the uid of the request', ({ interpretation, want }) => {
     expect(encodeContext(request, interpretation)).toEqual({

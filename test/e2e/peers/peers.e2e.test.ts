@@ -192,7 +192,7 @@ describe('the Hive Metastore', { timeout: firstRunMs }, () => {
 })
 
 describe('a machine without a runtime', () => {
-  test.each<Runtime>(['java', 'mvn', 'go'])('is told that %s is missing, in one line', async (runtime) => {
+  test.each<Runtime>(['java', 'mvn', 'go'])('gets one line that names the missing %s', async (runtime) => {
     const error = await requireRuntime('peer', runtime, { PATH: dir }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ name: 'MissingRuntimeError', runtime })
     expect(String(error)).toMatch(/^MissingRuntimeError: no peer here: "\w+" is not on the PATH \(install .+\)$/)

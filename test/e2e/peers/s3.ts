@@ -59,7 +59,7 @@ export async function startS3(dir: string, options: S3Options = {}): Promise<S3>
     dir,
     command: program,
     args: [
-      // Any server of today keeps connections; this one has to be told.
+      // This server keeps connections open only with the option.
       '--keep-alive',
       ...['--access', accessKey, '--secret', secretKey, '--region', region, '--port', `127.0.0.1:${port}`],
       ...(tls ? ['--cert', cert, '--key', key] : []),
