@@ -1,124 +1,58 @@
-/** The words and patterns that the project does not use, each with what to write instead. */
+/** The language of docs, comments, messages, test titles and commits: what is rejected, and what to write instead. */
+type Rule = readonly [pattern: RegExp, instead: string, example: string]
 
-export interface Rule {
-  name: string
-  pattern: RegExp
-  instead: string
-}
+const TABLE = `
+whoever, whom, somebody, someone, nobody, everybody, anybody, no one → name the actor
+can't, won't, doesn't, don't, isn't, aren't, didn't, hasn't, it's, that's, there's, they're, we've → write both words
+behaviour, colour, favour, honour, neighbour, labelled, cancelled, centre, catalogue, licence → the American spelling
+recognise, recognised, serialise, normalise, organisation, optimise, analyse, artefact, whilst → the American spelling
+verdict, verdicts, judge, judged, doubt, doubts → decision, decide, hold cause
+lane, lanes, lister, mend, mended, grave, bury, nonsense → per-node slot, pager, repair, tombstone, invalid response
+has its say, is no news, hear no more, cannot be meant → is honored, emits no Event, unsubscribes, is invalid
+is not well, is no good, wrong eyes, wrong words, the words or, leaves the house → failed, invalid, is returned
+is dear, dearer, dearest, as what it, be it that, be had → is expensive, how it, if, is available
+lets no, lets nobody, lets go of, taken to be, comes alone → rejects, releases, counts as, is single
+stands in the, for want of, for the want of → is in, because … is missing
+is told, are told, was told, be told, that Lodestone knows → receives, reports, supported
+`
 
-/** Most words of a sentence. */
-export const maxWords = 25
+export const phrases = [...TABLE.matchAll(/(.+) → (.+)/g)].flatMap(([, words = '', instead = '']) =>
+  words.split(', ').map((phrase): Rule => {
+    const pattern = new RegExp(`\\b${phrase.replace("'", "['’]")}\\b(?! apart| from| by)`, 'i')
+    return [pattern, instead, `A ${phrase} B.`]
+  }),
+)
 
-/** A sentence that ends with a question mark may begin with these words. */
-const NO_QUERY = '(?=[^?]*$)'
-
-export const rules: readonly Rule[] = [
-  // Subjects that name no actor.
-  word('whoever', 'whoever|whomever|whom', 'name the actor'),
-  word('indefinite person', 'somebody|someone|nobody|everybody|anybody|no one', 'name the actor'),
-  {
-    name: 'who as a subject',
-    pattern: new RegExp(
-      `(^|[,;:(] ?|\\b(?:and|or|but|by|to|of|for|from|with|than|that|those|says?|tells?) )who\\b${NO_QUERY}`,
-      'i',
-    ),
-    instead: 'name the actor: "a user who", "the controller"',
-  },
-  {
-    name: 'others as a subject',
-    pattern: /^others\b|[,;] others (?:are|have|do|may|can|will|set|write)\b/i,
-    instead: 'name the actor',
-  },
-  {
-    name: 'what is … as a subject',
-    pattern: new RegExp(
-      `^what (?!if\\b)[^,]*?\\b(?:is|are|was|were|has|have|had|comes?|goes|does|do|did|makes?|cannot|can|needs?|takes?|failed)\\b${NO_QUERY}`,
-      'i',
-    ),
-    instead: 'name the thing',
-  },
-  {
-    name: 'inverted condition',
-    pattern: /^(?:Was|Were|Is|Are|Had) [^?]*,[^?]*$/,
-    instead: 'if …',
-  },
-  // Contractions.
-  {
-    name: 'contraction',
-    pattern:
-      /\b(?:can|won|don|doesn|isn|aren|wasn|weren|hasn|haven|hadn|couldn|shouldn|wouldn|didn|mustn|needn)['’]t\b|\b(?:it|that|there|he|she|what|here|let|who)['’]s\b|\b(?:i|we|you|they)['’](?:re|ve|ll|d|m)\b/i,
-    instead: 'write both words',
-  },
-  // British spellings.
-  {
-    name: 'British spelling',
-    pattern: new RegExp(
-      [
-        '\\b(?:behaviour|colour|favour|honour|neighbour|labour|flavour|humour|rumour)\\w*',
-        '\\b(?:un)?(?:cancell|labell|modell|travell|signall|initiall|fuell|channell|levell)(?:ed|ing|er)\\w*',
-        '\\b(?:un)?(?:organi|recogni|seriali|deseriali|normali|initiali|optimi|minimi|maximi|synchroni|authori|customi|utili|summari|prioriti|categori|finali|generali|speciali|standardi|emphasi|parallelis|materiali|memori|memoi)s(?:e|es|ed|er|ers|ing|ation|ations)\\b',
-        '\\banalys(?:e|es|ed|ing)\\b',
-        '\\b(?:centre|metre|catalogue|licence|defence|artefact|grey|whilst|amongst|judgement|acknowledgement|fulfil|ageing|programme|towards)s?\\b',
-      ].join('|'),
-      'i',
-    ),
-    instead: 'the American spelling',
-  },
-  // Words that the project coined.
-  word('verdict', 'verdicts?', 'decision'),
-  word('judge', 'judges?|judged|judging', 'decide'),
-  word('doubt', 'doubts?|doubted', 'hold cause'),
-  word('lane', 'lanes?', 'per-node slot'),
-  word('mend', 'mends?|mended|mending', 'repair, fix; retry trigger'),
-  word('grave', 'graves?|bury|buries|buried|deaths?', 'tombstone'),
-  word('nonsense', 'nonsense', 'invalid response'),
-  word('question', 'questions?', 'query'),
-  word('sight', 'sights?', 'observed state'),
-  word('draft', 'drafts?', 'plan'),
-  word('twin', 'twins?', 'name both'),
-  word('lister', 'listers?', 'pager'),
-  { name: 'notes', pattern: /\b(?<!release )notes\b(?! that\b)|\bnoted\b/i, instead: 'annotations; recorded' },
-  word('facts', 'facts|figures', 'inputs; metrics; numbers'),
-  {
-    name: 'turns',
-    pattern: /\b(?:in (?:one|its|their|a) turns?|turns of (?:requests|the)|each turn)\b/i,
-    instead: 'request batch',
-  },
-  {
-    name: 'held in a cache',
-    pattern: /\bheld (?:in (?:the )?(?:cache|memory)|kinds?|objects?)\b|\bkinds? (?:that (?:is|are) )?held\b/i,
-    instead: 'cached',
-  },
-  { name: 'leading', pattern: /\bis leading\b|\bthe leading replica\b/i, instead: 'is the leader' },
-  word('floor', 'floors?', 'layer'),
-  // Forms that english.md replaces.
-  form('has its say', /\b(?:has|have|had) (?:its|their|a) say\b/, 'is honored'),
-  form('is no news', /\bis no news\b|\bhear(?:s|d)? no more\b/, 'emits no Event; unsubscribes'),
-  form('cannot be meant', /\bcannot be meant\b|\bis meant by\b/, 'is invalid'),
-  form('as what', /\bas what (?:it|they)\b/, 'how it'),
-  form('is not well', /\bis not well\b|\bwrong eyes\b|\bleaves? the house\b/, 'failed; wrong version; is returned'),
-  form('is dear', /\b(?:is|are|be) dear\b|\bdearer\b/, 'is expensive'),
-  form('be it', /\bbe it\b/, 'when … or when …'),
-  form('cannot be had', /\bcannot be had\b|\bcan be had\b|\bto be had\b/, 'is not available'),
-  form('lets no', /\blets? (?:no|nobody|nothing)\b/, 'rejects'),
-  form('wrong words', /\b(?:the|wrong) words (?:or|and|on|of the command)\b|\bwrong words\b/, 'invalid arguments'),
-  form('stands in', /\bstands? in (?!for\b)/, 'is in; see'),
-  form('lets go of', /\blets? go of\b|\blet go\b/, 'releases; deletes'),
-  form('for want of', /\bfor (?:the )?want of\b/, 'because … is missing'),
-  form('taken to be', /\b(?:is|are) taken (?:to be|for)\b/, 'counts as'),
-  form(
-    'is told to',
-    /\b(?:is|are|was|were|be) told to (?:those|all|whom|who)\b|\b(?:who|what) (?:is|was) told\b/,
-    'receives',
-  ),
-  form('that Lodestone knows', /\b(?:that|which) Lodestone (?:knows|does not know)\b/, 'supported; unknown'),
-  form('comes alone', /\b(?:come|comes|came|coming) alone\b/, 'is single'),
+export const forms: readonly Rule[] = [
+  [/(?:^|[,;:] |\b(?:and|or|but|by|to|for|than|that|says?) )who\b(?=[^?]*$)/i, 'name the actor', 'Who loses waits.'],
+  [/(?:^|[,;:] )others (?:wait|are|do|have|may|can|will)\b/i, 'name the actor', 'One runs, others wait.'],
+  [/^what (?!if\b)[^,]*?\b(?:is|are|was|has|had|does|can|failed)\b(?=[^?]*$)/i, 'name the thing', 'What failed ends.'],
+  [/^(?:Was|Were|Is|Are|Had) [^?]*,[^?]*$/, 'if …', 'Was it scheduled elsewhere, it was not called.'],
 ]
 
-function word(name: string, words: string, instead: string): Rule {
-  return { name, pattern: new RegExp(`\\b(?:${words})\\b`, 'i'), instead }
-}
+/** For a line of `git log`: hash, parents, a tab, the subject. */
+export const subjectForms: readonly Rule[] = [
+  [/^\S+ \S+ \S/, 'rebase instead of a merge', 'a b c\tMerge two branches'],
+  [/\t.{73}/, 'at most 72 characters', `a b\tAdd ${'x'.repeat(69)}`],
+  [/[.!…]$/, 'no full stop', 'a b\tAdd a field.'],
+  [/\t[^A-Z]/, 'a capital letter', 'a b\tadd a field'],
+  [
+    /\t(?:the|an?|no|not|its?|th[aeio]\w+|wh\w+|i[fn]|on|at|of|for|by|to|with) /i,
+    'an imperative',
+    'a b\tA claim counts',
+  ],
+  [/\t(?!\S*(?:ss|eed|bring|focus) |embed |shed )\S*(?:s|ed|ing) /i, 'an imperative', 'a b\tAdds a field'],
+]
 
-function form(name: string, pattern: RegExp, instead: string): Rule {
-  return { name, pattern: new RegExp(pattern.source, 'i'), instead }
+export const faultsIn = (text: string, rules: readonly Rule[]) =>
+  rules.filter(([pattern]) => pattern.test(text)).map(([, instead]) => `${instead}: ${text}`)
+
+/** Returns the faults of a paragraph, item, cell, comment or message. A message may join sentences by semicolons. */
+export function faultsOf(text: string, isMessage = false): string[] {
+  const end = isMessage ? /(?<=[.!?;]["')]*)\s+/ : /(?<=[.!?]["')]*)(?<!\b(?:e\.g|i\.e|etc|vs)\.)\s+/
+  return text.split(end).flatMap((sentence) => {
+    const words = sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word))
+    const long = words.length > 25 ? [`${words.length} words, at most 25: ${sentence}`] : []
+    return [...long, ...faultsIn(sentence, [...phrases, ...forms])]
+  })
 }
