@@ -23,7 +23,7 @@ afterAll(async () => {
   await plane?.stopAll()
 })
 
-test('Karmada is registered to call the interpreter, and its own webhook accepts that', async () => {
+test('the interpreter is registered at Karmada, in a form that its webhook accepts', async () => {
   // The installation creates it empty, and Lodestone fills it in when it has started.
   const { metadata, webhooks } = await filledIn()
   const [entry] = webhooks
