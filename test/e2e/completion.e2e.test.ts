@@ -10,11 +10,25 @@ import { openTerminal, type Terminal } from './terminal.ts'
 const root = join(import.meta.dirname, '..', '..')
 const [clearLine, tab, showLine] = ['\x15', '\t', '\x18']
 
-const cases = [
+interface Case {
+  line: string
+  after: string
+  offers?: string[]
+  // Shown by zsh and fish.
+  descriptions?: string[]
+}
+
+const cases: Case[] = [
   { line: 'lodestone expl', after: 'lodestone explain ' },
   { line: 'lodestone unknown x', after: 'lodestone unknown x' },
+  {
+    line: 'lodestone status --con',
+    after: 'lodestone status --con',
+    offers: ['--config', '--context'],
+    descriptions: ['Context of the kubeconfig (default: the current one)'],
+  },
   { line: 'lodestone status --kubec', after: 'lodestone status --kubeconfig ' },
-  { line: 'lodestone completion ', after: 'lodestone completion ', offers: ['bash', 'fish', 'powershell', 'zsh'] },
+  { line: 'lodestone completion ', after: 'lodestone completion ', offers: ['bash', 'fish', 'zsh'] },
   { line: 'lodestone check --output=js', after: 'lodestone check --output=json ' },
   { line: 'lodestone check -o=js', after: 'lodestone check -o=json ' },
   // No space: a name follows.
@@ -35,10 +49,11 @@ const cases = [
 describe.each<ShellName>(['bash', 'zsh', 'fish'])('in a real %s', (name) => {
   test('Tab completes commands, options, values, kinds, names and paths', async (context) => {
     const terminal = await openShell(name, await orSkip(context, findShell(name)))
-    for (const { line, after, offers = [] } of cases) {
+    for (const { line, after, offers = [], descriptions = [] } of cases) {
       const [printed, shown] = await terminal.press(`${clearLine}${line}${tab}${showLine}`, /^.*?LINE<(.*?)>/s)
       expect.soft({ line, after: shown }).toEqual({ line, after })
-      for (const offer of offers) expect.soft(printed).toContain(offer)
+      const choices = name === 'bash' ? offers : [...offers, ...descriptions]
+      for (const choice of choices) expect.soft(printed).toContain(choice)
     }
   })
 })

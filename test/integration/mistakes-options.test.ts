@@ -105,7 +105,7 @@ describe('words in the wrong place', () => {
       lodestone: 'manifests crds,rbac',
       says: 'unknown part crds,rbac; expected crds, registration, rbac, volumes, interpreter',
     },
-    { lodestone: 'completion bash zsh', says: 'expected one of bash, zsh, fish, powershell, not bash zsh' },
+    { lodestone: 'completion bash zsh', says: 'expected one of bash, zsh, fish, not bash zsh' },
     { lodestone: 'version x', says: 'unexpected argument x' },
     { lodestone: 'serve --folder @hub extra', says: 'unexpected argument extra' },
   ])('$lodestone', checkMistake)

@@ -187,7 +187,7 @@ describe('test, completion, version and kustomize-config', () => {
     { lodestone: 'test @nowhere', says: '@nowhere does not exist' },
     {
       lodestone: 'completion fsh',
-      says: 'unknown shell fsh (did you mean zsh?); expected one of bash, zsh, fish, powershell',
+      says: 'unknown shell fsh (did you mean zsh?); expected one of bash, zsh, fish',
     },
     { lodestone: 'version -o tabel', says: '-o takes one of text, json, yaml, not tabel' },
     { lodestone: 'kustomize-config x', says: 'unexpected argument x' },

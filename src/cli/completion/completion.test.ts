@@ -43,12 +43,7 @@ describe('the last word is completed', () => {
     { name: 'a file', words: ['check', '-f', 'x'], values: [], directive: files },
     { name: 'a folder', words: ['status', '--folder', 'x'], values: [], directive: directories },
     { name: 'a shell', words: ['completion', 'z'], values: ['zsh'], directive: noFiles },
-    {
-      name: 'an empty word of PowerShell',
-      words: ['completion', '""'],
-      values: ['bash', 'zsh', 'fish', 'powershell'],
-      directive: noFiles,
-    },
+    { name: 'an empty word', words: ['completion', ''], values: ['bash', 'zsh', 'fish'], directive: noFiles },
     { name: 'a part', words: ['manifests', 'crds', 're'], values: ['registration'], directive: noFiles },
     { name: 'a kind', words: ['explain', 'datasourcec'], values: ['datasourceclaim/'], directive: noSpace },
     { name: 'nothing of an unknown command', words: ['nonsense', ''], values: [], directive: noFiles },
@@ -159,14 +154,14 @@ describe('names of a hub', () => {
 })
 
 describe('the command completion', () => {
-  test.each(['bash', 'zsh', 'fish', 'powershell'])('prints a script for %s that asks lodestone', async (shell) => {
+  test.each(['bash', 'zsh', 'fish'])('prints a script for %s that asks lodestone', async (shell) => {
     const { status, stdout } = await runWords(['completion', shell])
     expect(status).toBe(0)
     expect(stdout).toContain('__complete')
   })
 
   test.each([
-    { words: [], want: 'expected one of bash, zsh, fish, powershell, not nothing' },
+    { words: [], want: 'expected one of bash, zsh, fish, not nothing' },
     { words: ['bsh'], want: 'unknown shell bsh (did you mean bash?); expected one of' },
     { words: ['bash', 'zsh'], want: 'not bash zsh' },
   ])('rejects $words', async ({ words, want }) => {

@@ -1,11 +1,11 @@
 /** `lodestone completion`: prints the completion script of a shell. */
 import { suggest } from '../../base/suggest.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
-import { SCRIPTS, SHELLS } from './scripts.ts'
+import { completionScript, SHELLS } from './scripts.ts'
 
 export const completion: Command = {
   name: 'completion',
-  summary: 'Print the completion script for bash, zsh, fish or powershell',
+  summary: 'Print the completion script for bash, zsh or fish',
   usage: SHELLS.join('|'),
   options: HELP_OPTION,
   positionals: true,
@@ -14,10 +14,6 @@ export const completion: Command = {
     { command: 'source <(lodestone completion bash)', does: 'In this bash; for all, add the line to ~/.bashrc' },
     { command: 'source <(lodestone completion zsh)', does: 'In this zsh; for all, add the line to ~/.zshrc' },
     { command: 'lodestone completion fish > ~/.config/fish/completions/lodestone.fish', does: 'In every fish' },
-    {
-      command: 'lodestone completion powershell | Out-String | Invoke-Expression',
-      does: 'In this PowerShell; for all, add the line to $PROFILE',
-    },
   ],
   run: runCompletion,
 }
@@ -29,6 +25,6 @@ async function runCompletion({ positionals }: Arguments, io: CommandIo): Promise
     throw new UsageError(`${expected}, not ${positionals.join(' ') || 'nothing'}`)
   const shell = SHELLS.find((known) => known === given)
   if (!shell) throw new UsageError(`unknown shell ${given}${suggest(given, SHELLS)}; ${expected}`)
-  io.stdout.write(SCRIPTS[shell])
+  io.stdout.write(completionScript(shell))
   return 0
 }

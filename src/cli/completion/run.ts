@@ -14,8 +14,7 @@ export interface CommandTable {
  * it is an option. This is the protocol of cobra.
  */
 export async function runComplete(given: readonly string[], io: CommandIo, commands: CommandTable): Promise<number> {
-  // PowerShell before 7.3 cannot pass an empty argument, so its script passes two quotes.
-  const words = given.map((word) => (word === '""' ? '' : expand(word, io.env)))
+  const words = given.map((word) => expand(word, io.env))
   const { value: word } = splitOption(words.at(-1) ?? '')
   const { candidates, directive } = await complete(words, io, commands)
   const lines = candidates
