@@ -1,10 +1,23 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import loadWabt from 'wabt'
 import { CRC_MODELS } from './combine-crcs.ts'
 import { createCrc } from './crc.ts'
 
 /** Four segments of 1 KiB are one block; 256 KiB fit into the memory of the function. */
 const BLOCK = 4096
+
+/** `npx vitest run --project unit src/mover/checksum --update` writes the file after a change of the text. */
+test('the bytes of crc-module.ts are those of crc.wat', async () => {
+  const { parseWat } = await loadWabt()
+  const module = parseWat('crc.wat', await readFile(join(import.meta.dirname, 'crc.wat')))
+  module.validate()
+  const bytes = Buffer.from(module.toBinary({}).buffer).toString('base64')
+  const file = `/** The bytes of crc.wat. crc.test.ts writes and compares them. */\nexport const CRC_MODULE =\n  '${bytes}'\n`
+  await expect(file).toMatchFileSnapshot('crc-module.ts')
+})
 
 describe.each([
   { name: 'crc32c', check: 'e3069283' },
