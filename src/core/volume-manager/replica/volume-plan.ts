@@ -12,6 +12,7 @@ import { skippedAt } from '../nodes/skipped.ts'
 import { isClosedTo } from '../nodes/taints.ts'
 import { wantedReplicas } from '../rules/distribution.ts'
 import { directoryOf } from '../rules/names.ts'
+import { statusMessage } from '../rules/option-rules.ts'
 import { revisionOf, sourceTypeOf } from '../rules/source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from '../rules/volume-rules.ts'
 import { countEveryNode } from './every-node.ts'
@@ -51,7 +52,7 @@ export function planVolume(
   const before = manager.status?.volumes?.find((volume) => volume.id === id)
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? volumeProblems(config, settings) : []
-  const problems = isWanted ? faults.map(({ message, statusMessage }) => statusMessage ?? message) : []
+  const problems = isWanted ? faults.map(statusMessage) : []
   const stepped = stepReplicas(input, id, config, before, faults.length === 0)
   const wanted = isWanted && problems.length === 0 ? wantedOf(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest'
+import { makeVolume } from '../../../../test/builders.ts'
 import { testRules, type ValueCases, type VolumeCase } from '../../../../test/volume-rule-tables.ts'
 import * as rules from './option-rules.ts'
 import { DEFAULT_VOLUME_LIMITS, type VolumeLimits } from './settings.ts'
@@ -185,3 +187,8 @@ const VOLUMES: VolumeCase[] = [
 ]
 
 testRules(LIMITS, VALUES, VOLUMES)
+
+test('a status has the message without its full stop, as in VCK', () => {
+  const fault = rules.required('repo')(makeVolume(), LIMITS)
+  expect(fault && rules.statusMessage(fault)).toBe('repo has to be set in options')
+})

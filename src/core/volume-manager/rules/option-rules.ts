@@ -16,30 +16,26 @@ export interface VolumeProblem {
   /** The path below the volume, e.g. `options.sourceURL`. */
   field: string
   code: FieldErrorCode
-  /** For admission: as in VCK's validation webhook (its branch `validation`), with a full stop. */
+  /** As in VCK's validation webhook (its branch `validation`), with a full stop. */
   message: string
-  /** For the status: as in VCK's handlers, when it differs. */
-  statusMessage?: string
 }
 
 /** Checks one aspect of a volume; undefined when it is valid. */
 export type Rule = (config: VolumeConfig, limits: VolumeLimits) => VolumeProblem | undefined
 
-export function problem(field: string, code: FieldErrorCode, message: string, statusMessage?: string): VolumeProblem {
-  return { field, code, message, ...(statusMessage && { statusMessage }) }
+export function problem(field: string, code: FieldErrorCode, message: string): VolumeProblem {
+  return { field, code, message }
+}
+
+/** The message for a status, which has no full stop. Most of them are those of VCK's handlers. */
+export function statusMessage({ message }: VolumeProblem): string {
+  return message.replace(/\.$/, '')
 }
 
 /** Requires an option that is not empty. */
 export function required(option: string): Rule {
   return ({ options = {} }) =>
-    options[option]
-      ? undefined
-      : problem(
-          `options.${option}`,
-          'Required',
-          `${option} has to be set in options.`,
-          `${option} has to be set in options`,
-        )
+    options[option] ? undefined : problem(`options.${option}`, 'Required', `${option} has to be set in options.`)
 }
 
 /** Checks the value of an option that is set. */
@@ -58,12 +54,7 @@ export function whenSet(
 export function credentials(option: string): Rule {
   return ({ options = {} }) =>
     options[option] === undefined
-      ? problem(
-          `options.${option}`,
-          'Required',
-          `${option} key has to be set in options.`,
-          `${option} key has to be set in options`,
-        )
+      ? problem(`options.${option}`, 'Required', `${option} key has to be set in options.`)
       : undefined
 }
 
@@ -131,12 +122,10 @@ export const timeout: Rule = ({ options = {} }) => {
   const text = options['timeoutForDataDownload']
   const ms = text === undefined ? 1 : parseDuration(text)
   if (ms !== undefined && ms > 0) return undefined
-  const reason = /^[\d.]+$/.test(text ?? '') ? 'missing unit in duration' : 'invalid duration'
   return problem(
     'options.timeoutForDataDownload',
     'Invalid',
     'timeoutForDataDownload has the incorrect format. Write e.g. 5m or 1h30m.',
-    `error while parsing timeout for data download: time: ${reason} "${text}"`,
   )
 }
 

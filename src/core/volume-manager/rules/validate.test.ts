@@ -418,23 +418,6 @@ describe('a stored VolumeManager', () => {
   })
 })
 
-test.each<{ volume: Partial<VolumeConfig>; want: string }>([
-  { volume: { labels: {} }, want: 'labels cannot be empty' },
-  { volume: WITHOUT_OPTIONS, want: 'awsCredentialsSecretName key has to be set in options' },
-  { volume: { accessMode: 'ReadWriteMany' }, want: 'access mode has to be ReadWriteOnce' },
-  {
-    volume: { ...NFS, accessMode: 'ReadWriteOnce' },
-    want: 'access mode has to be either ReadWriteMany or ReadOnlyMany',
-  },
-  { volume: { ...NFS, options: { path: '/' } }, want: 'server has to be set in options' },
-  {
-    volume: s3({ timeoutForDataDownload: '10' }),
-    want: 'error while parsing timeout for data download: time: missing unit in duration "10"',
-  },
-])('the status has the message "$want" of the handlers of VCK', ({ volume, want }) => {
-  expect(volumeProblems(makeVolume(volume), LIMITS)[0]?.statusMessage).toBe(want)
-})
-
 describe('an endpoint with a loopback or link-local address is rejected', () => {
   const custom = { mover: { image: 'example.org/movers/x:1' } }
   test.each<{ field: string; volume: Partial<VolumeConfig> }>([

@@ -32,9 +32,7 @@ import type { VolumeLimits } from './settings.ts'
 import { SOURCE_TYPE_NAMES, sourceTypeOf } from './source-types.ts'
 
 const labels: Rule = ({ labels: given = {} }) =>
-  Object.keys(given).length > 0
-    ? undefined
-    : problem('labels', 'Required', 'labels cannot be empty.', 'labels cannot be empty')
+  Object.keys(given).length > 0 ? undefined : problem('labels', 'Required', 'labels cannot be empty.')
 
 const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
@@ -85,27 +83,18 @@ const onSomeNodes: Rule = ({ onEveryNode: isSet, sourceType }) =>
     ? problem('onEveryNode', 'Forbidden', `onEveryNode cannot be set for ${sourceType}, which downloads nothing.`)
     : undefined
 
-function accessMode(allowed: readonly string[], message: string, statusMessage: string): Rule {
+function accessMode(allowed: readonly string[], message: string): Rule {
   return ({ accessMode: mode }) => {
-    if (!mode) return problem('accessMode', 'Required', 'accessMode has to be set.', statusMessage)
-    return allowed.includes(mode) ? undefined : problem('accessMode', 'NotSupported', message, statusMessage)
+    if (!mode) return problem('accessMode', 'Required', 'accessMode has to be set.')
+    return allowed.includes(mode) ? undefined : problem('accessMode', 'NotSupported', message)
   }
 }
 
-const ownMode = accessMode(
-  ['ReadWriteOnce'],
-  'accessMode must be ReadWriteOnce.',
-  'access mode has to be ReadWriteOnce',
-)
-const sharedMode = accessMode(
-  ['ReadWriteMany', 'ReadOnlyMany'],
-  'accessMode must be ReadWriteMany or ReadOnlyMany.',
-  'access mode has to be either ReadWriteMany or ReadOnlyMany',
-)
+const ownMode = accessMode(['ReadWriteOnce'], 'accessMode must be ReadWriteOnce.')
+const sharedMode = accessMode(['ReadWriteMany', 'ReadOnlyMany'], 'accessMode must be ReadWriteMany or ReadOnlyMany.')
 const anyMode = accessMode(
   ['ReadWriteOnce', 'ReadWriteMany', 'ReadOnlyMany'],
   'accessMode must be ReadWriteOnce, ReadWriteMany or ReadOnlyMany.',
-  'access mode has to be ReadWriteOnce, ReadWriteMany or ReadOnlyMany',
 )
 
 const claimCapacity: Rule = ({ capacity }) =>

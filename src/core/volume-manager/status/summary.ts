@@ -14,6 +14,7 @@ import type { StateStatus } from '../replica/transition.ts'
 import { failureOf as uploadFailureOf } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { moverName, replicaClaimName } from '../rules/names.ts'
+import { statusMessage } from '../rules/option-rules.ts'
 import { hasReplicaClaims, publishShards, publishVolume } from '../rules/published.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import { volumeProblems } from '../rules/volume-rules.ts'
@@ -108,7 +109,7 @@ function uploadObstacle(
 ): string | undefined {
   if (terminating?.refusal !== undefined) return `${REJECTED}: ${terminating.refusal}`
   const [problem] = config && !moverConfig ? volumeProblems(config, settings) : []
-  return problem && `InvalidSpec: ${problem.statusMessage ?? problem.message}`
+  return problem && `InvalidSpec: ${statusMessage(problem)}`
 }
 
 function keepsFailing({ isPermanent, failures = 0 }: UploadStatus): boolean {
