@@ -11,7 +11,6 @@ type Status = NonNullable<DataSource['status']>
 
 test.each<{ crd: string; dropped: (keyof Status)[]; writes: number; reports: number; kept: Partial<Status> }>([
   { crd: 'of this version', dropped: [], writes: 1, reports: 0, kept: { phase: 'Available', clusters: 'member2' } },
-  { crd: 'of an older version', dropped: ['clusters', 'size'], writes: 1, reports: 0, kept: { phase: 'Available' } },
   { crd: 'of volcano-global', dropped: ['clusters', 'size', 'phase'], writes: 1, reports: 1, kept: { boundClaims: 0 } },
 ])('with the CRD $crd, the status of a source that a user wrote is written once', async (given) => {
   const store = openFolderStore({ kinds: cachedKinds })

@@ -2,8 +2,8 @@
 import type { DataSource } from '../../api/data-source.ts'
 import type { Action } from '../plan.ts'
 
-/** `older`: that of an older Lodestone, without the columns of kubectl. `upstream`: that of volcano-global, without most fields. */
-export type SourceCrd = 'ours' | 'older' | 'upstream'
+/** `upstream`: that of volcano-global, without most fields. */
+export type SourceCrd = 'ours' | 'upstream'
 
 type Locality = DataSource['spec']['locality']
 
@@ -15,10 +15,8 @@ export function localityFor(crd: SourceCrd, locality: Locality): Locality {
 /** Reduces a status, or its merge patch, to the fields of the CRD. The condition Ready has the phase as its reason. */
 export function statusFor<T extends object>(crd: SourceCrd, status: T): Partial<T> {
   if (crd === 'ours') return status
-  const { clusters, size, ...known } = status as T & Record<string, unknown>
-  if (crd === 'older') return known as Partial<T>
-  const { phase, lastResolvedTime, lastError, ...rest } = known as T & Record<string, unknown>
-  return rest as Partial<T>
+  const { phase, clusters, size, lastResolvedTime, lastError, ...known } = status as T & Record<string, unknown>
+  return known as Partial<T>
 }
 
 /**
@@ -35,12 +33,10 @@ export function dropsLocation(write: Action | undefined, written: DataSource): b
   return Boolean(locality?.location) && !written.spec.locality?.location
 }
 
-/** Returns the CRD of an API server that has dropped fields of the status that a write contained; undefined if it dropped none. */
-export function crdAfter(write: Action | undefined, written: DataSource): SourceCrd | undefined {
+/** Whether the API server has dropped the phase of the status that a write contained. */
+export function dropsPhase(write: Action | undefined, written: DataSource): boolean {
   const status = write?.kind === 'patch' ? (write.patch['status'] as DataSource['status'] | undefined) : undefined
-  const drops = (field: 'phase' | 'clusters' | 'size') => Boolean(status?.[field]) && !written.status?.[field]
-  if (drops('phase')) return 'upstream'
-  return drops('clusters') || drops('size') ? 'older' : undefined
+  return Boolean(status?.phase) && !written.status?.phase
 }
 
 function specOf(write: Action | undefined): Partial<DataSource['spec']> | undefined {

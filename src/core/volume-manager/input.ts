@@ -35,8 +35,6 @@ export interface VolumeManagerInput {
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
   /** Set while the namespace of the VolumeManager is being deleted: the API server rejects every new object in it, Events too. */
   terminating?: TerminatingNamespace | undefined
-  /** The CRD of the API server. Default: ours. One of an older Lodestone has fewer columns for kubectl. */
-  crd?: 'ours' | 'older'
   now: number
 }
 

@@ -2,7 +2,7 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
-import { crdAfter, dropsLocation, type SourceCrd } from '../../core/data-source/crd.ts'
+import { dropsLocation, dropsPhase, type SourceCrd } from '../../core/data-source/crd.ts'
 import { decideSource } from '../../core/data-source/decide.ts'
 import { planSource } from '../../core/data-source/plan.ts'
 import { isHonored } from '../../core/data-source-claim/honored.ts'
@@ -100,7 +100,7 @@ export function openDataSourceLoop(): ReconcileLoop {
         const served = await write(source, claims, { state, system, crd }, context)
         if (served !== crd) {
           crd = served
-          if (served === 'upstream') observer.reducedCrd?.()
+          observer.reducedCrd?.()
           enqueue(name)
         }
       }
@@ -128,9 +128,9 @@ async function write(
   const plan = planSource({ source, claims, attempt, systemKnown, health: healthOf(system), crd, now: context.now() })
   try {
     const [written] = await applyPlan(context, plan)
-    if (written && dropsLocation(plan.actions[0], written as DataSource)) return 'upstream'
-    const reduced = crd === 'upstream' || !written ? undefined : crdAfter(plan.actions[0], written as DataSource)
-    if (reduced) return reduced
+    const [first] = plan.actions
+    const stored = written as DataSource | undefined
+    if (stored && (dropsLocation(first, stored) || dropsPhase(first, stored))) return 'upstream'
   } catch (error) {
     // The CRD of volcano-global rejects a source without a location.
     const isNew = source.metadata.resourceVersion === undefined

@@ -9,7 +9,6 @@ import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { planVolumeManager } from '../../core/volume-manager/plan.ts'
 import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
-import { dropsColumns } from '../../core/volume-manager/status/conditions.ts'
 import { moversOf } from '../../queries/own-movers.ts'
 import { terminatingNamespace } from '../../queries/terminating.ts'
 import { concernedManagers, gatherVolumeManager } from '../../queries/volume-manager.ts'
@@ -42,8 +41,6 @@ const LOG_MS = 250
 export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
   const memory = emptyMemory()
   const access = openMoverAccess()
-  // Until a write shows otherwise. A newer CRD is used after a restart.
-  let crd: NonNullable<VolumeManagerInput['crd']> = 'ours'
   return {
     name: 'volume-manager',
     concurrency: 8,
@@ -75,7 +72,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const retries = retryMemoryOf(manager, memory)
       const known = { uncached, ...knownSlots(memory), progress, ...retries }
       const context = { store, settings: settings(), now: now() }
-      const input = { ...gatherVolumeManager(manager, known, context), crd }
+      const input = gatherVolumeManager(manager, known, context)
       const first = planVolumeManager(input)
       const creation = { store, events, memory, retries, access, settings: moverSettings, now: context.now }
       // Before the next await, so that another run preempts no other mover for the same slot.
@@ -92,9 +89,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
             isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
           waits ||= isKept
           if (isKept) continue
-          const [written] = await applyPlan({ store, events }, { actions: [action] })
+          await applyPlan({ store, events }, { actions: [action] })
           if (isStop(action)) unstopped.delete(keyOfObject(action.object))
-          if (dropsColumns(action, written)) crd = 'older'
         }
         return waits ? LOG_MS : plan.requeueAfterMs
       } finally {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
-import { volumeManagers } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
-import { dropsColumns, statusEvents, statusOf } from './conditions.ts'
+import { statusEvents, statusOf } from './conditions.ts'
 import type { VolumeSummary } from './summary.ts'
 
 function summary(
@@ -43,25 +42,6 @@ describe('the status for kubectl get', () => {
     )
 
     expect(status).toMatchObject({ replicas: '2/3', size: '5.0Gi' })
-  })
-
-  test('has neither with the CRD of an older version, which drops them', () => {
-    const input = { manager: makeVolumeManager(), now: NOW, crd: 'older' } as VolumeManagerInput
-    const status = statusOf(input, [summary('usable', [{}], { bytes: 1 })], [])
-
-    expect(status).not.toHaveProperty('replicas')
-    expect(status).not.toHaveProperty('size')
-  })
-
-  test.each([
-    { written: { replicas: '1/1' }, want: false },
-    { written: {}, want: true },
-  ])('a response with the status $written shows that columns are dropped: $want', ({ written, want }) => {
-    const of = { type: volumeManagers, name: 'sales' }
-    const status = { kind: 'patch', of, patch: { status: { replicas: '1/1' } }, subresource: 'status' } as const
-
-    expect(dropsColumns(status, makeVolumeManager([{}], { status: written }))).toBe(want)
-    expect(dropsColumns({ kind: 'patch', of, patch: {} }, makeVolumeManager())).toBe(false)
   })
 
   test('has the nodes with complete data, sorted and without duplicates', () => {

@@ -1,12 +1,11 @@
 /** The status of a VolumeManager: VCK's states and messages, the conditions, and the Events about their changes. */
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
-import type { K8sObject } from '../../../api/meta.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
 import { sortedUnique } from '../../../base/json.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { cut } from '../../outcome.ts'
-import type { Action, EventAction } from '../../plan.ts'
+import type { EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import type { Waiting } from '../persistent-volumes.ts'
@@ -40,7 +39,7 @@ interface State {
 
 /** The whole status. `waiting`: the PersistentVolumes and claims that still exist although they are not wanted. */
 export function statusOf(
-  { manager, now, crd = 'ours' }: VolumeManagerInput,
+  { manager, now }: VolumeManagerInput,
   summaries: readonly VolumeSummary[],
   waiting: readonly Waiting[],
 ): VolumeManagerStatus {
@@ -61,7 +60,7 @@ export function statusOf(
     ...(generation !== undefined && { observedGeneration: generation }),
     ready: `${usable}/${summaries.length}`,
     nodes: nodesOf(summaries),
-    ...(crd === 'ours' && columnsOf(summaries)),
+    ...columnsOf(summaries),
     volumes: summaries.map(({ status }) => status),
     conditions: withConditions(manager.status?.conditions, states, generation, now),
   }
@@ -80,7 +79,7 @@ function notWrittenBack(summaries: readonly VolumeSummary[]): string | undefined
   return failing.length > 0 ? failing.join('; ').slice(0, MOST) : undefined
 }
 
-/** The columns of kubectl that older CRDs lack. */
+/** The columns of kubectl. */
 function columnsOf(summaries: readonly VolumeSummary[]): Pick<VolumeManagerStatus, 'replicas' | 'size'> {
   const sum = (numberOf: (summary: VolumeSummary) => number) =>
     summaries.reduce((total, summary) => total + numberOf(summary), 0)
@@ -89,13 +88,6 @@ function columnsOf(summaries: readonly VolumeSummary[]): Pick<VolumeManagerStatu
     replicas: `${sum(({ status }) => status.readyReplicas ?? 0)}/${sum(({ wanted }) => wanted)}`,
     ...(bytes > 0 && { size: sizeColumn(bytes) }),
   }
-}
-
-/** Whether the API server has dropped columns that a status contained: its CRD is that of an older Lodestone. */
-export function dropsColumns(action: Action, written: K8sObject | undefined): boolean {
-  if (action.kind !== 'patch' || action.subresource !== 'status') return false
-  const { replicas } = action.patch['status'] as VolumeManagerStatus
-  return Boolean(replicas) && !(written as VolumeManager | undefined)?.status?.replicas
 }
 
 function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly Waiting[]): State {
