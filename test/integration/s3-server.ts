@@ -21,7 +21,7 @@ export interface SeenRequest {
 /** A fault of the server: it replaces the right answer, or spoils it. */
 export type Fault =
   /** This answer. */
-  | { status: number; code?: string; headers?: Record<string, string> }
+  | { status: number; code?: string; message?: string; headers?: Record<string, string> }
   /** The right answer, but its connection breaks after so many bytes of the body. */
   | { breakAfter: number; chunked?: true }
   /** As if the body ended there, with a length that fits. */
@@ -77,7 +77,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     const fault = state.fault(seen) ?? NO_FAULT
     if ('hold' in fault) await fault.hold
     if ('write' in fault) return fault.write(response)
-    if ('status' in fault) return refuse(response, fault.status, fault.code ?? 'Fault', fault.headers)
+    if ('status' in fault) return refuse(response, fault.status, fault.code ?? 'Fault', fault)
     if (bucket !== BUCKET) return refuse(response, 404, 'NoSuchBucket')
     if (isRefused(seen, fault)) return refuse(response, 412, 'PreconditionFailed')
     if (seen.method === 'PUT') return put(seen, body, fault, response)
@@ -193,10 +193,15 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     response.end(`<CompleteMultipartUploadResult><ETag>&quot;${etag}&quot;</ETag></CompleteMultipartUploadResult>`)
   }
 
-  function refuse(response: ServerResponse, status: number, code: string, headers: Record<string, string> = {}): void {
+  function refuse(
+    response: ServerResponse,
+    status: number,
+    code: string,
+    { headers = {}, message = 'no' }: { headers?: Record<string, string>; message?: string } = {},
+  ): void {
     response
       .writeHead(status, headers)
-      .end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`)
+      .end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`)
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -23,9 +23,10 @@ export async function* requestsFor(target: ObjectFile, signal: AbortSignal): Asy
   const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
   const missing = parts.filter(({ index }) => !there.has(index))
   for (const { index, start, end } of parts) if (there.has(index)) progress.adjust(end - start)
+  // Before the file is open, since it fails for an object that cannot be read.
+  const headers = await requestHeaders(target, signal)
   const file = await target.open(O_WRONLY | O_CREAT | O_NOFOLLOW | (there.size === 0 ? O_TRUNC : 0))
   let left = missing.length
-  const headers = await requestHeaders(target, signal)
   const wanted = headers && verify === 'checksum' ? store.checksumOf(headers) : undefined
   // Without an ETag in the listing, each part must have the ETag of the object before its parts.
   const pinned = { ...entry, etag: entry.etag || unquoteEtag(headers?.['etag']) }

@@ -2,6 +2,7 @@
 import { textOf } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { type ErrorTable, type RefusalError, serverError } from '../http/server-error.ts'
+import { needsCustomerKey } from './customer-key.ts'
 
 const ACCESS =
   'the credentials do not allow this request; use other keys in the Secret, or allow it in the policy of the bucket'
@@ -9,6 +10,9 @@ const ACCESS =
 const REGION = 'set --region, which is the option region of the volume'
 
 const UNKNOWN_KEY = 'the server does not know the access key'
+
+/** Servers have no code of their own for objects with SSE-C. */
+const CUSTOMER_KEY = 'SSE-C'
 
 const BY_CODE: ErrorTable['byCode'] = {
   NoSuchBucket: { code: 'NotFound', message: 'the bucket does not exist; check the source and the endpoint' },
@@ -32,6 +36,12 @@ const BY_CODE: ErrorTable['byCode'] = {
   // Also the answer to a repeated CompleteMultipartUpload whose first answer was lost.
   NoSuchUpload: { code: 'SourceChanged', message: 'the multipart upload has ended already' },
   InvalidObjectState: { code: 'Rejected', message: 'the object is archived; restore it first' },
+  [CUSTOMER_KEY]: {
+    code: 'Rejected',
+    message:
+      'the object is encrypted with a key of the customer (SSE-C), and movers cannot read such objects; ' +
+      'store it with another encryption, such as SSE-KMS, or leave it out with exclude',
+  },
 }
 
 const BY_STATUS: ErrorTable['byStatus'] = {
@@ -51,6 +61,7 @@ const TABLE: ErrorTable = {
 
 /** Returns the error for a response of status 300 or above; `what` names the object. */
 export function errorOfResponse(what: string, response: HttpResponse): RefusalError {
-  const { text } = response
-  return serverError(TABLE, what, response, { code: textOf(text, 'Code'), message: textOf(text, 'Message') })
+  const message = textOf(response.text, 'Message')
+  const code = needsCustomerKey(response.status, message) ? CUSTOMER_KEY : textOf(response.text, 'Code')
+  return serverError(TABLE, what, response, { code, message })
 }

@@ -117,6 +117,17 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     return http.send(request, signal, receive)
   }
 
+  /** Status 400 has many reasons, and a response to HEAD has no body with the reason. The response to GET has it. */
+  async function withReason(request: ObjectRequest, answer: HttpResponse, signal: AbortSignal): Promise<HttpResponse> {
+    if (request.method !== 'HEAD' || answer.status !== 400) return answer
+    const get: ObjectRequest = { ...request, method: 'GET', headers: { ...request.headers, range: 'bytes=0-0' } }
+    return exchange(get, signal, ({ status }) => {
+      // The object itself is not read.
+      if (status !== 400) throw errorOfResponse(nameOf(request.key), answer)
+      return undefined
+    })
+  }
+
   return {
     name,
     nameOf,
@@ -125,7 +136,7 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     send: (request, signal) =>
       withRetries(options.retry, signal, async () => {
         const answer = await exchange(request, signal)
-        if (answer.status >= 300) throw errorOfResponse(nameOf(request.key), answer)
+        if (answer.status >= 300) throw errorOfResponse(nameOf(request.key), await withReason(request, answer, signal))
         return answer
       }),
   }
