@@ -54,7 +54,7 @@ describe.each(webhooks)('the webhook $name', ({ name, resources }) => {
     expect(resources.length > 1 ? ['workload'] : names).toContain(name)
   })
 
-  test('is in the file of its kind; a cluster-scoped kind shares the file of the namespaced kind', () => {
+  test('is in the file of its kind; a cluster-scoped kind shares the namespaced one', () => {
     const files = [name, name.replace(/^cluster-/, '')].map((stem) => join('src', 'webhooks', `${stem}.ts`))
     expect(files.filter((file) => existsSync(file))).not.toEqual([])
   })
@@ -151,7 +151,7 @@ describe('no file contains', () => {
     expect(MESSAGE_COMPARED.test(line) || PHRASE_COMPARED.test(line)).toBe(forbidden)
   })
 
-  test('writes beside plans: in loops, only apply.ts and the recorder of Events call the store', () => {
+  test('writes beside plans: in loops, only apply.ts and Event recorders call the store', () => {
     const writers = places(
       source.filter(({ path }) => path.startsWith('src/reconcile/')),
       /\bstore\.(create|update|patch|delete)\(/,
@@ -243,7 +243,7 @@ describe('the ClusterRoles', () => {
     )
   })
 
-  test('let Secrets be listed only where dependencies are distributed, and none be read by itself', () => {
+  test('let Secrets be listed only where dependencies are distributed, and none be read', () => {
     for (const choice of choices) expect(resourcesOf(rulesFor(choice)).includes('secrets')).toBe(choice.dependencies)
     const secrets = rulesOfAll.filter(({ resources }) => resources.includes('secrets'))
     expect(secrets.map(({ verbs }) => verbs)).toEqual([['list', 'watch']])
@@ -283,7 +283,7 @@ describe('the ClusterRoles', () => {
     expect(names).toEqual(['lodestone-gates'])
   })
 
-  test('allow only writes of registrations, our own kinds, bindings, policies and Events on a hub', () => {
+  test('allow only writes of registrations, our kinds, bindings, policies and Events', () => {
     const rules = rulesFor({ dependencies: true, movesData: false })
     const written = rules.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)))
     expect(new Set(written.flatMap(({ apiGroups }) => apiGroups))).toEqual(
@@ -299,7 +299,7 @@ describe('the ClusterRoles', () => {
 describe('the roles for users', () => {
   const roles = userRoles() as Role[]
 
-  test('are added to the built-in roles, and are for claims and VolumeManagers without their status', () => {
+  test('are added to the built-in roles, for claims and VolumeManagers without status', () => {
     expect(roles.map(({ metadata }) => [metadata.name, metadata.labels])).toEqual(
       ['view', 'edit', 'admin'].map((role) => [
         `lodestone-${role}`,

@@ -37,7 +37,7 @@ test('a run without failures has one line', () => {
   expect(summaryOf([report(3, fileOf('a.test.ts', [passedTest])), report(4)])).toEqual(['7 passed, 0 failed'])
 })
 
-test('each failed test is named with its file and the first line of its message, without colors', () => {
+test('each failed test is named with its file and the start of its message, uncolored', () => {
   const lines = summaryOf(
     [
       report(1, fileOf('src/a.test.ts', [passedTest, failedTest('moves', '\u001B[31mError: first\u001B[0m\nsecond')])),

@@ -17,7 +17,7 @@ test('the table has the recorded results', () => {
   expect(withTable(page, results, scenarios)).toBe(page)
 })
 
-test('README names only versions that passed every scenario, and the guide the oldest ones', () => {
+test('README names only versions that passed every scenario; the guide the oldest ones', () => {
   const listed = (versions: readonly string[]) => `${versions.slice(0, -1).join(', ')} or ${versions.at(-1)}`
   const { kubernetes, karmada } = SUPPORTED_VERSIONS
 
@@ -45,7 +45,7 @@ describe('a table', () => {
       { name: 'holds', file: 'holds' },
     ]).split('\n')
 
-  test('has a row for each pair, from the oldest to the newest, with the day of its oldest result', () => {
+  test('has a row for each pair, from the oldest on, with the day of its oldest result', () => {
     const passed = { passed: 3, failed: 0, date }
     const mixed = { passed: 2, failed: 1, date: '2026-01-30' }
 
@@ -110,7 +110,7 @@ test.each([
   expect(status).toBe(2)
 })
 
-test('a build without network says what it could not download, and leaves nothing in the cache', () => {
+test('a build without network names what it could not download, and caches nothing', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lodestone-no-network-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   // As Go does it: the error of this command is on the standard output.

@@ -31,7 +31,7 @@ test('builds and runs with the Node that the package requires', () => {
   for (const image of images) expect(image).toMatch(new RegExp(`^node:${major}-`))
 })
 
-test('compiles as the package does, with the commit, and keeps no development dependencies', () => {
+test('compiles as the package does, with the commit, and without dev dependencies', () => {
   const compile = /^tsc -p \S+/.exec(scripts['build'] ?? '')?.[0]
   const [install, build, ...more] = argumentsOf('RUN')
 
@@ -45,7 +45,7 @@ test('compiles as the package does, with the commit, and keeps no development de
   expect(more).toEqual([])
 })
 
-test('runs as a user other than root, by number: runAsNonRoot of the chart requires this', () => {
+test('runs as a user other than root, by number, as runAsNonRoot of the chart requires', () => {
   expect(argumentsOf('USER')).toEqual([expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/)])
   expect(readFileSync('charts/lodestone/templates/deployment.yaml', 'utf8')).toContain('runAsNonRoot: true')
 })

@@ -34,7 +34,7 @@ test.each([
   expect(accepts(range, OLDEST_NODE)).toBe(want)
 })
 
-test('lists no dependency with an engine that Node 20 is not: remove "engines" of these entries (ADR 13)', () => {
+test('lists no dependency that Node 20 is too old for: remove its "engines" (ADR 13)', () => {
   const newer = Object.entries(packages)
     .filter(([path]) => path !== '')
     .filter(([, { engines }]) => engines?.node !== undefined && !accepts(engines.node, OLDEST_NODE))

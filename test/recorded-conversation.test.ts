@@ -168,7 +168,7 @@ describe('asked again, in order, about what would be stored if Lodestone had ans
       }
     })
 
-    test("the detector's overwrites change nothing that is stored, so that nothing is written or scheduled", async () => {
+    test('overwrites of the detector change nothing stored: no write, no schedule', async () => {
       for (const { file, sent, stored, object } of await replay(policies)) {
         if (!stored || !isDeepStrictEqual(sent.spec.placement, placement(...THREE))) continue
         expect({ file, placement: object.spec.placement, notes: notesOf(object) }).toEqual({
@@ -188,7 +188,7 @@ describe('asked again, in order, about what would be stored if Lodestone had ans
   })
 })
 
-describe('asked about each recorded request by itself, of which none carries our annotations', () => {
+describe('called for each recorded request alone, without annotations of ours', () => {
   async function each(policies: 'known' | 'unknown') {
     const answers: { file: string; sent: ResourceBinding; operations: Operation[]; object: ResourceBinding }[] = []
     for (const one of recorded) {
@@ -200,7 +200,7 @@ describe('asked about each recorded request by itself, of which none carries our
   }
 
   test.each(['known', 'unknown'] as const)(
-    "a write that carries the policy's placement is narrowed, and that is its base, when policies are %s",
+    'a write of the placement is narrowed, with that base, when policies are %s',
     async (policies) => {
       const answers = (await each(policies)).filter(
         ({ sent }) => sent.metadata.name === APP && sent.spec.placement?.clusterAffinity?.clusterNames?.length !== 1,
@@ -221,7 +221,7 @@ describe('asked about each recorded request by itself, of which none carries our
 
   // A narrow affinity without our annotation is its own base at admission. The loop takes the base of the policy later.
   test.each([{ policies: 'known' as const }, { policies: 'unknown' as const }])(
-    'any other write of the binding keeps its spec, and its affinity is the base when policies are $policies',
+    'any other write keeps its spec, with its affinity as base, when policies are $policies',
     async ({ policies }) => {
       const answers = (await each(policies)).filter(
         ({ sent }) => sent.metadata.name === APP && sent.spec.placement?.clusterAffinity?.clusterNames?.length === 1,
@@ -245,7 +245,7 @@ describe('asked about each recorded request by itself, of which none carries our
   )
 
   test.each(['known', 'unknown'] as const)(
-    'attached bindings, cluster bindings and the binding of the other Deployment are left untouched when policies are %s',
+    'attached, cluster and other bindings are left untouched when policies are %s',
     async (policies) => {
       const others = (await each(policies)).filter(({ sent }) => sent.metadata.name !== APP)
       expect(new Set(others.map(({ sent }) => sent.metadata.name))).toEqual(
@@ -274,7 +274,7 @@ describe('asked about the recorded policies', () => {
   })
 
   test.each(policies.filter(({ request }) => request.name === 'app').map(silent))(
-    'one that selects the data-bound Deployment gets propagateDeps with its note, and nothing else: $file',
+    'one that selects the data-bound Deployment gets propagateDeps with its mark: $file',
     ({ request }) => {
       expect(review(request).operations).toEqual([
         { op: 'add', path: '/metadata/annotations/lodestone.dev~1propagate-deps-set', value: 'true' },

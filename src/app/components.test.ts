@@ -43,7 +43,7 @@ test('parts stop in reverse order, each after the next one has stopped', async (
   expect(told).toEqual(['server', 'store'])
 })
 
-test('a part that does not stop in time is returned by name, and the others are stopped', async () => {
+test('a part that does not stop in time is returned by name; all others are stopped', async () => {
   const stopped = stopParts([part('store'), part('server', hangs), part('loops')], 1000)
   await vi.advanceTimersByTimeAsync(1000)
 

@@ -25,7 +25,7 @@ async function read(version: string | undefined, ...states: (() => Promise<Serve
   return { rules, changes }
 }
 
-test('the rules are the strictest until the API server has answered, and follow its upgrade', async () => {
+test('the rules are the strictest until the API server answers, and follow its upgrade', async () => {
   expect(
     await read(
       undefined,

@@ -210,7 +210,7 @@ describe('the registration with the resource interpreter', () => {
     expect(await register()).toBe(1)
   })
 
-  test('has namespaced kinds with pods only, since Karmada finds the dependencies of other kinds itself', () => {
+  test('has namespaced kinds with pods only: Karmada finds dependencies of other kinds', () => {
     const kinds = interpreterTypes(SHIPPED_KINDS).map(({ kind }) => kind)
 
     expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'CronJob', 'Pod', 'RayCluster', 'Workflow']))
@@ -218,7 +218,7 @@ describe('the registration with the resource interpreter', () => {
   })
 })
 
-describe('a namespace decides whether its requests are rejected while Lodestone is unavailable', () => {
+describe('a namespace decides whether requests are rejected while Lodestone is unavailable', () => {
   test.each([{ webhook: 'resource-binding' }, { webhook: 'data-source-claim' }])(
     '$webhook is registered twice: for namespaces with the label, and for all others',
     ({ webhook }) => {

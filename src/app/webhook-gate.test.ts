@@ -38,7 +38,7 @@ async function wait(...answers: (ProbeResult | Error)[]) {
 
 const WAITING = 'loops wait until the API server calls the webhooks'
 
-test('the wait ends when the API server calls the webhooks, and each reason is logged once', async () => {
+test('the wait ends when the API server calls the webhooks; each reason is logged once', async () => {
   const { seen, gauge, log } = await wait(
     ...[
       unseen('not registered'),

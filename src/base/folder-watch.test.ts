@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { TestClock, until } from './clock.fake.ts'
 import { watchFolder } from './folder-watch.ts'
 
-test('a burst of changes is one report after a pause, and polling reports without a change', async () => {
+test('a burst of changes is one report after a pause, and polling reports only changes', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
   const clock = new TestClock()
   const reports: number[] = []

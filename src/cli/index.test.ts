@@ -202,7 +202,7 @@ describe('an error of a command', () => {
     expect(await runWords(words)).toEqual({ status: 2, stdout: '', stderr: want })
   })
 
-  test('that the user cannot fix is thrown unchanged, and printed by the entry point only', async () => {
+  test('that the user cannot fix is thrown unchanged, and only the entry point prints it', async () => {
     const failure = new Error('write EPIPE')
     const printed: string[] = []
     const stdout = {

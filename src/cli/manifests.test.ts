@@ -97,7 +97,7 @@ describe('with a configuration, the rights are those that its features need', ()
   })
 })
 
-test('with a namespace for all movers, the rights on their Pods and Secrets are only there', async () => {
+test('with a namespace for all movers, rights on their Pods and Secrets are only there', async () => {
   const config = { volumes: { enabled: true, movers: { namespace: 'movers' } } }
   const file = join(makeFolder({ 'lodestone.yaml': config }), 'lodestone.yaml')
 
@@ -142,14 +142,14 @@ test('--ca is the trusted CA, and without it Lodestone sets the CA later', async
   for (const { caBundle } of left) expect(caBundle).toBeUndefined()
 })
 
-test('the registration for Karmada is printed only on request, since other clusters cannot apply it', async () => {
+test('the registration for Karmada is printed only on request: others cannot apply it', async () => {
   const kinds = (await printed()).map(({ kind }) => kind)
 
   expect(kinds).not.toContain(interpreter[0])
   expect(generatedFiles()['webhooks/manifests.yaml']).not.toContain('config.karmada.io/v1alpha1')
 })
 
-test('the registration for Karmada has the same URL and CA, and is empty when Karmada does not distribute dependencies', async () => {
+test('the registration for Karmada has the same URL and CA, or is empty', async () => {
   const folder = makeFolder({ 'ca.crt': CA, 'lodestone.yaml': { dependencies: { distribution: 'builtin' } } })
   const file = join(folder, 'lodestone.yaml')
 
@@ -179,7 +179,7 @@ test('the registration follows the configuration file', async () => {
   expect(first?.service).toEqual({ namespace: 'here', name: 'me', port: 8443, path: '/mutate/resource-binding' })
 })
 
-test('--write writes the generated files to their paths in the repository, and prints the paths', async () => {
+test('--write writes the generated files into the repository, and prints their paths', async () => {
   const folder = makeFolder()
 
   const { status, stdout } = await runWords(['manifests', '--write', folder])
@@ -216,7 +216,7 @@ describe('the chart', () => {
     expect(written).toEqual(kinds.map(({ type }) => [type.kind, type.group, type.plural]))
   })
 
-  test('grants roles only for enabled features, and only rights in its own namespace for a hub', () => {
+  test('grants roles for enabled features only, and for a hub in its own namespace only', () => {
     expect(beforeCluster).not.toContain('ClusterRole')
     expect(rows.filter(([, condition]) => condition === 'true')).toEqual([['lodestone', 'true', '""']])
     const inMovers = rows.filter(([, , namespace]) => namespace === '$movers').map(([name]) => name)

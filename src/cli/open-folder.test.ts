@@ -20,7 +20,7 @@ const content = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
 )
 
-test('a file of random bytes does not affect the others, and is reported once with its path', async () => {
+test('a file of random bytes is reported once with its path, and affects no other file', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   await writeFile(join(directory, 'good.yaml'), binding('good'))

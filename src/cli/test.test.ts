@@ -222,7 +222,7 @@ expect:
   })
 })
 
-describe('an invalid test file has exit status 2, each error with its line, and runs nothing', () => {
+describe('an invalid test file exits with 2, prints each error with its line, runs nothing', () => {
   test.each([
     {
       name: 'a mistyped field',

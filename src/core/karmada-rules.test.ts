@@ -20,7 +20,7 @@ test.each(['', 'latest', '1', '2.0', '1.', '1.x', '1.17.', 'v', '1.17 '])('%j is
   expect(rulesOfVersion(version)).toBeUndefined()
 })
 
-test('an unknown version has the strictest rules, which allow no cluster that any version refuses', () => {
+test('an unknown version has the strictest rules, with no cluster that any refuses', () => {
   expect([strictestRules, newestRules]).toEqual([old, recent])
 })
 

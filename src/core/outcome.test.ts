@@ -12,7 +12,7 @@ test.each([
   expect(cut(text)).toBe(want)
 })
 
-test('an object without errors is allowed, and one with errors is rejected with all of them', () => {
+test('an object without errors is allowed; one with errors is rejected with all', () => {
   const errors = [{ path: 'spec.system', code: 'Required' as const, message: 'is required' }]
   expect([denyErrors([]), denyErrors(errors)]).toEqual([{ kind: 'allow' }, { kind: 'deny', errors }])
 })

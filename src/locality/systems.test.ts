@@ -63,7 +63,7 @@ const amoro = (clusterName = 'm1', more: object = {}) => ({
 })
 const located = { kind: 'located', location: 's3://wh-dc1/db/user' } as const
 
-test('a mounted ConfigMap is read: keys without extension and links through ..data, but no hidden files', async () => {
+test('a mounted ConfigMap is read: keys without extension, links, no hidden files', async () => {
   const version = join(directory, '..2026_01_01')
   await mkdir(version)
   await writeFile(join(version, 'amoro'), JSON.stringify(amoro()))
@@ -198,7 +198,7 @@ describe('hot reload', () => {
     await expect.poll(() => opened.get('static') !== undefined).toBe(true)
   })
 
-  test('a file that is larger than 1 MiB is rejected, and the last valid configuration stays', async () => {
+  test('a file above 1 MiB is rejected, and the last valid configuration stays', async () => {
     await write('amoro', amoro())
     const opened = await open()
     await write('amoro', `${JSON.stringify(amoro('m2'))}${' '.repeat(1024 * 1024)}`)
@@ -262,7 +262,7 @@ describe('ETags', () => {
 })
 
 describe('health', () => {
-  test('is unknown at first, and is checked immediately and then at a jittered interval, while queries do not wait', async () => {
+  test('is unknown, then checked at once and at a jittered interval, beside queries', async () => {
     const gate = Promise.withResolvers<void>()
     const { serve } = server
     server.serve = async (request) => {
@@ -292,7 +292,7 @@ describe('health', () => {
     expect(checks.slice(0, 1)).toEqual([true])
   })
 
-  test('subscribers are called once when a system becomes unhealthy, and once when it becomes healthy', async () => {
+  test('subscribers are called once when a system becomes unhealthy or healthy', async () => {
     await write('amoro', amoro())
     const opened = await open()
     const state = () => opened.list()[0]?.health.state

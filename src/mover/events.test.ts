@@ -31,7 +31,7 @@ test('two hundred progress reports update one Event, in a few writes', async () 
   expect(written.at(-1)).toMatchObject({ count: 200, message: expect.stringContaining('"message":"199"') })
 })
 
-test('Events are written in the order of the reports, all of them before the flush resolves', async () => {
+test('Events are written in the order of the reports before the flush resolves', async () => {
   const written: string[] = []
   const { reporter } = open(async ({ reason }) => void written.push(reason))
   for (const moment of ['started', 'progress', 'completed', 'stopped'] as const) reporter.report(report(moment))

@@ -31,7 +31,7 @@ describe('the VolumeManagers that the pods of a namespace can mount', () => {
     expect(find('sales')?.refusal).toBe('it is Completed, and its data is deleted')
   })
 
-  test('have no mount for a Local volume outside of the allowed directories, even if it was allowed before', async () => {
+  test('have no mount for a Local volume outside of the allowed directories', async () => {
     const local = makeVolumeManager([{ sourceType: 'Local', options: { path: '/mnt/local/sales' } }])
     const store = await storeOf([local])
     const mountWith = (...localRoots: string[]) =>

@@ -57,7 +57,7 @@ test('a run is reported and retried with back-off if its namespace or kind is mi
   expect(await failuresOf(error)).toEqual([5, 10, 20].map((retryInMs) => ({ key: 'shop/sales', retryInMs })))
 })
 
-test('a loop that makes Karmada write begins when the API server calls the webhooks; other loops begin at once', async () => {
+test('a loop that makes Karmada write begins with the first call, others at once', async () => {
   const ran: string[] = []
   const loop = (name: string, awaits: object): ReconcileLoop => ({
     ...{ name, concurrency: 1, ...awaits },

@@ -46,7 +46,7 @@ test('a key that is added many times while it waits runs once', async () => {
   expect(runs).toEqual(['a', 'b'])
 })
 
-test('a key that is added while it runs runs once more, and never twice at the same time', async () => {
+test('a key that is added while it runs runs once more, and never at the same time', async () => {
   const { runs, run, next } = gate()
   const { queue } = open(run)
   queue.add('a')
@@ -59,7 +59,7 @@ test('a key that is added while it runs runs once more, and never twice at the s
   expect(runs).toEqual(['a', 'a'])
 })
 
-test('a key that its own run adds immediately runs again afterwards, and not inside the run', async () => {
+test('a key that its own run adds runs again afterwards, and not inside the run', async () => {
   const steps: string[] = []
   const { queue } = open(async (key) => {
     steps.push('begin')

@@ -147,13 +147,10 @@ test.each([
   { name: 'the same secret on the same day', keys: FIRST, at: EVENING, derived: 1 },
   { name: 'another secret', keys: OTHER, at: EVENING, derived: 2 },
   { name: 'another day', keys: FIRST, at: NEXT_DAY, derived: 2 },
-])(
-  'a second request with $name has a valid signature, with $derived derived keys in total',
-  ({ keys, at, derived }) => {
-    const digest = countingDigest()
-    const sign = createSigner(SCOPE, digest)
-    sign(REQUEST, FIRST, NOON)
-    expect(sign(REQUEST, keys, at)).toEqual(createSigner(SCOPE, countingDigest())(REQUEST, keys, at))
-    expect(digest.derived).toBe(derived)
-  },
-)
+])('a second request with $name has a valid signature, and $derived keys in total', ({ keys, at, derived }) => {
+  const digest = countingDigest()
+  const sign = createSigner(SCOPE, digest)
+  sign(REQUEST, FIRST, NOON)
+  expect(sign(REQUEST, keys, at)).toEqual(createSigner(SCOPE, countingDigest())(REQUEST, keys, at))
+  expect(digest.derived).toBe(derived)
+})

@@ -43,7 +43,7 @@ function webhookOf(name: string): Webhook {
   return found
 }
 
-test('an object that is nested too deep to compare gets HTTP 400, and is no fault of Lodestone', async () => {
+test('an object that is nested too deep to compare gets HTTP 400, and is no fault', async () => {
   const { serve, metrics } = await open(webhookOf('data-source-claim'))
   const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
   const claim = makeClaim({ attributes: 'deep' } as never)
@@ -62,7 +62,7 @@ test('an object that is nested too deep to compare gets HTTP 400, and is no faul
   expect((await metrics.faults.get()).values).toEqual([])
 })
 
-describe('a malformed review gets HTTP 400 with the field, at every path that reads the field', () => {
+describe('a malformed review gets HTTP 400 with the field, at every path that is read', () => {
   test.each<{ name: string; webhook: string; review: string; change: (request: never) => void; want: string }>([
     {
       name: 'a name that is not a string',
@@ -140,7 +140,7 @@ describe('a malformed review gets HTTP 400 with the field, at every path that re
   })
 })
 
-test('a fault while the log line is built is an HTTP 500 for that request, and is counted', async () => {
+test('a fault while the log line is built is an HTTP 500 for that request, and counted', async () => {
   const { serve, metrics } = await open({
     ...webhookOf('pod'),
     review: () => ({

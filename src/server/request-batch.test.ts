@@ -47,7 +47,7 @@ test('a single request is answered immediately', async () => {
   expect(await afterIterations()).toHaveLength(2)
 })
 
-test('of requests that arrive together after a single one, only the first is answered separately', async () => {
+test('of requests together after a single one, only the first is answered separately', async () => {
   const take = openRequestBatches(() => 0)
 
   for (const name of ['first', 'second', 'third']) take(request(name))
@@ -74,7 +74,7 @@ test('a single request after a batch waits once, and the next one does not wait'
   expect(await afterIterations()).toHaveLength(2)
 })
 
-test('requests that arrive together are decided before a response is sent, and each gets its own response, in order', async () => {
+test('requests that arrive together are decided first, and answered in order', async () => {
   const take = await openBusyBatches()
 
   take(request('first'))
@@ -150,7 +150,7 @@ test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }
   expect(await afterIterations()).toEqual(want)
 })
 
-test('large requests are decided one at a time, after the others: they delay no request that arrives meanwhile', async () => {
+test('large requests are decided singly, after all others, and delay no new request', async () => {
   const take = await openBusyBatches()
 
   take(request('large 1', { size: LARGE_BODY_BYTES + 1, sending: () => take(request('small 2')) }))

@@ -24,7 +24,7 @@ export function describeReads(open: OpenStore): void {
       expect(() => store.serves(resourceBindings)).toThrow(NotSyncedError)
     })
 
-    test('objects that existed before the start are found by name, by index and in the list', async () => {
+    test('objects from before the start are found by name, by index and in the list', async () => {
       await subject.put(resourceBindings, buildBinding('web'))
       await subject.put(resourceBindings, buildBinding('web-2', { workload: 'web' }))
       await subject.put(clusters, buildCluster('north-1'))
@@ -93,7 +93,7 @@ export function describeReads(open: OpenStore): void {
       expect(seen).toEqual(['undefined web-2'])
     })
 
-    test('an unsubscribed listener is not called, and a listener that throws does not affect the others', async () => {
+    test('an unsubscribed listener is not called, and one that throws affects no other one', async () => {
       await started()
       const heard: string[] = []
       const unsubscribe = subject.store.subscribe(() => heard.push('gone'))
@@ -120,7 +120,7 @@ export function describeReads(open: OpenStore): void {
       expect(before).toHaveLength(1)
     })
 
-    test('the cache has the fields that the kind keeps, and `read` returns the whole object', async () => {
+    test('the cache has the fields that the kind keeps, and `read` the whole object', async () => {
       await subject.put(resourceBindings, buildBinding('web'))
       await started()
       expect(shown('web')?.metadata.annotations).toBeUndefined()
@@ -153,7 +153,7 @@ export function describeReads(open: OpenStore): void {
       expect(await subject.store.read(secrets, 'shop', 'there')).toMatchObject({ data: buildSecret('there').data })
     })
 
-    test('an object of a metadata-only kind is written whole, and its content is not cached', async () => {
+    test('an object of a metadata-only kind is written whole, and not cached whole', async () => {
       await started()
       const created = await subject.store.create(secrets, buildSecret('new'))
       expect(created).toMatchObject({ data: buildSecret('new').data })

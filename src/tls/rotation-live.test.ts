@@ -13,7 +13,7 @@ afterAll(() => {
   for (const close of closers) close()
 })
 
-test('a caller that trusts the previously published bundle can connect at every step, and no connection breaks', async () => {
+test('a caller with the previous bundle can connect at every step without interruption', async () => {
   // OpenSSL uses the real clock. The rotation begins in the past, so that its certificates are due about now.
   let clock = Date.now() - CA_LIFE_MS * 0.7
   const storage = openMemoryStorage()

@@ -62,7 +62,7 @@ describe('the rotation', () => {
     expect(heard).toHaveLength(2)
   })
 
-  test('renews the leaf at two thirds of its life and calls the subscribers, while the CA stays', async () => {
+  test('renews the leaf at two thirds of its life, calls subscribers, and keeps the CA', async () => {
     const source = await open()
     const before = source.current()
     const listener = vi.fn()
@@ -99,7 +99,7 @@ describe('the rotation', () => {
     expect(trustOf(source).bundle).not.toContain(old)
   })
 
-  test('does not change the bundle when the new CA begins to sign, so that registrations are written once', async () => {
+  test('does not change the bundle when the new CA begins to sign', async () => {
     const source = await open({ renewAuthority: true })
     const { caBundlePem } = source.current()
     const stored = await storage.read()
@@ -122,7 +122,7 @@ describe('the rotation', () => {
     expect(trustOf(source).issuer).toBe(0)
   })
 
-  test('covers old and new hosts during a rollout, and drops the old ones at the next renewal', async () => {
+  test('covers old and new hosts in a rollout, and drops old ones at the next renewal', async () => {
     const before = await open({ hosts: ['localhost'] })
     const after = await open({ hosts: ['new.svc', '10.0.0.1'] })
     await before.check()
@@ -161,7 +161,7 @@ describe('the rotation', () => {
     expect(source.current().notAfter).toBe(clock + LEAF_LIFE_MS)
   })
 
-  test('publishes a new CA after the storage was deleted, and signs with the old one until the overlap ends', async () => {
+  test('publishes a new CA after a deletion, and signs with the old one for the overlap', async () => {
     let current = storage
     const source = await open({
       storage: { read: () => current.read(), write: (next, previous) => current.write(next, previous) },

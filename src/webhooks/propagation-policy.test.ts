@@ -186,7 +186,7 @@ test('before the claims are cached, NotSyncedError is thrown', () => {
   expect(() => reviewBy(openFolderStore({ kinds: cachedKinds }), makePolicy())).toThrow(NotSyncedError)
 })
 
-test('a policy with too many selectors to compare is not changed, and a warning has the remedy', async () => {
+test('a policy with too many selectors to compare is not changed, with a warning', async () => {
   const selectors = Array.from({ length: 1000 }, (_, i) => ({
     ...all,
     labelSelector: { matchLabels: { tier: `t${i}` } },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { closedSchema } from './closed-schema.ts'
 
-test('objects with named members are closed at every depth; maps and lists of words stay as they are', () => {
+test('objects with named members are closed at every depth; maps and word lists stay', () => {
   const schema = {
     type: 'object',
     required: ['name'],

@@ -50,7 +50,7 @@ describe('a workload', () => {
     expect(stdout).toContain('scheduling: true')
   })
 
-  test('that no policy selects is allowed unchanged, and the output says that nothing was decided', async () => {
+  test('that no policy selects is allowed unchanged, and the output has no decision', async () => {
     const file = makeFile(workload)
 
     const { status, stdout } = await runWords(['check', file])
@@ -100,7 +100,7 @@ describe('a workload', () => {
 })
 
 describe('an existing binding', () => {
-  test('is reviewed as an update, and stays scheduled although the location of its data is unknown', async () => {
+  test('is reviewed as an update, and stays scheduled although its data has no location', async () => {
     const stored = makeBinding({
       clusters: [{ name: 'member1' }],
       placement: { clusterAffinity: { clusterNames: ['member1'] } },
@@ -131,7 +131,7 @@ describe('a policy', () => {
   test.each([
     { order: 'claim last', objects: [workload, makePolicy(), makeSource(), makeClaim()] },
     { order: 'claim first', objects: [makeClaim(), makeSource(), makePolicy(), workload] },
-  ])('propagates the dependencies of a data-bound workload, and so does the binding: $order', async ({ objects }) => {
+  ])('propagates dependencies of a data-bound workload, as does the binding: $order', async ({ objects }) => {
     const { stdout } = await runWords(['check', makeFile(objects), '-o', 'json'])
 
     const rows: { object: string }[] = JSON.parse(stdout).objects
@@ -454,7 +454,7 @@ describe('a claim of another namespace', () => {
   })
 })
 
-test('a claim for a cluster-scoped workload has an effect if the configuration allows it', async () => {
+test('a claim for a cluster-scoped workload works if the configuration allows it', async () => {
   const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'disk' } }
   const policy = {
     ...makePolicy({ resourceSelectors: [{ apiVersion: 'v1', kind: 'PersistentVolume' }] }),
@@ -469,7 +469,7 @@ test('a claim for a cluster-scoped workload has an effect if the configuration a
   expect((await runWords([...words, '--config', config])).stdout).toContain('default/sales is in member2')
 })
 
-test('a VolumeManager cannot choose a priority class that the configuration does not allow for movers of all namespaces', async () => {
+test('a VolumeManager cannot choose a priority class that is not allowed for movers', async () => {
   const manager = makeVolumeManager([{ mover: { priorityClassName: 'batch' } }])
   const checkWith = (movers: object) =>
     runWords(['check', makeFile([manager]), '--config', makeFile({ volumes: { movers } }, 'lodestone.yaml')])

@@ -28,7 +28,7 @@ describe('the manifests of the deploy guide', () => {
     expect(stdout).toContain(`✔ ${title}: narrowed\n    default/orders-of-report is in member1\n`)
   })
 
-  test('are valid when they are checked, in any order, and the policy is stored without the null', async () => {
+  test('are valid in any order, and the policy is stored without the null', async () => {
     const files = [...all, 'deployment.yaml'].reverse().flatMap((file) => ['-f', join(GUIDE, file)])
 
     const { status, stdout, stderr } = await runWords(['check', ...files, '--folder', makeGuide(), '-o', 'json'])

@@ -145,7 +145,7 @@ test('data that does not exist is shown as nowhere, not as unknown', async () =>
   expect(stdout).toContain('DataSource amoro-table-lake.shop.sales: nowhere: ')
 })
 
-test('dependencies of a workload are shown, with the clusters to which they are attached', async () => {
+test('dependencies of a workload are shown with the clusters of their attachment', async () => {
   const template = {
     metadata: { labels: { app: 'app' } },
     spec: { containers: [{ envFrom: [{ configMapRef: { name: 'settings' } }] }] },
@@ -177,7 +177,7 @@ test('a workload without a claim and without a policy is shown as such', async (
 `)
 })
 
-test('of two policies that select a workload, the one with the higher priority is shown, as Karmada chooses it', async () => {
+test('of two policies for a workload, the one with the higher priority is shown', async () => {
   const selects = { resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }] }
   const named = (name: string, spec: object) => {
     const policy = makePolicy({ ...selects, ...spec })
@@ -337,7 +337,7 @@ test('a claim that is not permitted is shown as ignored, with the reason', async
 `)
 })
 
-test('an invalid manifest is reported with file and line, and the other objects are explained', async () => {
+test('an invalid manifest is reported with file and line; other objects are explained', async () => {
   const folder = makeFolder({
     'hub.yaml': [makeDeployment(), makeClaim(), source, makePolicy()],
     'broken.yaml': 'a: [',
@@ -359,7 +359,7 @@ test('the first line is bold at a terminal, unless NO_COLOR is set', async () =>
   expect(plain.stdout).toMatch(/^Deployment default\/app\n/)
 })
 
-test('a claim for an attached dependency has no effect, and the explanation names the workloads that decide', async () => {
+test('a claim for an attached dependency has no effect, and its workloads are named', async () => {
   const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'settings' } }
   const { placement: _absent, ...spec } = makeBinding({
     resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' },

@@ -81,7 +81,7 @@ const LISTED = [
 ]
 
 describe('a workload on a hub', () => {
-  test('of another version of its kind is explained, without a list of bindings, pods, Secrets or workloads', async () => {
+  test('of another version of its kind is explained without lists of objects', async () => {
     const { status, stdout, lists, methods } = await explainFrom('rayjob/app', placed)
 
     expect(status).toBe(0)

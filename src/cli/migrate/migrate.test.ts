@@ -79,7 +79,7 @@ test('by default it prints every change and makes none', async () => {
   expect(server.requests.filter(isWrite)).toEqual([])
 })
 
-test('--apply makes these changes, keeps claims and sources, and has nothing left to do the second time', async () => {
+test('--apply makes these changes once, and keeps claims and sources', async () => {
   putAll()
 
   expect(await migrate('--apply')).toEqual({ status: 0, stdout: `${REPORT}4 objects changed, 0 failed\n`, stderr: '' })
@@ -195,7 +195,7 @@ describe('a hub that is not ready', () => {
     expect(server.requests.filter(isWrite)).toEqual([])
   })
 
-  test('is not changed before Lodestone is registered; a dry run prints the plan all the same', async () => {
+  test('is not changed before Lodestone is registered, but a dry run prints the plan', async () => {
     putAll()
     server.remove(mutatingWebhookConfigurations, undefined, 'lodestone')
 

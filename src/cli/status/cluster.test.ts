@@ -51,7 +51,7 @@ test('the holds of a hub are those of its bindings, and no hold is predicted', a
   )
 })
 
-test('a member cluster has no claims: its volumes and the pods that wait for them are shown', async () => {
+test('a member has no claims: its volumes and the pods that wait for them are shown', async () => {
   for (const type of [dataSourceClaims, dataSources, resourceBindings, clusterResourceBindings])
     server.serve(type, false)
   server.put(volumeManagers, makeVolumeManager())

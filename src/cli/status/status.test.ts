@@ -97,7 +97,7 @@ describe('with a configuration, systems are shown', () => {
     ])
   })
 
-  test('with the keys of locationMapping that match no location, and the fields that are ignored', async () => {
+  test('with keys of locationMapping that match no location, and the ignored fields', async () => {
     const text = 'system: lake\nplugin: s3\nlocationMapping: { s3://wh/: [m1], s3://wh/prod_: [m2], s3://old/: [m3] }\n'
     const foreign = {
       system: 'amoro',
@@ -146,7 +146,7 @@ test('a size that was not measured completely is "at least"', async () => {
   expect((await status([makeSource({ locality })])).stdout).toContain('   at least 1.0 KiB   ')
 })
 
-test('a claim that is not permitted is shown as such, whatever the location of its data', async () => {
+test('a claim that is not permitted is shown so, whatever the location of its data', async () => {
   const { stdout } = await status([makeForeignClaim(), makeSource()])
 
   expect(stdout).toMatch(/other\/sales .*not permitted: namespace default does not allow claims of namespace other; /)
@@ -161,7 +161,7 @@ test('with a namespace, its claims and holds and all sources are shown', async (
 })
 
 describe('the selection', () => {
-  test('--system shows its claims, the workloads of its claims on hold, its sources and itself', async () => {
+  test('--system shows its claims, their workloads on hold, its sources and itself', async () => {
     const other = makeClaim(
       { system: 'lake', workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
       { name: 'web' },

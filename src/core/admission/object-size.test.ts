@@ -24,7 +24,7 @@ describe('the bytes of a value as JSON', () => {
     expect([bytes, bytes - 1].map((limit) => fitsIntoBytes(value, limit))).toEqual([true, false])
   })
 
-  test('are measured only up to the limit: one large text in many places is read a few times', () => {
+  test('are measured up to the limit: one large text in many places is read a few times', () => {
     let reads = 0
     const shared = {
       get text() {

@@ -193,7 +193,7 @@ describe('a response', () => {
   })
 })
 
-test('the message of a denial has no control characters, which could steer the terminal of kubectl', () => {
+test('the message of a denial has no control characters for the terminal of kubectl', () => {
   const errors = [{ path: 'spec.\u001b]0;owned\u0007', code: 'Invalid' as const, message: 'is \u202eunknown\u009b1m' }]
   const { status } = encode(makeRequest(), { kind: 'deny', errors })
 

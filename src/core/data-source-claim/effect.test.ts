@@ -47,7 +47,7 @@ describe('a claim', () => {
   })
 })
 
-test('kubectl get prints that a claim for a dependency has no effect, and not that a binding does not exist yet', () => {
+test('kubectl get prints that a claim for a dependency has no effect', () => {
   const resolved = { type: 'Resolved', status: 'True', reason: 'Located', message: 'the data is in m1' } as const
   expect(withNoEffect(resolved, noEffect(claim, [attached()])).message).toBe(
     `the data is in m1; the claim has no effect: ${follows('workloads that need it')}`,

@@ -37,7 +37,7 @@ describe('a claim finds', () => {
     ])
   })
 
-  test('without a namespace in its spec, the workload in its own namespace or a cluster-scoped one', () => {
+  test('without a namespace, the workload in its own namespace or a cluster-scoped one', () => {
     expect(workloadKeysOfClaim(makeClaim())).toEqual([
       workloadKey(app),
       workloadKey({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }),

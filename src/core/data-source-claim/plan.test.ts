@@ -50,13 +50,13 @@ function summary(actions: Action[]) {
   }
 }
 
-test('a new claim gets our finalizer after the existing ones, for the resourceVersion that was read', () => {
+test('a new claim gets our finalizer after others, for the resourceVersion as read', () => {
   const claim = makeClaim({}, { finalizers: ['other.io/x'], resourceVersion: '7' })
   expect(plan({ claim })).toEqual([withFinalizers('other.io/x', 'lodestone.dev/claim')])
   expect(plan({ claim: makeClaim({}, { resourceVersion: '7' }) })).toEqual([withFinalizers('lodestone.dev/claim')])
 })
 
-test('the status of a claim is one patch for the resourceVersion that was read, with an Event about the claim', () => {
+test('the status of a claim is one patch for the read resourceVersion, with an Event', () => {
   const claim = makeClaim({}, { ...held, generation: 3 })
   const condition = { status: 'True', lastTransitionTime: '2026-01-02T03:04:05.000Z', observedGeneration: 3 }
   expect(plan({ claim })).toEqual([
@@ -216,7 +216,7 @@ test('an unchanged status is not written again', () => {
   expect(plan({ claim: { ...makeClaim({}, held), status } as DataSourceClaim })).toEqual([])
 })
 
-test('a claim whose DataSource is gone has the reason of volcano-global, until it is bound again', () => {
+test('a claim without DataSource has the reason of volcano-global until it is bound', () => {
   const withStatus = (status: unknown) => ({ ...makeClaim({}, held), status }) as DataSourceClaim
   const gone = plan({ claim: withStatus(statusIn(plan())), source: undefined })
   const invalid = 'Bound=False BindingInvalid: Binding became invalid, resetting to pending state'
@@ -252,7 +252,7 @@ test('a claim without a limit is planned again only after a change', () => {
   expect(Object.keys(planWhole())).toEqual(['actions'])
 })
 
-test('a claim that is being deleted is released after the bindings that are narrowed for it are restored', () => {
+test('a deleted claim is released after the bindings that are narrowed for it', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: '2026-01-01T00:00:00Z' })
   const note = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member2'] }
   const narrowed = makeBinding({}, { annotations: { 'lodestone.dev/locality': JSON.stringify(note) } })
@@ -261,7 +261,7 @@ test('a claim that is being deleted is released after the bindings that are narr
   expect(plan({ claim, bindings: [makeBinding()] })).toEqual([goes])
 })
 
-test('a claim that is being deleted does not wait for bindings that are narrowed for another claim', () => {
+test('a deleted claim does not wait for bindings that are narrowed for another claim', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: '2026-01-01T00:00:00Z' })
   const note = { state: 'Narrowed', message: '', claims: ['default/users'], required: ['member2'] }
   const narrowed = makeBinding({}, { annotations: { 'lodestone.dev/locality': JSON.stringify(note) } })
@@ -278,7 +278,7 @@ test('a claim that is being deleted keeps the finalizers of other controllers', 
   expect(planWhole({ claim: makeClaim({}, deleted) })).toEqual(NOTHING)
 })
 
-test('a deleted claim is released immediately without bindings, otherwise when it is no longer honored', () => {
+test('a deleted claim is released without bindings, or when it is not honored any more', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: new Date(NOW - 2000).toISOString() })
 
   expect(planWhole({ claim, bindings: [makeBinding()] })).toEqual({ actions: [], requeueAfterMs: HONOR_MS - 2000 })
@@ -307,7 +307,7 @@ test('a claim that affects no placement says so, until its workload has a placem
   expect(conditionsOf(plan({ readsBindings: true, refusal: 'no' }))).toHaveLength(2)
 })
 
-test('the status of a claim whose workload is placed is written once, and its times do not change', () => {
+test('the status of a claim with a placed workload is written once and keeps its times', () => {
   const binding = makeBinding({ clusters: [{ name: 'member2' }] })
   const written = statusIn(plan({ bindings: [binding] }))
   const claim = { ...makeClaim({}, held), status: withoutNulls(written) } as DataSourceClaim

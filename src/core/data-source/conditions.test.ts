@@ -70,7 +70,7 @@ test.each<{ name: string; attempt: Attempt; phase: SourcePhase; type: 'Ready' | 
   expect(reasonOf(withResult(inClusters(['member1']), attempt, phase), type)).toBe(want)
 })
 
-test('texts of a data system are printable, and have the length that the API server accepts', () => {
+test('texts of a data system are printable, and have a length that is accepted', () => {
   const reason = `\u0000${'é'.repeat(5000)}`
   expect(failureOf({ kind: 'failed', reason })).toBe(` ${'é'.repeat(1022)}…`)
   const attempt: Attempt = { kind: 'nowhere', reason, confirmations: 1 }

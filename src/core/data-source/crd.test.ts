@@ -9,7 +9,7 @@ const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: [
 const nowhere: Attempt = { kind: 'nowhere', reason: 'no table', confirmations: 1 }
 const failed: Attempt = { kind: 'failed', reason: 'HTTP 503' }
 
-test('the CRD of volcano-global has only the clusters of a location, and the conditions of a status', () => {
+test('the CRD of volcano-global has clusters of a location and conditions of a status', () => {
   const locality = { clusterNames: ['member1'], location: 's3://lake/a', bytes: 7 }
   const columns = { clusters: 'member1', size: '7' }
   const status = {
@@ -67,7 +67,7 @@ test.each<{ locality: DataSource['spec']['locality']; want: [ours: boolean, upst
   { locality: undefined as never, want: [false, false] },
   { locality: { clusterNames: [] }, want: [true, false] },
   { locality: { clusterNames: ['member1'] }, want: [true, true] },
-])('the location $locality is known with our CRD and with that of volcano-global: $want', ({ locality, want }) => {
+])('the location $locality is known with our CRD and that of volcano-global: $want', ({ locality, want }) => {
   const source = { ...makeSource(), spec: { ...makeSource().spec, locality } } as DataSource
   expect([hasLocation('ours', source), hasLocation('upstream', source)]).toEqual(want)
 })

@@ -13,7 +13,7 @@ const failed: Attempt = { kind: 'failed', reason: 'HTTP 503' }
 const healthy = { refreshIntervalMs: INTERVAL_MS, isFailing: false }
 const failing = { ...healthy, isFailing: true }
 
-test('with the CRD of volcano-global, a source is not created before its location is known', () => {
+test('with the CRD of volcano-global, a source is created after its location is known', () => {
   const history = { confirmations: 0, failures: 1, nextAt: NOW + 100 }
   const given = { source: fresh, crd: 'upstream' as const, system: failing, history }
   expect(decide({ ...given, attempt: failed })).toEqual({ query: 'none', writes: false, requeueAfterMs: 100 })

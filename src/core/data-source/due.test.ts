@@ -34,7 +34,7 @@ test.each<{ name: string; source?: ReturnType<typeof stored>; history?: Partial<
   expect(dueAt(source, { ...NO_HISTORY, ...history }, INTERVAL_MS)).toBe(want)
 })
 
-test('the queries of a fleet with answers at the same time are spread over a tenth of the interval', () => {
+test('simultaneous queries of a fleet are spread over a tenth of the interval', () => {
   const spreads = Array.from({ length: 500 }, (_, i) => spreadOf(`amoro-table-lake.db.t${i}`))
   expect(Math.min(...spreads)).toBeLessThan(0.05)
   expect(Math.max(...spreads)).toBeGreaterThan(0.95)

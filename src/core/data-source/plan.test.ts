@@ -47,7 +47,7 @@ describe('with the CRD of volcano-global', () => {
   const crd = 'upstream' as const
   const fresh = (): DataSource => draft({}, {})
 
-  test('a source is created with its clusters only; data that does not exist is in no cluster', () => {
+  test('a source is created with its clusters only, with none for data that is absent', () => {
     const { locality: _unknown, ...spec } = fresh().spec
     const created = (attempt: Attempt) => plan({ ...fresh(), spec }, attempt, { crd })
     expect(created(located)).toMatchObject([
@@ -57,7 +57,7 @@ describe('with the CRD of volcano-global', () => {
     expect(created(nowhere)).toMatchObject([{ kind: 'create', object: { spec: { locality: { clusterNames: [] } } } }])
   })
 
-  test('the second plan with the same answer changes nothing, although no field has the phase', () => {
+  test('the second plan with the same answer changes nothing, without a field for phases', () => {
     const source = makeSource({ locality: { clusterNames: ['member1', 'member2'] } })
     const first = plan(source, located, { crd })
     expect(summary(first)).toMatchObject({ locality: undefined, events: ['Available'] })
@@ -67,7 +67,7 @@ describe('with the CRD of volcano-global', () => {
   })
 })
 
-test('a size that was not measured completely is marked, and the mark is removed with the next complete size', () => {
+test('a size that was not measured completely is marked until the next complete one', () => {
   const partly = { ...located, bytesAreMinimum: true }
   const { locality } = summary(plan(makeSource(), partly))
   expect(locality).toMatchObject({ bytes: 7, bytesAreMinimum: true })
@@ -127,7 +127,7 @@ test('without a query, nothing is written if the claims are recorded already', (
   expect(plan({ ...makeSource(), status } as DataSource)).toEqual([])
 })
 
-test('after its last claim, a source with policy Delete is deleted; with Retain it stays without the finalizer', () => {
+test('after the last claim, Delete deletes a source, Retain keeps it without finalizer', () => {
   const source = makeSource({ reclaimPolicy: 'Delete' })
 
   expect(plan(source, undefined, { claims: [] })).toEqual([expect.objectContaining({ kind: 'delete', object: source })])
@@ -162,7 +162,7 @@ test.each<{ name: string; attempt?: Attempt }>([
   expect(rest).toEqual([])
 })
 
-test('a source of another client has our finalizer while it is claimed, beside other finalizers', () => {
+test('a claimed source of another client has our finalizer beside other ones', () => {
   const [first] = plan(makeSource({}, { finalizers: ['other.io/x'] }))
 
   expect(first).toMatchObject({
@@ -360,7 +360,7 @@ test.each<{ name: string; source: DataSource; attempt?: Attempt; rest?: Rest; wa
   expect(lines(plan(source, attempt, rest))).toEqual(want)
 })
 
-test('a move is one patch with all of the locality, and an Event with both lists of clusters', () => {
+test('a move is one patch of the whole locality, and an Event with both cluster lists', () => {
   const source = makeSource({ locality: { clusterNames: ['member9'], bytes: 5 } })
   const moved = (clusters: string[]): Attempt => ({ kind: 'located', location: 's3://lake/b', clusters })
   const patch = (clusterNames: string[]) => ({
@@ -418,7 +418,7 @@ describe('the finalizer of a deleted source', () => {
   const planOf = (attempt?: Attempt) =>
     planSource({ source: deleted, claims, attempt, systemKnown: true, health: undefined, now: NOW })
 
-  test('is removed with the new answer; then no source with that name is created for 500 ms', () => {
+  test('is removed with the new answer; then no source is created for 500 ms', () => {
     expect(planOf(located)).toMatchObject({ actions: [{ kind: 'patch' }], absentUntil: NOW + 500 })
   })
 
@@ -459,7 +459,7 @@ describe('the columns of kubectl', () => {
   })
 })
 
-test('after a change of the spec, every condition has the new generation, as kubectl wait requires', () => {
+test('after a change of the spec, every condition has the new generation', () => {
   const { locality } = summary(plan(makeSource(), located))
   const first = summary(plan(makeSource({ locality: locality as never }, { generation: 1 }), located)).status
   const changed = makeSource(

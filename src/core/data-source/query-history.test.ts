@@ -109,7 +109,7 @@ test.each<{
   expect(afterResult({ ...NO_HISTORY, ...history }, result, { ...context, ...given })).toEqual(want)
 })
 
-test('a new configuration makes the next query due now, without failures and without the ETag of the old answer', () => {
+test('a new configuration makes the next query due now, without failures and ETag', () => {
   const history = { confirmations: 1, failures: 3, answeredAt: 5, nextAt: NOW + 9, etag: 'v1' }
   expect(afterNewConfiguration(history, NOW)).toEqual({ confirmations: 1, failures: 0, answeredAt: 5, nextAt: NOW })
 })

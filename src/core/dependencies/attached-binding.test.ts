@@ -53,13 +53,13 @@ describe('the snapshots', () => {
     ])
   })
 
-  test('have one entry for all cluster-scoped referrers, under the name of the attached binding', () => {
+  test('have one entry for all cluster-scoped referrers, named as the attached binding', () => {
     expect(snapshotsOf(attached, [clusterScoped('x', 'm2', 'm1'), clusterScoped('y', 'm2', 'm3')])).toEqual([
       { ...attached, clusters: [{ name: 'm1' }, { name: 'm2' }, { name: 'm3' }] },
     ])
   })
 
-  test('of a cluster-scoped attached binding have the name of each cluster-scoped referrer', () => {
+  test('of a cluster-scoped attached binding have the name of each such referrer', () => {
     expect(snapshotsOf({ name: 'r-clusterrole' }, [clusterScoped('x', 'm1')])).toEqual([
       { name: 'x', clusters: [{ name: 'm1' }] },
     ])

@@ -146,7 +146,7 @@ test('a workload that names nothing depends on nothing', () => {
 })
 
 describe('Services and Ingresses', () => {
-  test('a Service follows the pods that it selects; an Ingress with its certificates follows the Service', () => {
+  test('a Service follows its pods, and an Ingress with its certificates the Service', () => {
     const around = {
       services: [service('web', { app: 'x' }), service('other', { app: 'y' }), service('external')],
       ingresses: [ingress('site', 'web', 'cert', 'pull'), ingress('elsewhere', 'other', 'other-cert')],
@@ -496,7 +496,7 @@ describe('an object of an enabled kind', () => {
   })
 })
 
-test('objects that the annotation declares are dependencies; an invalid annotation declares none', () => {
+test('objects that the annotation declares are dependencies, unless it is invalid', () => {
   const withAnnotation = (text: string) =>
     workloadOf({
       apiVersion: 'apps/v1',

@@ -163,7 +163,7 @@ test.each<{ name: string; use: Partial<VolumeUse> }>([
     name: 'workloads without clusters',
     use: { binding: { ...following, spec: { ...attached.spec, requiredBy: [{ ...required, clusters: [] }] } } },
   },
-])('a VolumeManager with $name restricts its workloads, although workloads require it', ({ use }) => {
+])('a VolumeManager with $name restricts its workloads, although they require it', ({ use }) => {
   expect(locate(use)).toMatchObject({ answer: { kind: 'unknown' } })
 })
 
@@ -174,7 +174,7 @@ test('a VolumeManager that is attached to workloads does not restrict them', () 
 test.each([
   { name: 'without a binding', binding: undefined },
   { name: 'with a binding that is attached to nothing', binding: attached },
-])('a VolumeManager $name causes a hold of at most 10 s, since it may follow the workload', ({ binding }) => {
+])('a VolumeManager $name causes a hold of at most 10 s: it may follow the workload', ({ binding }) => {
   expect(locate({ binding })).toMatchObject({
     answer: { kind: 'unknown', reason: 'no policy propagates it yet' },
     holdTimeoutSeconds: 10,

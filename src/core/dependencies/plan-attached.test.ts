@@ -139,7 +139,7 @@ describe('a dependency that is not attached yet', () => {
     ])
   })
 
-  test('of cluster-scoped workloads gets an entry with its own name, which Karmada’s distributor finds', () => {
+  test('of cluster-scoped workloads gets an entry that Karmada’s distributor finds', () => {
     const needs = [volume('one', 'member1'), volume('two', 'member2')].map(ours)
 
     expect(plan({ needs }).actions).toMatchObject([

@@ -67,7 +67,7 @@ test('the namespace in a pod template does not count', () => {
   expect(workloadOf(raw).dependencies.references).toMatchObject([{ namespace: 'shop' }])
 })
 
-test('the claim that an ephemeral volume clones is a further reference, which Karmada does not find', () => {
+test('the claim that an ephemeral volume clones is a reference that Karmada lacks', () => {
   const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
   const raw = deployment({ spec: { volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }] } })
   expect(workloadOf(raw).dependencies).toMatchObject({

@@ -63,7 +63,7 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
   expect([constraintOf(claims), constraintOf(claims.toReversed())]).toEqual([want, want])
 })
 
-test('the clusters of a single required claim are shared, so that their compiled form is cached', () => {
+test('the clusters of a single required claim are shared, with their compiled form', () => {
   const clusters = ['c1', 'c2']
   const claim: ClaimAnswer = { ...located([]), answer: { kind: 'located', clusters, bytes: undefined } }
   expect(constraintOf([claim]).required).toBe(clusters)

@@ -8,7 +8,7 @@ const groups = (...names: string[]): PlacementAffinity => ({
 const namesOf = ({ clusterAffinities = [] }: PlacementAffinity) =>
   clusterAffinities.map(({ affinityName }) => affinityName)
 
-test('round 0 has the names of the policy, and an affinity without groups stays the same object', () => {
+test('round 0 has the names of the policy; without groups, the affinity is the same', () => {
   const named = groups('a', 'b')
   const one = { clusterAffinity: { clusterNames: ['m1'] } }
   expect(nameGroups(named, 0)).toBe(named)
@@ -24,7 +24,7 @@ test('each round gives new names of at most 32 characters, also to names that we
   ])
 })
 
-test('the scheduler skips the first group if it chose a later one, and begins with it if the name is gone', () => {
+test('the scheduler skips the first group after a later one, unless that name is gone', () => {
   const named = groups('a', 'b')
   expect([undefined, 'a', 'b', 'b.1'].map((observed) => skipsFirstGroup(named, observed))).toEqual([
     false,

@@ -31,7 +31,7 @@ function narrow(base: Placement, constraint: DataConstraint) {
   return { narrowing, lookups }
 }
 
-describe('a placement that is too large to compare is unsatisfiable without any look-up, and the reason has the remedy', () => {
+describe('a placement that is too large is unsatisfiable without a look-up, with a remedy', () => {
   const expressions = Array.from({ length: 1000 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   test.each<{ name: string; base: Placement }>([
     { name: 'groups without names', base: { clusterAffinities: groups(300) } },
@@ -170,7 +170,7 @@ describe('preferred data', () => {
     expect(narrow(base, { preferred: [['c1'], ['c2']] }).narrowing).toMatchObject({ affinity: base })
   })
 
-  test('of many different sizes has a limited number of tiers; the last one has the remainder', () => {
+  test('of many different sizes has few tiers; the last one has the remainder', () => {
     const claims = names(40).map((name, i) =>
       located([name], { claim: `default/${name}`, enforcement: 'Preferred', bytes: 1000 - i }),
     )
@@ -203,7 +203,7 @@ test('two placements that are too large to compare count as widened', () => {
   expect(widenedBy(base, result, (name) => makeCluster(name), true, newestRules)).toEqual(['*'])
 })
 
-test('a result with too many comparisons counts as widened, even if the base needs none', () => {
+test('a result with too many comparisons counts as widened, even if none are needed', () => {
   const expressions = Array.from({ length: 200 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   const result = { clusterAffinity: { clusterNames: names(1000), labelSelector: { matchExpressions: expressions } } }
   const base = { clusterAffinity: { clusterNames: ['other'] } }

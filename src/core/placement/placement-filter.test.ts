@@ -58,7 +58,7 @@ describe('the comparisons with selectors', () => {
     expect(filter.compared()).toBe(3 * 2)
   })
 
-  test('of many groups are counted once per cluster, but not for a cluster that a group names', () => {
+  test('of many groups are counted once per cluster, but not for one that a group names', () => {
     const filter = placementFilter({ clusterAffinities: many }, clusters, true, newestRules)
     expect(filter.compared()).toBe(0)
     for (const name of ['c2', 'c1', 'c1', 'c4', 'c4']) filter.allows(name)

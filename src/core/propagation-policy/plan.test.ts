@@ -8,7 +8,7 @@ const claimed = { workload: 'Deployment default/app', claim: 'default/sales' }
 const plan = (change: Partial<PolicyInput> = {}) =>
   planPolicy({ policy: makePolicy({}, { resourceVersion: '7' }), mode: 'dataBound', dataBound: claimed, ...change })
 
-test('a policy that selects a data-bound workload is patched, for the resourceVersion that was read, with an Event', () => {
+test('a policy of a data-bound workload is patched for the read version, with an Event', () => {
   expect(plan().actions).toEqual([
     {
       kind: 'patch',

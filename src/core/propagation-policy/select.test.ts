@@ -166,7 +166,7 @@ describe('the keys', () => {
     ])
   })
 
-  test('of a claim include those of the workload in its namespace and of the cluster-scoped one', () => {
+  test('of a claim include those of the workload in its namespace, or cluster-scoped', () => {
     const keys = ['default/app', 'default/*', '*/app', '*/*', '*/app', '*/*'].map((rest) => `apps/Deployment/${rest}`)
     expect(selectableKeysOfClaim(makeClaim())).toEqual(keys)
   })

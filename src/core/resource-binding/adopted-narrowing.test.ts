@@ -80,7 +80,7 @@ describe.each(WITHOUT_LOCATION)('while $name, a workload that volcano-global pla
   })
 })
 
-test('the workload moves with its data when Karmada has written the placement of the policy, and only the loop moves it', () => {
+test('only the loop moves the workload after Karmada wrote the placement of the policy', () => {
   const claims = [located(['m3'])]
   const first = decideBinding(input(placed(), [unknown()])).binding
   expect(namesOf(first)).toEqual(['m2'])
@@ -94,20 +94,17 @@ test('the workload moves with its data when Karmada has written the placement of
 test.each<{ name: string; ofPolicy: Placement }>([
   { name: 'excludes a cluster too', ofPolicy },
   { name: 'has no affinity', ofPolicy: {} },
-])(
-  'lodestone migrate removes the exclusions from the base too, so that the workload moves with its data, if the policy $name',
-  (given) => {
-    const policy = makePolicyInput({ placement: given.ofPolicy })
-    const first = decideBinding(input(placed(), [unknown()], { policy })).binding
-    const patch = planMigration({ object: first, policy: given.ofPolicy, keepsSuspensions: false })?.patch
-    const migrated = applyMergePatch(first, patch ?? {}) as ResourceBinding
-    const kept = decideBinding(input(first, [unknown()], { policy, binding: migrated, leavesMovesToLoop: true }))
-    expect([kept.state, namesOf(kept.binding)]).toEqual(['Kept', ['m2']])
-    expect(readAnnotations(kept.binding.metadata.annotations).base).toEqual(given.ofPolicy)
-    const moved = decideBinding(input(kept.binding, [located(['m3'])], { policy }))
-    expect([moved.state, namesOf(moved.binding)]).toEqual(['Narrowed', ['m3']])
-  },
-)
+])('migrate removes the exclusions from the base too, to move, if the policy $name', (given) => {
+  const policy = makePolicyInput({ placement: given.ofPolicy })
+  const first = decideBinding(input(placed(), [unknown()], { policy })).binding
+  const patch = planMigration({ object: first, policy: given.ofPolicy, keepsSuspensions: false })?.patch
+  const migrated = applyMergePatch(first, patch ?? {}) as ResourceBinding
+  const kept = decideBinding(input(first, [unknown()], { policy, binding: migrated, leavesMovesToLoop: true }))
+  expect([kept.state, namesOf(kept.binding)]).toEqual(['Kept', ['m2']])
+  expect(readAnnotations(kept.binding.metadata.annotations).base).toEqual(given.ofPolicy)
+  const moved = decideBinding(input(kept.binding, [located(['m3'])], { policy }))
+  expect([moved.state, namesOf(moved.binding)]).toEqual(['Narrowed', ['m3']])
+})
 
 test('a workload that loses its work by a move stays where volcano-global placed it', () => {
   const kept = decideBinding(input(placed({ resource: job }), [located(['m3'])]))
@@ -130,7 +127,7 @@ test.each<{ name: string; binding: ResourceBinding }>([
   expect(adoptedNarrowing(parseInput(input(binding, [unknown()])))).toBeUndefined()
 })
 
-test('only the stored annotation counts: a requester cannot claim that volcano-global placed the workload', () => {
+test('only the stored annotation counts: no requester can forge a former placement', () => {
   const stored = makeBinding({ placement: ofPolicy, clusters: [{ name: 'm2' }] })
   const forged = { ...stored, metadata: { ...stored.metadata, annotations: { [EXCLUDED]: 'm1,m3' } } }
   const { state, binding } = admit(stored, forged, [unknown()])

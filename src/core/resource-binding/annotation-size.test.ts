@@ -59,7 +59,7 @@ describe('the annotations of a binding stay below the limit of the API server', 
     expect(annotationBytes(binding)).toBeLessThan(10_000)
   })
 
-  test('without a policy, a large base is kept: the workload is on hold, and the message has the remedy', () => {
+  test('a large base without a policy is kept, and holds the workload with a remedy', () => {
     const { state, binding, message } = decide({
       binding: makeBinding({ placement: grouped(300, 120) }),
       claims: [located(fleet(120))],
@@ -70,7 +70,7 @@ describe('the annotations of a binding stay below the limit of the API server', 
     expect(message).toContain('use fewer or shorter cluster affinities')
   })
 
-  test('if other writers filled the annotations, nothing changes and a message reports it', () => {
+  test('if other writers filled the annotations, a message reports it without a change', () => {
     const { state, binding, message } = decide({
       binding: makeBinding({}, { annotations: { note: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 100) } }),
     })
@@ -80,7 +80,7 @@ describe('the annotations of a binding stay below the limit of the API server', 
     expect(message).toContain('does not fit into the annotations')
   })
 
-  test('if other writers filled the annotations, a narrowed binding without a claim stays as it is', () => {
+  test('if other writers filled the annotations, a binding without claim stays narrowed', () => {
     const narrowed = decide({}).binding
     const annotations = { ...narrowed.metadata.annotations, note: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 1000) }
     const binding = { ...narrowed, metadata: { ...narrowed.metadata, annotations } }
@@ -236,7 +236,7 @@ describe('a set of required clusters that is too large to list', () => {
   })
 })
 
-test('a narrowing with which the binding does not fit into etcd puts the workload on hold, with the numbers', () => {
+test('a narrowing beyond the limit of etcd puts the workload on hold, with the numbers', () => {
   const clusters = Array.from({ length: 5000 }, (_, i) => `cluster-${i}`.padEnd(48, 'x'))
   const groups = Array.from({ length: 4 }, (_, i) => ({ affinityName: `g${i}` }))
   const decided = (text: string) => {

@@ -151,16 +151,13 @@ describe('at an update', () => {
     { name: 'no policy is known', policy: undefined },
     { name: 'the policy is known', policy: known(two) },
     { name: 'the policy is lazy', policy: lazy(two) },
-  ])(
-    'a reinvocation of our answer to a new base that equals the stored affinity keeps the new base if $name',
-    ({ policy }) => {
-      // The detector reduced the base. The decision equals the stored affinity, and a later webhook causes a reinvocation.
-      const before = stored()
-      const first = decideBinding(makeInput({ binding: overwritten(before, two), stored: before, policy }))
-      const again = outcome({ binding: first.binding, stored: before, policy })
-      expect(again).toEqual({ base: two, affinity: one('member2') })
-    },
-  )
+  ])('a reinvocation for a new base that equals the stored affinity keeps it if $name', ({ policy }) => {
+    // The detector reduced the base. The decision equals the stored affinity, and a later webhook causes a reinvocation.
+    const before = stored()
+    const first = decideBinding(makeInput({ binding: overwritten(before, two), stored: before, policy }))
+    const again = outcome({ binding: first.binding, stored: before, policy })
+    expect(again).toEqual({ base: two, affinity: one('member2') })
+  })
 
   test('a new base applies even if the data moved to a cluster outside of it', () => {
     const before = stored()
@@ -253,7 +250,7 @@ describe('after the deletion of the last claim', () => {
   })
 })
 
-describe('at a write by the loop of another replica, from claims and sources that this replica has not cached yet', () => {
+describe('at a write by the loop of another replica, from objects that are not cached yet', () => {
   const before = makeBinding()
   const old = stored(three, 'member1')
   const sent = (from: ResourceBinding, data: string) =>
@@ -330,7 +327,7 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome(written).affinity).toEqual(want)
   })
 
-  test('with an older, wider policy keeps the base, so that no later decision allows more', () => {
+  test('with an older, wider policy keeps the base: later decisions allow no more', () => {
     const before = stored(two)
     const input = { stored: before, policy: known(four), leavesMovesToLoop: true }
     expect(outcome({ binding: echoed(before), ...input }).base).toEqual(two)
@@ -354,7 +351,7 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome(input)).toMatchObject({ affinity: two })
   })
 
-  test('keeps the move that the loop sent, if it has an older policy that does not allow it', () => {
+  test('keeps the move of the loop, if it has an older policy that does not allow it', () => {
     const before = stored(three, 'member1')
     const moved = decideBinding(makeInput({ binding: before, stored: before, claims: [located(['member2'])] })).binding
     const policy = known(one('member1', 'member4'))
@@ -362,7 +359,7 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ binding: moved, stored: before, claims, policy }).affinity).toEqual(one('member2'))
   })
 
-  test('does not move a running workload to the older policy, whose clusters the data has left', () => {
+  test('does not move a running workload to an older policy, which the data has left', () => {
     const narrowed = stored(three, 'member2', 'member3')
     const before = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member3' }] } }
     const input = { stored: before, claims: [located(['member2', 'member3'])], policy: known(one('member2')) }
@@ -373,7 +370,7 @@ describe('at a write of Karmada, a replica whose caches are older than the store
   test.each<{ name: string; to: string[]; terms: Parameters<typeof located>[1] }>([
     { name: 'requires', to: ['member2', 'member3'], terms: {} },
     { name: 'prefers', to: ['member3'], terms: { enforcement: 'Preferred' } },
-  ])('keeps the base when the loop knows a new cluster with the data that the workload $name', ({ to, terms }) => {
+  ])('keeps the base when the loop knows a new cluster that the workload $name', ({ to, terms }) => {
     const placement = { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } }
     const claims = [located(to, terms)]
     const old = lookup('member1', 'member2')
@@ -384,7 +381,7 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ binding: sent, stored: before, claims, clusters: old }).base).toEqual(three)
   })
 
-  test('takes a policy that equals the narrowing for a new base, although a cluster is unknown', () => {
+  test('takes a policy that equals the narrowing for a new base, with an unknown cluster', () => {
     const input = { claims: [located(['member1', 'member3'])], clusters: lookup('member1', 'member2') }
     const before = decideBinding(makeInput({ binding: makeBinding({ placement: three }), ...input })).binding
     const reduced = one('member1', 'member3')
@@ -392,7 +389,7 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ ...input, binding, stored: before, policy: known(reduced) }).base).toEqual(reduced)
   })
 
-  test('keeps the base that the loop sent, if it does not know the new cluster with the data yet', () => {
+  test('keeps the base of the loop, if it does not know the new cluster with the data', () => {
     const before = stored(three, 'member1')
     const claims = [located(['member1', 'member3'])]
     const moved = decideBinding(makeInput({ binding: before, stored: before, claims })).binding

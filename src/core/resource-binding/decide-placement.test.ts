@@ -266,7 +266,7 @@ test.each<{ name: string; given: Partial<BindingInput>; want: object }>([
   expect(annotations.locality).toStrictEqual({ state, message, claims: ['default/sales'], ...want })
 })
 
-test('a decision that does not fit into the binding puts the workload on hold, with the remedy', () => {
+test('a decision that does not fit into the binding holds the workload, with a remedy', () => {
   const message =
     'default/sales (member2): the decision does not fit into the annotations or the 1572864 bytes of the binding; use fewer or shorter cluster affinities, or fewer annotations'
   expect(holdTooLarge(parseInput(makeInput()), base)).toEqual({

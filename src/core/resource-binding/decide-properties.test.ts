@@ -384,7 +384,7 @@ describe('a new binding', () => {
     )
   })
 
-  test('gets no empty list or map, one kind of affinity, sorted names and short unique group names', () => {
+  test('gets no empty list or map, one kind of affinity, sorted names, short group names', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const { binding: decided, state } = decideBinding(input)
@@ -422,7 +422,7 @@ describe('a new binding', () => {
     )
   })
 
-  test('is answered with a patch that gives the decided binding, and its JSON gets the same decision', () => {
+  test('is answered with a patch to the decided binding, whose JSON is decided equally', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const request: AdmissionRequest = {
@@ -578,7 +578,7 @@ describe('a sequence of writes to a binding', () => {
     }
   }
 
-  test('gets the same decision when the API server sends our own answer to an update again', () => {
+  test('gets the same decision when the API server sends our answer to an update again', () => {
     fc.assert(
       fc.property(life, (drawn) => {
         play(drawn, (input, decision) => {
@@ -623,7 +623,7 @@ describe('a sequence of writes to a binding', () => {
   const baseOf = ({ metadata, spec }: ResourceBinding) =>
     readAnnotations(metadata.annotations).base ?? affinityOf(spec.placement)
 
-  test('keeps its base when the loop has newer caches than the replica that admits its write', () => {
+  test('keeps its base when the loop has newer caches than the replica at admission', () => {
     fc.assert(
       fc.property(life, claims, (drawn, claimsOfLoop) => {
         // A known policy gives the base at every write. Without a policy, only the annotation has the base.

@@ -84,7 +84,7 @@ describe('a workload whose data moves to a cluster that cannot take it', () => {
   })
 })
 
-test('a workload that is not scheduled waits, and the reason names the cluster and the taint', () => {
+test('a workload that is not scheduled waits, and its reason has cluster and taint', () => {
   const held = loop(bind({}), [located(['m3'])], { clusters: lookup('m1', tainted('m3')) })
   expect(held.state).toBe('OnHold')
   expect(held.message).toBe(
@@ -106,7 +106,7 @@ describe('after a failover', () => {
     return { evicting, ended: { ...replaced.binding, spec } }
   }
 
-  test('the replacement stays while the data cluster is broken, also when the eviction has ended', () => {
+  test('the replacement stays while the data cluster is broken, also after the eviction', () => {
     const { evicting, ended } = failOver()
     expect(evicting).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three } } })
     const later = loop(ended, claims, { clusters: broken, now: NOW + 10 * WINDOW })
@@ -114,7 +114,7 @@ describe('after a failover', () => {
     expect(later.message).toContain('m3 has the taint maintenance:NoExecute')
   })
 
-  test('the replacement stays if the cluster was purged directly, without an eviction task', () => {
+  test('the replacement stays if the cluster was purged without an eviction task', () => {
     const purged = write(before, runsIn(), { claims, clusters: broken })
     expect(purged).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three } } })
   })
@@ -179,7 +179,7 @@ describe('after a failover', () => {
   })
 })
 
-describe('a workload that the scheduler removed everywhere, since a cluster was tainted before it looked', () => {
+describe('a workload that the scheduler removed everywhere after a cluster was tainted', () => {
   const claims = [located(['m3'])]
   const ran = { lastScheduledTime: '2026-01-01T00:00:00Z' }
   const moved = loop(loop(bind(runsIn('m1'), ran), [located(['m1'])]).binding, claims)
@@ -273,7 +273,7 @@ describe('a preference', () => {
     expect(loop(first.binding, prefers('m2')).binding).toBe(first.binding)
   })
 
-  test('brings the workload back after the window: with new names, the scheduler begins with the first group', () => {
+  test('brings the workload back after the window, with new names for the scheduler', () => {
     expect(groupsOf(narrowed)).toEqual(['default-local', 'default'])
     const waiting = loop(fallenBack, prefers('m2')).binding
     expect(groupsOf(waiting)).toEqual(['default-local', 'default'])
@@ -293,7 +293,7 @@ describe('a preference', () => {
     ])
   })
 
-  test('does not bring it back while the preferred cluster cannot take it, or if failback is Never', () => {
+  test('does not bring it back while the preferred cluster cannot take it, or for Never', () => {
     const broken = { clusters: lookup('m1', tainted('m2'), 'm3') }
     const waiting = loop(fallenBack, prefers('m2')).binding
     const brokenAgain = loop(waiting, prefers('m2'), { ...broken, now: NOW + WINDOW }).binding
@@ -303,14 +303,14 @@ describe('a preference', () => {
   })
 })
 
-test('a workload stays narrowed if a second claim, which may be ignored, is unknown: at first and later', () => {
+test('a workload stays narrowed if a second claim, which may be ignored, is unknown', () => {
   const claims = [located(['m2']), unknown({ claim: 'default/z', onUnresolved: 'Ignore' })]
   const first = loop(bind(runsIn('m1')), claims)
   expect(first).toMatchObject({ state: 'Narrowed', names: ['m2'] })
   expect(loop(first.binding, claims).binding).toBe(first.binding)
 })
 
-test('a workload follows the data that it requires although the location of a preference is unknown', () => {
+test('a workload follows required data although a preference has an unknown location', () => {
   const preference = unknown({ claim: 'default/z', enforcement: 'Preferred' })
   const first = loop(bind(runsIn('m1')), [located(['m1']), preference]).binding
   const claims = [located(['m2']), preference]
@@ -319,7 +319,7 @@ test('a workload follows the data that it requires although the location of a pr
   expect(loop(moved.binding, claims).binding).toBe(moved.binding)
 })
 
-test('a workload that was kept in its base, and lost its clusters, waits for its data as one that never ran', () => {
+test('a kept workload that lost its clusters waits for its data as one that never ran', () => {
   const ran = bind(runsIn('m1'), { lastScheduledTime: '2026-01-01T00:00:00Z' })
   const kept = loop(ran, [located(['m3'])], { clusters: lookup('m1', tainted('m3')) }).binding
   const emptied = { ...kept, spec: { ...kept.spec, clusters: [] } }
@@ -328,7 +328,7 @@ test('a workload that was kept in its base, and lost its clusters, waits for its
   expect(loop(held.binding, [unknown()]).binding).toBe(held.binding)
 })
 
-test('the reason why a workload is relaxed is the same for old and new names of its groups', () => {
+test('the reason of a relaxed workload is the same for old and new group names', () => {
   const groups = [['m3'], ['m1', 'm2', 'm3']].map((clusterNames, i) => ({ affinityName: `g${i}`, clusterNames }))
   const placement = { clusterAffinities: groups }
   const before = loop(bind({ ...runsIn('m1'), placement }), [located(['m1', 'm3'])]).binding
@@ -390,7 +390,7 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(loop(replaced, [])).toMatchObject({ state: 'Restored' })
   })
 
-  test('waits, whatever an older replica sees, unless the loop has sent the end of the wait', () => {
+  test('waits, whatever an older replica observes, until the loop has sent the end', () => {
     const claim = located(['m2'], { claim: 'default/b' })
     const without = { ...before, metadata: { ...before.metadata, annotations: {} } }
     const ended = loop(waiting, [claim], { now: NOW + DELAY }).binding
@@ -399,7 +399,7 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(write(before, {}, { binding: without, claims: [] }).state).toBe('Restored')
   })
 
-  test('waits again after the CRD of claims was gone, and the loop that knows so ends no wait', () => {
+  test('waits again after the CRD of claims was gone, and no loop ends the wait', () => {
     const missing = { claimsUnknown: 'the CRD is gone', now: NOW + DELAY }
     const kept = loop(waiting, [], missing)
     expect(kept).toMatchObject({ state: 'Kept', names: ['m2'], message: 'the CRD is gone' })
@@ -425,7 +425,7 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(lost.state).toBe('Kept')
   })
 
-  test('waits too if only one of several claims is gone, and continues if it is created again', () => {
+  test('waits too if one of several claims is gone, and continues if it is created again', () => {
     const both = [located(['m2']), located(['m2', 'm3'], { claim: 'default/b' })]
     const rest = both.slice(1)
     const narrowed = loop(bind(runsIn('m2')), both).binding
@@ -452,7 +452,7 @@ describe('a scheduled workload that loses its last claim', () => {
   })
 })
 
-test('no decision leaves a scheduled workload without a cluster while its policy has one that can take it', () => {
+test('no decision leaves a scheduled workload without a cluster that its policy allows', () => {
   const names = ['m1', 'm2', 'm3', 'm4']
   const subset = fc.subarray(names)
   const cluster = (name: string) =>

@@ -281,13 +281,13 @@ describe('a binding that is scheduled', () => {
     expect(summary(lookAgain(makeBinding({ ...scheduled, ...spec }), claims))).toEqual(want)
   })
 
-  test('without a known location is narrowed for the first time when the location is known', () => {
+  test('without a known location is narrowed first when the location is known', () => {
     const went = decide({ binding: makeBinding(job), claims: [unknown(ignore)] }).binding
     const running = { ...went, spec: { ...went.spec, ...scheduled } }
     expect(summary(lookAgain(running, [located(['member2'], ignore)])).state).toBe('Narrowed')
   })
 
-  test('counts as scheduled if only the stored binding has clusters: the scheduler may just have removed them', () => {
+  test('counts as scheduled if only the stored binding has clusters', () => {
     const before = makeBinding(scheduled)
     expect(decide({ binding: makeBinding(), stored: before, claims: [unknown()] }).state).toBe('Ignored')
   })
@@ -336,7 +336,7 @@ describe('a binding under eviction', () => {
     expect([state, binding.spec.placement]).toEqual([wantState, wantAffinity])
   })
 
-  test('of an object that is not a workload is relaxed if only its overflow is left, which does not count for it', () => {
+  test('of an object that is no workload is relaxed if only its overflow is left', () => {
     const placement: Placement = {
       clusterAffinities: [
         {
@@ -467,7 +467,7 @@ describe('a hold', () => {
     expect(decide({ binding, stored: before }).binding.spec.suspension).toBe(undefined)
   })
 
-  test('is never set on a binding that was scheduled meanwhile, and our hold there is removed', () => {
+  test('is never set on a binding that was scheduled meanwhile, where ours is removed', () => {
     const before = held()
     const binding = { ...before, spec: { ...before.spec, ...scheduled } }
     expect(summary(decide({ binding, stored: before, claims: [unknown()] }))).toEqual({
@@ -563,7 +563,7 @@ describe('several claims', () => {
   })
 })
 
-test('a binding with a locality annotation in the request is decided repeatedly until the result is stable', () => {
+test('a binding with a locality annotation in the request is decided until stable', () => {
   const locality = { state: 'Narrowed', message: 'm', claims: ['default/sales'], required: ['member2'] }
   const evicted = { ...scheduled, gracefulEvictionTasks: [{ fromCluster: 'member2' }] } as Partial<BindingSpec>
   const binding = makeBinding(evicted, { annotations: { [LOCALITY_ANNOTATION]: JSON.stringify(locality) } })
@@ -617,7 +617,7 @@ describe('the response', () => {
   })
 })
 
-test('with more claims than can be combined, a workload is on hold, and the message has the remedy', () => {
+test('with more claims than can be combined, a workload is on hold, with the remedy', () => {
   const claims = Array.from({ length: 65 }, (_, i) => located(['member2'], { claim: `default/claim-${i}` }))
   const { state, binding, message } = decideBinding(makeInput({ claims }))
   expect({ state, suspension: binding.spec.suspension }).toEqual({ state: 'OnHold', suspension: { scheduling: true } })

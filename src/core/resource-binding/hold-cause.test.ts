@@ -43,7 +43,7 @@ describe('claims that no cluster satisfies', () => {
   const a = located(['m1', 'm2', 'm3', 'm4'], { claim: 'default/a', holdTimeoutSeconds: 60 })
   const b = located(['m5'], { claim: 'default/b', holdTimeoutSeconds: 20 })
 
-  test('are all in the message, with at most three of their clusters, and the shortest timeout counts', () => {
+  test('are all in the message, with three clusters at most and the shortest timeout', () => {
     expect(unsatisfiable([a, b], 'no cluster holds all of the data')).toEqual({
       reason: 'Unsatisfiable',
       message: 'default/a (m1, m2, m3, …) and default/b (m5): no cluster holds all of the data',

@@ -22,7 +22,7 @@ const metadata = { generation: 2, resourceVersion: '7' }
 const claim = { ...makeClaim({}, metadata), status: { conditions: [bound] } }
 const after = { ...claim, status: { conditions: [bound, recorded] } }
 
-test('the condition is added to the others, for the resourceVersion that was read, and is written once', () => {
+test('the condition is added to others for the resourceVersion that was read, once', () => {
   expect(planHoldCondition(claim, report, NOW)).toEqual([
     {
       kind: 'patch',

@@ -121,7 +121,7 @@ describe('admission leaves a hold that was not honored to the loop', () => {
     expect(decision.binding).toBe(binding)
   })
 
-  test('a write of the detector, with the placement of the policy and without annotations, keeps hold and clusters', () => {
+  test('a write of the detector without annotations keeps hold and clusters', () => {
     const binding = withSpec(scheduled, { placement: { clusterAffinity: { clusterNames: ['member1'] } } })
     const { annotations: _dropped, ...metadata } = binding.metadata
 

@@ -135,7 +135,7 @@ describe('the release by the loop', () => {
     })
   })
 
-  test('is written again until it is stored, since admission may have an older cache or clock', () => {
+  test('is written again until it is stored: admission may have an older cache or clock', () => {
     const held = heldFor(MINUTE)
     const released = decideBinding(makeInput({ binding: held, stored: held, claims })).binding
     const plan = (binding: ResourceBinding) => planBinding(makeInput({ binding, stored: binding, claims }))

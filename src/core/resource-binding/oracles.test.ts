@@ -36,7 +36,7 @@ describe('oracle A: two required claims', () => {
       expect(decideBinding(input).binding.spec.placement).toEqual(one('c2'))
     })
 
-    test('hold the binding if the policy allows no cluster that has both, and never leave an empty list', () => {
+    test('hold the binding if no allowed cluster has both, and leave no empty list', () => {
       const { state, binding } = decideBinding(makeInput({ binding: makeBinding({ placement: one('c9') }), claims }))
       expect({ state, placement: binding.spec.placement, suspension: binding.spec.suspension }).toEqual({
         state: 'OnHold',

@@ -40,7 +40,7 @@ test('a workload that was never narrowed is kept in its base, without a constrai
   expect([state, affinity, annotations.locality?.required]).toEqual(['Kept', base, undefined])
 })
 
-test('relaxing applies the base, with new names if the scheduler would skip its first group', () => {
+test('relaxing applies the base, with new names where the first group would be skipped', () => {
   const observing = (name: string) => {
     const binding = { ...makeBinding({ placement: groups }), status: { schedulerObservingAffinityName: name } }
     return parseInput(makeInput({ binding, stored: binding }))
@@ -56,7 +56,7 @@ test('a very long reason is cut', () => {
   expect(relaxed(input, base, {}, 'x'.repeat(5000)).annotations.locality?.message.length).toBeLessThanOrEqual(1024)
 })
 
-test('the round of the request counts before the stored one, and a forged one counts as absent', () => {
+test('the round of the request counts before the stored one; a forged one is absent', () => {
   const binding = (round: unknown) =>
     makeBinding(
       {},

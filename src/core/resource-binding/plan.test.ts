@@ -45,7 +45,7 @@ test('a plan without a time limit has no requeue', () => {
   expect(Object.keys(plan())).toEqual(['actions', 'moves'])
 })
 
-test('a workload whose scheduler has not acted yet is not moved a second time, by any further write', () => {
+test('a workload whose scheduler has not acted yet is not moved again by any write', () => {
   const moved = decideBinding(makeInput({ binding: running, stored: running, claims: [located(['member3'])] })).binding
   const { [LOCALITY_ANNOTATION]: _note, ...annotations } = moved.metadata.annotations ?? {}
   const mended = { ...moved, metadata: { ...moved.metadata, annotations } }
@@ -109,7 +109,7 @@ describe('a patch', () => {
     expect(plan).toMatchObject({ actions: [{ kind: 'patch' }], requeueAfterMs: 5000 })
   })
 
-  test('of a workload that is not scheduled, or is narrowed to its present clusters, does not move it', () => {
+  test('of an unscheduled workload, or narrowed to its present clusters, moves none', () => {
     const clusterAffinities = [
       { affinityName: 'a', clusterNames: ['member1', 'member2'] },
       { affinityName: 'b', clusterNames: ['member3'] },
@@ -212,7 +212,7 @@ describe('the Events if', () => {
   })
 })
 
-test('a binding that loses its last known annotation keeps those that the cache does not have', () => {
+test('a binding that loses its last known annotation keeps those outside of the cache', () => {
   const made = makeBinding()
   const { annotations: _policy, ...metadata } = made.metadata
   const unowned = { ...made, metadata }

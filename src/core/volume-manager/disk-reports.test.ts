@@ -31,7 +31,7 @@ test('the report of the mover that ended last is recorded', () => {
   expect(writes[0]).toContain('\\"freeBytes\\":20')
 })
 
-test('of movers that ended in the same second, the report of the fuller disk is recorded', () => {
+test('of movers that ended in the same second, the fuller disk is recorded', () => {
   const [full, empty] = [mover(0, 10, at(5)), mover(1, 600, at(5))]
   for (const writes of [plan(full, empty), plan(empty, full)]) {
     expect(writes).toHaveLength(1)

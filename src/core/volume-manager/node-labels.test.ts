@@ -92,7 +92,7 @@ test('a node without labels gets those of its data', () => {
   ])
 })
 
-test('data of a volume that is no longer in the spec keeps its label until its deletion', () => {
+test('data of a volume that left the spec keeps its label until its deletion', () => {
   const plan = { id: 'vol1', config: undefined, set: { replicas: [makeReplica()], deletions: [], nextIndex: 1 } }
   const input = makeVolumeInput({ manager, nodes: [makeNode('n1', { labels: { [LABEL]: 'true' } })] })
 

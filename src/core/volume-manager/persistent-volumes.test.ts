@@ -170,7 +170,7 @@ const createdFor = (plan: VolumePlan) =>
     return write?.kind === 'create' && write.object
   })
 
-test('the volume and the claim name each other, and the data is never deleted on the server', () => {
+test('the volume and the claim name each other, and the server keeps the data', () => {
   const objects = createdFor(WANTED)
   const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: NAME }
 
@@ -278,7 +278,7 @@ describe('a volume that pods claim', () => {
     expect(planned(planWith(makeReplica({ node: 'n1' })), input)).toEqual(want)
   })
 
-  test('keeps the claim of a replica that is no longer wanted while an unscheduled pod names it', () => {
+  test('keeps the claim of an unwanted replica while an unscheduled pod names it', () => {
     const input = { persistentVolumes: [on('n1')], persistentVolumeClaims: [claimAt(0)] }
     const users = () => [{ pod: 'default/reader' }]
     expect(planned(planWith(makeReplica({ index: 1, node: 'n2' })), { ...input, users })).toEqual([
@@ -292,7 +292,7 @@ describe('a volume that pods claim', () => {
     ])
   })
 
-  test('has no claim beside a foreign PersistentVolume, which does not concern its other replicas', () => {
+  test('has no claim beside a foreign PersistentVolume; other replicas are not affected', () => {
     const replicas = [makeReplica(), makeReplica({ index: 1, node: 'n2' })]
     const exists: VolumeManagerInput['exists'] = (kind, name) => kind === 'PersistentVolume' && name === nameAt(0)
     const { writes, conflicts } = planPersistentVolumes(makeVolumeInput({ manager, exists }), [planWith(...replicas)])

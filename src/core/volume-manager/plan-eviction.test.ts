@@ -229,7 +229,7 @@ describe('a node that is short of disk', () => {
   })
 })
 
-test('deletions name the nodes on which a VolumeManager found no free disk, or frees disk', () => {
+test('deletions name nodes on which a VolumeManager found no free disk, or frees it', () => {
   const one = manager('a', {}, EVICTABLE, [
     { node: 'n1', cause: 'NoSpace' },
     { node: 'n2', cause: 'Evicted' },

@@ -45,7 +45,7 @@ test('a mover deletes the leftover on its node', () => {
   expect(mover.spec.tolerations).toEqual([{ operator: 'Exists' }])
 })
 
-test('a leftover that was written by the kubelet chooses neither priority, tolerations, resources nor labels of its mover', () => {
+test('a leftover that was written by the kubelet chooses no metadata of its mover', () => {
   const { node, ...input } = makeInput()
   const forged = {
     ...LEFTOVER,
@@ -124,7 +124,7 @@ test('a mover that failed is replaced after a pause, with an Event', () => {
   })
 })
 
-test('a mover that the API server rejects is an Event about the node, with a bounded reason and the way out', () => {
+test('a mover that the API server rejects is an Event about the node, with the remedy', () => {
   const { message, ...event } = refusedEvent(makeNode('n1'), LEFTOVER, 'lodestone-system', 'x'.repeat(2000))
 
   expect(event).toMatchObject({ about: { kind: 'Node' }, type: 'Warning', reason: 'LeftoverFailed' })

@@ -6,7 +6,7 @@ test('a reference without a namespace has no namespace field', () => {
   expect(referenceTo({ type: secrets, name: 's' }, undefined)).toEqual({ apiVersion: 'v1', kind: 'Secret', name: 's' })
 })
 
-test('references are compared part by part: a namespace sorts before those with it as a prefix', () => {
+test('references are compared by parts: a namespace sorts before those with its prefix', () => {
   const references = ['shop-b', 'shop', 'shop.a'].map((namespace) =>
     referenceTo({ type: secrets, name: 's' }, namespace),
   )

@@ -444,7 +444,7 @@ describe('a pod with a given node', () => {
     })
   })
 
-  test('gets a preferred volume if that node has the data, or if the nodes are not recorded', () => {
+  test('gets a preferred volume if that node has the data, or without recorded nodes', () => {
     const pod = makePod({ name: 'mnist', enforcement: 'Preferred' }, pinned('n2'))
     for (const nodes of [['n1', 'n2'], []]) {
       expect(injected(pod, [mnist({ nodes })]).volumes).toEqual([
@@ -484,7 +484,7 @@ describe('with claims of replicas', () => {
     expect(requests.map((request) => claimOf(pod, { request }))).toEqual(chosen)
   })
 
-  test('a pod gets a claim of a node that it may run on, or of the node that it is bound to', () => {
+  test('a pod gets a claim of a node that it may run on, or of its bound node', () => {
     for (const node of ['n1', 'n2']) {
       const claim = claims.find((one) => one.node === node)?.claimName
       expect(claimOf(makePod({ name: 'mnist' }), { mayRun: (name) => name === node })).toBe(claim)

@@ -214,7 +214,7 @@ describe('errors and warnings', () => {
   })
 
   test.each(['main', 'init'])(
-    'do not include container %s of the template, also before the VolumeManager exists',
+    'do not include container %s of the template, also before a VolumeManager exists',
     (name) => {
       const spec = { ...template().spec, initContainers: [{ name: 'init' }] }
       const annotations = asks(JSON.stringify({ name: 'absent', containers: [{ name }] }))
@@ -233,7 +233,7 @@ describe('an update', () => {
   const own = (annotation = MNIST) => deployment({}, { annotations: asks(annotation) })
   const copied = (annotation: string, copy = annotation) =>
     deployment({ labels: LABELLED, annotations: asks(copy) }, { annotations: asks(annotation) })
-  test('without a change of volumes is allowed, even if the stored request was never checked', () => {
+  test('without a change of volumes is allowed, even if it was never checked', () => {
     const unchecked = own('x')
     const scaled = { ...unchecked, spec: { ...(unchecked as K8sObject & { spec: object }).spec, replicas: 3 } }
     expect(decide(scaled, unchecked)).toEqual({ kind: 'allow' })

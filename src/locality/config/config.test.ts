@@ -240,7 +240,7 @@ describe('errors have the file, the key and the expected value', () => {
     expect(() => read(text, 'f')).toThrow(want)
   })
 
-  test('an unknown field, an unknown plugin and a wrong type do not hide the errors of other fields', () => {
+  test('an unknown field, an unknown plugin and a wrong type hide no other errors', () => {
     const text = 'plugin: amorro\nurl: x\nrefreshInterval: x\nmaxConcurrent: many\nlocationMapping: { wh/: [m1] }\n'
     expect(() => read(text, 'f')).toThrow(
       /^f: system: is required; url: unknown field; maxConcurrent: must be of type integer; plugin: must be .* amoro\?\); locationMapping\[wh\/\]: .*; refreshInterval: must be a duration such as 500ms, 10s or 1m30s$/,

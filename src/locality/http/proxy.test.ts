@@ -49,7 +49,7 @@ describe('to a server with http', () => {
     await server.close()
   })
 
-  test('a request is sent to the proxy in absolute form, with the credentials of the system', async () => {
+  test('a request goes to the proxy in absolute form, with the credentials of the system', async () => {
     const { text } = await get(`http://${HOST}:8181`, { HTTP_PROXY: proxy.url })
     expect(text).toBe('{"ok":true}')
     expect(proxy.requests).toEqual([`GET http://${HOST}:8181/v1/config?warehouse=w`])
@@ -57,7 +57,7 @@ describe('to a server with http', () => {
     expect(server.requests[0]?.headers).not.toHaveProperty('proxy-authorization')
   })
 
-  test('credentials in the URL of the proxy are sent to the proxy only, and are in no message', async () => {
+  test('credentials in the URL of the proxy go to the proxy only, and to no message', async () => {
     const env = { http_proxy: proxy.url.replace('://', '://user:pa%40ss@') }
     await get(`http://${HOST}`, env)
     expect(proxy.authorizations).toEqual([`Basic ${Buffer.from('user:pa@ss').toString('base64')}`])
@@ -165,7 +165,7 @@ describe('to a server with https', () => {
     expect(proxy.requests).toEqual([`CONNECT ${HOST}:443`])
   })
 
-  test('a proxy without a response ends the request at its timeout, and leaves no open client', async () => {
+  test('a proxy without a response ends the request at its timeout and leaves no client', async () => {
     proxy.connectStatus = 'hang'
     expect((await errorOf(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('timeout')
     await http?.close()

@@ -100,7 +100,7 @@ describe('the plugin amoro', () => {
     expect(await locate(open(), { ...query, attributes: { ref: 'main' } })).toMatchObject({ kind: 'located' })
   })
 
-  test('locates tables of external catalogs with the API of Amoro, and caches which catalogs are external', async () => {
+  test('locates tables of external catalogs with the API of Amoro, and caches the kind', async () => {
     server.serve = external(DETAILS)
     const opened = open()
     expect(await locate(opened, query)).toEqual({ kind: 'located', location: 'hdfs://ns1/hive/db/user' })

@@ -380,7 +380,7 @@ describe('the connection', () => {
     expect(secure.users).toEqual(['bob', 'bob'])
   })
 
-  test('with a missing file causes an error with its name, and no unhandled error of the socket', async () => {
+  test('with a missing file causes an error with its name, and no other error', async () => {
     await server.close()
     const auth = { type: 'basic', username: 'bob', passwordFile: join(folder, 'missing') }
     expect(await errorOf(locate(open({ auth }), query))).toMatchObject({

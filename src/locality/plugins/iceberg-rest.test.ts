@@ -92,7 +92,7 @@ describe('the plugin iceberg-rest', () => {
   }
   const tablePaths = () => server.requests.filter(({ path }) => path !== '/v1/config').map(({ url }) => url)
 
-  test('reads the configuration of a warehouse once, uses its prefix, and requests only referenced snapshots', async () => {
+  test('reads the configuration of a warehouse once, and requests referenced snapshots', async () => {
     const opened = open({ extra: { warehouse: 'main warehouse' } })
     await locate(opened, query)
     await locate(opened, query)
@@ -254,7 +254,7 @@ describe('the plugin iceberg-rest', () => {
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('db.user: cannot be located') })
   })
 
-  test('a missing namespace is nowhere, a missing warehouse of the configuration is rejected', async () => {
+  test('a missing namespace is nowhere; a missing warehouse is rejected', async () => {
     server.serve = catalog(() => ({ status: 404, body: { error: { type: 'NoSuchNamespaceException' } } }))
     expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
     await plugin?.close()

@@ -228,7 +228,7 @@ describe('the plugin s3', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('signs with the region of the bucket after it is known, and sends anonymous requests without keys', async () => {
+  test('signs with the region of the bucket when it is known, or is anonymous', async () => {
     const keys = { type: 'sigv4', accessKeyId: 'AKID', secretAccessKey: 'hunter2', sessionToken: 'session' }
     await locate(open(undefined, keys), query)
     const [head, list] = server.requests.map(({ headers }) => headers)

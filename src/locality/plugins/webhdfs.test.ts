@@ -133,7 +133,7 @@ describe('the plugin webhdfs', () => {
     expect(error.message).not.toContain('hunter2')
   })
 
-  test('returns the size of a file or a directory, and no size without the right to measure it', async () => {
+  test('returns the size of a file or a directory, and none without the right to it', async () => {
     nn1.serve = () => ({ body: { FileStatus: { type: 'FILE', length: 42 } } })
     expect(await locate(open(), query)).toMatchObject({ bytes: 42 })
     nn1.serve = (request) =>
@@ -182,7 +182,7 @@ describe('the plugin webhdfs', () => {
     expect(nn1.requests[0]?.query.get('user.name')).toBe('lodestone')
   })
 
-  test('sends the delegation token of a file, reads it again after a rejection, and has it in no message', async () => {
+  test('sends the token of a file, reads it again if rejected, and has it in no message', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lodestone-'))
     const tokenFile = join(folder, 'token')
     writeFileSync(tokenFile, 'first-token\n')

@@ -10,7 +10,7 @@ function takeAll<T>(queue: FairQueue<T>): T[] {
 }
 
 describe('a queue that namespaces share', () => {
-  test('has the single item of a namespace second, behind one of 10,000 of another namespace', () => {
+  test('has the single item of a namespace second, behind one of 10,000 of another one', () => {
     const queue = new FairQueue<string>()
     for (let i = 0; i < 10_000; i++) queue.add(`a${i}`, ['a'])
     queue.add('b0', ['b'])

@@ -80,7 +80,7 @@ test('each system has its configured number of slots, and further queries wait',
   expect(observed).toEqual(['lake located'])
 })
 
-test('the query of a namespace with one claim is sent second, behind one of 10,000 of another namespace', async () => {
+test('the query of a namespace with one claim is second, behind one of 10,000 others', async () => {
   const { system, started, next } = makeSystem(1)
   const { send } = open()
   for (let i = 0; i < 10_000; i++) send(system, `a${i}`, 'a')
@@ -103,7 +103,7 @@ test('a failing system has turns of namespaces too', async () => {
   expect(started).toEqual(['a0', 'a1', 'a2', 'a3', 'b'])
 })
 
-test('a query that a claim of another namespace shares is sent in the turn of that namespace', async () => {
+test('a query that a claim of another namespace shares has the turn of that namespace', async () => {
   const { system, started, next } = makeSystem(1)
   const { send } = open()
   for (let i = 0; i < 100; i++) send(system, `a${i}`, 'a')
@@ -124,7 +124,7 @@ test('an answer in no cluster has the reason', async () => {
   expect(ends).toEqual({ t: { ...unmapped, whyNoCluster: 'no cluster for s3://a' } })
 })
 
-test('a system with failing queries gets one at a time, at an interval of one second, and all slots after an answer', async () => {
+test('a system with failing queries gets one a second, and all slots after an answer', async () => {
   const { system, started, next } = makeSystem(4)
   const { send, queries, ends } = open()
   for (let i = 0; i < 12; i++) send(system, `t${i}`)
@@ -145,7 +145,7 @@ test('a system with failing queries gets one at a time, at an interval of one se
   expect([started.length, queries.isFailing(system)]).toEqual([11, false])
 })
 
-test('one query that fails again and again does not slow down the other queries of the system', async () => {
+test('one query that fails repeatedly does not slow down other queries of the system', async () => {
   const { system, started, next } = makeSystem(4)
   const { send, queries } = open()
   for (let i = 0; i < 5; i++) {
@@ -195,7 +195,7 @@ test('a canceled query is not sent, and the answer to a sent one is ignored', as
   expect([started, ends]).toEqual([['running', 'last'], {}])
 })
 
-test('an unexpected error of a plugin is returned as a fault, and does not count for the system', async () => {
+test('an unexpected error of a plugin is a fault, and does not count for the system', async () => {
   const { system, next } = makeSystem(1)
   const { send, ends, queries, observed } = open()
   const fault = new TypeError('oops')

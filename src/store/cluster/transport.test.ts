@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../base/clock.fake.ts'
 import { ApiTransport, readText } from './transport.ts'
 
-test('equal TLS material shares an agent, changed material gets a new one, and requests on the old one continue', async () => {
+test('equal TLS material shares an agent, changed material gets a new one beside it', async () => {
   let answer: (() => void) | undefined
   const server = createServer((_request, response) => {
     answer = () => void response.end('late')
@@ -23,7 +23,7 @@ test('equal TLS material shares an agent, changed material gets a new one, and r
   expect(await readText((await running).body, 100)).toBe('late')
 })
 
-test('an unknown type of proxy throws instead of connecting directly, without the password of its URL', () => {
+test('an unknown type of proxy throws without a direct connection or the password', () => {
   expect(() => new ApiTransport().agentFor({ tls: {}, proxyUrl: 'ftp://me:secret@proxy' })).toThrow(
     new Error('proxy-url of the kubeconfig has another scheme; use http, https or socks5'),
   )

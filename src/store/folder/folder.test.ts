@@ -37,7 +37,7 @@ describeObjectStore('the folder store', async (observer) => {
 })
 
 describe('a folder', () => {
-  test('is read with its subfolders: YAML, JSON, several documents and symlinks, but no hidden files or node_modules', async () => {
+  test('is read with its subfolders: YAML, JSON and symlinks, but no hidden files', async () => {
     const { directory, complaints, write, start } = await openFolder()
     await write('a.yaml', buildBinding('a1'), buildBinding('a2'))
     await write('deep/down/b.yml', buildBinding('b'))

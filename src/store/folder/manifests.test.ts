@@ -22,7 +22,7 @@ describe('manifests', () => {
     expect(parse('')).toEqual({ manifests: [], errors: [] })
   })
 
-  test('in a List are unwrapped, even in nested lists, and items of a typed list get its type', () => {
+  test('in a List are unwrapped, even in nested lists, and get the type of a typed list', () => {
     const text = [
       'apiVersion: v1',
       'kind: List',

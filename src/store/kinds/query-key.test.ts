@@ -4,7 +4,7 @@ import { queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
 
 const attributes = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`attribute-${i}`, 'x'.repeat(1024)]))
 
-test('a claim and the source of the same query have the same key, which is short for any attributes', () => {
+test('a claim and the source of the same query have the same short key', () => {
   const key = queryKeyOfClaim(makeClaim({ attributes }))
   expect(key).toBe(queryKeyOfSource(makeSource({ attributes })))
   expect(key.length).toBeLessThanOrEqual(64)

@@ -195,7 +195,7 @@ describe('a claim whose workload is not in the input', () => {
     expect(findings.find(({ id }) => id === 'dangling-claim')?.message).toContain(`is not in the input ${hint}; `)
   })
 
-  test('in the folder has a place there, and is reported only if it is likely to mean a given workload', async () => {
+  test('in the folder has a place there, and is reported only if it seems to mean a workload', async () => {
     const hub = makeFolder({ 'a.yaml': [trainr, { ...trainr, metadata: { name: 'other', namespace: 'far' } }] })
 
     const { findings } = await check([trainer, makePolicy()], '--folder', hub)
@@ -216,7 +216,7 @@ describe('a claim whose workload is not in the input', () => {
   })
 })
 
-test('a hold for an unknown location can end if the configuration names the data system', async () => {
+test('a hold for an unknown location can end if the configuration has the data system', async () => {
   const config = makeFolder(amoro)
   const file = join(makeFolder({ 'c.yaml': { systems: { directory: join(config, 'systems') } } }), 'c.yaml')
 

@@ -327,7 +327,7 @@ test('bindings and workloads are read one by one, and never listed', async () =>
   ])
 })
 
-test('fields of policies that no other decision reads reach the binding of a new workload', async () => {
+test('fields of policies that no decision reads reach the binding of a new workload', async () => {
   const policy = makePolicy({ schedulerName: 'batch' })
   const server = await startHub([[propagationPolicies, policy]])
 
@@ -336,7 +336,7 @@ test('fields of policies that no other decision reads reach the binding of a new
   expect(stdout).toContain('schedulerName: batch')
 })
 
-test('-o yaml has no resourceVersion, with which the API server would reject the binding', async () => {
+test('-o yaml has no resourceVersion, which would make the API server reject it', async () => {
   const server = await startHub([...makeApp(['member1']), inMember2])
 
   const { stdout } = await check(server, [makeClaim()], '-o', 'yaml')

@@ -71,7 +71,7 @@ test('a manifest with braces in a text is no Helm template', async () => {
   })
 })
 
-test('a symlink loop between folders is read once, and a symlink to itself has one message', async () => {
+test('a symlink loop of folders is read once; a symlink to itself has one message', async () => {
   const folder = makeFolder({ 'a.yaml': makeDeployment() })
   mkdirSync(join(folder, 'below'))
   symlinkSync('..', join(folder, 'below', 'up'))

@@ -48,7 +48,7 @@ describe('a data system of the configuration', () => {
     expect(report.objects).toMatchObject([{ decision: 'OnHold', reason: expect.stringContaining(reason) }])
   })
 
-  test('that has the data in no cluster holds the workload, with the location and the missing key', async () => {
+  test('that has the data in no cluster holds the workload, and names the missing key', async () => {
     const { clusters: _unknown, ...source } = listed
     const locationMapping = { 's3://other/': ['member2'] }
     const { report } = await checkWith({
@@ -97,7 +97,7 @@ describe('a data system of the configuration', () => {
   })
 })
 
-test('a file of volcano-global is a finding for each field that is ignored, with its line', async () => {
+test('a file of volcano-global is a finding, with its line, for each ignored field', async () => {
   const text = '{\n  "Endpoint": {"url": "http://ams"},\n  "note": 1,\n  "locationMapping": {"s3://wh-": ["m1"]}\n}\n'
   const file = join(makeFolder({ amoro: text }), 'amoro')
   const { status, stdout } = await runWords(['check', '-f', file, '-o', 'json'])

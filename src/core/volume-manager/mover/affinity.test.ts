@@ -79,7 +79,7 @@ describe('a mover may run', () => {
   })
 })
 
-test('the slot of a mover counts in the namespaces of movers only, so that no other Pod can block it', () => {
+test('the slot of a mover counts only in the namespaces of movers: no Pod can block it', () => {
   const inNamespace = (namespace: string) => ({ ...makeMover(), metadata: { ...makeMover().metadata, namespace } })
   const { spec } = apartFrom([inNamespace('team-b'), inNamespace('team-a')], inNamespace('team-c'))
   const terms = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution

@@ -98,7 +98,7 @@ test.each<{
   expect(argumentsOf(replicaMover({ ...inputOf(volume, networks), replica }))).toEqual(want)
 })
 
-test('movers mount the directory of the volume, or its claim with the access mode of pods', () => {
+test('movers mount the directory of the volume, or its claim with the mode of pods', () => {
   const directory = [{ hostPath: { path: PATH, type: 'DirectoryOrCreate' } }, { mountPath: '/volume' }]
   const [claim, mount] = mountOf(replicaMover({ ...inputOf(NFS), replica: makeReplica() }))
 
@@ -108,7 +108,7 @@ test('movers mount the directory of the volume, or its claim with the access mod
   expect(mount).toMatchObject({ mountPath: '/volume/data', readOnly: true })
 })
 
-test('the mover of Local data mounts its root read-only, knows the directory, and may read private files', () => {
+test('the mover of Local data mounts its root read-only, and may read private files', () => {
   const replica = makeReplica({ path: '/mnt/local/team/sales/' })
   const localRoots = ['/mnt/local/team', '/mnt/local/']
   const pod = replicaMover({ ...inputOf(LOCAL), replica, localRoots })
@@ -121,7 +121,7 @@ test('the mover of Local data mounts its root read-only, knows the directory, an
   expect(pod.spec.containers[0]?.securityContext).toMatchObject({ capabilities: { add: ['DAC_READ_SEARCH'] } })
 })
 
-test('a root of Local data is read by the image of the configuration only, whatever image a user names', () => {
+test('a root of Local data is read by the image of the configuration only', () => {
   const mover = { image: 'registry.example.com/mover', priorityClassName: 'low' }
   const replica = makeReplica({ path: '/mnt/local/sales' })
   const imageOf = (volume: Partial<VolumeConfig>) =>
@@ -212,7 +212,7 @@ describe('the mover of a maintenance', () => {
     expect(argumentsOf(moverOf(kind, volume, users))).toEqual(want)
   })
 
-  test('has credentials only for a refresh, a time limit for a check, and runs on its node', () => {
+  test('has credentials for a refresh only, a time limit for a check, runs on its node', () => {
     const check = moverOf('Check', { readOnly: true })
     const refresh = moverOf('Refresh', { readOnly: true })
     const hasKeys = ({ spec }: Pod) => spec.containers[0]?.env?.some(({ name }) => name === 'AWS_SECRET_ACCESS_KEY')

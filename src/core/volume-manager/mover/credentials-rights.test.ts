@@ -15,7 +15,7 @@ test('movers have a ServiceAccount, bound to the role of movers in its namespace
   ])
 })
 
-test('a ServiceAccount of users gets the role of movers by a RoleBinding of another name', () => {
+test('a ServiceAccount of users gets the role by a RoleBinding of another name', () => {
   expect(userAccountAccess('team-a', 'reader').map(({ type, object }) => [type.plural, object])).toMatchObject([
     [
       'rolebindings',

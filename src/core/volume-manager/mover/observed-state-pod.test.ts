@@ -33,7 +33,7 @@ test.each([
   { status: 'False', type: 'Directory', want: '/mnt/x' },
   { status: 'True', type: 'Directory', want: undefined },
   { status: 'False', type: undefined, want: undefined },
-])('a Pod that is $status to start containers with a mount of type $type waits for $want', ({ status, type, want }) => {
+])('a Pod that is $status to start with a mount of type $type waits for $want', ({ status, type, want }) => {
   expect(unmountedDirectory(podWith([{ type: 'PodReadyToStartContainers', status }], type))).toBe(want)
   expect(unmountedDirectory(podWith(undefined, type))).toBeUndefined()
 })

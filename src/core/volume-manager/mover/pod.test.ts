@@ -132,12 +132,12 @@ test('the metadata of a download names its VolumeManager, its volume and its tas
   })
 })
 
-test('a mover has no annotation that begins like one of workloads: their webhook would review it, and fail while Lodestone is away', () => {
+test('a mover has no annotation that begins like one of workloads, for their webhook', () => {
   const keys = Object.keys(moversOf().download.metadata.annotations ?? {})
   expect(keys.filter((key) => /^lodestone\.dev\/(vol|dep)/.test(key))).toEqual([])
 })
 
-test('the mover of a deletion has no owner, so that a foreground deletion does not delete it', () => {
+test('the mover of a deletion has no owner, so that no foreground deletion deletes it', () => {
   const { upload, delete: remove } = moversOf()
 
   expect([upload, remove].map(({ metadata }) => metadata.ownerReferences?.length)).toEqual([1, undefined])

@@ -40,7 +40,7 @@ test('a mover of another image gets the URL as it was written', () => {
   expect(azureSource(makeVolume({ options, mover: { image: 'other' } }))?.url).toBe(`${AZURE}/lake/a%20b/`)
 })
 
-test('the account is required in the Secret, and the SAS token, the key and the endpoints are not', () => {
+test('the account is required in the Secret; SAS token, key and endpoints are not', () => {
   const options = { sourceURL: `${AZURE}/lake/`, azureCredentialsSecretName: 'azure' }
 
   expect(azureSource(makeVolume({ options }))?.env).toEqual([

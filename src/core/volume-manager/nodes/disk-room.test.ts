@@ -47,7 +47,7 @@ function nodeWith(name: string, freeBytes?: number): Node {
   return { ...node, metadata: { ...node.metadata, annotations } }
 }
 
-test('the data does not fit where less is free than its size and the reserve; unknown is not too small', () => {
+test('the data does not fit into less than its size and the reserve, if known', () => {
   const reserve = 2 ** 30
   const nodes = [nodeWith('n1', reserve + 99), nodeWith('n2', reserve + 100), nodeWith('n3')]
   expect(nodesWithoutRoom(nodes, { path: PATH, bytes: 100 }, VOLUME_SETTINGS)).toEqual(['n1'])

@@ -31,7 +31,7 @@ function skip(
   return skipNodes(input, [planVolume(input, 'vol1', makeVolume(volume), isDeleted ? 'deleted' : 'present')])
 }
 
-test('the deletion of a VolumeManager skips a node that is not ready for the timeout, with an Event', () => {
+test('the deletion of a VolumeManager skips a node that is not ready, with an Event', () => {
   const { actions, dueAt } = skip(unready(600))
 
   const leftover = { namespace: 'default', name: 'sales', uid: '4b1d', id: 'vol1', index: 1, path: PATH }
@@ -60,7 +60,7 @@ test('the leftover has the image of the volume', () => {
   expect(JSON.stringify(patch)).toContain('other:1')
 })
 
-test('the timeout begins with the deletion when the node does not tell since when it is not ready', () => {
+test('the timeout begins with the deletion when the node has no time of its own', () => {
   expect(skip(makeNode('n1', { unreadySince: 'unknown' })).dueAt).toBe(NOW + 595_000)
 })
 

@@ -182,7 +182,7 @@ describe('the replicas of a volume', () => {
   })
 })
 
-test('all replicas are deleted with a volume, except those with changes and those on no node', () => {
+test('all replicas are deleted with a volume, except with changes or without a node', () => {
   const set = setOf({}, { state: 'Queued', node: undefined as never }, {})
 
   const left = deleteAll(set, { labelsOf: () => [LABEL], mustStay: ({ index }) => index === 2 }, NOW)

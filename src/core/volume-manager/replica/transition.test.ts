@@ -188,7 +188,7 @@ test.each([
   expect(earliest(...times)).toBe(want)
 })
 
-test('a preempted mover is no failure: its work waits again, with a back-off that doubles', () => {
+test('a preempted mover is no failure: its work waits again, with a doubled back-off', () => {
   const preempted = { ...work, bytes: 5, files: 1, progressTime: at(-1), failures: 2 }
   const observation: Observation = {
     ...{ mover: { kind: 'preempted', node: 'n1' }, progress: undefined, retryTriggers: new Set() },

@@ -28,7 +28,7 @@ test.each([
   expect(isWrittenBack(withOptions({ resync }))).toBe(want)
 })
 
-test('without the option, without options and without the volume, no changes are written back', () => {
+test('without the option, any option or the volume, no changes are written back', () => {
   const { options: _, ...withoutOptions } = makeVolume()
 
   expect([makeVolume(), withoutOptions, undefined].map(isWrittenBack)).toEqual([false, false, false])

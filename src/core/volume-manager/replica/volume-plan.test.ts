@@ -277,7 +277,7 @@ describe('the plan of a volume', () => {
     expect([plan.problems, plan.moverConfig !== undefined]).toEqual([problems, isMoved])
   })
 
-  test('has no upload and no check in the queue while its spec is invalid: they could not start', () => {
+  test('has no upload and no check in the queue while its spec is invalid', () => {
     const config = { ...RESYNC, mover: { image: 'example.org/other' } }
     const settings = { ...VOLUME_SETTINGS, checks: { intervalSeconds: 1, timeoutSeconds: 1 } }
     const work = { attempt: 1, since: at(-9) }
@@ -327,7 +327,7 @@ describe('the plan of a volume', () => {
     expect([second.replicas, second.deletions.length]).toEqual([[], 1])
   })
 
-  test('keeps a replica whose node was lost and came back until a user has resolved its conflict', () => {
+  test('keeps a replica that returned from a lost node until its conflict is resolved', () => {
     const failed = {
       state: 'Failed',
       attempt: 1,

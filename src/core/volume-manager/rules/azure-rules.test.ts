@@ -64,7 +64,7 @@ describe('data in Azure', () => {
     expect(problemsOf(given).map(({ code, field }) => `${code} ${field}`)).toEqual(want)
   })
 
-  test('with a SAS token in its URL is rejected with a remedy, and the token is not repeated', () => {
+  test('with a SAS token in its URL is rejected with a remedy, and without the token', () => {
     const [found, ...others] = problemsOf({ ...options, sourceURL: `${AZURE}/lake/?sv=2024-11-04&sig=c2VjcmV0` })
 
     expect(others).toEqual([])

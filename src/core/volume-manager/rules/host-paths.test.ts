@@ -35,7 +35,7 @@ describe('a path for Local volumes', () => {
     expect(hostPathFault(path, 'local', ROOTS)).toBe(want)
   })
 
-  test('is rejected without localRoots, and below a local root that overlaps the data roots', () => {
+  test('is rejected without localRoots, and below a root that overlaps the data roots', () => {
     expect(hostPathFault('/srv/local/x', 'local', { ...ROOTS, localRoots: [] })).toBe('NotBelow')
     for (const localRoots of [['/var'], ['/var/datasets'], ['/var/datasets/public']])
       expect(hostPathFault(localRoots[0] ?? '', 'local', { ...ROOTS, localRoots })).toBe('NotBelow')

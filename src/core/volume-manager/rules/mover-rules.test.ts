@@ -27,7 +27,7 @@ const tolerating = (...keys: (string | undefined)[]) => ({
 const MOST = { cpu: '2', memory: '2Gi' }
 
 describe('movers in the namespace of their VolumeManager', () => {
-  test('may have any priority class, resources and tolerations: the rights of its users apply', () => {
+  test('may have any priority class, resources and tolerations, as its users may', () => {
     const config = {
       ...tolerating(undefined),
       mover: { ...withClass('system-node-critical').mover, ...withResources({ cpu: '64' }).mover },

@@ -39,7 +39,7 @@ test('every name is valid in Kubernetes, for any names of the manager and its vo
   )
 })
 
-test('two volumes never have the same node label, even if VCK would give them the same name', () => {
+test('two volumes never have the same node label, even with one name in VCK', () => {
   const one = managerOf('a-b', 'c', '00000000-0000-4000-8000-000000000001')
   const other = managerOf('a', 'b-c', '00000000-0000-4000-8000-000000000002')
   const labels = [one, other].flatMap((manager) => [

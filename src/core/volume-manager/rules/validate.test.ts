@@ -35,7 +35,7 @@ const hostnameIn = (...values: string[]) => ({
   },
 })
 
-test('the volumes of a VolumeManager have at most 1,000 replicas together, since they share its status', () => {
+test('the volumes of a VolumeManager have at most 1,000 replicas in its status', () => {
   const volumes = (...replicas: number[]) => replicas.map((count, i) => ({ id: `vol${i}`, replicas: count }))
 
   expect(errorsOf(makeVolumeManager(volumes(600, 400)))).toEqual([])
@@ -498,7 +498,7 @@ test('a distribution strategy with too many parts is rejected', () => {
   ])
 })
 
-test('unknown options of all volumes: 20 are listed with a suggestion, the others are counted', () => {
+test('unknown options: 20 are listed with a suggestion, all others are counted', () => {
   const options = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`sourceUrl${i}`, 'x']))
   const errors = errorsOf(makeVolumeManager(Array.from({ length: 100 }, (_, i) => ({ id: `v${i}`, ...s3(options) }))))
   const isUnknown = ({ message = '' }: { message?: string }) => message.startsWith('unknown option')

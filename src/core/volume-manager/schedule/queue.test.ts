@@ -171,7 +171,7 @@ test.each([
   { name: 'deletions', volume: { deletions: [1, 2, 3].map((since) => deletion(since)) } },
   { name: 'uploads', volume: { replicas: [1, 2, 3].map((since) => ({ ...upload(since), node: 'n1' })) } },
   { name: 'checks', volume: { replicas: [1, 2, 3].map((since) => ({ ...check(since), node: 'n1' })) }, of: check },
-])('$name on a node that has as many movers as it may have delay no other VolumeManager', ({ volume, of = queued }) => {
+])('$name on a node with its limit of movers delay no other VolumeManager', ({ volume, of = queued }) => {
   const waiting = [manager('a', volume), manager('b', { replicas: [of(9)] })]
   const running = makeMover({}, { phase: 'Running' }, 'n1')
   const slotsWith = (maxPerNode: number) =>

@@ -139,7 +139,7 @@ describe('a free slot', () => {
     expect(grantedIn(input([...waiting].reverse(), more))).toEqual(want)
   })
 
-  test('is counted for the namespace of the VolumeManager, if all movers are in one namespace', () => {
+  test('is counted for the namespace of the VolumeManager, if all share a namespace', () => {
     const inOne = (pod: Pod): Pod => ({ ...pod, metadata: { ...pod.metadata, namespace: 'movers' } })
     const waiting = [waits('a/1', { replicas: [queued(0)] }), waits('b/1', { replicas: [queued(9)] })]
 

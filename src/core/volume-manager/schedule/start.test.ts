@@ -246,7 +246,7 @@ describe('the slots', () => {
     expect(sets[0]?.replicas[0]).toMatchObject({ upload: { state: 'Queued' } })
   })
 
-  test('go to a check after all others, on a node with a free slot, and to a quarter of all movers', () => {
+  test('go to a check after all others, on a free slot, and to a quarter of all movers', () => {
     const maintenance = { kind: 'Check' as const, state: 'Queued' as const, attempt: 1 }
     const replicas = [0, 1].map((index) => makeReplica({ ...current, path, index, node: `n${index + 1}`, maintenance }))
     const movers = { ...VOLUME_SETTINGS.movers, maxInAll: 4 }

@@ -121,7 +121,7 @@ describe('a new pod', () => {
     expect(claimsOf(chooseClaims(wanted, spec(), choice))).toEqual(want)
   })
 
-  test('keeps the claim that it mounts already, so that a second injection changes nothing', () => {
+  test('keeps the claim that it mounts already, so that a second injection is empty', () => {
     for (const seed of ['0', '1']) {
       expect(claimsOf(chooseClaims([wants(ON_TWO)], spec('c1'), { ...anywhere, seed }))).toEqual([['c1', 'Ready']])
     }

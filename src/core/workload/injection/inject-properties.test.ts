@@ -131,7 +131,7 @@ test('nothing is removed: every member, volume and mount stays', () => {
   })
 })
 
-test('an API server accepts it: names and paths are unique, every mount has its volume, no list of terms is empty', () => {
+test('an API server accepts it: unique names and paths, all volumes, no empty term', () => {
   holds((before, list) => {
     const result = injectVolumes(before, list)
     if ('errors' in result) return

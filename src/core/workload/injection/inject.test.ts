@@ -49,7 +49,7 @@ describe('a pod spec', () => {
   })
 })
 
-test('a volume of the pod with our name, but with other data, is an error with its path', () => {
+test('a volume of the pod with our name and other data is an error with its path', () => {
   const volumes = [{ name: NAME, emptyDir: {} }]
   expect(injectVolumes({ ...main, volumes }, wanted([{}]), 'spec.template.spec')).toEqual({
     errors: [

@@ -218,7 +218,7 @@ describe('a Local volume', () => {
     status: { state: 'Running', volumes: [{ ...done, revision: undefined as never }] },
   })
 
-  test('that was stored before its directory was forbidden is not mounted, for any status', () => {
+  test('that was stored before its directory was forbidden is never mounted', () => {
     const roots = { allowedRoots: ['/var/datasets'], localRoots: ['/srv'] }
     expect(mountableVolumes(local, roots).volumes[0]?.source).toBeUndefined()
     expect(mountableVolumes(local, { allowedRoots: ['/data'], localRoots: ['/var/datasets'] }).volumes[0]?.source).toBe(

@@ -109,7 +109,7 @@ describe('for any terms', () => {
     )
   })
 
-  test('the requirements of a term stay first: a pod with scheduling gates can be narrowed later', () => {
+  test('the requirements of a term stay first: a gated pod can be narrowed later', () => {
     fc.assert(
       fc.property(term, term, (own, wanted) => {
         for (const next of narrowTerms([own], [wanted])) {

@@ -26,7 +26,7 @@ test.each<{ name: string; one: NodeSelectorRequirement; other: NodeSelectorRequi
   expect(requirementKey(one)).toBe(requirementKey(structuredClone(one)))
 })
 
-test('terms are equal for any order of their requirements, and labels differ from fields', () => {
+test('terms are equal for any order of requirements, and labels differ from fields', () => {
   const [one, other] = [zone('a'), { key: 'gpu', operator: 'Exists' }]
   expect(termKey({ matchExpressions: [one, other] })).toBe(termKey({ matchExpressions: [other, one], matchFields: [] }))
   expect(termKey({ matchExpressions: [one] })).not.toBe(termKey({ matchFields: [one] }))

@@ -136,7 +136,7 @@ describe('an annotation that moves from a workload to its template', () => {
     expect(warnings).toEqual([])
   })
 
-  test('is removed once with Helm, whose requests do not show the manifest, with a warning', () => {
+  test('is removed once with Helm, whose requests have no manifest, with a warning', () => {
     const first = writeAll('helm upgrade', moved)
     expect(podsOf(first.object)).toEqual(NOTHING)
     expect(first.warnings).toEqual([
@@ -174,7 +174,7 @@ describe('an update', () => {
     expect(podsOf(admit(missed, missed).object)).toEqual(NOTHING)
   })
 
-  test('of a template that an old revision brings back follows the annotation of the workload', () => {
+  test('of a template from an old revision follows the annotation of the workload', () => {
     const changed = writeAll('kubectl apply', [{ own: MNIST }, { own: OTHER }]).object
     const { spec } = stored as K8sObject & { spec: unknown }
     expect(podsOf(admit({ ...changed, ...{ spec } }, changed).object)).toEqual(copied(OTHER))

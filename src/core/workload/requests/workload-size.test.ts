@@ -46,7 +46,7 @@ const withLists = kinds.filter(({ templates = [], podMetadata = [], inherits, al
   return !inherits && allPods === undefined && [...templates, ...podMetadata].some((path) => path.includes('[*]'))
 })
 
-describe('a workload whose copies of the annotation do not fit into etcd is rejected before they are written', () => {
+describe('a workload whose copies of the annotation do not fit into etcd is rejected', () => {
   test('with the path of the annotation, and the numbers of bytes', () => {
     const kind = SHIPPED_KINDS.find('batch.volcano.sh/v1alpha1', 'Job') as WorkloadKind
     const requests = asks(40, 900)

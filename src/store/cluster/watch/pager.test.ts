@@ -24,7 +24,7 @@ describe('a list', () => {
     expect(server.lists(resourceBindings)[0]?.headers['accept-encoding']).toBe('identity')
   })
 
-  test('whose continue token expired starts over immediately, without objects of the first attempt', async () => {
+  test('whose continue token expired starts over without objects of the first attempt', async () => {
     const { server, start, names } = await openStage({ pageSize: 2 })
     for (const binding of bindings) server.put(resourceBindings, binding)
     server.misbehave(isContinued, (response) => {

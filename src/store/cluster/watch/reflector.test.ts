@@ -55,7 +55,7 @@ describe('a list that fails', () => {
 })
 
 describe('a position that expired', () => {
-  test('with HTTP 410 is replaced by a list, and objects deleted meanwhile are published as deleted', async () => {
+  test('with HTTP 410 is replaced by a list, and deleted objects are published', async () => {
     const { server, clock, heard, names, changes, start } = await openStage()
     for (const name of ['a', 'b', 'c']) server.put(resourceBindings, buildBinding(name))
     await start()
