@@ -27,7 +27,7 @@ beforeAll(async () => {
 // Until the CRDs are back, the loops cannot write the status of claims.
 afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone], expected: 'does not serve' }))
 
-test('a running workload stays with its data while the CRDs of claims and DataSources are deleted', async () => {
+test('a running workload stays while the CRDs of claims and DataSources are deleted', async () => {
   await create(...objects, policy('web'), deployment('web'))
   await plane.eventually('the workload is scheduled to its data', async () => (await scheduled()).join() === 'member2')
   const seen = watchClusters()

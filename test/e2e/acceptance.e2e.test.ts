@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(() => plane?.stopAll())
 
-test('Lodestone and the scheduler of this version accept the same clusters for the same bindings', async () => {
+test('Lodestone and the scheduler of this version accept the same clusters', async () => {
   const collection = await plane.api.collection('clusters.cluster.karmada.io')
   for (const name of random.shuffled(names).slice(0, 3)) await plane.api.expect('DELETE', `${collection}/${name}`)
   const clusters = (await plane.listJson('clusters.cluster.karmada.io')) as unknown as Cluster[]

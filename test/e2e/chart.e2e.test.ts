@@ -252,7 +252,7 @@ describe('an installation', () => {
     })
   })
 
-  test('lets Lodestone neither read Secrets nor create webhook configurations, and users work with its kinds', async () => {
+  test('lets Lodestone read no Secrets and create no webhook configurations', async () => {
     expect(await helm.run(['install', 'lodestone', chart], { config: { volumes: { enabled: true } } })).toMatchObject({
       code: 0,
     })

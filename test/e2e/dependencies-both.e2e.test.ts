@@ -43,7 +43,7 @@ afterAll(async () => {
   await plane?.stopAll()
 })
 
-test('with both distributors, no binding is written in the final state, and unneeded dependencies leave', async () => {
+test('with both distributors, no binding is written in the final state', async () => {
   await hub.apply(
     source('web-data', ['member1', 'member2']),
     shared,

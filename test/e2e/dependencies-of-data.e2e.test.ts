@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 // Together: each waits 10 s for its VolumeManager to have a policy.
-test.concurrent('a claim, a VolumeManager and the Secret with which it reads its source are where the workload is', async () => {
+test.concurrent('a claim, a VolumeManager and its Secret are where the workload is', async () => {
   const password = secret('bucket-password')
   const data = volumeManager('training-data', password)
   const workload = deployment('trainer')
@@ -46,7 +46,7 @@ test.concurrent('a claim, a VolumeManager and the Secret with which it reads its
   for (const one of [workload, claimed, data, password]) await hub.isOnlyIn(one, 'member2')
 })
 
-test.concurrent('a workload that names a VolumeManager makes its policy propagate, without any claim', async () => {
+test.concurrent('a workload that names a VolumeManager makes its policy propagate without a claim', async () => {
   const data = volumeManager('other-data', secret('other-password'))
   const workload = deployment('reader')
   const template = workload.spec['template'] as { metadata: { annotations?: Record<string, string> } }

@@ -231,7 +231,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
       await plane.eventually('it follows', async () => (await hub.membersWith(pull)).includes('member2'))
     })
 
-    test('a StatefulSet takes the claim along that its own clone, and the Service of its first pod', async () => {
+    test('a StatefulSet takes along the claim that it clones, and the Service of its pod', async () => {
       const golden = persistentVolumeClaim('golden')
       const first = service('first', { of: 'x' })
       const selector = { 'statefulset.kubernetes.io/pod-name': 'database-0' }

@@ -45,7 +45,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
   afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
 
   describe('Karmada’s own proposal', () => {
-    test('story 1: a ConfigMap and a Secret that are created later arrive where the Deployment is', async () => {
+    test('story 1: a later ConfigMap and Secret arrive where the Deployment is', async () => {
       const needs = [configMap('story-settings'), secret('story-password')]
       const workload = deployment('story', { needs })
       await hub.apply(policy('story', { placement: only('member1', 'member3'), propagateDeps: true }), workload)
@@ -109,7 +109,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     })
   })
 
-  test('the CA of the hub never replaces that of a member, and neither does what the configuration lists', async () => {
+  test('the CA of the hub never replaces that of a member, nor do configured objects', async () => {
     const own = [configMap('kube-root-ca.crt'), configMap('own-bundle')]
     const settings = configMap('agent-settings')
     const agent = deployment('agent', { needs: [...own, settings] })
@@ -179,7 +179,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
   })
 
   describe('a dependency without a reference by name', () => {
-    test('a Service that selects the pods follows, with its Ingress and the certificate of that', async () => {
+    test('a Service that selects the pods follows, with its Ingress and its certificate', async () => {
       const workload = deployment('shop')
       const front = service('shop', { of: 'shop' })
       const certificate = secret('shop-certificate')

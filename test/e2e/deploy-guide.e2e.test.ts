@@ -74,7 +74,7 @@ async function conditionOf(resource: string, name: string, type: string, namespa
   return found?.status?.conditions?.find((one) => one.type === type)
 }
 
-test('the manifests of the deploy guide place a workload, with the CRDs of volcano-global and a ConfigMap by name', async () => {
+test('the manifests of the guide place a workload, with the CRDs of volcano-global', async () => {
   for (const file of ['claim.yaml', 'deployment.yaml', 'propagation-policy.yaml']) {
     await hub.kubectl(['apply', '-f', '-'], guide(file))
   }
@@ -110,7 +110,7 @@ test('the manifests of the deploy guide place a workload, with the CRDs of volca
   await plane.eventually('it moves with its data', async () => (await clustersOf('report')) === 'member3')
 })
 
-test('data that does not exist fails its claim, although the CRD of sources requires a location', async () => {
+test('data that does not exist fails its claim, although the CRD requires a location', async () => {
   const claim = guide('claim.yaml').replace('orders-of-report', 'gone').replace('north.shop.orders', 'north.shop.gone')
   await hub.kubectl(['apply', '-f', '-'], claim.replace('name: "report"', 'name: "gone"'))
   await plane.eventually('the claim says so', async () => {
@@ -127,7 +127,7 @@ test('the API server rejects the DataSource in the words of the guide, as folder
   expect(stderr).toMatch(/unknown field|spec\.locality: Required value/)
 })
 
-test('data in a cluster that does not exist holds its workload, with exactly that reason', async () => {
+test('data in a cluster that does not exist holds its workload with that reason', async () => {
   const claim = guide('claim.yaml')
     .replace('orders-of-report', 'ghost')
     .replace('north.shop.orders', 'north.shop.ghost')
@@ -146,7 +146,7 @@ test('data in a cluster that does not exist holds its workload, with exactly tha
   expect(held).toContain('the data is in member9, for which no Cluster exists')
 })
 
-test('status lists the system in the folder of PLUGIN_CONFIG_PATH, in the form of the guide', async () => {
+test('status lists the system in the folder of PLUGIN_CONFIG_PATH, as in the guide', async () => {
   const directory = join(plane.dir, 'plugins')
   await mkdir(directory)
   const { data } = parse(guide('config-map.yaml')) as { data: { amoro: string } }
@@ -243,7 +243,7 @@ describe('migrate', () => {
     ])
   }
 
-  test('frees the objects of volcano-global, keeps claims and sources, and has nothing to do the second time', async () => {
+  test('frees the objects of volcano-global once, and keeps claims and sources', async () => {
     await leaveBehind()
     const kubeconfig = await migrationUser()
     const migrate = (...more: string[]) => runLodestone(['migrate', '--kubeconfig', kubeconfig, ...more])

@@ -27,7 +27,7 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
   })
 
-  test('a workload that a taint evicted keeps its replacement after the eviction, and comes home when the taint is removed, if it may', async () => {
+  test('an evicted workload keeps its replacement, and returns when the taint is removed', async () => {
     const workload = await runWithData(stage, 'evicted', 'member1')
     const emigrant = await runWithData(stage, 'emigrant', 'member1', { failback: 'Never' })
     const [record, away] = [workload, emigrant].map((one) => stage.placements.follow(one)) as [
@@ -47,7 +47,7 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     expect(away).toMatchObject({ clusters: ['member1', '', 'member2'], reasons: ['Success'] })
   })
 
-  test('a workload with a Preferred claim runs elsewhere while its data cluster fails, and comes home too', async () => {
+  test('a workload with a Preferred claim runs elsewhere during a failure, then returns', async () => {
     const workload = await runWithData(stage, 'preferring', 'member3', { enforcement: 'Preferred' })
     const record = stage.placements.follow(workload)
 
@@ -61,7 +61,7 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     expect(record).toMatchObject({ clusters: ['member3', '', 'member1', 'member3'], reasons: ['Success'] })
   })
 
-  test('a workload in a cluster that a ClusterTaintPolicy taints while it is not ready does the same', async () => {
+  test('a workload in a cluster that a ClusterTaintPolicy taints does the same', async () => {
     const workload = await runWithData(stage, 'not-ready', 'member3')
     const record = stage.placements.follow(workload)
     const tainting = taintPolicy('member3')
@@ -77,7 +77,7 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     expect(record).toMatchObject({ clusters: ['member3', '', 'member1', 'member3'], reasons: ['Success'] })
   })
 
-  test('a workload whose data cluster fails 20 times comes home at most once in each window, and has a cluster all the time', async () => {
+  test('a workload whose data cluster fails 20 times returns once a window at most', async () => {
     const workload = await runWithData(stage, 'flapping', 'member1')
     const record = stage.placements.follow(workload)
     onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
 
-test('a running workload that volcano-global placed stays in its cluster at the first start', async () => {
+test('a running workload of volcano-global stays in its cluster at the first start', async () => {
   const kubeconfig = await installLodestone(plane)
   await create(policy('web', { placement: without('member1') }), deployment('web'))
   await plane.eventually('the workload is scheduled', async () => (await scheduled()) === 'member2,member3')

@@ -41,7 +41,7 @@ async function isScheduledTo(name: string, cluster: string): Promise<ResourceBin
   })
 }
 
-test('a renamed group brings a binding back to the first one without a moment without clusters; a new scheduling alone does not', async () => {
+test('a renamed group returns a binding to the first one, and always with clusters', async () => {
   await plane.taintCluster('member1', { key: 'maintenance', effect: 'NoSchedule' })
   await plane.apply([
     deployment('home'),

@@ -106,7 +106,7 @@ describe('the control plane with the garbage collector', () => {
   })
 })
 
-test('the API server keeps what Secrets hold to itself when a cache asks for their metadata alone', async () => {
+test('the API server sends only metadata of Secrets to a cache that requests it', async () => {
   const contents = ['open-sesame', 'open-barley'].map((text) => Buffer.from(text).toString('base64'))
   const secret = (name: string, password = contents[0]): KubeObject => ({
     apiVersion: 'v1',

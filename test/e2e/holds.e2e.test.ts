@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
 
-test('a workload on hold stays on hold while a label, a taint and the status of a cluster change', async () => {
+test('a workload on hold stays so while label, taint and status of a cluster change', async () => {
   await putOnHold('patient')
   // Its scheduling shows that the scheduler looked at the bindings again because of the label.
   const witness = { clusterAffinity: { labelSelector: { matchLabels: { stage: 'labeled' } } } }

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
 
 describe('a pod that names a volume which is there', () => {
-  test('is stored with it, mounted in all containers, on the nodes that have it and that its user allows', async () => {
+  test('is stored with it, mounted in all containers, on the nodes that have it', async () => {
     await create(
       pod('ready', '{"name": "mnist", "mount-path": "/data"}', {
         initContainers: [
@@ -335,7 +335,7 @@ test('while Lodestone is away only pods that ask for data have to wait for it', 
   expect(unlabelled.stderr).toContain('failed calling webhook "annotated-pod.lodestone.dev"')
 })
 
-test('where there are no gates, a pod whose data is on the way is refused with what to wait for', async () => {
+test('without gates, a pod whose data is on the way is rejected with the cause', async () => {
   await lodestone.stop()
   const gateless = await startLodestone(plane, {
     kubeconfig,

@@ -96,7 +96,7 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
   })
 })
 
-test('check says against the hub that a changed claim moves a running workload, which then moves', async () => {
+test('check says against the hub that a changed claim moves a workload, as it does', async () => {
   await create(
     claim('laid', { data: 'laid-data' }),
     source('laid-data', ['member2']),
@@ -234,7 +234,7 @@ describe('2. the same by other means', () => {
   })
 })
 
-test('a claim of another namespace is refused with the command that allows it, and counts as long as it is allowed', async () => {
+test('a claim of another namespace is rejected with the command that allows it', async () => {
   const everywhere = { clusterNames: ['member1', 'member2', 'member3'] }
   const { spec, ...rest } = claim('shared', { data: 'shared-data', namespace: 'tenant' })
   const foreign = { ...rest, spec: { ...spec, workload: { ...(spec['workload'] as object), namespace: 'default' } } }
@@ -300,7 +300,7 @@ describe('3. the narrowing stays', () => {
     expect(await scheduled('edited-deployment')).toEqual(['member2'])
   })
 
-  test('when the controller-manager is restarted, which changes nothing, and when it is restarted again, which does not even write', async () => {
+  test('when the controller-manager is restarted once, and again without a write', async () => {
     await placeByData('resent')
     await kubectl(['scale', 'deployment', 'resent', '--replicas=3'])
     await plane.eventually(
@@ -327,7 +327,7 @@ describe('3. the narrowing stays', () => {
   }
 })
 
-test('4. preferred data is tried first, and a tainted local cluster does not stop the workload', async () => {
+test('4. preferred data is tried first, and a taint there does not stop the workload', async () => {
   await plane.taintCluster('member2', { key: 'maintenance', effect: 'NoSchedule' })
   try {
     await create(
@@ -357,7 +357,7 @@ test('4. preferred data is tried first, and a tainted local cluster does not sto
   })
 })
 
-test('5. two required claims without a cluster in common hold the workload, and say so on the binding', async () => {
+test('5. two claims without a common cluster hold the workload, with a condition', async () => {
   await create(
     claim('torn', { data: 'torn-left' }),
     claim('torn-too', { data: 'torn-right', workload: deployment('torn') }),
@@ -404,7 +404,7 @@ test('5. two required claims without a cluster in common hold the workload, and 
   expect((await binding('torn-deployment')).metadata.annotations?.['lodestone.dev/hold']).toBeUndefined()
 })
 
-test('6. a cluster that joins is not eligible until the data is there; then the next write moves the workload', async () => {
+test('6. a cluster that joins is eligible when the data is there, at the next write', async () => {
   await create(
     claim('join', { data: 'join-data' }),
     source('join-data', ['member2']),
@@ -475,7 +475,7 @@ describe('7. dry runs and server-side apply', () => {
   })
 })
 
-test('8. while Lodestone is away only enforced namespaces are refused, by name; afterwards both work', async () => {
+test('8. while Lodestone is away only enforced namespaces are rejected, then both work', async () => {
   await create({
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -529,7 +529,7 @@ test('9. an invalid claim is refused with every reason', async () => {
 })
 
 describe('what else a user relies on', () => {
-  test('kubectl get shows clusters, sizes and ages, and kubectl explain knows the resources', async () => {
+  test('kubectl get shows clusters, sizes and ages, and kubectl explain the resources', async () => {
     const data = source('listed-data', ['member1', 'member2'])
     const locality = { clusterNames: ['member1', 'member2'], bytes: 5 * 1024 ** 3 }
     const volume = {
@@ -567,7 +567,7 @@ describe('what else a user relies on', () => {
     )
   })
 
-  test('kubectl wait is right after a change, because conditions have the generation that they are about', async () => {
+  test('kubectl wait is right after a change: conditions have their generation', async () => {
     await create(claim('awaited', { data: 'awaited-data' }), source('awaited-data', ['member1']))
     await kubectl(['wait', '--for=condition=Ready', 'datasources/awaited-data', '--timeout=30s'])
 
@@ -581,7 +581,7 @@ describe('what else a user relies on', () => {
     expect(status.conditions).toMatchObject([{ type: 'Ready', observedGeneration: metadata.generation }])
   })
 
-  test('the log says that no feature is missing, which Lodestone reads with its own rights', async () => {
+  test('the log says that no feature is missing, as read with the installed rights', async () => {
     await plane.eventually('the log says so', async () => {
       expect(await lodestone.readLog()).toContain('the API server has all features')
       return true
@@ -596,7 +596,7 @@ describe('what else a user relies on', () => {
     await isRegisteredAgain()
   })
 
-  test('a registration that was deleted is named in the log with the command that creates it, which works', async () => {
+  test('a deleted registration is named in the log with the command that creates it', async () => {
     await kubectl(['delete', 'mutatingwebhookconfiguration', 'lodestone'])
     await plane.eventually(
       'the log names it',

@@ -51,7 +51,7 @@ beforeEach(async () => {
   root = await mkdtemp(join(plane.dir, 'node-'))
 })
 
-test('downloads, uploads and deletes with a real server; each says so in Events and in its result', {
+test('downloads, uploads and deletes with a real server; Events and result show each', {
   timeout: firstRunMs,
 }, async (context) => {
   const s3 = await orSkip(context, startS3(plane.dir))
@@ -154,7 +154,7 @@ test.each(['CRC64NVME', 'CRC32C', 'CRC32', 'SHA256'])(
   },
 )
 
-test('an outage of the server is outlived, and a mover killed with SIGKILL is followed by one that goes on', {
+test('an outage of the server and SIGKILL of the mover are followed by completion', {
   timeout: firstRunMs,
 }, async (context) => {
   const s3 = await orSkip(context, startS3(plane.dir, { name: 's3-outage' }))

@@ -32,7 +32,7 @@ afterAll(async () => {
   await stopAndCheckRights({ plane, lodestones: [lodestone] })
 })
 
-test('when the data of a Deployment and of a Job moves, the Deployment goes with it and the Job stays where it began', async () => {
+test('when the data moves, a Deployment goes with it and a Job stays where it began', async () => {
   await runsByItsData(deployment('follows'), job('finishes'))
 
   moveData('follows', 'finishes')
@@ -57,7 +57,7 @@ test('rebalance Always moves even a Job', async () => {
   await plane.eventually('the Job moves', async () => (await clustersOf(job('restartable'))) === 'member3')
 })
 
-test('when the data of many moves at once, no more move than the budget allows, even when Karmada restarts, until all have', async () => {
+test('when the data of many moves at once, the budget limits the moves, until the end', async () => {
   const names = Array.from({ length: movesPerMinute + 3 }, (_, i) => `fleet-${i}`)
   const fleet = names.map((name) => deployment(name))
   await runsByItsData(...fleet)

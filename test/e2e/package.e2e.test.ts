@@ -60,7 +60,7 @@ test.each(['bash', 'zsh', 'fish'])('the package has the completion script of %s'
   expect(stdout).toContain('__complete')
 })
 
-test('check-install of the package reaches an API server, and prints a finding per check', async () => {
+test('check-install of the package prints a finding per check of an API server', async () => {
   const plane = await startControlPlane({ karmada: false })
   onTestFinished(() => plane.stopAll())
   const { code, stdout, stderr } = await runKubectl('lodestone', 'check-install', '--kubeconfig', plane.kubeconfig)

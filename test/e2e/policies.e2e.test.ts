@@ -40,7 +40,7 @@ describe('a policy for a workload whose data is claimed', () => {
     expect(await said(make)).toEqual({ propagateDeps: true })
   })
 
-  test('passes the validation of Karmada, which asks for it where application failover is set', async () => {
+  test('passes the validation of Karmada, which requires it for application failover', async () => {
     const failover = { application: { decisionConditions: { tolerationSeconds: 60 } } }
     const free = withSpec(policy('failover-free'), { failover })
     const bound = withSpec(policy('failover'), { failover })

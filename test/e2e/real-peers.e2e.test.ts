@@ -136,7 +136,7 @@ test('webhdfs: a directory is measured, also after the active name node changed'
   )
 })
 
-test('hive-metastore: a table and a partition elsewhere are located, and an outage forgets nothing', {
+test('hive-metastore: table and partition elsewhere are located, and outages keep them', {
   timeout: firstRunMs,
 }, async (context) => {
   const hive = await orSkip(context, startHive(plane.dir))

@@ -44,7 +44,7 @@ describe.each([
 ])('while the cluster with the data $cause', ({ cause, reason, begin, end }) => {
   const called = (name: string) => `${name}-${cause.replaceAll(' ', '-')}`
 
-  test('a running workload stays where it is when its data moves there, and follows when that is over', async () => {
+  test('a running workload stays when its data moves there, and follows afterwards', async () => {
     const workload = await runWithData(stage, called('moving'), 'member1')
     const record = stage.placements.follow(workload)
     await begin()
@@ -61,7 +61,7 @@ describe.each([
     expect(record).toMatchObject({ clusters: ['member1', 'member3'], reasons: ['Success'] })
   })
 
-  test('a running workload stays where it is when it gets its first claim, and moves when that is over', async () => {
+  test('a running workload stays when it gets its first claim, and moves afterwards', async () => {
     const workload = deployment(called('claimed'))
     const { name } = workload.metadata
     await stage.hub.apply(policy(name, { placement: inOneCluster }), workload)
@@ -100,7 +100,7 @@ describe.each([
   })
 })
 
-test('a workload that lost its clusters, because its new one got a taint before the scheduler looked, runs again at once', async () => {
+test('a workload without clusters, because of a new taint, runs again at once', async () => {
   const workload = await runWithData(stage, 'surprised', 'member1')
   const record = stage.placements.follow(workload)
   // The scheduler reads all Clusters at its start, before it looks at a binding.
@@ -138,7 +138,7 @@ test('a workload that lost its clusters, because its new one got a taint before 
   expect(record.clusters).toEqual(['member1', '', 'member1', 'member3'])
 })
 
-test('a policy that preempts another one moves a workload to data that it allows, and the workload was never anywhere else', async () => {
+test('a policy that preempts another one moves a workload to its data, nowhere else', async () => {
   const workload = deployment('preempted')
   const weak = clusterPolicy('preempted', workload, { placement: only('member1', 'member2') })
   const { spec, ...rest } = policy('preempting', { workload, placement: only('member1', 'member3') })

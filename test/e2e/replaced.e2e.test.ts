@@ -57,7 +57,7 @@ describe.each([
   })
 })
 
-test('a workload whose claim is replaced by one for other data moves there, and was never anywhere else', async () => {
+test('a workload whose claim is replaced for other data moves there and nowhere else', async () => {
   const workload = await runInMember2('redirected')
   const record = stage.placements.follow(workload)
   await stage.hub.apply(source('redirected-elsewhere', ['member3']))
@@ -68,7 +68,7 @@ test('a workload whose claim is replaced by one for other data moves there, and 
   expect(record.clusters).toEqual(['member2', 'member3'])
 })
 
-test('a workload whose claim is deleted may run everywhere, after the time in which a successor can come', async () => {
+test('a workload whose claim is deleted may run everywhere after the release delay', async () => {
   const workload = await runInMember2('released')
   const record = stage.placements.follow(workload)
 
@@ -93,7 +93,7 @@ test.each([
     reason: 'the replicas are divided over several clusters',
   },
 ])(
-  'a preference removes no copy of a workload that is $name over three clusters, and says why',
+  'a preference removes no copy of a workload that is $name over three clusters',
   async ({ name, replicaScheduling, reason }) => {
     const workload = deployment(`preferring-${name}`)
     workload.spec['replicas'] = 3

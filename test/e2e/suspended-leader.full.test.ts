@@ -48,7 +48,7 @@ beforeEach(async () => {
   await plane.eventually('the first replica leads', () => leads(first))
 })
 
-test('a leader that is suspended while its Lease is renewed writes nothing when it continues, and leads again later', async () => {
+test('a leader that is suspended while its Lease is renewed writes nothing afterwards', async () => {
   await second.restart()
   await createClaims('waiting', 30)
   const answer = await gate.holdAnswer(isLeaseWrite)
@@ -68,7 +68,7 @@ test('a leader that is suspended while its Lease is renewed writes nothing when 
   await plane.eventually('it does the work', async () => (await unbound('later')) === 0)
 })
 
-test('a candidate that is suspended while it acquires the Lease starts no work from the late answer', async () => {
+test('a candidate that is suspended while it acquires the Lease starts no work late', async () => {
   await first.stop()
   const held = gate.holdAnswer(isLeaseWrite)
   await first.restart()

@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => stopAndCheckRights({ plane, lodestones }))
 
-test('each step of the page works, and leaves the workloads with the placement of their policies', async () => {
+test('each step of the page works, and leaves the placements of the policies', async () => {
   const installed = await start('builtin')
   const settings = configMap('placed-settings')
   const { metadata, ...rest } = policy('waiting')

@@ -69,7 +69,7 @@ test('data is on two nodes with a pod beside it, until its VolumeManager is dele
   expect(cluster.nodesWith(volume)).toEqual([])
 })
 
-test('parts of the data, without the excluded and without folders, are on their own nodes, with a SAS token', async () => {
+test('parts of the data are on their own nodes, without folders, with a SAS token', async () => {
   const options = {
     azureCredentialsSecretName: 'azure-sas',
     distributionStrategy: '{"*0_1*": 1, "*1_1*": 2}',
@@ -151,7 +151,7 @@ test.each([
   await cluster.plane.kubectl(['delete', 'vmgr', name, '--wait=false'])
 })
 
-test('a SAS token in the URL is rejected without its signature, and a mistyped option with the closest one', async () => {
+test('a SAS token in the URL is rejected unprinted, and a mistyped option with advice', async () => {
   const withToken = azureVolume('lake/train/', { options: { sourceURL: `${azurite.url}/lake/train/?${sas}` } })
   const mistyped = azureVolume('lake/train/', { options: { azureCredentialSecretName: 'azure-key' } })
 

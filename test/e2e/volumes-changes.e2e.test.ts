@@ -32,7 +32,7 @@ afterAll(() => cluster?.plane.stopAll())
 const s3 = (folder: string, over: Partial<VolumeConfig> = {}) => s3Volume(cluster.proxy, `s3://lake/${folder}/`, over)
 
 describe('a VolumeManager in use', () => {
-  test('of another source has its new data beside the old, which stays for the pods that have it mounted', async () => {
+  test('of another source has its new data beside the old, which running pods keep', async () => {
     await cluster.create(volumeManagerOf('source', s3('old')))
     const before = firstVolume(await cluster.reached('source', 'Running'))
     await cluster.create(podOf('conservative', 'source'))
@@ -77,7 +77,7 @@ describe('a VolumeManager in use', () => {
     })
   })
 
-  test('with a slip in its source is Failed and keeps what it has, until the slip is fixed', async () => {
+  test('with an error in its source is Failed and keeps its data until it is fixed', async () => {
     await cluster.create(volumeManagerOf('slip', s3('old')))
     const before = firstVolume(await cluster.reached('slip', 'Running'))
 
@@ -114,7 +114,7 @@ describe('a VolumeManager in use', () => {
   })
 })
 
-test('two of one name in two namespaces, however long the name, have data and nodes of their own', async () => {
+test('two of one long name in two namespaces have data and nodes of their own', async () => {
   const { plane } = cluster
   const name = `dataset-${'long-'.repeat(28)}name`
   await plane.kubectl(['create', 'namespace', 'other'])

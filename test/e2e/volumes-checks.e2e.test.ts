@@ -34,7 +34,7 @@ test.concurrent('a changed source is refreshed after `refreshIntervalSeconds`, w
   expect(cluster.proxy.bytesOf('scheduled/train/deep/b.bin')).toBe(200_000)
 })
 
-describe.concurrent('data that is lost on a node is downloaded again, with an Event that says what was lost', () => {
+describe.concurrent('data that is lost on a node is downloaded again, with an Event that names it', () => {
   test.each<{ name: string; more?: Partial<VolumeConfig>; harm: (data: string) => Promise<unknown>; says: RegExp }>([
     {
       name: 'wiped',
@@ -89,7 +89,7 @@ test.concurrent('files that a pod writes and deletes are not lost data', { timeo
   expect(await described('written')).not.toContain('ReplicaLost')
 })
 
-test.concurrent('a changed source is refreshed for new pods, and a running pod keeps its files until it ends', {
+test.concurrent('a changed source is refreshed for new pods; running pods keep their files', {
   timeout: 240_000,
 }, async () => {
   const { node, volume } = await ready('changing', READ_ONLY)

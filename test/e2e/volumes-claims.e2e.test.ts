@@ -145,7 +145,7 @@ const isGone = (claim: string) =>
     60_000,
   )
 
-test('pods of a restricted namespace wait for the data, and run where their claims are; movers are elsewhere', async () => {
+test('pods of a restricted namespace wait for the data, and movers are elsewhere', async () => {
   await cluster.create(statefulSetOf('readers', 'train', 2))
   await cluster.create(managerOf('train', volume()))
 
@@ -196,7 +196,7 @@ test('the namespace rejects directories of nodes, so that only claims remain', a
   await cluster.deleteManager('directory', TENANT)
 })
 
-test('a claim that a pod mounts stays with its data when the replica is no longer wanted, until the pod ends', async () => {
+test('a claim that a pod mounts stays with its unwanted data until the pod ends', async () => {
   await cluster.create(managerOf('shrinking', volume()))
   await cluster.create(statefulSetOf('stays', 'shrinking', 2))
   await running('stays', 2)
@@ -224,7 +224,7 @@ test('a claim that a pod mounts stays with its data when the replica is no longe
   await isGone(rest)
 })
 
-test('a replica whose node was deleted has its claim for another node, also when a pod waits for it', async () => {
+test('a replica whose node was deleted has its claim for another node', async () => {
   await cluster.create(managerOf('moving', volume({ replicas: 1 })))
   await cluster.create(statefulSetOf('moves', 'moving', 1))
   const [pod] = await running('moves', 1)
@@ -270,9 +270,7 @@ test('a missing Secret is named with its namespace, and no mover starts without 
 describe.concurrent('data that pods mount by claims', () => {
   const elsewhere = { replicas: 1, nodeAffinity: onNodes('node-1', 'node-2') }
 
-  test('is refreshed when its source changed: a running pod keeps its files, the next one has the new ones', async ({
-    onTestFinished,
-  }) => {
+  test('is refreshed when its source changed: only the next pod has the new files', async ({ onTestFinished }) => {
     await cluster.putBucket('changing', TRAIN, 'train/')
     await cluster.create(managerOf('changing', volume({ ...elsewhere, readOnly: true }, 's3://changing/train/')))
     await create('before', 'changing')
@@ -305,9 +303,7 @@ describe.concurrent('data that pods mount by claims', () => {
     await cluster.plane.eventually('the old files are deleted', async () => (await readdir(old)).length === 0, 90_000)
   })
 
-  test('is evicted with its claim and PersistentVolume when no pod uses it, and all return when a pod needs them', async ({
-    onTestFinished,
-  }) => {
+  test('is evicted with its claim and PersistentVolume, and all return for a pod', async ({ onTestFinished }) => {
     const here = volume({ replicas: 1, evictionPolicy: 'LeastRecentlyUsed', nodeAffinity: onNodes('node-5') })
     // A claim in use: without its pod, this data would be the first to go.
     await cluster.create(managerOf('busy', here))
@@ -344,7 +340,7 @@ describe.concurrent('data that pods mount by claims', () => {
     expect(await claimNamed(claim)).toMatchObject({ spec: { volumeName: claim }, status: { phase: 'Bound' } })
   })
 
-  test('is uploaded when the Job that changed it is done, and the pods of the Job do not keep the claim', async () => {
+  test('is uploaded when its Job is done, and the pods of the Job do not keep the claim', async () => {
     await cluster.putBucket('outcome', { 'in.txt': 'in' }, 'run/')
     await cluster.create(
       managerOf('outcome', volume({ ...elsewhere, options: { resync: 'true' } }, 's3://outcome/run/')),
@@ -370,7 +366,7 @@ describe.concurrent('data that pods mount by claims', () => {
 })
 
 describe('in the namespace of all movers', () => {
-  test('a tenant cannot choose a priority class, taints and resources that the configuration does not allow', async () => {
+  test('a tenant cannot choose a priority class, taints and resources without permission', async () => {
     const chosen = {
       tolerations: [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }],
       mover: { priorityClassName: 'system-node-critical', resources: { limits: { memory: '2Gi' } } },
@@ -382,7 +378,7 @@ describe('in the namespace of all movers', () => {
       expect(stderr).toContain(`spec.volumeConfigs[0].${field}: `)
   })
 
-  test('an allowed choice applies to the movers of a tenant, and labels of the volume do not', async () => {
+  test('an allowed choice applies to the movers of a tenant; labels of the volume do not', async () => {
     const limits = { memory: '512Mi' }
     const tolerations = [{ key: 'dedicated', operator: 'Exists' }]
     // The source does not exist, so the movers fail and stay.

@@ -81,7 +81,7 @@ async function moversOf(names: string[]): Promise<Pod[]> {
   return (await Promise.all(names.map((name) => cluster.moversOf(name)))).flat()
 }
 
-test('the log of a mover is in ours when it has ended, fetched with the rights that are installed', async () => {
+test('the log of a mover is in ours when it has ended, with the installed rights', async () => {
   await cluster.create(volumeManagerOf('train', s3Volume(cluster.proxy, 's3://lake/train/', { replicas: 2 })))
   await cluster.reached('train', 'Running')
   const ended = await cluster.plane.eventually('both logs are there', async () => {
@@ -112,7 +112,7 @@ function isEndOf(line: Line, pods: string[]): boolean {
   return line.msg === 'mover log ends' && pods.includes(line.pod ?? '')
 }
 
-test('a limit of one mover for each node is kept by the scheduler, until the configuration allows two', async () => {
+test('a limit of one mover for each node is kept by the scheduler, until it is two', async () => {
   const names = Array.from({ length: 7 }, (_, i) => `slow-${i}`)
   const runningMovers = async () => (await moversOf(names)).filter(({ status }) => status?.phase === 'Running')
   const volume = { ...s3Volume(cluster.proxy, 's3://lake/train/'), mover: { image: SLOW } }

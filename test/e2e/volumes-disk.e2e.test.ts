@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.plane.stopAll())
 
-test('a volume goes to the node with enough free disk for its capacity, as movers reported it', async () => {
+test('a volume goes to the node with enough free disk for its capacity, as reported', async () => {
   const { plane } = cluster
   await cluster.create(volumeManagerOf('report', copyOn(['node-1', 'node-2'], { replicas: 2, capacity: '1Mi' })))
   await cluster.reached('report', 'Running')
@@ -43,7 +43,7 @@ test('a volume goes to the node with enough free disk for its capacity, as mover
   }
 })
 
-test('beyond the high watermark, the least recently used copy is deleted, but none of a volume that says Never', async () => {
+test('beyond the high watermark, the oldest copy is deleted, but none that says Never', async () => {
   const { plane } = cluster
   const volumeOf = async (name: string, over: Partial<VolumeConfig> = {}) => {
     await cluster.create(volumeManagerOf(name, copyOn(['node-4'], over)))

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.plane.stopAll())
 
-test('a node under disk pressure loses the unused copies, and has one back when a pod waits for it', async () => {
+test('a node under disk pressure loses unused copies, and gets one back for a pod', async () => {
   const { plane, lodestone } = cluster
   const before = await lodestone.metric('lodestone_volume_evictions_total')
   await cluster.create(volumeManagerOf('unused', copyOn('node-5')))
@@ -62,7 +62,7 @@ test('a node under disk pressure loses the unused copies, and has one back when 
   expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(before + 1)
 })
 
-test('a download for which there is no room has the copy go that was used longest ago, and comes then', async () => {
+test('a download without room evicts the copy that was used longest ago, and continues', async () => {
   const { plane, kubelet, lodestone } = cluster
   // A disk on which there is room for two datasets. It belongs to the mover, since a folder of this machine has no size of its own.
   const script = join(plane.dir, 'small-disk.sh')

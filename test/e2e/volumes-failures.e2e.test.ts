@@ -37,7 +37,7 @@ afterAll(() => cluster?.plane.stopAll())
 
 // Together, since most of it is waiting. First what takes a minute to be told from a delay.
 describe.concurrent('what fails says why, and the data comes all the same', () => {
-  test('an image that is not there: the mover fails after a minute, and goes on when the image comes', {
+  test('a missing image: the mover fails after a minute, and continues with the image', {
     timeout: 240_000,
   }, async () => {
     await cluster.create(
@@ -108,7 +108,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     await cluster.nodeOf('patient')
   })
 
-  test('a namespace that forbids hostPath has its VolumeManager Failed in the words of the API server, until it allows it', {
+  test('a namespace that forbids hostPath has its VolumeManager Failed until it allows', {
     timeout: 180_000,
   }, async () => {
     const { plane } = cluster
@@ -258,7 +258,7 @@ describe('a mover that cannot begin says for what it waits', () => {
     await isWholeOnOneNode('unschedulable')
   })
 
-  test('a node with a taint that the mover tolerates: the data comes to it, and is deleted there', async () => {
+  test('a node with a taint that the mover tolerates gets the data, deleted later', async () => {
     const { plane } = cluster
     const tolerations = [{ key: 'gpu', operator: 'Equal', value: 'v100', effect: 'NoSchedule' }]
     const config: Partial<VolumeConfig> = { nodeAffinity: onNodes('node-4'), tolerations }

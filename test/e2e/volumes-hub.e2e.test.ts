@@ -42,7 +42,7 @@ afterAll(async () => {
   await member?.plane.stopAll()
 })
 
-test('a workload waits for its VolumeManager and goes with it to a member, where its data is until both are deleted', async () => {
+test('a workload waits for its VolumeManager and goes with it and its data to a member', async () => {
   await waitsForItsVolumeManager()
   await goesToTheNodeWithTheData()
   await isExplained()

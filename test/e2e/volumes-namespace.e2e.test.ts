@@ -93,7 +93,7 @@ test('a namespace ends with its VolumeManager, and the data is deleted after it'
   expect(cluster.nodesWith(again)).toHaveLength(2)
 })
 
-test('a namespace with changes that no mover can write back waits until the user accepts their loss', async () => {
+test('a namespace with changes without a mover waits until the user accepts their loss', async () => {
   const { plane } = cluster
   const volume = firstVolume(await startTenant('lab', { resync: 'true' }))
   const [node = ''] = cluster.nodesWith(volume)

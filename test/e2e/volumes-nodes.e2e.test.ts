@@ -65,7 +65,7 @@ describe('the deletion of a VolumeManager', () => {
 })
 
 describe('changes on a node that was lost and comes back', () => {
-  test('are written back against the download of that node: a conflict keeps both versions, and is in the status and an Event', async () => {
+  test('are written back against that download: a conflict keeps both versions', async () => {
     const { plane, s3 } = cluster
     await cluster.putBucket('late', { a: 'downloaded', b: 'downloaded' }, 'run/')
     const over = { options: { resync: 'true' }, nodeAffinity: onNodes('node-1', 'node-2') }
@@ -113,7 +113,7 @@ describe('changes on a node that was lost and comes back', () => {
 })
 
 describe('a copy on every node of a selector', () => {
-  test('comes to nodes that join, and leaves nodes that the selector does not match any more', async () => {
+  test('comes to nodes that join, and leaves nodes that the selector no longer matches', async () => {
     const { plane } = cluster
     const label = (node: string, change: string) => plane.kubectl(['label', 'node', node, change])
     await label('node-2', 'pool=gpu')

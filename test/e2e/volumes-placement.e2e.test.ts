@@ -70,7 +70,7 @@ describe('in a mixed cluster', () => {
 })
 
 describe('a DaemonSet', () => {
-  test('that is older than its VolumeManager runs on the nodes with the data, and follows it', async () => {
+  test('that is older than its VolumeManager runs on nodes with the data and follows it', async () => {
     await cluster.create(daemonSetOf('cache', 'followed'))
     await cluster.create(volumeManagerOf('followed', volume(2)))
     const two = await cluster.labeledNodes(await cluster.reached('followed', 'Running'))
@@ -94,7 +94,7 @@ describe('a DaemonSet', () => {
     expect(await nodesOf('cache')).toEqual([])
   })
 
-  test('that is newer is narrowed by admission, and has the new nodes after a change of the source', async () => {
+  test('that is newer is narrowed by admission, also after a change of the source', async () => {
     await cluster.create(volumeManagerOf('changed', volume(1, { nodeAffinity: onNodes('node-1') })))
     await cluster.reached('changed', 'Running')
     await cluster.create(daemonSetOf('agent', 'changed'))
@@ -113,7 +113,7 @@ describe('a DaemonSet', () => {
     expect(after).not.toEqual(before)
   })
 
-  test('that only prefers a volume runs on every node, and has the volume where the data is', async () => {
+  test('that only prefers a volume runs on every node, and has the data where it is', async () => {
     await cluster.create(volumeManagerOf('optional', volume(2)))
     const withData = await cluster.labeledNodes(await cluster.reached('optional', 'Running'))
     await cluster.create(

@@ -57,7 +57,7 @@ const nfs = (path: string, over: Partial<VolumeConfig> = {}): VolumeConfig => ({
 })
 
 describe('a stream', () => {
-  test('without a source is an empty directory that is ready at once, and keeps what its first job left for the next', async () => {
+  test('without a source is an empty directory, and keeps the work of its first job', async () => {
     await cluster.create(volumeManagerOf('cache', stream({}, { replicas: 3 })))
 
     const volume = firstVolume(await cluster.reached('cache', 'Running'))
@@ -75,7 +75,7 @@ describe('a stream', () => {
     expect(await filesIn(cluster.dataOn(node, volume))).toEqual({ 'batch-1': 'cached' })
   })
 
-  test('with a source has its pods started after the first files, while the rest still arrives', async () => {
+  test('with a source has its pods started after the first files, before the rest', async () => {
     const rest = 'x'.repeat(300_000)
     await cluster.putBucket('drip', { 'a.txt': 'first', 'b.txt': 'second', 'rest.bin': rest })
     const proxy = await ownProxy()
@@ -104,7 +104,7 @@ describe('a stream', () => {
   })
 })
 
-test('the mover that docs/movers.md has for an example brings and deletes data when a VolumeManager names it', async () => {
+test('the example mover of docs/movers.md downloads and deletes data', async () => {
   const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'movers.md'), 'utf8')
   const text = /```sh\n(#![\s\S]*?)```/.exec(docs)?.[1] ?? ''
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(30)
@@ -134,7 +134,7 @@ test('the mover that docs/movers.md has for an example brings and deletes data w
   await cluster.plane.kubectl(['delete', 'vmgr', 'tarball-missing', '--wait=false'])
 })
 
-test('data in parts has pods that ask for one part on the nodes of that part, and finds no others', async () => {
+test('data in parts has pods on the nodes of their part, without any other part', async () => {
   const options = { distributionStrategy: '{"*0_1*": 1, "*1_1*": 2}' }
   await cluster.create(volumeManagerOf('parts', s3Volume(cluster.proxy, 's3://lake/train/', { replicas: 3, options })))
   const volume = firstVolume(await cluster.reached('parts', 'Running'))
@@ -193,7 +193,7 @@ describe('NFS', () => {
     })
   })
 
-  test('beside S3 in one VolumeManager has its own claim, and each part goes with its own when they are deleted', async () => {
+  test('beside S3 in one VolumeManager has its own claim, and is deleted with it', async () => {
     const train = s3Volume(cluster.proxy, 's3://lake/train/', { id: 'vol2' })
     await cluster.create(volumeManagerOf('mixed', nfs('/mixed'), train))
 

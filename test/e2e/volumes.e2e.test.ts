@@ -313,7 +313,7 @@ describe('a VolumeManager that changes', () => {
 })
 
 describe('a VolumeManager that is deleted', () => {
-  test('takes its data and its labels from every node, also from one that is tainted by then', async () => {
+  test('takes its data and its labels from every node, also from tainted ones', async () => {
     const { plane } = cluster
     await putBucket('gone')
     await cluster.create(volumeManagerOf('gone', s3Volume(cluster.proxy, 's3://gone/train/', { replicas: 2 })))

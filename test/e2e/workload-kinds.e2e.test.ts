@@ -214,7 +214,7 @@ describe('feedback about', () => {
     expect(stderr).not.toContain('lodestone')
   })
 
-  test('an unknown kind is left out for objects of a controller, and without our annotation', async () => {
+  test('an unknown kind is left out if a controller owns it, or without our annotation', async () => {
     const owner = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'x', uid: 'x', controller: true }
     const owned = widget('owned', { [VOLUMES]: MNIST })
     expect(await kubectlCreate({ ...owned, metadata: { ...owned.metadata, ownerReferences: [owner] } })).toBe('')

@@ -37,7 +37,7 @@ async function deleteDefinition({ server, store, claim }: Awaited<ReturnType<typ
   await expect.poll(() => store.unavailable().length).toBe(1)
 }
 
-test('the narrowing stays, and the application is not ready, with the reason, a metric and an Event', async () => {
+test('the narrowing stays, and the application is not ready, with the reason', async () => {
   const world = await start()
   const { server, store, clusters, binding, read } = world
   const before = binding()?.metadata.resourceVersion
@@ -64,7 +64,7 @@ test('the narrowing stays, and the application is not ready, with the reason, a 
   expect(decideBinding(input).binding.spec.placement?.clusterAffinity?.clusterNames).toEqual(['member2'])
 })
 
-test('the finalizer of a claim that is deleted with its CRD is removed, and the narrowing stays', async () => {
+test('the finalizer of a claim goes with its CRD, and the narrowing stays', async () => {
   const { server, store, claim, clusters } = await start()
   const stored = () =>
     server.objects.get(

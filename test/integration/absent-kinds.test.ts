@@ -109,7 +109,7 @@ describe('every cached kind', () => {
     expect(deleted).toEqual([])
   })
 
-  test('keeps its objects when the API server answers 404, unless it may lack the kind and no placement depends on it', async () => {
+  test('keeps its objects at a 404 of the API server, unless the kind may be absent', async () => {
     const { server, names, reasons, tries } = await open(cachedKinds)
 
     for (const { type } of cachedKinds) server.serve(type, false)

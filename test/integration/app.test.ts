@@ -168,7 +168,7 @@ async function makeCertificates(): Promise<string> {
 }
 
 describe('probes and metrics', () => {
-  test('before the manifests are read it is alive and not ready, with the reasons; after that it is ready', async () => {
+  test('before the manifests are read it is alive and not ready, then ready', async () => {
     const gate = Promise.withResolvers<void>()
     const running = await start({ gate: gate.promise })
 
@@ -200,7 +200,7 @@ describe('probes and metrics', () => {
     expect((await health(running, '/livez')).status).toBe(200)
   })
 
-  test('metrics count reviews by the names that dashboards know, and tell when the certificate ends', async () => {
+  test('metrics count reviews by known names, and have the end of the certificate', async () => {
     const running = await startReady()
     await send(running)
 
@@ -476,7 +476,7 @@ describe('a port in use causes an error with the port, and no connection stays o
   })
 })
 
-test('a missing certificate causes an error with its folder, and no connection stays open', async () => {
+test('a missing certificate causes an error with its folder, and closes connections', async () => {
   const healthPort = await freePort()
   const directory = makeFolder()
 
@@ -511,7 +511,7 @@ describe('the folder is followed', () => {
     await expect.poll(async () => JSON.parse((await send(running)).body).response.patch).toBeUndefined()
   })
 
-  test('a manifest that becomes invalid is logged with its file and line, and its last valid content is served', async () => {
+  test('a manifest that becomes invalid is logged with its line; its last content stays', async () => {
     const running = await startReady()
     const file = join(running.hub, 'source.yaml')
 
@@ -531,7 +531,7 @@ describe('the folder is followed', () => {
     expect((await health(running, '/readyz')).status).toBe(200)
   })
 
-  test('a new manifest that is invalid is logged with its file and line, and the others are served', async () => {
+  test('a new manifest that is invalid is logged with its line; all others are served', async () => {
     const running = await startReady()
     const file = join(running.hub, 'wrong.yaml')
 
@@ -563,7 +563,7 @@ describe('lodestone serve --folder', () => {
     return { shown, status, end: () => ending.abort() }
   }
 
-  test('prints the next commands with its ports, and ends with status 0 when it is stopped', async () => {
+  test('prints the next commands with its ports, and ends with status 0 when stopped', async () => {
     const { shown, status, end } = serve([], { server: LOOPBACK, certificates: { directory: makeFolder() } })
 
     await expect.poll(() => shown.stdout).toContain('Serving examples/hub. Try, in another terminal:')

@@ -75,7 +75,7 @@ describe('with a client CA and names', () => {
     expect(JSON.parse(body).error.message).toMatch(want)
   })
 
-  test('the resource interpreter is asked without a certificate, since Karmada has none to show', async () => {
+  test('the resource interpreter requires no certificate, since Karmada has none', async () => {
     const interpreter = { types: [], isStored: () => false, interpret: () => [] }
     const running = await startServer({ clientCa: pki.caCertificate, interpreter })
 
@@ -114,7 +114,7 @@ describe('the file of the client CA', () => {
     return { file, lines, start, changes: () => changes }
   }
 
-  test('is read again when it changes; an invalid certificate leaves the last valid one in use', async () => {
+  test('is read again when it changes; an invalid one leaves the last valid one in use', async () => {
     const { file, lines, start, changes } = open(pki.caCertificate)
     const clientCa = start()
     expect(clientCa.current()).toBe(pki.caCertificate)

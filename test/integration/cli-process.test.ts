@@ -81,7 +81,7 @@ test('Ctrl-C ends check-install --wait without an error message', async () => {
   )
 })
 
-test('serve ends with status 0 while its requests to an API server that does not respond are open', async () => {
+test('serve ends with status 0 while its requests to an API server have no answer', async () => {
   const connected = Promise.withResolvers<void>()
   const silent = createServer(() => connected.resolve())
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))

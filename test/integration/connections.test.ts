@@ -65,7 +65,7 @@ function keepAlive({ port, ca }: RunningServer) {
     })
 }
 
-test('257 connections that announce a body and send none do not count: other requests are answered', async () => {
+test('257 connections that announce a body and send none stop no other request', async () => {
   const running = await startServer()
   await Promise.all(Array.from({ length: 257 }, () => open(running, head(7 * MEBIBYTE))))
 
@@ -73,7 +73,7 @@ test('257 connections that announce a body and send none do not count: other req
   expect(await running.figure('controller_runtime_webhook_requests_in_flight')).toBe(0)
 })
 
-test('of unfinished bodies beyond the budget the largest gets 503, and a complete request is answered', async () => {
+test('unfinished bodies have a budget: the largest gets 503, complete ones an answer', async () => {
   const running = await startServer({ limits: { bytesInFlight: 2 * MEBIBYTE } })
   const part = Buffer.concat([Buffer.from(head(7 * MEBIBYTE)), Buffer.alloc(MEBIBYTE, ' ')])
   const senders = await Promise.all(Array.from({ length: 8 }, () => open(running, part)))
@@ -107,7 +107,7 @@ test('a body in pieces of one byte counts for what it occupies, and is read whol
   await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
-test('of more complete requests than the limit at once, the others get HTTP 503 with Retry-After', async () => {
+test('of more complete requests than the limit, the rest get 503 with Retry-After', async () => {
   const running = await startServer({ limits: { inFlight: 4 } })
   const one = head(Buffer.byteLength(review)) + review
   const last = one.replace('Host: x', 'Host: x\r\nConnection: close')
@@ -123,7 +123,7 @@ test('of more complete requests than the limit at once, the others get HTTP 503 
   expect(await running.figure('lodestone_requests_shed_total{reason="in-flight"}')).toBe(5)
 })
 
-test('complete large requests that wait have the same budget, and a small one is answered meanwhile', async () => {
+test('complete large requests that wait have the same budget, and delay no small one', async () => {
   const running = await startServer({ limits: { bytesInFlight: 4 * MEBIBYTE } })
   const large = JSON.stringify({ ...JSON.parse(review), padding: 'x'.repeat(MEBIBYTE) })
 
@@ -141,7 +141,7 @@ test('complete large requests that wait have the same budget, and a small one is
   await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
-test('an answer counts before it is sent: one without room becomes HTTP 503, and the next review is answered', async () => {
+test('an answer counts before it is sent: without room it becomes HTTP 503', async () => {
   const running = await startServer({ limits: { bytesInFlight: 64 * 1024 } })
   const tasks = Array.from({ length: 100 }, () => ({ template: { spec: { containers: [{ name: 'main' }] } } }))
   const request = {
@@ -176,7 +176,7 @@ test('an answer counts before it is sent: one without room becomes HTTP 503, and
   await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
-test('beyond the limit of connections those that never sent a request are closed, oldest first', async () => {
+test('beyond the limit of connections, unused ones are closed first, the oldest first', async () => {
   const running = await startServer({ limits: { connections: 10 } })
   const send = keepAlive(running)
   expect(await send()).toMatchObject({ status: 200, reused: false })
@@ -192,7 +192,7 @@ test('beyond the limit of connections those that never sent a request are closed
   expect(await running.figure('lodestone_requests_shed_total{reason="connections"}')).toBeGreaterThanOrEqual(20)
 })
 
-test('a connection that never starts TLS is closed after its time, whatever its client does', async () => {
+test('a connection that never starts TLS is closed after its time in any case', async () => {
   const running = await startServer({ limits: { handshakeTimeoutMs: 200 } })
   const socket = await openTcp(running)
   const ended = new Promise((resolve) => socket.resume().once('end', resolve))

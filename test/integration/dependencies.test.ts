@@ -181,7 +181,7 @@ describe('a dependency', () => {
     expect(await clustersOf('settings-configmap')).toContainEqual(['app-deployment', 'member2'])
   })
 
-  test('that was deleted and made again is attached anew once the old binding is collected', async () => {
+  test('that was deleted and created again is attached when the old binding is collected', async () => {
     start()
     const first = await store.create(configMaps, settings)
     await place()
@@ -253,7 +253,7 @@ describe('an object that is needed by its labels', () => {
   })
 })
 
-test('a status that Karmada collected and wrote back is no reason to put a dependency into members again', async () => {
+test('a status that Karmada wrote back does not put a dependency into members again', async () => {
   start()
   await store.create(services, makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }))
   await place()
@@ -290,7 +290,7 @@ describe('an object that goes with the pods without being named', () => {
     }
   })
 
-  test('a Service that selects other pods now is released, with all that it brought along', async () => {
+  test('a Service that selects other pods now is released with its own dependencies', async () => {
     start()
     await place()
     const created = await store.create(services, service)
@@ -321,7 +321,7 @@ describe('an object that goes with the pods without being named', () => {
   })
 })
 
-test('a cluster-scoped workload’s Secret follows it into the Secret’s own namespace, in either mode', async () => {
+test('a cluster-scoped workload’s Secret follows it into its own namespace', async () => {
   const volumes = typeOf('v1', 'PersistentVolume')
   start('karmada')
   const csi = { nodePublishSecretRef: { name: 'key', namespace: 'default' } }
@@ -349,7 +349,7 @@ test('a cluster-scoped workload’s Secret follows it into the Secret’s own na
   await expect.poll(readVolumes).toBeUndefined()
 })
 
-test('beside Karmada’s distributor nothing is attached that it has recorded, and what it has not is', async () => {
+test('beside Karmada’s distributor only what it has not recorded is attached', async () => {
   start('karmada')
   await store.create(configMaps, settings)
   await store.create(services, makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }))

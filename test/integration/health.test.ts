@@ -58,7 +58,7 @@ async function run() {
 run().finally(() => { Atomics.store(done, 0, 1); Atomics.notify(done, 0) })
 `
 
-test('a busy main thread is reported with the length of its stall, and each probe is answered within 1 s', async () => {
+test('a busy main thread is reported, and each probe is answered within 1 s', async () => {
   const { metrics, url } = await open()
   metrics.moves.inc()
   expect(await (await fetch(`${url}/readyz`)).text()).toBe('ok\n')

@@ -101,7 +101,7 @@ function ask(body: unknown, options: Partial<CallOptions> = {}) {
 const counted = async (sample: string) => (await metrics.registry.metrics()).includes(sample)
 const { uid } = question().request
 
-test('a request that comes before the caches are read is HTTP 500: unknown is not "needs nothing"', async () => {
+test('a request before the caches are read is HTTP 500: unknown is not "needs nothing"', async () => {
   const answer = await ask(question())
 
   expect(answer.status).toBe(500)

@@ -30,7 +30,7 @@ async function start() {
   return { server, store, runs }
 }
 
-test('where VolumeManagers are installed after Lodestone, their data is moved without a restart', async () => {
+test('data of VolumeManagers that are installed later is moved without a restart', async () => {
   const { server, store, runs } = await start()
   expect(store.serves(volumeManagers)).toBe(false)
   const asked = server.requests.filter(({ method }) => method !== 'GET')
@@ -43,7 +43,7 @@ test('where VolumeManagers are installed after Lodestone, their data is moved wi
   await expect.poll(() => movers().map(({ metadata }) => metadata.labels?.['vckname'])).toEqual(['sales'])
 })
 
-test('movers are left to their work while the API server does not serve VolumeManagers, as when it restarts', async () => {
+test('movers continue while the API server does not serve VolumeManagers', async () => {
   const task = { manager: 'default/sales', id: 'vol1', role: 'replica', index: 0, attempt: 1 }
   const { server, runs } = await start()
 

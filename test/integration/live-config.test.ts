@@ -89,7 +89,7 @@ async function start(volumes: object) {
   return { store, swap, swapText: configMap.swapText, file: configMap.file, movers, admits, told }
 }
 
-test('its settings of volumes take effect at once: for the movers that wait for them, and for admission', async () => {
+test('its settings of volumes take effect at once, for movers and for admission', async () => {
   const { store, swap, movers, admits, told } = await start({ enabled: true, movers: { image: 'first', maxInAll: 1 } })
   for (const name of ['a', 'b']) await store.create(volumeManagers, makeVolumeManager([{}], { name }))
   await expect.poll(() => movers().length).toBe(1)
@@ -108,7 +108,7 @@ test('its settings of volumes take effect at once: for the movers that wait for 
   expect(told('warn')).toEqual([])
 })
 
-test('an invalid one is logged once, with its key, and the last valid one stays until it is fixed', async () => {
+test('an invalid one is logged once with its key; the last valid one stays in use', async () => {
   const { swap, swapText, file, admits, told } = await start({ enabled: true, allowedRoots: ['/data'] })
   swap({ enabled: true, allowedRoots: ['/other'], movers: { maxInAll: 0 } })
 

@@ -76,7 +76,7 @@ const events = () =>
     .map(({ object }) => object as K8sObject & { reason?: string })
     .filter(({ kind }) => kind === 'Event')
 
-test('a claim gets a source, an answer and a phase; the binding that waits for it is narrowed', async () => {
+test('a claim gets a source, an answer and a phase, and its binding is narrowed', async () => {
   start()
   await binding()
   await claim()
@@ -91,7 +91,7 @@ test('a claim gets a source, an answer and a phase; the binding that waits for i
   await expect.poll(() => events().map(({ reason }) => reason)).toContain('LocalityNarrowed')
 })
 
-test('the hold of a workload says what the data system answered, and names a location without a key', async () => {
+test('the hold of a workload has the answer of the data system or the missing key', async () => {
   const hold = async () => (await readBinding())?.metadata.annotations?.[HOLD_ANNOTATION]
   answer = () => ({ kind: 'nowhere', reason: 'table sales does not exist in catalog prod' })
   start()
@@ -107,7 +107,7 @@ test('the hold of a workload says what the data system answered, and names a loc
   expect((await source())?.status?.conditions?.map(({ type }) => type)).not.toContain('Mapped')
 })
 
-test('a claim says that it has no effect while its workload has no placement of its own', async () => {
+test('a claim says that it has no effect while its workload lacks a placement', async () => {
   const effect = async () => (await conditions())?.find(({ type }) => type === 'Effective')?.reason
   start()
   await claim()
@@ -122,7 +122,7 @@ test('a claim says that it has no effect while its workload has no placement of 
   await expect.poll(affinity).toEqual(['member2'])
 })
 
-test('the query of a single claim is third at the latest, behind those of 300 claims of another namespace', async () => {
+test('the query of a single claim is third at most, behind those of another namespace', async () => {
   const asked: string[] = []
   const gate = Promise.withResolvers<void>()
   const locate: System['plugin']['locate'] = async ({ name }) => {
@@ -255,7 +255,7 @@ describe('an outage of the data system', () => {
   })
 })
 
-test('a query that fails is sent again as retryConfig says, and the source is made with the answer', async () => {
+test('a query that fails is sent again as retryConfig says, and the source created', async () => {
   const retry = { maxRetries: 2, initialBackoffMs: 20, maxBackoffMs: 20, backoffMultiplier: 1, timeoutMs: 1_000 }
   const patient = { ...lake, retry, refreshIntervalMs: 600_000 }
   systems.get = () => patient
@@ -272,7 +272,7 @@ test('a query that fails is sent again as retryConfig says, and the source is ma
   expect(events().map(({ reason }) => reason)).not.toContain('Stale')
 })
 
-test('a location is confirmed before it is too old for a claim; when it cannot be, the claim waits and what is placed stays', async () => {
+test('a location is confirmed before it is too old; otherwise only new work waits', async () => {
   const slow = { ...lake, refreshIntervalMs: 600_000 }
   systems.get = () => slow
   start()
@@ -289,7 +289,7 @@ test('a location is confirmed before it is too old for a claim; when it cannot b
   expect(await affinity()).toEqual(['member2'])
 })
 
-test('"no such data" has to be said three times before it replaces a location, and what runs stays', async () => {
+test('"no such data" replaces a location after three times, and running work stays', async () => {
   start()
   await binding({ clusters: [{ name: 'member2', replicas: 2 }] })
   await claim()
@@ -304,7 +304,7 @@ test('"no such data" has to be said three times before it replaces a location, a
   expect(await affinity()).toEqual(['member2'])
 })
 
-test('a deleted claim is removed when its binding has the base again, and its source is updated', async () => {
+test('a deleted claim is removed after the base is back, and its source is updated', async () => {
   let aheadMs = 0
   start({ now: () => Date.now() + aheadMs })
   await binding()
@@ -321,7 +321,7 @@ test('a deleted claim is removed when its binding has the base again, and its so
   expect((await readBinding())?.metadata.annotations).not.toHaveProperty('lodestone.dev/locality')
 })
 
-test('a claim that is deleted shortly before its workload goes with it, and the workload stays where it is until then', async () => {
+test('a claim that is deleted shortly before its workload goes with it, without a move', async () => {
   start()
   await binding()
   await claim()
@@ -404,7 +404,7 @@ test('a source that is deleted by hand is made again, and the claim is bound aga
   await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
 })
 
-test('a source that is deleted while its system is down goes only when the system can be asked again', async () => {
+test('a source that is deleted while its system is down goes when the system is back', async () => {
   start()
   await claim()
   await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
@@ -493,7 +493,7 @@ test('a hold that lasts longer than the claim allows is released, with an Event'
   expect(await affinity()).toEqual(['member1', 'member2', 'member3'])
 })
 
-test('a hold that was not honored is a condition of the claim until the workload is with its data; each object is written once', async () => {
+test('a hold that was not honored is a condition of the claim until the data is there', async () => {
   systems.get = () => undefined
   start()
   await binding()

@@ -258,7 +258,7 @@ describe('a folder of data systems that cannot be read', () => {
     expect(shown(stdout)).toContain(`invalid configuration: @${directory}: ${reason}\n`)
   })
 
-  test('is no error of check if no claim needs it, as with the configuration of a server elsewhere', async () => {
+  test('is no error of check if no claim needs it, as with another configuration', async () => {
     const { status, stdout } = await runWords(['check', '-f', join(folder, 'hub'), '-c', configOf('nowhere')])
     expect(status).toBe(0)
     expect(stdout).not.toContain('invalid-system')

@@ -84,22 +84,19 @@ test('an upload expects the blob of the download, or none, in each write', async
 test.each([
   { name: 'changed', change: 'theirs' },
   { name: 'deleted', change: undefined },
-])(
-  'a blob that another client $name and that pods changed has two versions, and the upload fails',
-  async ({ change }) => {
-    const { download, pod, put, upload, stored, blobs } = await startContainer()
-    await download()
-    if (change === undefined) blobs.delete('a')
-    else put('a', change)
-    await pod('a', 'mine')
+])('a blob that another client $name and pods changed: two versions, a failed upload', async ({ change }) => {
+  const { download, pod, put, upload, stored, blobs } = await startContainer()
+  await download()
+  if (change === undefined) blobs.delete('a')
+  else put('a', change)
+  await pod('a', 'mine')
 
-    const { result } = await upload()
+  const { result } = await upload()
 
-    expect(result).toMatchObject({ outcome: 'failed', code: 'WriteConflict' })
-    const { a, ...copies } = stored()
-    expect([a, Object.values(copies)]).toEqual([change, ['mine']])
-  },
-)
+  expect(result).toMatchObject({ outcome: 'failed', code: 'WriteConflict' })
+  const { a, ...copies } = stored()
+  expect([a, Object.values(copies)]).toEqual([change, ['mine']])
+})
 
 test('a blob that pods did not change stays as another client wrote it', async () => {
   const { download, put, upload, stored } = await startContainer()

@@ -46,7 +46,7 @@ async function downloadFrom(
 
 const isListing = (url: URL) => url.searchParams.get('comp') === 'list'
 
-test('every request has the parameters of the SAS token, and no output has its signature', async () => {
+test('every request has the parameters of the SAS token, and no output its signature', async () => {
   const { said, result, requests } = await downloadFrom(({ url }, response) => {
     response.end(isListing(url) ? page(blob('raw/a', 3)) : 'one')
   })
@@ -198,7 +198,7 @@ test.each([
   expect(requests).toEqual([])
 })
 
-test('without an endpoint, or with a URL that no protocol reads, the arguments are invalid', async () => {
+test('without an endpoint or with an unknown URL, the arguments are invalid', async () => {
   const root = makeRoot()
 
   const missing = await runMover(root, ['download', '--source', 'az://lake/raw/'], { env: ENV })

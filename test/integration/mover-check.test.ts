@@ -188,7 +188,7 @@ describe('a replacement', () => {
     expect(existsSync(state('replacement'))).toBe(false)
   })
 
-  test('downloads changed objects only, and keeps the old tree for the pods that have it open', async () => {
+  test('downloads changed objects only, and keeps the old tree for pods that use it', async () => {
     s3.put('raw/a', 'changed')
     s3.put('raw/new', 'new')
     s3.objects.delete('raw/deep/b')

@@ -31,7 +31,7 @@ const hasNamespaces = spawnSync('unshare', [...NAMESPACE, 'mount', '-t', 'tmpfs'
 
 // A skipped test is in the output of vitest. Without namespaces of users, nothing but a full disk of the machine would show the same.
 test.skipIf(!hasNamespaces)(
-  'a disk that fills up during a download is NoSpace, nothing incomplete appears, and the next mover completes it',
+  'a disk that fills up in a download is NoSpace, and the next mover completes it',
   async () => {
     const s3 = await startS3Server()
     const folder = makeRoot()

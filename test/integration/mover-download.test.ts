@@ -35,7 +35,7 @@ const data = () => readTree(join(root, 'data'))
 const isObjectGet = ({ method, key }: SeenRequest) => method === 'GET' && key !== ''
 
 describe('a download', () => {
-  test('brings everything below a prefix, over many pages, with what is new in the result', async () => {
+  test('brings everything below a prefix, over many pages, with the new result', async () => {
     for (let i = 0; i < 30; i++) s3.put(`raw/${i % 3}/file ${i}.bin`, `content ${i}`)
     s3.put('raw/empty', '')
     s3.put('raw/folder/', '')
@@ -122,7 +122,7 @@ describe('a download', () => {
     expect(await data()).toEqual({ precious: 'x' })
   })
 
-  test('takes the place of an empty directory, such as the kubelet makes for a pod that may run without the data', async () => {
+  test('replaces an empty directory, such as the kubelet creates for an early pod', async () => {
     s3.put('raw/a', 'x')
     await mkdir(join(root, 'data'))
 
@@ -130,7 +130,7 @@ describe('a download', () => {
     expect(await data()).toEqual({ a: 'x' })
   })
 
-  test('does not replace files that a pod writes meanwhile, and continues after their deletion', async () => {
+  test('does not replace files that a pod writes, and continues after their deletion', async () => {
     s3.put('raw/a', 'x')
     await mkdir(join(root, 'data'))
     s3.misbehave((request) => {
@@ -329,7 +329,7 @@ describe('a server that returns errors for a while', () => {
     expect(await data()).toEqual({ large: large.toString('latin1') })
   })
 
-  test('that never recovers: gives up after the retries, and says how many; the files that came are kept', async () => {
+  test('that never recovers: gives up after the retries and keeps the downloaded files', async () => {
     s3.put('raw/a', randomBytes(PART))
     s3.put('raw/b', randomBytes(PART))
     s3.misbehave(({ key }) => (key === 'raw/b' ? { status: 503, code: 'SlowDown' } : undefined))
@@ -665,7 +665,7 @@ describe('a download is checked', () => {
     { name: 'CRC-64/NVME', header: 'crc64nvme', of: (body: Buffer) => digestOf(createCrc('crc64nvme'), body) },
     { name: 'CRC-32C', header: 'crc32c', of: (body: Buffer) => digestOf(createCrc('crc32c'), body) },
     { name: 'CRC-32', header: 'crc32', of: (body: Buffer) => crc32(body).toString(16).padStart(8, '0') },
-  ])('small and large, against $name, and not against an ETag that only looks like an MD5', async ({ header, of }) => {
+  ])('small and large, against $name, but not an ETag that only looks like an MD5', async ({ header, of }) => {
     for (const [key, body] of Object.entries({ 'raw/large': large, 'raw/small': Buffer.from('x') })) {
       const value = Buffer.from(of(body), 'hex').toString('base64')
       s3.put(key, body, { etag: 'a'.repeat(32), headers: { [`x-amz-checksum-${header}`]: value } })
@@ -673,7 +673,7 @@ describe('a download is checked', () => {
     expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', files: 2 })
   })
 
-  test('by its CRC too when an earlier mover fetched some of its parts, which are read again', async () => {
+  test('by its CRC too when an earlier mover fetched some parts, which are read again', async () => {
     const value = Buffer.from(digestOf(createCrc('crc64nvme'), large), 'hex').toString('base64')
     s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
     const isLast = ({ headers }: SeenRequest) => headers.range?.startsWith(`bytes=${2 * PART}-`)
@@ -750,7 +750,7 @@ describe('a download is checked', () => {
     })
   })
 
-  test('a range that a server ignores once, although it accepts ranges, is requested again', async () => {
+  test('a range that a server ignores once, although it accepts ranges, is retried', async () => {
     s3.put('raw/a', large, { headers: { 'accept-ranges': 'bytes' } })
     s3.misbehave(firstly(1, { ignore: 'range' }))
 
@@ -788,7 +788,7 @@ describe('a later attempt', () => {
     expect(await data()).toEqual({ a: large.toString('latin1') })
   })
 
-  test('of a large object keeps each part that had arrived, also when its request was for more parts', async () => {
+  test('of a large object keeps each part that had arrived, also of larger requests', async () => {
     const large = randomBytes(PART * 16)
     const value = Buffer.from(digestOf(createCrc('crc64nvme'), large), 'hex').toString('base64')
     s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
@@ -898,7 +898,7 @@ describe('the disk', () => {
     expect(await readdir(elsewhere)).toEqual([])
   })
 
-  test('a symbolic link that a consumer puts in the way of files is not followed, however deep below it they are', async () => {
+  test('a symbolic link that a consumer puts in the way is not followed, at any depth', async () => {
     const elsewhere = makeRoot()
     await mkdir(join(elsewhere, 'b'))
     s3.put('raw/a/b/c', 'x')

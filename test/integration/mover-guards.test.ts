@@ -64,7 +64,7 @@ describe('a file for an upload', () => {
   })
 })
 
-test('a folder that becomes a link while its upload runs leads the mover to no file outside', async () => {
+test('a folder that becomes a link during an upload leads the mover to no other file', async () => {
   const outside = join(root, 'outside')
   for (const [path, content] of [
     ['data/first', 'first'],
@@ -98,7 +98,7 @@ test('a folder that becomes a link while its upload runs leads the mover to no f
   expect(stored.filter((text) => text.includes('secret'))).toEqual([])
 })
 
-test('a download is flushed to the disk before its target appears: a node that loses its power has all of it or none', async () => {
+test('a download is flushed to the disk before its target appears, against power loss', async () => {
   s3.put('raw/a', 'content')
   // Replaces the program, because its folder is first on the PATH: it records which files exist, and then calls the program.
   const tools = join(root, 'tools')

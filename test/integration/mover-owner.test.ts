@@ -55,7 +55,7 @@ describe('a download that still runs', () => {
   test.each([
     { name: 'empties', change: (path: string) => truncate(path) },
     { name: 'removes', change: (path: string) => rm(path) },
-  ])('does not publish when another process $name a complete file; the next one repairs it', async ({ change }) => {
+  ])('does not publish when another process $name a complete file; the next repairs it', async ({ change }) => {
     const first = await downloadWaiting(() => change(join(root, '.data.mover', 'files', 'a')))
     expect(first.result).toMatchObject({ outcome: 'failed', retry: true })
     expect(first.result.message).toContain('a is missing or has another size')

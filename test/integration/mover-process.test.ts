@@ -165,7 +165,7 @@ describe('a mover that is canceled', () => {
 })
 
 describe('a download in place', () => {
-  test('publishes each file when it is complete, keeps the files of a consumer, and continues after SIGKILL', async () => {
+  test('publishes each complete file, keeps files of a consumer, continues after SIGKILL', async () => {
     const large = randomBytes(6 * PART)
     for (let i = 0; i < 4; i++) s3.put(`raw/0-small-${i}`, `content ${i}`)
     s3.put('raw/1-large', large)

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const download = (source: string, ...more: string[]) =>
   runMover(root, ['download', '--endpoint', s3.url, '--source', source, '--retries', '1', ...more])
 
-test('every request has the headers of the options, and the signature covers those of AWS', async () => {
+test('every request has the headers of the options, signed where they are of AWS', async () => {
   const words = ['--requester-pays', 'true', '--header', 'X-Tenant: sales', '--header', 'x-amz-request-id:7']
 
   expect((await download('s3://lake/raw/', ...words)).result.outcome).toBe('completed')
@@ -59,7 +59,7 @@ test('with a glob, a source without a slash is a prefix', async () => {
   expect(await readTree(join(root, 'data'))).toEqual({ '0_1.csv': '1' })
 })
 
-test('the certificates of a private CA come from a file, or from the variable of a Secret', async () => {
+test('certificates of a private CA come from a file, or from the variable of a Secret', async () => {
   const authority = await makeAuthority(Date.now())
   const leaf = await makeLeaf({ ca: authority, hosts: ['127.0.0.1'], now: Date.now() })
   const server = createServer({ cert: leaf.certPem, key: leaf.keyPem }, (request, response) => {

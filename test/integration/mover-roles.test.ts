@@ -26,7 +26,7 @@ async function worldWith(grantOf: (nth: number) => Grant) {
   return { root, tokenFile, s3, sts, words, webIdentity }
 }
 
-test('keys that expire during a long download are renewed, with the token that the kubelet has replaced', async () => {
+test('keys that expire during a long download are renewed, with the replaced token', async () => {
   const { root, tokenFile, s3, sts, words, webIdentity } = await worldWith((nth) => ({
     lifeMs: nth === 1 ? 1500 : HOUR,
   }))

@@ -31,7 +31,7 @@ describe('an object that is stored with Content-Encoding', () => {
   test.each<{ name: string; headers: (etag: string) => Record<string, string | number> }>([
     { name: 'that says so (GCS)', headers: () => ({ 'x-goog-stored-content-encoding': 'gzip' }) },
     { name: 'with the ETag and another length', headers: (etag) => ({ etag, 'content-length': plain.length }) },
-  ])('arrives as it is stored from a server $name that decodes it for clients without gzip', async ({ headers }) => {
+  ])('arrives as stored from a server $name that decodes it for clients without gzip', async ({ headers }) => {
     s3.put('raw/a', stored, { etag: 'e-1', headers: { 'content-encoding': 'gzip' } })
     s3.misbehave((request) => {
       const isDecoded = isGet(request) && request.headers['accept-encoding'] !== 'gzip'
@@ -78,7 +78,7 @@ describe('a server that sends ranges without an ETag', () => {
   }
 
   test.each([{ words: [] }, { words: ['--in-place', 'true'] }])(
-    'sends the object whole, so that an object that changes between parts is never mixed $words',
+    'sends the object whole, so that a change between parts is never mixed $words',
     async ({ words }) => {
       s3.put('raw/a', before, { etag: 'e-3' })
       rangesWithoutEtag(1)

@@ -35,7 +35,7 @@ const writes = () =>
 const isWrite = ({ method, key }: SeenRequest) => method === 'PUT' && key === 'data/a'
 
 describe('an upload after a download', () => {
-  test('leaves objects alone that another client changed or deleted and that pods did not touch', async () => {
+  test('leaves objects alone that another client changed and that pods did not touch', async () => {
     for (const name of ['changed', 'deleted', 'same']) s3.put(`data/${name}`, `${name} 1`)
     await download()
     otherClient('changed', 'changed 2')
@@ -125,7 +125,7 @@ describe('a conflict', () => {
     expect(await readFile(join(root, 'data', 'a'), 'utf8')).toBe('mine')
   })
 
-  test('that begins between the check and the write is noticed by the condition of the write', async () => {
+  test('that begins between check and write is noticed by the condition of the write', async () => {
     s3.put('data/a', 'x')
     await download()
     await pod('a', 'mine')
@@ -153,7 +153,7 @@ describe('a conflict', () => {
     expect(stored()).toMatchObject({ a: 'theirs', b: 'mine', c: 'mine' })
   })
 
-  test('makes one copy, however often it is uploaded, and is over when a user deletes the copy', async () => {
+  test('makes one copy, however often it is uploaded, until a user deletes the copy', async () => {
     s3.put('data/a', 'x')
     await download()
     otherClient('a', 'theirs')
@@ -244,7 +244,7 @@ describe('names that are not UTF-8', () => {
     await rm(join(root, 'data'), { recursive: true, force: true })
   })
 
-  test('of files that are not part of the download are removed from its staging directory', async () => {
+  test('of files outside of the download are removed from its staging directory', async () => {
     s3.put('data/a', 'x')
     await mkdir(join(root, '.data.mover', 'files'), { recursive: true })
     name(`${root}/.data.mover/files/d\\xff/x`)

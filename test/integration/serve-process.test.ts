@@ -65,7 +65,7 @@ test('a heap limit that is given stays, with a warning when it does not fit', as
   await expect(line('ready')).resolves.toBeDefined()
 })
 
-test('the folder in PLUGIN_CONFIG_PATH has the data systems, in the form of the deploy guide', async () => {
+test('the folder in PLUGIN_CONFIG_PATH has the data systems, in the form of the guide', async () => {
   const plugins = mkdtempSync(join(tmpdir(), 'lodestone-plugins-'))
   onTestFinished(() => rmSync(plugins, { recursive: true, force: true }))
   const { data } = parse(readFileSync('test/data/deploy-guide/config-map.yaml', 'utf8'))

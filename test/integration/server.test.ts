@@ -142,7 +142,7 @@ const changed = (change: (review: { [key: string]: never } & { request: Record<s
   return JSON.stringify(copy)
 }
 
-describe('bad input gets a 4xx with a JSON body and one log line, and affects no other request', () => {
+describe('bad input gets a 4xx with a JSON body and one log line, and harms no request', () => {
   test.each([
     { name: 'no JSON', options: { body: '{"apiVersion":' }, wantStatus: 400, wantMessage: 'not JSON' },
     { name: 'an empty body', options: { body: '' }, wantStatus: 400, wantMessage: 'empty' },
@@ -264,7 +264,7 @@ test('a legal data key named __proto__ passes through unharmed', async () => {
   expect(Buffer.from(patch, 'base64').toString()).not.toContain('__proto__')
 })
 
-test('a fault of ours is HTTP 500, so that failurePolicy decides, and never a wrong "allowed"', async () => {
+test('a fault of ours is HTTP 500 for failurePolicy, and never a wrong "allowed"', async () => {
   const answer = await post({ path: '/mutate/broken' })
 
   expect(answer.status).toBe(500)
@@ -273,14 +273,14 @@ test('a fault of ours is HTTP 500, so that failurePolicy decides, and never a wr
   await stillWorks()
 })
 
-test('a review that arrives before the caches are read is HTTP 500: unknown is not empty', async () => {
+test('a review before the caches are read is HTTP 500: unknown is not empty', async () => {
   const answer = await post({ port: unsyncedPort })
 
   expect(answer.status).toBe(500)
   expect(JSON.parse(answer.body).error.message).toContain('have not been read yet')
 })
 
-test('a request that is in flight when the server closes is answered, and its connection ends', async () => {
+test('a request in flight when the server closes is answered, and its connection ends', async () => {
   const own = { ...options, metrics: openMetrics() }
   const server = buildServer(own)
   await server.fastify.listen({ host: '127.0.0.1', port: 0 })

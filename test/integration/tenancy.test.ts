@@ -69,7 +69,7 @@ const reasonOf = async (namespace: string) => {
 const everywhere = ['member1', 'member2', 'member3']
 
 describe('a claim of another namespace', () => {
-  test('changes nothing without a grant: no move, no dependencies, no query, and its status says why', async () => {
+  test('changes nothing without a grant: no move, dependency or query, as its status says', async () => {
     start()
     await store.create(resourceBindings, makeBinding())
     await store.create(dataSourceClaims, makeForeignClaim())
@@ -151,7 +151,7 @@ describe('a claim for a cluster-scoped workload', () => {
     (await store.read<ResourceBinding>(clusterResourceBindings, undefined, 'archive'))?.spec.placement?.clusterAffinity
       ?.clusterNames
 
-  test('changes nothing by default, and its status says why, also when the workload comes later', async () => {
+  test('changes nothing by default, as its status says, also before the workload exists', async () => {
     start()
     await store.create(dataSourceClaims, makeClaim({ workload: resource }))
     await expect.poll(() => reasonOf('default')).toBe('Located')

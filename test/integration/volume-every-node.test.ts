@@ -35,7 +35,7 @@ test('nodes that join get a copy, and nodes that are deleted take theirs with th
   expect(world.violations).toEqual([])
 })
 
-test('a node that the selector ceases to match has its copy deleted, also while another node has none', async () => {
+test('a node that the selector ceases to match has its copy deleted', async () => {
   const world = await new VolumeWorld().start()
   for (const name of ['n1', 'n2', 'n3']) await world.addNode(name, { labels: { gpu: '' } })
   world.fate = ({ spec }) =>
@@ -88,7 +88,7 @@ test('a change from replicas to every node and back adds and deletes copies', as
   expect(world.disks.size).toBe(1)
 })
 
-test('the status of a thousand copies that fail with long messages is smaller than an object may be', async () => {
+test('the status of a thousand failing copies is smaller than an object may be', async () => {
   const world = await worldWith(['n1', 'n2'])
   const volume = await world.volume()
   const [replica] = volume?.replicas ?? []

@@ -17,7 +17,7 @@ const annotationsOf = (world: VolumeWorld, node: string) =>
   world.store.get(nodes, undefined, node)?.metadata.annotations
 const reasonsOf = (world: VolumeWorld) => world.events.map(({ reason }) => reason)
 
-test('a node that is not ready is skipped after the timeout, and its data is deleted when it is ready again', async () => {
+test('a node that is not ready is skipped, and its data deleted when it is ready', async () => {
   const world = await worldWith()
   await world.setCondition('n1', 'Ready', 'Unknown')
   await world.deleteManager()

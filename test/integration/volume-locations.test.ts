@@ -68,7 +68,7 @@ test.each(
   await expect.poll(() => isHeld(store)).toBe(false)
 })
 
-test('at its creation, when all is known, the binding is narrowed in the request that creates it', async () => {
+test('at its creation, with known data, the binding is narrowed in the same request', async () => {
   const store = await storeOf([manager, workload, managerBinding('member2')])
 
   const {

@@ -39,7 +39,7 @@ const stateOf = (world: VolumeWorld, name?: string) => async () => (await world.
 const create = (world: VolumeWorld, name: string, volume = {}) =>
   world.store.create(volumeManagers, makeVolumeManager([volume], { name }))
 
-test('a VolumeManager becomes Running, follows its nodes and its spec, and goes with its data', async () => {
+test('a VolumeManager becomes Running, follows nodes and spec, and goes with its data', async () => {
   const world = await start('n1', 'n2')
   await create(world, 'sales', { replicas: 1 })
   await expect.poll(stateOf(world)).toBe('Running')
@@ -62,7 +62,7 @@ test('a VolumeManager becomes Running, follows its nodes and its spec, and goes 
   await expect.poll(() => world.movers()).toEqual([])
 })
 
-test('the changes of a Job are written back although its pod was first seen when it had ended', async () => {
+test('the changes of a Job are written back although its pod had ended before', async () => {
   const world = await start('n1')
   await create(world, 'sales', { options: { ...makeVolume().options, resync: 'true' } })
   await expect.poll(stateOf(world)).toBe('Running')
@@ -130,7 +130,7 @@ describe('a Secret that is fixed', () => {
     expect((await world.volume())?.replicas).toMatchObject([{ attempt: 2 }])
   })
 
-  test('while a mover with the old one still runs has that tried again when it fails, and only that', async () => {
+  test('while a mover with the old one runs retries only that, when it fails', async () => {
     const world = await start('n1', 'n2')
     await world.store.create(secrets, secret('aws-creds'))
     world.fate = () => 'goes on'
@@ -148,7 +148,7 @@ describe('a Secret that is fixed', () => {
       .toEqual(['1 Downloading', '2 Failed'])
   })
 
-  test('is none of the business of those that do not name it, in this namespace or another', async () => {
+  test('does not concern those that do not name it, in this namespace or another', async () => {
     const world = await start('n1')
     world.fate = () => failed('AccessDenied')
     await create(world, 'sales')
@@ -184,7 +184,7 @@ describe('a node', () => {
     expect((await world.volume('vol1', 'wrong'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
   })
 
-  test('that evicted data is tried at once by the VolumeManagers that found no room and may use it, even without DiskPressure', async () => {
+  test('that evicted data lets VolumeManagers without room retry at once', async () => {
     const world = await start()
     for (const zone of ['a', 'b']) await world.addNode(`n-${zone}`, { labels: { [zone]: '' } })
     await create(world, 'old', { evictionPolicy: 'LeastRecentlyUsed', nodeAffinity: nodesWith('a') })
@@ -224,7 +224,7 @@ describe('a node', () => {
     await expect.poll(() => world.disks.size).toBe(0)
   })
 
-  test('that is short of disk loses the next unused data although a deletion took longer than the pause', async () => {
+  test('that is short of disk loses the next unused data despite a long deletion', async () => {
     const world = await start('n1')
     world.settings.eviction.pauseSeconds = 0.001
     await create(world, 'sales', { evictionPolicy: 'LeastRecentlyUsed' })
@@ -247,7 +247,7 @@ describe('a node', () => {
   })
 })
 
-test('forty VolumeManagers of three replicas are all brought to a hundred nodes, one download each', {
+test('forty VolumeManagers with three replicas come to a hundred nodes, once each', {
   timeout: 120_000,
 }, async () => {
   const nodes = Array.from({ length: 100 }, (_, i) => `n${i}`)

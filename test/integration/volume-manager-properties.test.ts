@@ -175,7 +175,7 @@ async function happen(world: VolumeWorld, one: Happening): Promise<void> {
   }
 }
 
-test('whatever happens, no data goes under a pod, no label leads to nothing, and in the end all is as asked', {
+test('whatever happens, data under a pod stays, labels are right, and so is the end', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(

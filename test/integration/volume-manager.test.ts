@@ -74,7 +74,7 @@ describe('a VolumeManager that is created', () => {
     expect(world.events.map(({ reason }) => reason)).toEqual(['Pending', 'Running'])
   })
 
-  test('has the nodes of its data in the status before the download, and does not change them', async () => {
+  test('has the nodes of its data in the status before the download, unchanged later', async () => {
     const world = await worldWith()
     for (let i = 0; i < 3; i++) await world.reconcile()
     const early = await world.volume()
@@ -136,7 +136,7 @@ describe('a VolumeManager that is created', () => {
     expect(await world.nodesOf()).toEqual(['n8', 'n9'])
   })
 
-  test('with more replicas than nodes reports it, uses all nodes, and continues when nodes join', async () => {
+  test('with more replicas than nodes reports it, and continues when nodes join', async () => {
     const world = await worldWith([{ replicas: 3 }], ['n1', 'n2'])
     await world.settle()
     expect((await world.manager())?.status).toMatchObject({
@@ -221,7 +221,7 @@ describe('a mover that fails', () => {
     return { world, places }
   }
 
-  test('without data on its node is followed by one on another node, and leaves nothing behind', async () => {
+  test('without data on its node is followed by one elsewhere, and leaves nothing behind', async () => {
     const { world, places } = await failDownloads(2, () => failed('Unreachable', true))
     expect((await world.volume())?.replicas).toMatchObject([
       { state: 'Failed', reason: 'Unreachable', failures: 1, nodeFailures: [{ node: 'n1', reason: 'Unreachable' }] },
@@ -339,7 +339,7 @@ describe('a mover that fails', () => {
     expect(await world.nodesOf()).toEqual(['n2'])
   })
 
-  test('where a pod left files of its own says so and goes elsewhere; they are deleted once no pod uses them', async () => {
+  test('where a pod left files goes elsewhere; they are deleted when no pod uses them', async () => {
     const world = await worldWith([{}], ['n1', 'n2'])
     const message = '/volume/data has files that no mover wrote'
     world.fate = (pod) =>
@@ -469,7 +469,7 @@ describe('the movers of one volume', () => {
     expect(world.movers().map(({ status }) => status?.phase)).toEqual(['Running', 'Running', 'Running'])
   })
 
-  test('that met all the same are one replica, and the other is made elsewhere at once, without a word', async () => {
+  test('that met all the same are one replica, and the other is created elsewhere', async () => {
     const world = await worldWith([{ replicas: 2 }])
     world.fate = () => 'goes on'
     for (let i = 0; i < 5; i++) {
@@ -546,7 +546,7 @@ describe('when a node', () => {
     expect(world.events.map(({ reason }) => reason)).toContain('ReplicaLost')
   })
 
-  test('goes while there is only one, the volume is Pending again, and Running when it has a node', async () => {
+  test('goes while there is only one, the volume is Pending, and Running with a node', async () => {
     const world = await worldWith([{}], ['n1'])
     await world.settle()
     await world.removeNode('n1')
@@ -559,7 +559,7 @@ describe('when a node', () => {
     expect((await world.manager())?.status?.state).toBe('Running')
   })
 
-  test('does not answer for long, another one takes its place; back again, one of them goes', async () => {
+  test('does not answer for long, another one takes its place until it is back', async () => {
     const world = await worldWith()
     await world.settle()
     await world.setCondition('n1', 'Ready', 'Unknown')
@@ -577,7 +577,7 @@ describe('when a node', () => {
     expect(await world.nodesOf()).toEqual(wholeOn(world))
   })
 
-  test('is created again under its name: its data is checked before pods are scheduled to it', async () => {
+  test('is created again under its name: its data is checked before it is used', async () => {
     const world = await worldWith([{}], ['n1'])
     await world.settle()
     const node = await world.store.read(nodes, undefined, 'n1')
@@ -706,7 +706,7 @@ describe('data that is to be deleted', () => {
     expect(world.movers()).toEqual([])
   })
 
-  test('stays while a pod uses it, and the status names the pod; an annotation overrides this', async () => {
+  test('stays while a pod in the status uses it, unless an annotation overrides this', async () => {
     const world = await worldWith()
     await world.settle()
     await world.use('reader', await pathOf(world), 'n1')
@@ -737,7 +737,7 @@ describe('data that is to be deleted', () => {
     expect(await world.manager()).toBeUndefined()
   })
 
-  test('is deleted on tainted nodes as well, by a mover that no foreground deletion takes away', async () => {
+  test('is deleted on tainted nodes as well, by a mover without an owner', async () => {
     const world = await worldWith([{}])
     await world.settle()
     const seen: unknown[] = []
@@ -880,7 +880,7 @@ describe('NFS', () => {
     })
   })
 
-  test('has its claim made when who binds volumes has noticed the volume, so that they are bound at once', async () => {
+  test('has its claim created when the volume is seen, so that they are bound at once', async () => {
     const world = await worldWith([NFS])
     for (let i = 0; i < 2; i++) await world.reconcile()
     const [volume] = world.store.list(persistentVolumes)
@@ -961,7 +961,7 @@ describe('NFS', () => {
   })
 })
 
-test('a requested check waits 10 minutes after the last one, and the condition says until when', async () => {
+test('a requested check waits 10 minutes after the last one, as the condition says', async () => {
   const world = await worldWith([{ readOnly: true }])
   await world.settle()
   let checks = 0
@@ -990,7 +990,7 @@ test('a requested check waits 10 minutes after the last one, and the condition s
   expect([checks, await ready()]).toEqual([2, 'vol1: 1 ready'])
 })
 
-test('the movers that download and the movers that write back receive the region of a bucket', async () => {
+test('movers that download and movers that write back receive the region of a bucket', async () => {
   const world = await worldWith([{ options: { ...makeVolume().options, region: 'eu-central-1', resync: 'true' } }])
   const told: [string | undefined, string | undefined][] = []
   world.fate = (pod) => {
@@ -1029,7 +1029,7 @@ describe('resync', () => {
     return seen
   }
 
-  test('writes back, below the folder that it came from, when the last pod is done with the data', async () => {
+  test('writes back, below its folder, when the last pod is done with the data', async () => {
     const world = await worldWith([{ options }])
     const seen = uploads(world)
     await world.settle()
@@ -1074,7 +1074,7 @@ describe('resync', () => {
       name: 'is Completed',
       end: (world: VolumeWorld) => world.change({ spec: { state: 'Completed' } }),
     },
-  ])('a volume whose spec is not allowed any more names its changes and the way out when it $name', async ({ end }) => {
+  ])('a volume with a spec that is forbidden now names its changes when it $name', async ({ end }) => {
     const world = await worldWith([{ options }])
     await world.settle()
     const path = await pathOf(world)
@@ -1199,7 +1199,7 @@ describe('resync', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('of data without a user since its download writes nothing, even if pods used the data before it', async () => {
+  test('of data without a user since its download writes nothing', async () => {
     const world = await worldWith([{ options }], ['n1'])
     await world.settle()
     await world.cameAndWent('trainer', await pathOf(world), 'n1')
@@ -1227,7 +1227,7 @@ describe('resync', () => {
   })
 })
 
-test('a stream without a source is an empty directory on its nodes, ready when it was made', async () => {
+test('a stream without a source is an empty directory on its nodes, ready when created', async () => {
   const world = await worldWith([{ sourceType: 'Stream', options: {} }])
   const seen: string[] = []
   world.fate = (pod) => {
@@ -1318,7 +1318,7 @@ describe('a node that is short of disk', () => {
     expect(await stateOf(world, 'kept')).toBe('Ready')
   })
 
-  test('is relieved in a minute if its movers report the disk, and loses no more than that needs', async () => {
+  test('is relieved in a minute if movers report the disk, and loses no more than needed', async () => {
     const world = await new VolumeWorld().start('n1')
     // Each replica has 4 % of the disk, and other programs have 56 %.
     world.disk = () => ({ freeBytes: 44 - 4 * world.disks.size, totalBytes: 100 })
@@ -1350,7 +1350,7 @@ describe('a node that is short of disk', () => {
     expect([await stateOf(world, 'old'), await stateOf(world, 'new')]).toEqual(['Ready', 'Evicted'])
   })
 
-  test('keeps what a Job used last of whose end the loop of its VolumeManager does not know yet', async () => {
+  test('keeps what a Job used last, although the loop does not know its end yet', async () => {
     const world = await cramped()
     world.now += 60_000
     await world.cameAndWent('trainer', (await world.volume('vol1', 'old'))?.volumeSource?.hostPath?.path ?? '', 'n1')
@@ -1458,7 +1458,7 @@ describe('the queue of movers', () => {
     expect((await world.manager('modest'))?.status?.state).toBe('Running')
   })
 
-  test('puts no more on a node than allowed, although the scheduler has not placed every pod yet', async () => {
+  test('puts no more on a node than allowed, although some pods are not scheduled yet', async () => {
     const world = await new VolumeWorld().start('n1', 'n2')
     world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 2 } }
     world.fate = () => 'goes on'
@@ -1475,7 +1475,7 @@ describe('the queue of movers', () => {
   })
 })
 
-test('a mover that the API server rejects is a failure with the message of the API server, and is created again', async () => {
+test('a mover that the API server rejects is a failure, and is created again', async () => {
   const world = await worldWith([{}])
   world.refuse = 'pods "vck-resource" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes'
   await world.settle()
@@ -1490,7 +1490,7 @@ test('a mover that the API server rejects is a failure with the message of the A
   expect((await world.manager())?.status?.state).toBe('Running')
 })
 
-test('a volume reads its source with the role of a ServiceAccount of its namespace; it needs no Secret', async () => {
+test('a volume reads its source with the role of a ServiceAccount, without a Secret', async () => {
   const { awsCredentialsSecretName: _, ...options } = makeVolume().options ?? {}
   const accounts: Record<string, string | undefined> = {}
   const world = await new VolumeWorld().start('n1')
@@ -1525,7 +1525,7 @@ test('a volume reads its source with the role of a ServiceAccount of its namespa
   expect(await world.store.read(serviceAccounts, 'default', 'reader')).toBeUndefined()
 })
 
-test('movers have their ServiceAccount, also when it went with its namespace and that came again', async () => {
+test('movers have their ServiceAccount, also in a namespace that was created again', async () => {
   const world = await worldWith([{}])
   await world.settle()
   const account = await world.store.read(serviceAccounts, 'default', 'lodestone-mover')
@@ -1612,7 +1612,7 @@ describe('a scheduled check', () => {
   })
 })
 
-test('Local data is used on the nodes on which a mover found it, and nothing is moved or deleted', async () => {
+test('Local data is used on nodes on which a mover found it, and nothing is changed', async () => {
   const nodeAffinity = {
     requiredDuringSchedulingIgnoredDuringExecution: {
       nodeSelectorTerms: [{ matchExpressions: [{ key: 'imagenet', operator: 'Exists' }] }],
@@ -1647,7 +1647,7 @@ test('Local data is used on the nodes on which a mover found it, and nothing is 
   expect([...world.disks.keys()]).toEqual(['n4:/mnt/local/imagenet'])
 })
 
-test('a Local directory that becomes a symbolic link has no pods after the next check, until it is repaired', async () => {
+test('a Local directory that becomes a symbolic link has no pods after the next check', async () => {
   const options = { path: '/mnt/local/imagenet' }
   const world = await worldWith([{ sourceType: 'Local', options, nodeAffinity: ON_N1 }])
   world.settings = { ...world.settings, checks: { intervalSeconds: 86_400, timeoutSeconds: 60 } }

@@ -63,7 +63,7 @@ test('the log of a mover is between two lines that say whose it is and how it en
   ])
 })
 
-test('it is asked for once the outcome is in the status, and the pod stays until it is there', async () => {
+test('it is requested when the outcome is in the status, and the pod stays until then', async () => {
   const asked: unknown[] = []
   let answer: (text: string) => void = () => undefined
   const { world, lines } = await worldWith(async ({ lines: count, container, name }) => {

@@ -29,7 +29,7 @@ describe('the slots of a cluster', () => {
       .filter(({ metadata }) => metadata.namespace === namespace)
       .map(({ status }) => status?.volumes?.[0]?.replicas?.[0])
 
-  test('go to another namespace when a mover ends, before the ten that wait with the highest priority', async () => {
+  test('go to another namespace when a mover ends, before the ten of highest priority', async () => {
     const world = await busyWorld()
     await world.store.create(volumeManagers, managerIn('default', 'late', { priority: -1e9 }))
     await world.settle()
@@ -48,7 +48,7 @@ describe('the slots of a cluster', () => {
     expect(statesIn(world, 'shop').filter((one) => one?.state === 'Ready')).toHaveLength(1)
   })
 
-  test('are held by slow movers of one namespace only for a limited time, and their work continues later', async () => {
+  test('are held by slow movers of one namespace for a limited time only', async () => {
     const world = await busyWorld()
     await world.store.create(volumeManagers, managerIn('default', 'late'))
     await world.pass(1700)

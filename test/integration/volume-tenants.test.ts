@@ -37,7 +37,7 @@ test('20 forged movers of a tenant do not stop the downloads of others', async (
   expect(left).toHaveLength(20)
 })
 
-test('a forged task of a leftover does not make Lodestone forget data that is on the disk', async () => {
+test('a forged task of a leftover does not make Lodestone forget data on the disk', async () => {
   const world = await new VolumeWorld().start('n1')
   await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 1 }]))
   await world.settle()
@@ -81,7 +81,7 @@ async function worldOfMovers(limits: object) {
   return { world, made }
 }
 
-test('a volume that chooses what is not allowed has no mover, and its status names the choices', async () => {
+test('a volume with a choice that is not allowed has no mover, as its status says', async () => {
   const { world, made } = await worldOfMovers({})
 
   const said = (await world.volume())?.message ?? ''
@@ -90,7 +90,7 @@ test('a volume that chooses what is not allowed has no mover, and its status nam
   expect(made).toEqual([])
 })
 
-test('a choice that is allowed applies to movers, but labels of a volume are never labels of movers', async () => {
+test('a choice that is allowed applies to movers, but never labels of a volume', async () => {
   const { made } = await worldOfMovers(ALLOWED)
 
   expect(made.map(({ spec }) => spec)).toMatchObject([
@@ -107,7 +107,7 @@ test('a choice that is allowed applies to movers, but labels of a volume are nev
   expect(made[0]?.metadata.labels).not.toHaveProperty('app')
 })
 
-test('data of a volume whose choices are no longer allowed is deleted by a mover of the configuration', async () => {
+test('data of a volume with forbidden choices is deleted by a mover without them', async () => {
   const { world, made } = await worldOfMovers(ALLOWED)
   expect(world.disks.size).toBe(1)
 

@@ -61,7 +61,7 @@ async function pass(world: VolumeWorld, minutes: number): Promise<void> {
   for (let i = 0; i < minutes; i++) await world.pass(60)
 }
 
-test('a VolumeManager ends with its namespace, and movers in the namespace of Lodestone delete the data', async () => {
+test('a VolumeManager ends with its namespace, and movers elsewhere delete the data', async () => {
   const world = await worldWith()
   const seen = deletions(world)
 
@@ -104,7 +104,7 @@ test.each<{ name: string; scene: Scene; want: string }>([
   expect(new Set(seen)).toEqual(new Set([want]))
 })
 
-test('a namespace that the cache does not show as deleted is noticed when the API server rejects a mover', async () => {
+test('a deleted namespace is noticed when the API server rejects a mover', async () => {
   const world = await worldWith({ namespaces: [OWN] })
 
   await world.deleteNamespace()
@@ -115,7 +115,7 @@ test('a namespace that the cache does not show as deleted is noticed when the AP
   expect(world.disks.size).toBe(0)
 })
 
-test('the data of a namespace that was created again is not deleted with that of the old one', async () => {
+test('the data of a namespace that was created again is not deleted with the old one', async () => {
   const world = await worldWith({ volumes: [{ replicas: 1 }], nodes: ['n1'] })
   const old = await pathOf(world)
   await world.setCondition('n1', 'Ready', 'Unknown')
@@ -136,7 +136,7 @@ test('the data of a namespace that was created again is not deleted with that of
   expect(seen).toEqual([OWN])
 })
 
-test('data that a pod still uses is deleted when the pod has ended, and the VolumeManager does not wait for it', async () => {
+test('data that a pod uses is deleted when the pod has ended, without a wait', async () => {
   const world = await worldWith()
   const path = await pathOf(world)
 
@@ -152,7 +152,7 @@ test('data that a pod still uses is deleted when the pod has ended, and the Volu
   expect(world.violations).toEqual([])
 })
 
-test('a mover that the API server rejects in the namespace of Lodestone is one Event about the node, and is retried', async () => {
+test('a mover that the API server rejects is one Event about the node, and is retried', async () => {
   const world = await worldWith({ volumes: [{ replicas: 1 }], nodes: ['n1'] })
   world.refuse = 'pods "vck-resource" is forbidden: violates PodSecurity "restricted:latest"'
   await world.deleteNamespace()
@@ -226,7 +226,7 @@ test('a download that runs is stopped first', async () => {
   expect(world.violations).toEqual([])
 })
 
-test('a controller that dies at any write is followed by one that leaves nothing behind', async () => {
+test('a controller that ends at any write has a successor that leaves nothing behind', async () => {
   let crashes = 0
   for (let writes = 0; ; writes++) {
     const world = await worldWith()
@@ -261,7 +261,7 @@ describe('changes that are not written back', () => {
     return world
   }
 
-  test('stay until the user accepts the loss; status and Event name the volume, the node and the way out', async () => {
+  test('stay until the user accepts the loss; the status names volume, node and remedy', async () => {
     const world = await worldWithChanges()
     await world.deleteNamespace()
     await pass(world, 30)
@@ -285,7 +285,7 @@ describe('changes that are not written back', () => {
     expect(world.disks.size).toBe(0)
   })
 
-  test('are named with the way out also if the namespace was being deleted before its VolumeManager', async () => {
+  test('are named with the remedy also if the namespace was deleted before', async () => {
     const world = await worldWithChanges()
     const namespace = await world.store.read(namespaces, undefined, 'default')
     if (namespace) await world.store.delete(namespaces, namespace)
@@ -312,7 +312,7 @@ describe('changes that are not written back', () => {
     expect((await world.manager('other'))?.status?.state).toBe('Running')
   })
 
-  test('are written back before the end if the movers are in another namespace, which has the credentials', async () => {
+  test('are written back first if the movers are in another namespace with credentials', async () => {
     const world = await worldWithChanges({ movers: 'movers', namespaces: ['default', 'movers'] })
     const verbs: string[] = []
     world.fate = (pod) => {
@@ -327,7 +327,7 @@ describe('changes that are not written back', () => {
     expect(world.disks.size).toBe(0)
   })
 
-  test('wait for the user also if the namespace has lost the claim of the data, which no client can create again', async () => {
+  test('wait for the user also if the namespace has lost the claim of the data', async () => {
     const [volume] = volumes
     const world = await worldWithChanges({ volumes: [{ ...volume, volumeType: 'persistentVolumeClaim' }] })
     expect(kindsOf(world)).toEqual(['PersistentVolume', 'PersistentVolumeClaim'])
