@@ -274,7 +274,7 @@ describe('asked about the recorded policies', () => {
   })
 
   test.each(policies.filter(({ request }) => request.name === 'app').map(silent))(
-    'one that selects the data-bound Deployment gets propagateDeps with its mark: $file',
+    'one that selects the bound Deployment gets propagateDeps with its mark: $file',
     ({ request }) => {
       expect(review(request).operations).toEqual([
         { op: 'add', path: '/metadata/annotations/lodestone.dev~1propagate-deps-set', value: 'true' },

@@ -151,7 +151,7 @@ describe('an installation', () => {
 
   afterEach(() => helm.run(['uninstall', 'lodestone', '--ignore-not-found']))
 
-  test('grants the rights of Lodestone, and keeps its registration until it is uninstalled', async () => {
+  test('grants its rights, and keeps its registration until Lodestone is uninstalled', async () => {
     expect(await helm.run(['install', 'lodestone', chart])).toMatchObject({ code: 0 })
     expect(await entries()).toEqual([undefined, undefined])
 

@@ -69,7 +69,7 @@ const reasonOf = async (namespace: string) => {
 const everywhere = ['member1', 'member2', 'member3']
 
 describe('a claim of another namespace', () => {
-  test('changes nothing without a grant: no move, dependency or query, as its status says', async () => {
+  test('changes nothing without a grant: no move, dependency or query, and says so', async () => {
     start()
     await store.create(resourceBindings, makeBinding())
     await store.create(dataSourceClaims, makeForeignClaim())

@@ -89,7 +89,7 @@ describe('Lodestone attaches a dependency', () => {
     expect(divideNeeds(service, [known, clusterScoped], 'karmada').map(({ ours }) => ours)).toEqual([false, true])
   })
 
-  test('and Karmada’s distributor never attaches to a cluster-scoped workload, or with distribution builtin', () => {
+  test('and Karmada’s distributor never attaches: cluster-scoped, or with builtin', () => {
     const follows = (distribution: 'karmada' | 'builtin') =>
       divideNeeds(service, [recorded(null), clusterScoped], distribution).map(({ karmadaFollows }) => karmadaFollows)
 

@@ -195,7 +195,7 @@ describe('a claim whose workload is not in the input', () => {
     expect(findings.find(({ id }) => id === 'dangling-claim')?.message).toContain(`is not in the input ${hint}; `)
   })
 
-  test('in the folder has a place there, and is reported only if it seems to mean a workload', async () => {
+  test('in the folder has a place there; reported only if it seems to mean a workload', async () => {
     const hub = makeFolder({ 'a.yaml': [trainr, { ...trainr, metadata: { name: 'other', namespace: 'far' } }] })
 
     const { findings } = await check([trainer, makePolicy()], '--folder', hub)
