@@ -156,14 +156,6 @@ describe('refused with the way out is', () => {
     expect(changed.stderr).toContain('dataPath has to be an absolute path without "." and ".."')
   })
 
-  test('the form of before June 2018, with the new one', async () => {
-    const { options: { sourceURL, endpointURL, ...options } = {}, ...config } = s3('old')
-    const { stderr } = await cluster.tryCreate(volumeManagerOf('older', { ...config, sourceURL, endpointURL, options }))
-
-    expect(stderr).toContain(`sourceURL belongs into the options; write options: {"sourceURL": "${sourceURL}"}`)
-    expect(stderr).toContain(`endpointURL belongs into the options; write options: {"endpointURL": "${endpointURL}"}`)
-  })
-
   test.each(['kvc.kubeflow.org/v1', 'vck.intelai.org/v1'])(
     '%s, which no API server serves, by lodestone check',
     async (apiVersion) => {

@@ -14,12 +14,6 @@ import { conditions, count, listOf, nodeAffinity, string, strings } from './part
 import type { FieldsOf, Schema } from './schema.ts'
 import { volumeStatusSchema } from './volume-status.ts'
 
-/** Fields of VCK that a VolumeManager must not have. */
-interface OldFields {
-  sourceURL?: string
-  endpointURL?: string
-}
-
 const tolerations = listOf('The taints of nodes that movers tolerate.', {
   type: 'object',
   properties: {
@@ -97,10 +91,7 @@ const volumeConfig: Schema = {
         },
       } satisfies FieldsOf<MoverOverrides>,
     },
-    // Declared so that admission can reject them and name the new field: the API server drops fields that are not declared.
-    sourceURL: string('Not supported; use options.sourceURL.'),
-    endpointURL: string('Not supported; use options.endpointURL.'),
-  } satisfies FieldsOf<VolumeConfig & OldFields>,
+  } satisfies FieldsOf<VolumeConfig>,
 }
 
 const stateOf = (description: string, ...more: string[]): Schema => ({

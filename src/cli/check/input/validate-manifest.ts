@@ -47,7 +47,7 @@ const unreviewed: readonly Validator[] = [
  * have none.
  */
 export function validateManifest(object: K8sObject): FieldError[] {
-  // Any version is validated, because the error for an old one contains the new form.
+  // Any version is validated, because the error for an old one names the current one.
   if (isVolumeManager(object)) return validateManager(object)
   return [...reviewed, ...unreviewed].find(({ type }) => isOf(type, object))?.validate(object) ?? []
 }

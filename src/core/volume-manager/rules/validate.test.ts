@@ -330,16 +330,6 @@ describe('an old form is rejected, and the error has the new one', () => {
     ])
   })
 
-  test('options of the volume itself', () => {
-    const { sourceURL, ...options } = makeVolume().options ?? {}
-    const volume = { ...makeVolume({ options }), sourceURL, endpointURL: 'http://minio:9000' }
-    expect(messagesOf(volume)).toEqual([
-      'sourceURL belongs into the options; write options: {"sourceURL": "s3://lake/sales/"}',
-      'endpointURL belongs into the options; write options: {"endpointURL": "http://minio:9000"}',
-      'sourceURL has to be set in options.',
-    ])
-  })
-
   test('S3-Dev with a warning', () => {
     expect(admitVolumeManager(makeVolumeManager([{ sourceType: 'S3-Dev' }]), undefined, LIMITS)).toEqual({
       kind: 'allow',

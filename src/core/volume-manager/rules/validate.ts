@@ -18,9 +18,6 @@ const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
 /** The API groups of earlier versions of VCK. */
 const OLDER_GROUPS = /^(aipg\.intel\.com|kvc\.kubeflow\.org|vck\.intelai\.org)\/v\d+$/
 
-/** Options that were fields of the volume itself before June 2018. */
-const MOVED_TO_OPTIONS = ['sourceURL', 'endpointURL'] as const
-
 /** Whether an object is a VolumeManager of any version of VCK. */
 export function isVolumeManager({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
   return kind === volumeManagers.kind && (apiVersion === apiVersionOf(volumeManagers) || OLDER_GROUPS.test(apiVersion))
@@ -105,7 +102,6 @@ function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShap
     listed = Math.min(MAX_LISTED_ERRORS, listed + unknown.length)
     return [
       ...(ids[i] !== undefined && ids.indexOf(ids[i]) < i ? [duplicate(`${at}.id`, String(ids[i]))] : []),
-      ...movedErrors(config, at),
       ...unknown,
       ...(isVolume(config, areShaped) ? volumeProblems(config, limits) : []).map(
         ({ field, code, message }): FieldError => ({ path: `${at}.${field}`, code, message }),
@@ -130,14 +126,6 @@ function tooManyReplicas(together: number): FieldError {
 
 function duplicate(path: string, id: string): FieldError {
   return { path, code: 'Duplicate', message: `Cannot have duplicate id: ${id}.` }
-}
-
-function movedErrors(config: Record<string, unknown>, at: string): FieldError[] {
-  return MOVED_TO_OPTIONS.filter((name) => config[name] !== undefined).map((name) => ({
-    path: `${at}.${name}`,
-    code: 'NotSupported',
-    message: `${name} belongs into the options; write options: {"${name}": ${JSON.stringify(config[name])}}`,
-  }))
 }
 
 /** The most options of a volume that are compared with the known ones; the schema allows fewer. */
