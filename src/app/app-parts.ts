@@ -52,6 +52,7 @@ export function partsOf(app: AppState): Part[] {
   const interpreter = openInterpreter(app.config, app.store)
   return [
     { name: 'configuration', stopsAt: 'last', start: () => undefined, stop: () => app.live.stop() },
+    { name: 'wall clock', stopsAt: 'last', start: () => undefined, stop: () => app.wallClock.stop() },
     healthPart(app),
     certificatesPart(app, registers),
     // Stopped after the server, so that requests in flight can read the cache.
@@ -88,7 +89,7 @@ function certificatesPart(app: AppState, registers: boolean): Part {
     async start() {
       const isPublished = (bundle: string) => (registers ? app.publishedBundle === bundle : undefined)
       const observer = observeCertificates(app.log, app.metrics)
-      app.certificates = await openServingCertificates(app.config, observer, app.now, isPublished)
+      app.certificates = await openServingCertificates(app.config, observer, app.wallClock.now, isPublished)
     },
     stop: () => app.certificates?.stop(),
   }
@@ -111,12 +112,13 @@ function serverPart(app: AppState, interpreter: Interpreter | undefined): Part {
     name: 'admission server',
     stopsAt: 'drainEnd',
     async start() {
-      const { config, live, store, now, log, metrics } = app
+      const { config, live, store, wallClock, log, metrics } = app
       const server = buildServer({
         webhooks: webhooksOf(workloadKindsOf(config)),
         ...(interpreter && { interpreter }),
         store,
-        now,
+        now: wallClock.now,
+        jumps: wallClock.jumps,
         propagateDeps: config.dependencies.propagate,
         clusterScopedClaims: config.claims.clusterScoped,
         karmadaRules: app.karmada.rules,

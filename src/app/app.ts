@@ -1,6 +1,8 @@
 /** Starts the application as a list of parts, in order, and stops it in reverse order. */
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { systemClock } from '../base/clock.ts'
+import { watchWallClock } from '../base/wall-clock.ts'
 import type { ServerInfo } from '../core/server-features.ts'
 import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
@@ -81,11 +83,13 @@ export async function startApp(input: AppInput): Promise<App> {
 }
 
 function openState({ configSource, ...input }: AppInput): AppState {
-  const { config, store, log, metrics, now, readServerInfo } = input
+  const { config, store, log, metrics, readServerInfo } = input
+  const wallClock = watchWallClock(input.now, systemClock)
   const app: AppState = {
     leaseStore: store,
     eventStore: store,
     ...input,
+    wallClock,
     karmada: openKarmadaVersion({ version: config.karmada.version, readServerInfo, log }),
     live: openLiveConfig({ config, source: configSource, log }),
     aborter: new AbortController(),
@@ -97,7 +101,7 @@ function openState({ configSource, ...input }: AppInput): AppState {
         draining: app.isStopping,
         certificate: app.certificates?.current(),
         registered: app.isRegistered,
-        now: now(),
+        now: wallClock.now(),
       }),
   }
   metrics.observeObjects(() => sizesOf(store))

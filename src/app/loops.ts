@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
+import type { WallClock } from '../base/wall-clock.ts'
 import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { openSystems } from '../locality/systems.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
@@ -41,7 +42,7 @@ export interface LoopsInput {
   probeWebhooks?: WebhookProbe | undefined
   log: Logger
   metrics: Metrics
-  now: () => number
+  wallClock: WallClock
 }
 
 /** Starts the configured loops on a synced store. Returns a function that stops them. */
@@ -56,8 +57,9 @@ export async function startLoops({
   probeWebhooks,
   log,
   metrics,
-  now,
+  wallClock,
 }: LoopsInput): Promise<() => Promise<void>> {
+  const { now, jumps } = wallClock
   const source = systemsSource(config.systems, store)
   const systems = await openSystems({
     ...(source && { source }),
@@ -97,6 +99,7 @@ export async function startLoops({
       kinds: workloadKindsOf(config),
       karmadaRules: karmada.rules,
       now,
+      jumps,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,
       observer: observeLoops(log, metrics, logFailure),

@@ -8,6 +8,7 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
+import type { Present } from '../base/clock-jumps.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source/locate.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
@@ -21,10 +22,8 @@ import { type ClusterScope, claimsFor } from './permission.ts'
 import { sourceOf } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
 
-interface BindingContext {
+interface BindingContext extends Present {
   store: ObjectStore
-  /** Milliseconds since the epoch. */
-  now: number
   clusterScopedClaims?: ClusterScope
   /** The waiting times of scheduled workloads; the defaults if absent. */
   timing?: PlacementTiming | undefined
@@ -43,7 +42,7 @@ interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
-  { store, now, clusterScopedClaims, karmadaRules, timing, kinds }: BindingContext,
+  { store, now, jumps, clusterScopedClaims, karmadaRules, timing, kinds }: BindingContext,
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
@@ -61,6 +60,7 @@ export function gatherBindingInput(
     clusters: clusterLookup(store),
     rules: karmadaRules,
     now,
+    jumps,
     leavesMovesToLoop,
     ...(timing && { timing }),
     ...(kinds && { kinds }),

@@ -3,6 +3,7 @@ import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
 import type { Pod } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import type { Present } from '../base/clock-jumps.ts'
 import { isUnschedulable, nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { allowsNode } from '../core/volume-manager/nodes/node-affinity.ts'
@@ -25,10 +26,9 @@ export interface KnownSlots {
   served: ReadonlyMap<string, number>
 }
 
-export interface SlotContext {
+export interface SlotContext extends Present {
   store: ObjectStore
   settings: VolumeSettings
-  now: number
 }
 
 /** The movers that wait for slots, and those that have them. */

@@ -37,7 +37,7 @@ export interface KnownMovers extends KnownSlots, Pick<VolumeManagerInput, 'progr
 export function gatherVolumeManager(
   manager: VolumeManager,
   { uncached, progress, refusals, retryTriggers, isTerminating, ...slots }: KnownMovers,
-  { store, settings, now }: SlotContext,
+  { store, settings, now, jumps }: SlotContext,
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata
   const key = objectKey(namespace, name)
@@ -46,7 +46,7 @@ export function gatherVolumeManager(
     [...moversOf(store, key, settings.movers), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const),
   )
   const shares = sharesOf(slots, { store, settings, now })
-  const overdue = overdueMovers({ manager, movers, progress, settings: settings.movers, now })
+  const overdue = overdueMovers({ manager, movers, progress, settings: settings.movers, now, jumps })
   return {
     manager,
     isLast:

@@ -1,4 +1,5 @@
 /** The interface of a reconcile loop: the keys that a change concerns, and the reconcile of one key. */
+import type { ClockJump } from '../base/clock-jumps.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { NotHonored } from '../core/resource-binding/plan.ts'
@@ -21,6 +22,8 @@ export interface ReconcileContext extends Writers {
   karmadaRules?: (() => KarmadaRules) | undefined
   /** Milliseconds since the epoch. */
   now: () => number
+  /** The jumps of the clock of `now`; none if absent. */
+  jumps?: (() => readonly ClockJump[]) | undefined
   signal: AbortSignal
   /** Adds a key to the queue of this loop, for example after a background task has ended. */
   enqueue(key: string): void

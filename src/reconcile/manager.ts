@@ -39,7 +39,8 @@ export interface Controller {
  * Events.
  */
 export function startController(input: ControllerInput): Controller {
-  const { loops, store, systems, events, clusterScopedClaims, karmadaRules, timing, kinds, now, observer } = input
+  const { loops, store, systems, events, clusterScopedClaims, karmadaRules, timing, kinds, now, jumps, observer } =
+    input
   const aborter = new AbortController()
   const context = {
     store,
@@ -50,6 +51,7 @@ export function startController(input: ControllerInput): Controller {
     ...(kinds && { kinds }),
     karmadaRules,
     now,
+    jumps,
     signal: aborter.signal,
     moveAllowance: openAllowance(input),
     observer,

@@ -1,6 +1,7 @@
 /** Serves one admission call: decodes an AdmissionReview, decides, and encodes the response. */
 import type { AdmissionRequest, AdmissionResponse } from '../api/admission.ts'
 import { apiVersionOf, objectKey, type ResourceType } from '../api/meta.ts'
+import type { ClockJump } from '../base/clock-jumps.ts'
 import { describeErrors } from '../base/field-errors.ts'
 import { type DecodedReview, decodeReview, encodeResponse } from '../core/admission/review.ts'
 import { ANY_KIND, type GatherContext, type Webhook } from '../webhooks/define.ts'
@@ -16,11 +17,21 @@ export interface AdmissionDependencies extends CallDependencies {
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
   now: () => number
+  /** The jumps of the clock of `now`; none if absent. */
+  jumps?: (() => readonly ClockJump[]) | undefined
 }
 
 /** Returns a function from the text of a body to the answer of one webhook. The function throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
-  const { store, now: clock, propagateDeps, clusterScopedClaims = 'forbidden', karmadaRules, volumes } = dependencies
+  const {
+    store,
+    now: clock,
+    jumps,
+    propagateDeps,
+    clusterScopedClaims = 'forbidden',
+    karmadaRules,
+    volumes,
+  } = dependencies
   return serveCalls(
     {
       name: webhook.name,
@@ -36,6 +47,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           karmadaRules: karmadaRules?.(),
           ...volumes(),
           now: clock(),
+          jumps: jumps?.(),
         })
         const response = encodeResponse(request, outcome, toBase64)
         const result = resultOf(response)

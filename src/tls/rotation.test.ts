@@ -220,17 +220,22 @@ describe('a storage that fails', () => {
   })
 })
 
-test('the ticker checks by the wall clock, and ends after stop', async () => {
+test.each([
+  { name: 'a jump of two months', ms: 61 * DAY },
+  { name: 'a jump beyond the end of the CA', ms: 2 * CA_LIFE_MS },
+])('the ticker checks by the wall clock after $name, and ends after stop', async ({ ms }) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const read = vi.fn(storage.read)
     const source = await open({ storage: { ...storage, read } })
     const renewed = new Promise((resolve) => source.subscribe(resolve))
     // The machine slept: the wall clock advanced, the timers did not.
-    clock += 61 * DAY
+    clock += ms
     vi.advanceTimersByTime(MINUTE)
     await renewed
     await source.check()
+    expect(source.current().notAfter).toBe(clock + LEAF_LIFE_MS)
+    expect(trustOf(source).issuer).toBeGreaterThanOrEqual(0)
     source.stop()
     expect(vi.getTimerCount()).toBe(0)
     const reads = read.mock.calls.length

@@ -1,6 +1,7 @@
 /** The definition of an admission point: its path, its rules for the API server, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
+import type { Present } from '../base/clock-jumps.ts'
 import type { FieldError } from '../base/field-errors.ts'
 import { annotationSizeErrors } from '../core/admission/annotation-limit.ts'
 import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
@@ -13,10 +14,8 @@ import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** The inputs of a webhook: the cache of the store and the configuration, without network access. */
-export interface GatherContext {
+export interface GatherContext extends Present {
   store: ObjectStore
-  /** Milliseconds since the epoch. */
-  now: number
   /** Which policies get `propagateDeps`. */
   propagateDeps: PropagateDepsMode
   /** The treatment of pods whose data is not ready. */

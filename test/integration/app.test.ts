@@ -9,7 +9,9 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { AdmissionReview } from '../../src/api/admission.ts'
+import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../../src/api/interpreter.ts'
+import { resourceBindings } from '../../src/api/karmada.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { mutatingWebhookConfigurations } from '../../src/api/registration.ts'
 import { type App, startApp } from '../../src/app/app.ts'
@@ -18,6 +20,8 @@ import { observeStore } from '../../src/app/monitoring/observe.ts'
 import { wantedInterpreterRegistration } from '../../src/app/registration.ts'
 import { validateManifest } from '../../src/cli/check/input/validate-manifest.ts'
 import { runCli } from '../../src/cli/index.ts'
+import { readAnnotations } from '../../src/core/resource-binding/annotations.ts'
+import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
@@ -26,6 +30,7 @@ import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { INTERPRETER_PATH, interpreterTypes } from '../../src/webhooks/interpreter.ts'
+import { makeClaim, makeInput, unknown } from '../builders.ts'
 import { call } from './https-client.ts'
 import { LOOPBACK } from './loopback.ts'
 
@@ -589,4 +594,32 @@ describe('lodestone serve --folder', () => {
     await expect(status).rejects.toThrow(`cannot listen on 127.0.0.1:${port}: another process uses the port`)
     expect(shown.stdout).toBe('')
   })
+})
+
+test('a hold does not end by a jump of the clock, in the loop and at admission', async () => {
+  let aheadMs = 0
+  const now = () => Date.now() + aheadMs
+  const claim = makeClaim({ policy: { holdTimeoutSeconds: 3600 } })
+  const held = decideBinding(makeInput({ claims: [unknown({ holdTimeoutSeconds: 3600 })], now: now() })).binding
+  const running = await startReady({ given: [claim, held], now })
+
+  aheadMs = 365 * 24 * 60 * 60_000
+  // The new reason of the hold shows that the loop has decided again.
+  await running.store.create(dataSourceClaims, makeClaim({ policy: { holdTimeoutSeconds: 3600 } }, { name: 'another' }))
+  const binding = () => running.store.read(resourceBindings, held.metadata.namespace, held.metadata.name ?? '')
+  const holdOf = (one?: K8sObject) => readAnnotations(one?.metadata.annotations).hold
+  await expect.poll(async () => holdOf(await binding())?.message).toContain('another')
+  expect(holdOf(await binding())?.released).toBeUndefined()
+
+  const object = { ...held, metadata: { ...held.metadata, labels: { touched: 'true' } } }
+  const parsed = JSON.parse(review)
+  const { name, namespace } = held.metadata
+  const request = { ...parsed.request, name, namespace, operation: 'UPDATE', object, oldObject: held }
+  const { body } = await call({
+    ...{ port: running.app.addresses.admission, ca: running.ca, path: PATH },
+    body: JSON.stringify({ ...parsed, request }),
+  })
+  const { response } = JSON.parse(body) as AdmissionReview
+  expect(response?.allowed).toBe(true)
+  expect(Buffer.from(response?.patch ?? '', 'base64').toString()).not.toContain('released')
 })

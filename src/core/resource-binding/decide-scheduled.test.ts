@@ -140,6 +140,14 @@ describe('after a failover', () => {
     expect(write(waiting, { placement: three }, { claims, now: NOW + 2 * WINDOW }).state).toBe('Relaxed')
   })
 
+  test('it does not return by a jump of the clock', () => {
+    const waiting = loop(failOver().ended, claims).binding
+    const byMs = 365 * 86_400_000
+    const jumps = [{ to: NOW + byMs, byMs }]
+    expect(loop(waiting, claims, { jumps, now: NOW + byMs + WINDOW - 1 }).state).toBe('Relaxed')
+    expect(loop(waiting, claims, { jumps, now: NOW + byMs + WINDOW }).state).toBe('Narrowed')
+  })
+
   test('admission and a loop with another window write the same words', () => {
     const timing = { failbackWindowMs: 1000, releaseDelayMs: 5000 }
     const waiting = loop(failOver().ended, claims, { timing }).binding
@@ -407,6 +415,13 @@ describe('a scheduled workload that loses its last claim', () => {
     const back = loop(kept.binding, [], { now: NOW + 2 * DELAY })
     expect(back).toMatchObject({ state: 'Kept', names: ['m2'] })
     expect(loop(back.binding, [], { now: NOW + 3 * DELAY })).toMatchObject({ state: 'Restored' })
+  })
+
+  test('does not leave its data by a jump of the clock', () => {
+    const byMs = 365 * 86_400_000
+    const jumps = [{ to: NOW + byMs, byMs }]
+    expect(loop(waiting, [], { jumps, now: NOW + byMs + DELAY - 1 }).state).toBe('Kept')
+    expect(loop(waiting, [], { jumps, now: NOW + byMs + DELAY }).state).toBe('Restored')
   })
 
   test('waits with the same words at admission and in a loop with other waiting times', () => {

@@ -1,5 +1,6 @@
 /** Decides on a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
+import { msSince } from '../../base/clock-jumps.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { evictedClusters, targetClusters } from '../placement/binding-state.ts'
 import { demandsSame } from '../placement/constraint.ts'
@@ -122,7 +123,7 @@ export function awaitSuccessor(input: ParsedInput, base: PlacementAffinity): Pla
   if (input.leavesMovesToLoop && endsWait(input)) return undefined
   const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
   const since = beginningOf(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
-  if (!input.leavesMovesToLoop && now - Date.parse(since) >= releaseDelayMs) return undefined
+  if (!input.leavesMovesToLoop && msSince(since, input) >= releaseDelayMs) return undefined
   const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
   const why = `${what}; it stays with its data until ${RELEASE_DELAY} is over, unless a claim is created again`
   const kept = keep(input, base, last, why, since)
@@ -223,7 +224,7 @@ function awaitReturn(input: ParsedInput, base: PlacementAffinity): PlacementDeci
     )
   const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING
   const since = beginningOf(storedAnnotations.locality?.since, annotations.locality?.since, now)
-  if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined
+  if (!input.leavesMovesToLoop && msSince(since, input) >= failbackWindowMs) return undefined
   const why = `the data is available again; the workload returns to it when ${FAILBACK_WINDOW} is over`
   return relaxed(input, base, constraint, why, since)
 }

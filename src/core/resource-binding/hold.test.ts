@@ -81,6 +81,16 @@ describe('if a hold is stored, its annotation counts and that of the request doe
     expect(summary(decision)).toEqual({ state: 'Released', since: at(-MINUTE), released: true, suspended: undefined })
   })
 
+  test.each([3 * 60 * MINUTE, 365 * 24 * 60 * MINUTE])('but not by a jump of the clock by %i ms', (byMs) => {
+    const stored = heldFor(MINUTE / 2)
+    const jumps = [{ to: NOW + byMs, byMs }]
+    const later = (ms: number) => makeInput({ binding: stored, stored, claims, jumps, now: NOW + byMs + ms })
+
+    expect(decideBinding(later(MINUTE / 2 - 1)).state).toBe('OnHold')
+    expect(planBinding(later(0)).requeueAfterMs).toBe(MINUTE / 2)
+    expect(decideBinding(later(MINUTE / 2)).state).toBe('Released')
+  })
+
   test('but a start in the future counts as now, since the hold would never end', () => {
     const stored = heldFor(-90 * MINUTE)
 

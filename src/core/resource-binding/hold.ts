@@ -1,4 +1,6 @@
 /** The hold annotation: when a hold began and whether it is over. Only the stored annotation counts, since any requester can send one. */
+
+import { msSince } from '../../base/clock-jumps.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import { hasTarget, isSuspended } from '../placement/binding-state.ts'
 import type { HoldAnnotation } from './annotations.ts'
@@ -9,7 +11,7 @@ import type { ParsedInput } from './parse-input.ts'
 /** In ms. The API server waits at most 30 s for a webhook, so an older annotation that is not stored is not from this request. */
 const SAME_REQUEST_MS = 30_000
 
-type HoldInput = Pick<ParsedInput, 'now' | 'annotations' | 'storedAnnotations'>
+type HoldInput = Pick<ParsedInput, 'now' | 'jumps' | 'annotations' | 'storedAnnotations'>
 
 /**
  * Returns the annotation of a hold. A hold that is not stored yet begins now, or in the first round of this request. An annotation in the
@@ -18,14 +20,14 @@ type HoldInput = Pick<ParsedInput, 'now' | 'annotations' | 'storedAnnotations'>
  * @param timeoutSeconds how long the claims allow the hold to last; undefined for no limit
  */
 export function holdAnnotation(
-  { now, annotations, storedAnnotations }: HoldInput,
+  { now, jumps, annotations, storedAnnotations }: HoldInput,
   cause: Pick<HoldAnnotation, 'message' | 'reason'>,
   timeoutSeconds: number | undefined,
 ): HoldAnnotation {
   const since = beginningOf(storedAnnotations.hold?.since, annotations.hold?.since, now)
   const { message, reason } = cause
   const hold: HoldAnnotation = { message, reason, since }
-  const isOver = timeoutSeconds !== undefined && now - Date.parse(since) >= timeoutSeconds * 1000
+  const isOver = timeoutSeconds !== undefined && msSince(since, { now, jumps }) >= timeoutSeconds * 1000
   return storedAnnotations.hold && (storedAnnotations.hold.released === true || isOver)
     ? { ...hold, released: true }
     : hold

@@ -1,13 +1,14 @@
 /** The input of the decision on a binding. */
 import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
+import type { Present } from '../../base/clock-jumps.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
 import type { PlacementTiming } from './timing.ts'
 
-export interface BindingInput {
+export interface BindingInput extends Present {
   /** The binding as the requester sent it, not validated. */
   binding: ResourceBinding
   /** The stored binding; absent if the request creates it. */
@@ -21,8 +22,6 @@ export interface BindingInput {
   clusters: ClusterLookup | undefined
   /** The rules of the connected Karmada; the strictest if absent. */
   rules?: KarmadaRules | undefined
-  /** Milliseconds since the epoch. */
-  now: number
   /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */
   leavesMovesToLoop?: boolean
   /** The table of workload kinds. Default: the shipped one. */

@@ -1,6 +1,7 @@
 /** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
+import { onPresentClock } from '../../base/clock-jumps.ts'
 import { jsonEqual, sortedUnique } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import { cut } from '../outcome.ts'
@@ -119,17 +120,18 @@ const RELEASE_RETRY_MS = 5000
  * its data or loses its narrowing.
  */
 function requeueAfter(decided: ResourceBinding, input: BindingInput): number | undefined {
-  const { binding, claims, now } = input
+  const { binding, claims, now, jumps } = input
+  const at = (time: string) => onPresentClock(Date.parse(time), jumps)
   const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])
   const { hold, locality } = readAnnotations(decided.metadata.annotations)
   if (locality?.since) {
     const { failbackWindowMs, releaseDelayMs } = input.timing ?? DEFAULT_TIMING
-    times.push(Date.parse(locality.since) + (locality.state === 'Kept' ? releaseDelayMs : failbackWindowMs))
+    times.push(at(locality.since) + (locality.state === 'Kept' ? releaseDelayMs : failbackWindowMs))
   }
   if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
     times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {
-    const holdSince = Date.parse(hold.since)
+    const holdSince = at(hold.since)
     const seconds = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
     times.push(...seconds.map((timeout) => holdSince + timeout * 1000))
   }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput, NOW } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
+import type { ClockJump } from '../../base/clock-jumps.ts'
 import { narrowToFit } from './narrow-to-fit.ts'
 import { parseInput } from './parse-input.ts'
 import { renew, stayOf } from './return-to-preferred.ts'
@@ -22,6 +23,7 @@ function waiting({
   ofLoop = true,
   clusters = lookup('m1', 'm2'),
   placement = divided,
+  jumps,
 }: {
   observed?: string
   since?: number
@@ -29,6 +31,7 @@ function waiting({
   ofLoop?: boolean
   clusters?: ReturnType<typeof lookup>
   placement?: object
+  jumps?: ClockJump[]
 }) {
   const locality = {
     state: 'Narrowed',
@@ -44,7 +47,7 @@ function waiting({
     status: { schedulerObservingAffinityName: observed },
   }
   const claims = [located(['m2'], { ...preferred, ...(failback && { failback }) })]
-  const input = parseInput(makeInput({ binding, stored: binding, claims, clusters, leavesMovesToLoop: !ofLoop }))
+  const input = parseInput(makeInput({ binding, stored: binding, claims, clusters, jumps, leavesMovesToLoop: !ofLoop }))
   const narrowing = narrowToFit(input, { clusterAffinity: divided.clusterAffinity }, input.constraint)
   if (narrowing.kind !== 'narrowed') throw new Error(narrowing.reason)
   return { stay: stayOf(input, narrowing), round: renew(input, narrowing).round }
@@ -74,6 +77,17 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
     want: { stay: undefined, round: 0 },
   },
   { name: 'returns when the window is over', input: { since: NOW - WINDOW }, want: { stay: undefined, round: 1 } },
+  {
+    name: 'waits when the window is over only by a jump of the clock',
+    input: { since: NOW - WINDOW, jumps: [{ to: NOW, byMs: 1000 }] },
+    want: {
+      stay: {
+        why: 'the workload moves there when the failback window is over',
+        since: new Date(NOW - WINDOW).toISOString(),
+      },
+      round: 0,
+    },
+  },
   {
     name: 'waits for the loop when the window is over at admission',
     input: { since: NOW - WINDOW, ofLoop: false },

@@ -1,4 +1,5 @@
 /** Decides when a workload returns to preferred data, after it ran elsewhere. */
+import { msSince } from '../../base/clock-jumps.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import { beginningOf } from './hold.ts'
 import { whereIs } from './hold-cause.ts'
@@ -46,6 +47,7 @@ function waitForPreferred(
     timing,
     kinds,
     now,
+    jumps,
   }: ParsedInput,
   { affinity, preferredGroup }: FittingNarrowing,
 ): { isOver: boolean; since: string; stays?: string } | undefined {
@@ -56,5 +58,5 @@ function waitForPreferred(
   const stays = staysAfterFailover(resource, claims, kinds)
   if (stays) return { isOver: false, since, stays }
   const { failbackWindowMs } = timing ?? DEFAULT_TIMING
-  return { isOver: !leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs, since }
+  return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= failbackWindowMs, since }
 }

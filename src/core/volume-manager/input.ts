@@ -4,9 +4,10 @@ import type { Node } from '../../api/node.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
+import type { Present } from '../../base/clock-jumps.ts'
 import type { VolumeSettings } from './rules/settings.ts'
 
-export interface VolumeManagerInput {
+export interface VolumeManagerInput extends Present {
   manager: VolumeManager
   /** Whether all VolumeManagers of the cluster are being deleted. */
   isLast?: boolean
@@ -35,7 +36,6 @@ export interface VolumeManagerInput {
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
   /** Set while the namespace of the VolumeManager is being deleted: the API server rejects every new object in it, Events too. */
   terminating?: TerminatingNamespace | undefined
-  now: number
 }
 
 /**

@@ -3,6 +3,7 @@ import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
+import { onPresentClock, type Present } from '../../base/clock-jumps.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { type DeletionCause, MESSAGES } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
@@ -15,7 +16,7 @@ import { isOfVolume } from './rules/names.ts'
 import type { VolumeSettings } from './rules/settings.ts'
 import { fromTime, toTime } from './time.ts'
 
-export interface EvictionInput {
+export interface EvictionInput extends Present {
   node: Node
   /** The VolumeManagers that have data on the node. */
   managers: readonly VolumeManager[]
@@ -26,7 +27,6 @@ export interface EvictionInput {
   lastAt: number | undefined
   /** The roots of the node whose use was beyond the high watermark, and is still beyond the low one. */
   collecting: ReadonlySet<string>
-  now: number
 }
 
 export interface EvictionPlan extends Plan {
@@ -59,14 +59,14 @@ interface Candidate {
  * disk is beyond the low watermark.
  */
 export function planEviction(input: EvictionInput): EvictionPlan {
-  const { node, managers, settings, lastAt, collecting, now } = input
+  const { node, managers, settings, lastAt, collecting, now, jumps } = input
   const { name = '' } = node.metadata
   const { enabled, pauseSeconds } = settings.eviction
   if (!enabled) return NOTHING
   const isShort = hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))
   if (!isShort && collecting.size === 0) return NOTHING
   if (managers.some((manager) => isFreeingDisk(name, manager))) return NOTHING
-  const waitMs = isShort && lastAt !== undefined ? lastAt + pauseSeconds * 1000 - now : 0
+  const waitMs = isShort && lastAt !== undefined ? onPresentClock(lastAt, jumps) + pauseSeconds * 1000 - now : 0
   const inShortage = isShort ? inOrder(input, allowsInShortage) : []
   const short =
     inShortage.find(({ replica }) => isOnFullDisk(replica, input)) ?? (waitMs <= 0 ? inShortage[0] : undefined)
@@ -93,10 +93,10 @@ function isOnFullDisk({ path = '' }: ReplicaStatus, { node, settings, lastAt = 0
 }
 
 /** Every volume that does not say Never: only the roots beyond a watermark count, and replicas that are unused for long enough. */
-const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting, now }) =>
+const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting, now, jumps }) =>
   config.evictionPolicy !== 'Never' &&
   collecting.has(rootOf(replica.path ?? '', settings.allowedRoots) ?? '') &&
-  now - lastUse(replica) >= settings.eviction.minUnusedSeconds * 1000
+  now - onPresentClock(lastUse(replica), jumps) >= settings.eviction.minUnusedSeconds * 1000
 
 /** The replicas that may be evicted, the least recently used first. */
 function inOrder(input: EvictionInput, mayEvict: MayEvict): Candidate[] {

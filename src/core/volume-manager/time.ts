@@ -1,14 +1,19 @@
 /** Formats and parses the times of a status. */
+import { type ClockJump, onPresentClock } from '../../base/clock-jumps.ts'
 
 /** Formats ms since the epoch to the second, as Kubernetes does. */
 export function toTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** Parses a time into ms since the epoch; undefined when it is missing or invalid. */
-export function fromTime(text: string | undefined): number | undefined {
+/**
+ * Parses a time into ms since the epoch; undefined when it is missing or invalid.
+ *
+ * @param jumps of the clock with which the time is compared; needed if the passed time decides
+ */
+export function fromTime(text: string | undefined, jumps?: readonly ClockJump[]): number | undefined {
   const ms = Date.parse(text ?? '')
-  return Number.isNaN(ms) ? undefined : ms
+  return Number.isNaN(ms) ? undefined : onPresentClock(ms, jumps)
 }
 
 /** The latest of some times, unchanged; undefined when none is valid. */

@@ -11,6 +11,7 @@ import {
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { onPresentClock } from '../../base/clock-jumps.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { isContentUnchanged } from '../../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../../core/dependencies/keys.ts'
@@ -72,7 +73,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
         stored,
         labeledFor: stored ? labeledClusterBindings(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
-        waitedMs: now - since,
+        waitedMs: Math.max(0, now - onPresentClock(since, context.jumps?.())),
       })
       // Before the write: if it fails, the wait goes on.
       if (plan.requeueAfterMs === undefined) waitingSince.delete(key)

@@ -9,6 +9,7 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
+import { onPresentClock } from '../../base/clock-jumps.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
@@ -33,10 +34,10 @@ import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoop {
   /** Since when each policy has had no reason for `propagateDeps`. A claim that is replaced is deleted first. */
   const unboundSince = new Map<string, number>()
-  const waitFor = (key: string, { now, timing = DEFAULT_TIMING }: ReconcileContext) => {
+  const waitFor = (key: string, { now, jumps, timing = DEFAULT_TIMING }: ReconcileContext) => {
     const since = Math.min(unboundSince.get(key) ?? now(), now())
     unboundSince.set(key, since)
-    return Math.max(0, since + timing.releaseDelayMs - now())
+    return Math.max(0, onPresentClock(since, jumps?.()) + timing.releaseDelayMs - now())
   }
   return {
     name: 'propagation-policy',

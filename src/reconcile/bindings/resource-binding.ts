@@ -74,7 +74,7 @@ export const resourceBindingLoop: ReconcileLoop = {
   },
   async reconcile(
     key,
-    { store, events, clusterScopedClaims, karmadaRules, timing, kinds, now, moveAllowance, observer },
+    { store, events, clusterScopedClaims, karmadaRules, timing, kinds, now, jumps, moveAllowance, observer },
   ) {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
@@ -82,6 +82,7 @@ export const resourceBindingLoop: ReconcileLoop = {
       gatherBindingInput(binding, binding, {
         store,
         now: now(),
+        jumps: jumps?.(),
         clusterScopedClaims,
         karmadaRules: karmadaRules?.(),
         timing,

@@ -8,6 +8,7 @@ import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaState } from '../../api/volume-status.ts'
+import type { ClockJump } from '../../base/clock-jumps.ts'
 import { progressEventName } from '../../core/volume-manager/mover/log.ts'
 import { unsettledMovers } from '../../core/volume-manager/mover/task.ts'
 import { openFolderStore } from '../../store/folder/folder.ts'
@@ -93,16 +94,18 @@ test('the rate of a mover is that of the last window of 5 minutes', async () => 
   const name = progressEventName(mover.metadata.name ?? '')
   const store = await storeOf([mover])
   await store.create(events, makeObject('v1', 'Event', name))
-  const rateAt = async (seconds: number, doneBytes: number) => {
+  const rateAt = async (seconds: number, doneBytes: number, jumps: readonly ClockJump[] = []) => {
     const message = JSON.stringify({ attempt: 1, doneBytes, doneFiles: 0 })
     await store.patch(events, { namespace: 'default', name }, { message })
     const now = NOW + seconds * 1000
-    const read = await readProgresses('default/sales', store, VOLUME_SETTINGS.movers, memory, now)
+    const read = await readProgresses('default/sales', store, VOLUME_SETTINGS.movers, memory, { now, jumps })
     return [...read.values()][0]?.bytesPerSecond
   }
 
   expect([await rateAt(0, 5000), await rateAt(299, 9000)]).toEqual([undefined, undefined])
   expect([await rateAt(325, 37_500), await rateAt(600, 99_999), await rateAt(650, 37_500)]).toEqual([100, 100, 0])
+  // Of the 900 s since the last window, 600 s are a jump of the clock.
+  expect(await rateAt(1550, 67_500, [{ to: NOW + 1_400_000, byMs: 600_000 }])).toBe(100)
 })
 
 test('the times of the last movers are those of 10,000 namespaces and nodes at most', () => {

@@ -4,6 +4,7 @@ import { keyOfObject, objectKey, splitObjectKey } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { onPresentClock, type Present } from '../../base/clock-jumps.ts'
 import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
 import { nodeOfMover } from '../../core/volume-manager/mover/affinity.ts'
 import { progressEventName, readProgress } from '../../core/volume-manager/mover/log.ts'
@@ -180,17 +181,17 @@ export async function readProgresses(
   store: ObjectStore,
   settings: VolumeSettings['movers'],
   { progress: remembered }: MoverMemory,
-  now: number,
+  present: Present,
 ): Promise<Map<string, MoverProgress>> {
   const running = moversOf(store, key, settings).filter(({ status }) => status?.phase === 'Running')
   const read = await Promise.all(
     running.map(async ({ metadata: { namespace, name = '' } }) => {
       const pod = objectKey(namespace, name)
       const known = remembered.get(pod)
-      if (known && now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
+      if (known && present.now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
         return [name, known.progress] as const
       const read = readProgress(await store.read(events, namespace, progressEventName(name)))
-      const next = measured(known, read, now)
+      const next = measured(known, read, present)
       remembered.set(pod, next)
       return [name, next.progress] as const
     }),
@@ -199,10 +200,14 @@ export async function readProgresses(
 }
 
 /** The progress with the rate of the last window. A window begins when the one before it is over. */
-function measured(known: KnownProgress | undefined, read: MoverProgress | undefined, now: number): KnownProgress {
+function measured(
+  known: KnownProgress | undefined,
+  read: MoverProgress | undefined,
+  { now, jumps }: Present,
+): KnownProgress {
   const { bytes = 0 } = read ?? {}
   const window = known?.window ?? { at: now, bytes }
-  const ms = now - window.at
+  const ms = now - onPresentClock(window.at, jumps)
   const isOver = ms >= RATE_WINDOW_MS
   const bytesPerSecond = isOver ? ((bytes - window.bytes) * 1000) / ms : known?.progress?.bytesPerSecond
   const progress = read && { ...read, ...(bytesPerSecond !== undefined && { bytesPerSecond }) }

@@ -33,7 +33,7 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
       for (const node of store.list(nodes)) yield isConcerned(node) ? (node.metadata.name ?? '') : undefined
       for (const manager of store.list(volumeManagers)) yield* fullNodes(manager)
     },
-    async reconcile(name, { store, events, now, observer }) {
+    async reconcile(name, { store, events, now, jumps, observer }) {
       const node = store.get(nodes, undefined, name)
       if (!node) {
         evictedAt.delete(name)
@@ -52,6 +52,7 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
         collecting: roots,
         lastAt: evictedAt.get(name),
         now: now(),
+        jumps: jumps?.(),
       })
       await applyPlan({ store, events }, plan)
       if (plan.evicted) {

@@ -55,7 +55,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
     *allKeys(store) {
       for (const manager of store.list(volumeManagers)) yield keyOfObject(manager)
     },
-    async reconcile(key, { store, events, now }) {
+    async reconcile(key, { store, events, now, jumps }) {
       const { namespace = '', name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
       if (!manager) {
@@ -67,11 +67,11 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       }
       const { movers: moverSettings } = settings()
       const uncached = await readUncached(manager, store, moverSettings, memory)
-      const progress = await readProgresses(key, store, moverSettings, memory, now())
+      const progress = await readProgresses(key, store, moverSettings, memory, { now: now(), jumps: jumps?.() })
       const { stopping } = memory
       const retries = retryMemoryOf(manager, memory)
       const known = { uncached, ...knownSlots(memory), progress, ...retries }
-      const context = { store, settings: settings(), now: now() }
+      const context = { store, settings: settings(), now: now(), jumps: jumps?.() }
       const input = gatherVolumeManager(manager, known, context)
       const first = planVolumeManager(input)
       const creation = { store, events, memory, retries, access, settings: moverSettings, now: context.now }

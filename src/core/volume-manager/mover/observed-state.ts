@@ -3,6 +3,7 @@
  * far it has come before its container starts.
  */
 import type { Pod } from '../../../api/pod.ts'
+import { onPresentClock } from '../../../base/clock-jumps.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../../mover-contract/termination-message.ts'
 import { cut } from '../../outcome.ts'
 import { MESSAGES } from '../codes.ts'
@@ -118,7 +119,7 @@ const NO_TRIGGERS: ReadonlySet<RetryTrigger> = new Set()
  * @param since when the replica, the upload or the deletion entered its state
  */
 export function observeMover(
-  { manager, movers, refusals, progress, preempted, retryTriggers, terminating, now }: VolumeManagerInput,
+  { manager, movers, refusals, progress, preempted, retryTriggers, terminating, now, jumps }: VolumeManagerInput,
   task: MoverTask,
   since: string | undefined,
 ): ObservedMover {
@@ -128,7 +129,10 @@ export function observeMover(
   const refusal = refusals.get(name) ?? terminating?.refusal
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
   if (!pod) return { ...observed, mover: refusal === undefined ? undefined : failure(REJECTED, refusal, false) }
-  const mover = moverStateOf(pod, now - Math.max(fromTime(since) ?? now, scheduledAt(pod)))
+  const mover = moverStateOf(
+    pod,
+    now - Math.max(fromTime(since, jumps) ?? now, onPresentClock(scheduledAt(pod), jumps)),
+  )
   const isPreempted = preempted === name && mover.kind === 'running'
   return { ...observed, mover: isPreempted ? { ...mover, kind: 'preempted' } : mover }
 }

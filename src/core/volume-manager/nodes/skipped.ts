@@ -3,6 +3,7 @@
 import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'
+import { onPresentClock } from '../../../base/clock-jumps.ts'
 import { sortedUnique } from '../../../base/json.ts'
 import { namesColumn } from '../../columns.ts'
 import type { Action, EventAction } from '../../plan.ts'
@@ -75,7 +76,7 @@ interface Cause {
 
 /** Why and when a deletion becomes a leftover; undefined while a mover of the VolumeManager can delete the data. */
 function causeOf(
-  { terminating, settings, now }: VolumeManagerInput,
+  { terminating, settings, now, jumps }: VolumeManagerInput,
   node: Node,
   { nodeLabels, since, state }: DeletionStatus,
   deletionTimestamp: string,
@@ -85,12 +86,12 @@ function causeOf(
     if (nodeLabels.some((label) => node.metadata.labels?.[label] !== undefined)) return undefined
     return {
       // Every other state begins after that time.
-      at: state === 'Waiting' ? (fromTime(since) ?? now) + LABEL_GRACE_MS : now,
+      at: state === 'Waiting' ? (fromTime(since, jumps) ?? now) + LABEL_GRACE_MS : now,
       event: { type: 'Normal', reason: 'DataLeft' },
       message: 'the namespace is being deleted; a mover in another namespace deletes the data',
     }
   }
-  const at = skippedAt(node, { settings, deletionTimestamp, now })
+  const at = skippedAt(node, { settings, deletionTimestamp, now, jumps })
   const message = 'the node is not ready; its data is deleted when it is ready again'
   return at === undefined ? undefined : { at, event: { type: 'Warning', reason: 'NodeSkipped' }, message }
 }
@@ -98,7 +99,13 @@ function causeOf(
 /** When the deletion of a VolumeManager skips a node, in ms since the epoch; undefined while the node is ready. */
 export function skippedAt(
   node: Node,
-  { settings, deletionTimestamp, now }: Pick<VolumeManagerInput, 'settings' | 'now'> & { deletionTimestamp: string },
+  {
+    settings,
+    deletionTimestamp,
+    now,
+    jumps,
+  }: Pick<VolumeManagerInput, 'settings' | 'now' | 'jumps'> & { deletionTimestamp: string },
 ): number | undefined {
-  return unreadyFor(node, settings.deletionNodeTimeoutSeconds, fromTime(deletionTimestamp) ?? now)
+  const at = unreadyFor(node, settings.deletionNodeTimeoutSeconds, fromTime(deletionTimestamp) ?? now)
+  return at && onPresentClock(at, jumps)
 }

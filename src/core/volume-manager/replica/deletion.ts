@@ -89,11 +89,12 @@ function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): S
 
 function obstacleOf(
   { nodeLabels, since, state }: DeletionStatus,
-  { labelled, users, claimed, evenInUse, written, nodeReady, now }: DeletionObservation,
+  { labelled, users, claimed, evenInUse, written, nodeReady, now, jumps }: DeletionObservation,
 ): { reason: string; message: string } | undefined {
   if (users.length > 0 && !evenInUse) return { reason: 'InUse', message: MESSAGES.InUse(named(users)) }
   if (claimed && !evenInUse) return { reason: 'Claim', message: MESSAGES.Claim() }
-  const isRecent = state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since) ?? now) + LABEL_GRACE_MS
+  const isRecent =
+    state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since, jumps) ?? now) + LABEL_GRACE_MS
   if (labelled || (isRecent && !evenInUse)) return { reason: 'NodeLabel', message: MESSAGES.NodeLabel() }
   // The pods of a node that is not ready do not end until it returns, so the node is the reason.
   if (!nodeReady) return { reason: 'NodeUnready', message: MESSAGES.NodeUnready() }

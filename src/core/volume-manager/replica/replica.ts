@@ -5,6 +5,7 @@
 import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
 import type { NodeFailure, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../../base/backoff.ts'
+import { onPresentClock } from '../../../base/clock-jumps.ts'
 import { MESSAGES } from '../codes.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
 import { fromTime, toTime } from '../time.ts'
@@ -62,17 +63,17 @@ export function isUsable(replica: ReplicaStatus, sourceType: string | undefined)
 }
 
 /** Enters Starting, for a mover that is created now. */
-export function start(replica: ReplicaStatus, { settings, now }: Pick<ReplicaObservation, 'settings' | 'now'>): Step {
-  return starting(replica, { reason: 'Starting', message: MESSAGES.Starting() }, { settings, now })
+export function start(replica: ReplicaStatus, present: Pick<ReplicaObservation, 'settings' | 'now' | 'jumps'>): Step {
+  return starting(replica, { reason: 'Starting', message: MESSAGES.Starting() }, present)
 }
 
 function starting(
   replica: ReplicaStatus,
   explanation: { reason: string; message: string },
-  { settings, now }: Pick<ReplicaObservation, 'settings' | 'now'>,
+  { settings, now, jumps }: Pick<ReplicaObservation, 'settings' | 'now' | 'jumps'>,
 ): Step {
   const next = transition.enter(replica, 'Starting', now, explanation)
-  const timeoutAt = sinceOf(next, now) + settings.movers.prepareTimeoutSeconds * 1000
+  const timeoutAt = sinceOf(next, { now, jumps }) + settings.movers.prepareTimeoutSeconds * 1000
   return { next, dueAt: Math.min(now + transition.PROGRESS_MS, timeoutAt) }
 }
 
@@ -124,7 +125,7 @@ function stepMoving(replica: ReplicaStatus, observed: ReplicaObservation): Step 
     case 'succeeded':
       return observed.nodeHasData ? queueElsewhere(replica, mover.node, now) : arrive(replica, mover, observed)
     case 'waiting': {
-      if (now - sinceOf(replica, now) > settings.movers.prepareTimeoutSeconds * 1000) {
+      if (now - sinceOf(replica, observed) > settings.movers.prepareTimeoutSeconds * 1000) {
         return fail(replica, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), now)
       }
       return starting(replica, mover, observed)
@@ -137,7 +138,7 @@ function stepMoving(replica: ReplicaStatus, observed: ReplicaObservation): Step 
 }
 
 function stepRunning(replica: ReplicaStatus, node: string | undefined, observed: ReplicaObservation): Step {
-  const { progress, now, settings } = observed
+  const { progress, now, jumps, settings } = observed
   const running = transition.enter(replica, 'Downloading', now, { reason: 'Downloading' })
   const placed = { ...running, ...(node && { node }) }
   // While the mover lists a bucket, only the total grows.
@@ -147,8 +148,8 @@ function stepRunning(replica: ReplicaStatus, node: string | undefined, observed:
     const total = totalBytes === undefined ? {} : { totalBytes }
     return downloading({ ...placed, bytes: progress.bytes, ...total, progressTime: toTime(now) }, observed)
   }
-  const since = sinceOf(placed, now)
-  const lastProgress = Math.max(fromTime(replica.progressTime) ?? since, since)
+  const since = sinceOf(placed, observed)
+  const lastProgress = Math.max(fromTime(replica.progressTime, jumps) ?? since, since)
   return now - lastProgress > settings.movers.progressTimeoutSeconds * 1000
     ? fail(placed, overdue('Stalled', MESSAGES.Stalled(), node), now)
     : downloading(placed, observed)
@@ -200,9 +201,9 @@ function stepPlaced(replica: ReplicaStatus, observed: ReplicaObservation): Step 
 }
 
 /** When the replica counts as lost because its node is not ready; undefined while the node is ready. */
-function lossAt({ node, settings, now }: ReplicaObservation): number | undefined {
+function lossAt({ node, settings, now, jumps }: ReplicaObservation): number | undefined {
   if (node?.kind !== 'present' || node.isReady) return undefined
-  return (node.unreadySince ?? now) + settings.nodeLossSeconds * 1000
+  return onPresentClock(node.unreadySince ?? now, jumps) + settings.nodeLossSeconds * 1000
 }
 
 function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step {
@@ -249,8 +250,8 @@ function unpinned(replica: ReplicaStatus, node: NodeState | undefined): ReplicaS
   return rest
 }
 
-function sinceOf({ since }: ReplicaStatus, now: number): number {
-  return fromTime(since) ?? now
+function sinceOf({ since }: ReplicaStatus, { now, jumps }: Pick<ReplicaObservation, 'now' | 'jumps'>): number {
+  return fromTime(since, jumps) ?? now
 }
 
 const BACKOFF = { firstMs: 60_000, lastMs: 3_600_000 }

@@ -33,7 +33,7 @@ export function stepReplicas(
   before: VolumeStatus | undefined,
   isValid = true,
 ): ReplicaSet {
-  const { manager, settings, now } = input
+  const { manager, settings, now, jumps } = input
   const configOf = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
   const requests = requestsOf(manager)
   const known = before?.replicas ?? []
@@ -46,12 +46,12 @@ export function stepReplicas(
     const step = stepReplica(replica, observed)
     const upload = stepUpload(recordUse(step.next, input), {
       ...observeUpload(input, id, replica),
-      ...{ config: configOf(replica.upload?.state === 'Uploading'), settings, now },
+      ...{ config: configOf(replica.upload?.state === 'Uploading'), settings, now, jumps },
     })
     const arrived = !isReady(replica) && isReady(upload.next) ? withHandled(upload.next, requests) : upload.next
     const kept = stepMaintenance(arrived, {
       ...observeMaintenance(input, id, replica),
-      ...{ config: configOf(replica.maintenance?.state === 'Running'), requests, settings, now },
+      ...{ config: configOf(replica.maintenance?.state === 'Running'), requests, settings, now, jumps },
     })
     const after = withFewFailures(kept.next, replicasInAll)
     replicas.push(after)
@@ -82,7 +82,7 @@ function observeReplica(
   replica: ReplicaStatus,
   withData: ReadonlySet<string>,
 ): Omit<ReplicaObservation, 'sourceType'> {
-  const { manager, settings, nodes, now } = input
+  const { manager, settings, nodes, now, jumps } = input
   const { path } = replica
   const observed = observeMover(input, taskOf(manager, id, 'replica', replica), replica.since)
   const name = observed.mover?.node ?? replica.node
@@ -94,6 +94,7 @@ function observeReplica(
     isDemanded: replica.state === 'Evicted' && path !== undefined && isDemanded(input, id, replica, path),
     settings,
     now,
+    jumps,
   }
 }
 
@@ -154,7 +155,7 @@ function observeDeletion(
   deletion: DeletionStatus,
   replicas: readonly ReplicaStatus[],
 ) {
-  const { manager, movers, nodes, users, settings, now } = input
+  const { manager, movers, nodes, users, settings, now, jumps } = input
   const node = nodes.get(deletion.node)
   const labels = node?.metadata.labels ?? {}
   const needed = replicas.filter((one) => one.node === deletion.node).flatMap(nodeLabelsFor(manager, id))
@@ -170,6 +171,7 @@ function observeDeletion(
     written: [...movers.values()].some((mover) => isWriting(mover, deletion)),
     settings,
     now,
+    jumps,
   }
 }
 

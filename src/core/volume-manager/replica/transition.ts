@@ -1,6 +1,7 @@
 /** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
 import type { RecordedProgress, ReplicaStatus } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../../base/backoff.ts'
+import type { Present } from '../../../base/clock-jumps.ts'
 import { MESSAGES, PREEMPTED } from '../codes.ts'
 import type { RetryTrigger } from '../input.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue, REJECTED } from '../mover/observed-state.ts'
@@ -24,9 +25,8 @@ export interface StateStatus {
 }
 
 /** The observed mover of a replica, an upload or a deletion, with the settings and the time. */
-export interface Observation extends ObservedMover {
+export interface Observation extends ObservedMover, Present {
   settings: VolumeSettings
-  now: number
 }
 
 /** How often the progress of a running mover is read. */
@@ -129,17 +129,17 @@ interface Work extends StateStatus, RecordedProgress {
  */
 export function stepWork<T extends Work>(
   work: T,
-  { mover = DELETED, progress, settings, now }: Observation,
+  { mover = DELETED, progress, settings, now, jumps }: Observation,
 ): Transition<T> | undefined {
   if (mover.kind === 'succeeded') return undefined
   if (mover.kind === 'failed') return failWork(work, mover, now)
   if (mover.kind === 'preempted') return preempt(withoutProgress(work) as T, now)
   const { prepareTimeoutSeconds, progressTimeoutSeconds } = settings.movers
-  const isOver = (from: number | undefined, seconds: number) => now - (from ?? now) > seconds * 1000
+  const isOver = (from: string | undefined, seconds: number) => now - (fromTime(from, jumps) ?? now) > seconds * 1000
   const { reason: _reason, message: _message, ...rest } = work
   if (mover.kind === 'waiting') {
     const { reason, message, node } = mover
-    if (isOver(fromTime(work.since), prepareTimeoutSeconds)) {
+    if (isOver(work.since, prepareTimeoutSeconds)) {
       return failWork(work, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(message), node), now)
     }
     return inQueue(reason === 'Starting' ? (rest as T) : { ...work, reason, message }, now)
@@ -151,7 +151,7 @@ export function stepWork<T extends Work>(
   }
   // The timeout begins when the mover is first observed to run.
   if (progressTime === undefined) return inQueue({ ...(rest as T), progressTime: toTime(now) }, now)
-  return isOver(fromTime(progressTime), progressTimeoutSeconds)
+  return isOver(progressTime, progressTimeoutSeconds)
     ? failWork(work, overdue('Stalled', MESSAGES.Stalled(), mover.node), now)
     : inQueue(rest as T, now)
 }

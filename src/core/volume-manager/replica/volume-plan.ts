@@ -83,14 +83,14 @@ export function planVolume(
  * Whether a mover that is to be deleted may still run. Its Pod stays until its kubelet reports the end. A node that does not exist reports
  * none, and the deletion of a VolumeManager does not wait for a node that is not ready.
  */
-function mayRun({ metadata, spec }: Pod, { manager, nodes, settings, now }: VolumeManagerInput): boolean {
+function mayRun({ metadata, spec }: Pod, { manager, nodes, settings, now, jumps }: VolumeManagerInput): boolean {
   const name = spec?.nodeName
   if (name === undefined || metadata.deletionTimestamp === undefined) return true
   const node = nodes.get(name)
   if (node === undefined) return false
   const { deletionTimestamp } = manager.metadata
   if (deletionTimestamp === undefined) return true
-  const at = skippedAt(node, { settings, deletionTimestamp, now })
+  const at = skippedAt(node, { settings, deletionTimestamp, now, jumps })
   return at === undefined || now < at
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { Present } from '../../../base/clock-jumps.ts'
 import type { MoverProgress } from '../input.ts'
 import { nodeOfMover } from '../mover/affinity.ts'
 import { moverOf, taskOf } from '../mover/task.ts'
@@ -19,20 +20,19 @@ export const RATE_WINDOW_MS = 300_000
 /** Each preemption doubles the time of the next mover for the same work, so that work that begins again each time ends too. */
 const MAX_DOUBLINGS = 3
 
-export interface OverdueInput {
+export interface OverdueInput extends Present {
   manager: VolumeManager
   /** The movers of the VolumeManager, by name. */
   movers: ReadonlyMap<string, Pod>
   progress: ReadonlyMap<string, MoverProgress>
   settings: Pick<VolumeSettings['movers'], 'preemptAfterSeconds' | 'minBytesPerSecond'>
-  now: number
 }
 
 /**
  * The running movers of a VolumeManager that may be preempted. Deletions and checks are none of them: they need no server, and a check
  * begins again. An upload that is stopped loses nothing: the next one compares the files with their objects.
  */
-export function overdueMovers({ manager, movers, progress, settings, now }: OverdueInput): Pod[] {
+export function overdueMovers({ manager, movers, progress, settings, now, jumps }: OverdueInput): Pod[] {
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) =>
     replicas.flatMap(({ upload, maintenance, ...replica }) => {
       const { index } = replica
@@ -46,7 +46,7 @@ export function overdueMovers({ manager, movers, progress, settings, now }: Over
       return works.flatMap(({ role, attempt, since, preemptions = 0 }) => {
         const pod = moverOf(manager, taskOf(manager, id, role, { index, attempt }), movers)
         if (pod?.status?.phase !== 'Running' || pod.metadata.deletionTimestamp) return []
-        const ranMs = (now - (fromTime(since) ?? now)) / 2 ** Math.min(preemptions, MAX_DOUBLINGS)
+        const ranMs = (now - (fromTime(since, jumps) ?? now)) / 2 ** Math.min(preemptions, MAX_DOUBLINGS)
         const { bytesPerSecond = Number.POSITIVE_INFINITY } = progress.get(pod.metadata.name ?? '') ?? {}
         const isSlow = ranMs >= RATE_WINDOW_MS && bytesPerSecond < settings.minBytesPerSecond
         return isSlow || ranMs >= settings.preemptAfterSeconds * 1000 ? [pod] : []
