@@ -62,8 +62,8 @@ export class FakeApiServer {
     })
   }
 
-  async listen(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+  async listen(port = 0): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
     this.url = `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
     return this
   }

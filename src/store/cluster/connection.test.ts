@@ -46,6 +46,24 @@ async function serve(options?: object): Promise<FakeApiServer> {
   return server
 }
 
+async function serveAt(port: number, options: object): Promise<FakeApiServer> {
+  const server = await new FakeApiServer([resourceBindings], options).listen(port)
+  onTestFinished(() => server.close())
+  return server
+}
+
+/** Writes the files that the kubelet mounts into a pod, and returns their folder. */
+async function writeServiceAccount(server: FakeApiServer): Promise<string> {
+  const account = join(directory, '/var/run/secrets/kubernetes.io/serviceaccount')
+  await mkdir(account, { recursive: true })
+  await writeFile(join(account, 'ca.crt'), tls.cert)
+  await writeFile(join(account, 'token'), 'projected')
+  vi.stubEnv('KUBERNETES_SERVICE_HOST', '127.0.0.1')
+  vi.stubEnv('KUBERNETES_SERVICE_PORT', new URL(server.url).port)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  return account
+}
+
 async function writeConfig(server: string, user: object = {}, cluster: object = {}): Promise<string> {
   const ca = Buffer.from(tls.cert).toString('base64')
   const config = {
@@ -134,6 +152,72 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
+  describe('follows a new CA of the API server without a restart', () => {
+    // Files are read again every ten seconds.
+    const later = () => {
+      const at = performance.now() + 10_001
+      vi.spyOn(performance, 'now').mockImplementation(() => at)
+      onTestFinished(() => void vi.restoreAllMocks())
+    }
+    const replace = async (server: FakeApiServer, next: { key: string; cert: string }) => {
+      const port = Number(new URL(server.url).port)
+      await server.close()
+      return serveAt(port, next)
+    }
+
+    test('in the file that a kubeconfig names, also for its client certificate', async () => {
+      const mutual = (pair: { key: string; cert: string }) => ({
+        ...{ ...pair, ca: pair.cert },
+        ...{ requestCert: true, rejectUnauthorized: true },
+      })
+      const write = async ({ key, cert }: { key: string; cert: string }) => {
+        for (const name of ['ca.crt', 'me.crt']) await writeFile(join(directory, name), cert)
+        await writeFile(join(directory, 'me.key'), key)
+      }
+      const server = await serve(mutual(tls))
+      await write(tls)
+      const cluster = { 'certificate-authority-data': undefined, 'certificate-authority': 'ca.crt' }
+      const user = { 'client-certificate': 'me.crt', 'client-key': 'me.key' }
+      const connection = open({ kubeconfig: await writeConfig(server.url, user, cluster) })
+      expect(await connection.request('GET', path)).toBeDefined()
+
+      const next = createCertificate()
+      await replace(server, mutual(next))
+      await expect(connection.request('GET', path)).rejects.toThrow()
+      await write(next)
+      later()
+      expect(await connection.request('GET', path)).toBeDefined()
+    })
+
+    test('in the kubeconfig itself', async () => {
+      const server = await serve({})
+      const connection = open({ kubeconfig: await writeConfig(server.url) })
+      expect(await connection.request('GET', path)).toBeDefined()
+
+      const next = createCertificate()
+      await replace(server, next)
+      await expect(connection.request('GET', path)).rejects.toThrow(/certificate/)
+      const ca = Buffer.from(next.cert).toString('base64')
+      await writeConfig(server.url, {}, { 'certificate-authority-data': ca })
+      later()
+      expect(await connection.request('GET', path)).toBeDefined()
+    })
+
+    test('in the ServiceAccount of a pod', async () => {
+      const server = await serve({})
+      const account = await writeServiceAccount(server)
+      const connection = open({ inCluster: true, root: directory })
+      expect(await connection.request('GET', path)).toBeDefined()
+
+      const next = createCertificate()
+      await replace(server, next)
+      await expect(connection.request('GET', path)).rejects.toThrow(/certificate/)
+      await writeFile(join(account, 'ca.crt'), next.cert)
+      later()
+      expect(await connection.request('GET', path)).toBeDefined()
+    })
+  })
+
   test('runs an exec plugin once, and again after a 401', async () => {
     const server = await serve({})
     const plugin = join(directory, 'plugin.sh')
@@ -157,13 +241,7 @@ describe('a connection', () => {
 
   test('uses the service account in a pod', async () => {
     const server = await serve({})
-    const account = join(directory, '/var/run/secrets/kubernetes.io/serviceaccount')
-    await mkdir(account, { recursive: true })
-    await writeFile(join(account, 'ca.crt'), tls.cert)
-    await writeFile(join(account, 'token'), 'projected')
-    vi.stubEnv('KUBERNETES_SERVICE_HOST', '127.0.0.1')
-    vi.stubEnv('KUBERNETES_SERVICE_PORT', new URL(server.url).port)
-    onTestFinished(() => void vi.unstubAllEnvs())
+    await writeServiceAccount(server)
     server.token = 'projected'
     expect(await open({ inCluster: true, root: directory }).request('GET', path)).toBeDefined()
   })
