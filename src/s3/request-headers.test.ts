@@ -20,6 +20,10 @@ describe('request headers of a volume', () => {
     { text: '{"If-None-Match": "*"}', want: 'If-None-Match is set by the mover' },
     { text: '{"X-Amz-Security-Token": "t"}', want: 'X-Amz-Security-Token is set by the mover' },
     {
+      text: '{"X-Amz-Server-Side-Encryption-Customer-Key": "a2V5"}',
+      want: 'X-Amz-Server-Side-Encryption-Customer-Key belongs to a key of the customer (SSE-C), which movers do not support',
+    },
+    {
       text: JSON.stringify(Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`x-${i}`, '1']))),
       want: 'it has more than 16 headers',
     },

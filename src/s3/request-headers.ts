@@ -14,10 +14,15 @@ const VALUE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 const RESERVED =
   /^(host|authorization|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|range|if-.*|accept-encoding|x-amz-(date|content-.*|security-token|checksum-.*|copy-.*|meta-.*|acl|grant-.*))$/
 
+/** Keys of the customer (SSE-C): a spec is no place for them. */
+const SECRET = /^x-amz-server-side-encryption-customer-/
+
 /** Returns why a header cannot be set; undefined if it can. */
 export function requestHeaderFault(name: string, value: unknown): string | undefined {
   if (!NAME.test(name)) return 'a name is not the name of a header'
   if (RESERVED.test(name.toLowerCase())) return `${name} is set by the mover`
+  if (SECRET.test(name.toLowerCase()))
+    return `${name} belongs to a key of the customer (SSE-C), which movers do not support`
   const isValue = typeof value === 'string' && value.length <= MAX_VALUE_LENGTH && VALUE.test(value)
   return isValue ? undefined : `the value of ${name} is not printable ASCII of at most ${MAX_VALUE_LENGTH} characters`
 }
