@@ -3,24 +3,19 @@ import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import type { Action, Plan } from '../../core/plan.ts'
+import type { Plan } from '../../core/plan.ts'
 import type { VolumeManagerInput } from '../../core/volume-manager/input.ts'
-import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { planVolumeManager } from '../../core/volume-manager/plan.ts'
-import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
-import { moversOf } from '../../queries/own-movers.ts'
 import { terminatingNamespace } from '../../queries/terminating.ts'
 import { concernedManagers, gatherVolumeManager } from '../../queries/volume-manager.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { applyPlan, applyWrite } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
-import { createMovers, isMoverCreation } from './create-movers.ts'
+import { applyMovers, deleteMovers } from './apply-movers.ts'
 import {
   emptyMemory,
   forgetMover,
   knownSlots,
-  type MoverMemory,
   type RetryMemory,
   readProgresses,
   readUncached,
@@ -29,9 +24,6 @@ import {
 } from './memory.ts'
 import { openMoverAccess } from './mover-access.ts'
 import type { MoverLogs } from './mover-logs.ts'
-
-/** The delay until the next check whether the log of a mover was read. */
-const LOG_MS = 250
 
 /**
  * Opens the loop.
@@ -68,34 +60,15 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { movers: moverSettings } = settings()
       const uncached = await readUncached(manager, store, moverSettings, memory)
       const progress = await readProgresses(key, store, moverSettings, memory, { now: now(), jumps: jumps?.() })
-      const { stopping } = memory
       const retries = retryMemoryOf(manager, memory)
       const known = { uncached, ...knownSlots(memory), progress, ...retries }
       const context = { store, settings: settings(), now: now(), jumps: jumps?.() }
       const input = gatherVolumeManager(manager, known, context)
-      const first = planVolumeManager(input)
-      const creation = { store, events, memory, retries, access, settings: moverSettings, now: context.now }
-      // Before the next await, so that another run preempts no other mover for the same slot.
-      const unstopped = new Set(first.actions.filter(isStop).map(({ object }) => keyOfObject(object)))
-      for (const mover of unstopped) stopping.add(mover)
-      let waits = false
-      try {
-        const movers = await createMovers(first.actions.filter(isMoverCreation), creation)
-        const plan = movers.isRejected ? planAgain(input, movers.created, retries, context) : first
-        for (const action of plan.actions) {
-          if (isMoverCreation(action)) continue
-          // The status is written earlier in the plan and never waits for a log.
-          const isKept =
-            isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
-          waits ||= isKept
-          if (isKept) continue
-          await applyPlan({ store, events }, { actions: [action] })
-          if (isStop(action)) unstopped.delete(keyOfObject(action.object))
-        }
-        return waits ? LOG_MS : plan.requeueAfterMs
-      } finally {
-        for (const mover of unstopped) stopping.delete(mover)
-      }
+      return applyMovers(planVolumeManager(input), {
+        ...{ store, events, memory, retries, access, settings: moverSettings, now: context.now },
+        ...(logs && { logs }),
+        planAgain: (created) => planAgain(input, created, retries, context),
+      })
     },
   }
 }
@@ -113,34 +86,4 @@ function planAgain(
     allowance: { ...allowance, slots: 0 },
     terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),
   })
-}
-
-/** Whether an action deletes an ended mover. The log of a mover that is still running is not complete. */
-function isDeletionOfEnded(action: Action): action is Extract<Action, { kind: 'delete' }> {
-  return action.kind === 'delete' && action.type.kind === pods.kind && isEnded((action.object as Pod).status)
-}
-
-/** Whether an action stops a mover: its slot is free when its Pod has ended. */
-function isStop(action: Action): action is Extract<Action, { kind: 'delete' }> {
-  return action.kind === 'delete' && action.type.kind === pods.kind && !isEnded((action.object as Pod).status)
-}
-
-/** Deletes the movers of a VolumeManager that was deleted in spite of its finalizer. */
-async function deleteMovers(
-  key: string,
-  store: ObjectStore,
-  settings: VolumeSettings['movers'],
-  { created }: MoverMemory,
-): Promise<void> {
-  const uncached = [...created.values()].filter((pod) => readTask(pod)?.manager === key)
-  for (const { metadata } of uncached) {
-    const pod = await store.read(pods, metadata.namespace, metadata.name ?? '')
-    if (pod) await deleteMover(pod, store)
-    created.delete(keyOfObject({ metadata }))
-  }
-  for (const pod of moversOf(store, key, settings)) await deleteMover(pod, store)
-}
-
-async function deleteMover(pod: Pod, store: ObjectStore): Promise<void> {
-  if (!pod.metadata.deletionTimestamp) await applyWrite(store, { kind: 'delete', type: pods, object: pod })
 }
