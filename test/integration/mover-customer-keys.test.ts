@@ -122,7 +122,7 @@ describe('a source with an object of a key of the customer', () => {
   })
 })
 
-test('a HEAD that a server refuses without a reason is one error, also if the object can be read', async () => {
+test('a HEAD that a server rejects without a reason is one error, in any case', async () => {
   s3.misbehave(({ method, key }) => (method === 'HEAD' && key !== '' ? { status: 400 } : undefined))
 
   const { status, result } = await download('--source', 's3://lake/raw/plain')
