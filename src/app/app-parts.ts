@@ -195,7 +195,12 @@ function registrationPart(app: AppState, interpreter: Interpreter | undefined): 
       const { config, store, log, metrics } = app
       const certificates = opened(app.certificates)
       const started = startRegistration({
-        ...{ config, store, interpreter, certificates, log, metrics },
+        config,
+        store,
+        interpreter,
+        certificates,
+        log,
+        metrics,
         registered() {
           app.isRegistered = true
         },

@@ -83,8 +83,11 @@ export function assumeRoleBody(
   token: string,
 ): string {
   const parameters = {
-    ...{ Action: 'AssumeRoleWithWebIdentity', Version: '2011-06-15' },
-    ...{ RoleArn: roleArn, RoleSessionName: sessionName, WebIdentityToken: token },
+    Action: 'AssumeRoleWithWebIdentity',
+    Version: '2011-06-15',
+    RoleArn: roleArn,
+    RoleSessionName: sessionName,
+    WebIdentityToken: token,
   }
   return Object.entries(parameters)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)

@@ -70,10 +70,13 @@ function needsOf(object: K8sObject): readonly string[] {
 function nodesOf(manager: VolumeManager | undefined) {
   return (
     manager && {
-      ...{ uid: manager.metadata.uid, deleted: manager.metadata.deletionTimestamp, spec: manager.spec },
-      ...{ state: manager.status?.state },
+      uid: manager.metadata.uid,
+      deleted: manager.metadata.deletionTimestamp,
+      spec: manager.spec,
+      state: manager.status?.state,
       volumes: manager.status?.volumes?.map(({ id, nodeAffinity, shards }) => ({
-        ...{ id, nodeAffinity },
+        id,
+        nodeAffinity,
         shards: shards?.map((shard) => shard.nodeAffinity),
       })),
     }

@@ -53,8 +53,12 @@ interface KnownProgress {
 
 export function emptyMemory(): MoverMemory {
   return {
-    ...{ created: new Map(), stopping: new Set(), served: new Map() },
-    ...{ progress: new Map(), retries: new Map(), rejected: new Map() },
+    created: new Map(),
+    stopping: new Set(),
+    served: new Map(),
+    progress: new Map(),
+    retries: new Map(),
+    rejected: new Map(),
   }
 }
 

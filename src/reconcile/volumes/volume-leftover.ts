@@ -76,7 +76,9 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       if (!leftover || !store.serves(volumeManagers)) return undefined
       const namespace = namespaceForLeftover(store, leftover, moverSettings)
       const plan = planLeftover({
-        ...{ node, digest, namespace },
+        node,
+        digest,
+        namespace,
         movers: moversOfLeftover(store, key, settings()),
         active: activeAround(leftover, store, settings()),
         users: (directory) => usersOf(store, undefined, directory),

@@ -65,7 +65,13 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const context = { store, settings: settings(), now: now(), jumps: jumps?.() }
       const input = gatherVolumeManager(manager, known, context)
       return applyMovers(planVolumeManager(input), {
-        ...{ store, events, memory, retries, access, settings: moverSettings, now: context.now },
+        store,
+        events,
+        memory,
+        retries,
+        access,
+        settings: moverSettings,
+        now: context.now,
         ...(logs && { logs }),
         planAgain: (created) => planAgain(input, created, retries, context),
       })
@@ -81,7 +87,9 @@ function planAgain(
   { store, settings }: { store: ObjectStore; settings: VolumeSettings },
 ): Plan {
   return planVolumeManager({
-    ...{ ...input, manager, refusals },
+    ...input,
+    manager,
+    refusals,
     movers: new Map([...created.map((pod) => [pod.metadata.name ?? '', pod] as const), ...movers]),
     allowance: { ...allowance, slots: 0 },
     terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),

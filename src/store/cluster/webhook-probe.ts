@@ -20,7 +20,10 @@ export function openWebhookProbe(connection: ApiConnection): WebhookProbe {
       const query = { dryRun: 'All' }
       const body = probeBinding()
       await connection.request('POST', collectionPath(clusterResourceBindings), {
-        ...{ query, body, signal, timeoutMs: TIMEOUT_MS },
+        query,
+        body,
+        signal,
+        timeoutMs: TIMEOUT_MS,
       })
       return { result: 'unseen', reason: 'the API server did not call the webhook of bindings' }
     } catch (error) {

@@ -46,12 +46,19 @@ export function stepReplicas(
     const step = stepReplica(replica, observed)
     const upload = stepUpload(recordUse(step.next, input), {
       ...observeUpload(input, id, replica),
-      ...{ config: configOf(replica.upload?.state === 'Uploading'), settings, now, jumps },
+      config: configOf(replica.upload?.state === 'Uploading'),
+      settings,
+      now,
+      jumps,
     })
     const arrived = !isReady(replica) && isReady(upload.next) ? withHandled(upload.next, requests) : upload.next
     const kept = stepMaintenance(arrived, {
       ...observeMaintenance(input, id, replica),
-      ...{ config: configOf(replica.maintenance?.state === 'Running'), requests, settings, now, jumps },
+      config: configOf(replica.maintenance?.state === 'Running'),
+      requests,
+      settings,
+      now,
+      jumps,
     })
     const after = withFewFailures(kept.next, replicasInAll)
     replicas.push(after)

@@ -101,7 +101,8 @@ function queued({ upload, uploads = 0 }: ReplicaStatus, now: number): UploadStat
   const { failures, isPermanent } = upload ?? {}
   const lastFailure = upload && failureOf(upload)
   return {
-    ...{ state: 'Queued', attempt: uploads + 1 },
+    state: 'Queued',
+    attempt: uploads + 1,
     ...(failures && { failures }),
     ...(isPermanent && { isPermanent }),
     ...(lastFailure && { lastFailure }),

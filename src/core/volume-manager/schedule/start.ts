@@ -156,7 +156,10 @@ function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
       startOn(node, starter, (slot) =>
         maintenanceMover({
           ...transferOf(input),
-          ...{ config, replica, slot, checks: settings.checks },
+          config,
+          replica,
+          slot,
+          checks: settings.checks,
           users: users(path).filter((user) => user.node === node),
         }),
       )

@@ -105,7 +105,11 @@ export class Reflector {
     try {
       const version = await this.#served.find((served) =>
         listAll({
-          ...{ connection, kind: served, clock, options, signal: this.#abort.signal },
+          connection,
+          kind: served,
+          clock,
+          options,
+          signal: this.#abort.signal,
           begin: () => {
             staged = kind.cache.stage()
           },
