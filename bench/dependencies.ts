@@ -5,7 +5,6 @@
  * Everything is seeded and every process is at rest before the clock starts. The benchmark then writes the scheduler's result into all
  * bindings, past the API server, so that neither a scheduler nor a start is measured. No controller creates Works.
  */
-
 import { configMaps, secrets, serviceAccounts } from '../src/api/dependencies.ts'
 import { BINDING_ID_LABEL, type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
 import type { K8sObject } from '../src/api/meta.ts'

@@ -6,7 +6,6 @@
  * CPU time of the thread is measured, and the least of several samples counts. A row above a limit is measured again, and the limits in ms
  * grow with the time that `JSON.parse` needs on this machine. So a busy machine changes little.
  */
-
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openLogger } from '../src/telemetry/logger.ts'

@@ -1,5 +1,4 @@
 /** Claims, sources and bindings of a large fleet. Workload 0 is the workload of the recorded reviews. */
-
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { resourceBindings } from '../../src/api/karmada.ts'

@@ -1,5 +1,4 @@
 /** Our CustomResourceDefinitions, generated from the schemas. */
-
 import { dataSources } from './data-source.ts'
 import { dataSourceClaims } from './data-source-claim.ts'
 import type { K8sObject, ResourceType } from './meta.ts'

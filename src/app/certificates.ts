@@ -1,5 +1,4 @@
 /** Opens the serving certificate from its configured storage. */
-
 import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { openConnection } from '../store/cluster/connection.ts'

@@ -1,5 +1,4 @@
 /** Parses the URLs of data in Azure Blob Storage, and recognizes the servers of a storage account. */
-
 import type { ObjectPlace } from './objects.ts'
 import { withoutTrailingSlashes } from './url-encoding.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jsonEqual, parseJson, sortedUnique, withoutEmpties, withoutNulls } from './json.ts'
+import { jsonEqual, parseJson, sortedUnique, without, withoutEmpties, withoutNulls } from './json.ts'
 
 describe('jsonEqual', () => {
   test.each<{ name: string; a: unknown; b: unknown; want: boolean }>([
@@ -76,4 +76,16 @@ test.each<{ text: unknown; want: unknown }>([
   { text: { a: 1 }, want: undefined },
 ])('JSON that another program wrote: $text', ({ text, want }) => {
   expect(parseJson(text)).toEqual(want)
+})
+
+test('an object without some members is a copy with the others, and the object stays as it is', () => {
+  const object = { a: 1, b: undefined, c: { d: 2 } }
+  const hostile = JSON.parse('{"__proto__": {"d": 1}, "a": 1}')
+  expect(JSON.stringify(without(hostile, 'a'))).toBe('{"__proto__":{"d":1}}')
+  expect([without(object, 'a'), Object.keys(without(object, 'a')), without(object), object]).toEqual([
+    { b: undefined, c: object.c },
+    ['b', 'c'],
+    object,
+    { a: 1, b: undefined, c: { d: 2 } },
+  ])
 })

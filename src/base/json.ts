@@ -116,3 +116,10 @@ export function sortedUnique(values: Iterable<string>): string[] {
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
+
+/** Returns a copy of an object without the members with these names. */
+export function without<T extends object, K extends keyof T>(object: T, ...names: readonly K[]): Omit<T, K> {
+  const dropped: ReadonlySet<PropertyKey> = new Set(names)
+  // An object whose members were deleted would be slow to read.
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !dropped.has(name))) as Omit<T, K>
+}

@@ -1,5 +1,4 @@
 /** Watches the wall clock for jumps: it is compared with the monotonic clock. */
-
 import type { Clock } from './clock.ts'
 import type { ClockJump } from './clock-jumps.ts'
 

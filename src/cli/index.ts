@@ -1,5 +1,4 @@
 /** The table of commands, and the entry point that runs one. */
-
 import { suggest } from '../base/suggest.ts'
 import { UserError } from '../base/user-error.ts'
 import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'

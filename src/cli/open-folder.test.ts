@@ -1,5 +1,4 @@
 /** Properties of a served folder with any content: no crash, and an invalid file does not hide the others. */
-
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
 /** Opens a folder of manifests for a command, with the cached kinds and the validation of admission. */
-
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder/folder.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'

@@ -1,5 +1,4 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
-
 import { printable } from '../base/printable.ts'
 import { RepeatLimit } from '../base/repeat-limit.ts'
 import { type KarmadaRules, rulesOfSchemas, strictestRules } from '../core/karmada-rules.ts'

@@ -1,5 +1,4 @@
 /** Limits the requests to one system: how many run at once, and how many begin each second. */
-
 import { type Clock, sleep } from '../base/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import { Slots } from './slots.ts'

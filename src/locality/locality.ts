@@ -1,5 +1,4 @@
 /** The interface of data systems for the loops: the location of data, and a health check. Each system has its own file. */
-
 import type { LocalityErrorCode } from '../core/data-source/error-code.ts'
 import type { RetryPolicy } from '../core/data-source/retry.ts'
 

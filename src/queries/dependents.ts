@@ -1,5 +1,4 @@
 /** Finds the dependencies of a workload, and the workloads that need an object, with indexes only. */
-
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   configMaps,

@@ -1,5 +1,4 @@
 /** Temporary keys of a role: their source in the environment of the AWS tools, and the answers of the servers that give them. */
-
 import { isObject, parseJson } from '../base/json.ts'
 import { localHostFault } from '../base/local-address.ts'
 import { withoutTrailingSlashes } from '../base/url-encoding.ts'

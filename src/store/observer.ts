@@ -1,5 +1,4 @@
 /** The events of a store, for logs and metrics. The store itself needs no logger and no registry. */
-
 import type { UnavailableKind } from './store.ts'
 
 /** How a watch ended: by the server, by silence, by the timeout of the client, by expiry (410), by an error, or by `stop()`. */

@@ -1,5 +1,4 @@
 /** Creates the CA that callers trust. The CA signs only serving certificates. */
-
 import { keyIdentifier, makeCertificate } from './new-certificate.ts'
 import { CA_LIFE_MS, CLOCK_SKEW_MS } from './renew.ts'
 import type { PemPair } from './x509.ts'

@@ -1,5 +1,4 @@
 /** Applies a certificate plan: observes the stored state and creates the next one. */
-
 import { makeAuthority } from './authority.ts'
 import { makeLeaf } from './leaf.ts'
 import type { CertificatePlan, ObservedCertificates } from './plan-certificates.ts'

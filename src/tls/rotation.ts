@@ -1,5 +1,4 @@
 /** Provides a server with a certificate that its callers trust. It creates and renews the certificate, and all replicas share it. */
-
 import { normalizeHosts } from './hosts.ts'
 import { type CertificatePlan, changesCertificates, planCertificates } from './plan-certificates.ts'
 import { CHECK_INTERVAL_MS, OVERLAP_MS } from './renew.ts'

@@ -1,5 +1,4 @@
 /** Checks one answer against the rules that hold for every body. */
-
 import { isDeepStrictEqual } from 'node:util'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import type { AdmissionRequest, AdmissionResponse } from '../../src/api/admission.ts'

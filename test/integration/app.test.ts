@@ -1,5 +1,4 @@
 /** The whole application on a folder of manifests: readiness, certificates, shutdown and edits, over real sockets. */
-
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { type AddressInfo, connect, createServer } from 'node:net'

@@ -1,5 +1,4 @@
 /** Things are installed in any order: the whole application on an API server that comes to serve VolumeManagers later. */
-
 import { expect, test } from 'vitest'
 import { MOVER_LABEL, MOVER_TASK_ANNOTATION } from '../../src/api/lodestone.ts'
 import type { K8sObject } from '../../src/api/meta.ts'

@@ -1,5 +1,4 @@
 /** A cluster without a kind that a loop writes: the whole application on an API server that ceases to serve DataSourceClaims. */
-
 import { expect, test } from 'vitest'
 import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'

@@ -1,5 +1,4 @@
 /** Movers that are killed, canceled, or replaced by another program: as processes, as in a cluster. */
-
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'

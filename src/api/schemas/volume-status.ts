@@ -1,5 +1,4 @@
 /** JSON Schema of one volume in the status of a VolumeManager. */
-
 import type {
   DeletionStatus,
   MaintenanceStatus,

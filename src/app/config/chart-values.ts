@@ -1,5 +1,4 @@
 /** The JSON Schema of the chart's values, which helm checks: charts/lodestone/values.schema.json. */
-
 import { isObject } from '../../base/json.ts'
 import { closedSchema } from '../../base/schema/closed-schema.ts'
 import { QUANTITY } from '../../core/volume-manager/rules/options.ts'

@@ -1,5 +1,4 @@
 /** The configuration: a YAML file that is validated once by schema, with a default for every field. */
-
 import { describeErrors, type FieldError } from '../../base/field-errors.ts'
 import { isObject } from '../../base/json.ts'
 import { withoutNullFields } from '../../base/schema/null-fields.ts'

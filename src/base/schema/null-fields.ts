@@ -1,5 +1,4 @@
 /** Removes null values of the fields that a JSON Schema declares. */
-
 import { isObject } from '../json.ts'
 import type { JsonSchema } from './explain-mismatch.ts'
 

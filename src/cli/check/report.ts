@@ -1,5 +1,4 @@
 /** The result of a check: what a format renders. */
-
 import { type FailOn, type Finding, fails } from './findings/findings.ts'
 import type { EffectCounts } from './review/effect.ts'
 import type { Reviewed } from './review/review-objects.ts'

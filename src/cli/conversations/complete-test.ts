@@ -1,12 +1,11 @@
 /** Completes a test: reads its files, and validates its objects and its configuration as the server does. */
-
 import { statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Document } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { type Config, completeConfig, DEFAULT_CONFIG } from '../../app/config/config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
-import { withoutNulls } from '../../base/json.ts'
+import { without, withoutNulls } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { findMistake, parseManifests } from '../../store/folder/manifests.ts'
@@ -150,7 +149,7 @@ async function readFolder(directory: string, config: Config, folders: ReadFolder
 
 /** Removes the resource version that the folder store added. */
 function withoutVersion(object: K8sObject): K8sObject {
-  const { resourceVersion: _made, ...metadata } = object.metadata
+  const metadata = without(object.metadata, 'resourceVersion')
   return { ...object, metadata }
 }
 

@@ -1,5 +1,4 @@
 /** Lines about a volume of a VolumeManager, and about its replicas on nodes. */
-
 import { volumeManagerSchema } from '../../api/schemas/volume-manager.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'

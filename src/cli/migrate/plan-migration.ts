@@ -10,6 +10,7 @@ import {
 } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { without } from '../../base/json.ts'
 import { isSuspended } from '../../core/placement/binding-state.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import {
@@ -150,7 +151,7 @@ function withoutExclusions(
 
 /** Removes a suspension of scheduling, unless it is a hold of Lodestone. */
 function suspension({ metadata, spec }: ResourceBinding): Change[] {
-  const { scheduling: _theirs, ...rest } = spec.suspension ?? {}
+  const rest = without(spec.suspension ?? {}, 'scheduling')
   const { hold } = readAnnotations(metadata.annotations)
   const isOurs = hold !== undefined && !hold.released
   if (!isSuspended(spec) || isOurs || !isSuspendedKind(spec.resource)) return []

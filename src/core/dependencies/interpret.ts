@@ -1,5 +1,4 @@
 /** Lists the dependencies of a workload: the objects that it names, and related objects that it does not name. */
-
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type DependentObjectReference, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
 import { referenceOf } from '../../api/meta.ts'

@@ -1,5 +1,4 @@
 /** Tests the properties of the dependencies of every workload. */
-
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'

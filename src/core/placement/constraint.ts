@@ -1,5 +1,4 @@
 /** Combines the claims of a workload into one constraint: required clusters are intersected, preferred clusters are ranked. */
-
 import { listDigest } from '../../base/hash.ts'
 import { jsonEqual, membership, sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'

@@ -1,5 +1,4 @@
 /** The hold annotation: when a hold began and whether it is over. Only the stored annotation counts, since any requester can send one. */
-
 import { msSince } from '../../base/clock-jumps.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import { hasTarget, isSuspended } from '../placement/binding-state.ts'

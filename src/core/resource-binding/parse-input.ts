@@ -1,5 +1,4 @@
 /** Parses the input of a decision once: sorts the claims, combines their constraints and reads our annotations. */
-
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'

@@ -4,6 +4,7 @@ import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { onPresentClock, type Present } from '../../base/clock-jumps.ts'
+import { without } from '../../base/json.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { type DeletionCause, MESSAGES } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
@@ -178,7 +179,7 @@ function evict({ manager, id, replica }: Candidate, cause: EvictionCause, node: 
     if (volume.id !== id) return volume
     const { replicas = [], deletions = [], nextIndex = 0 } = volume
     const set = dropReplica({ replicas, deletions, nextIndex }, replica, 'Evicted', rules, now)
-    const { node: _node, nodeUID: _uid, bytes: _bytes, inUse: _inUse, ...rest } = replica
+    const rest = without(replica, 'node', 'nodeUID', 'bytes', 'inUse')
     const evicted: ReplicaStatus = {
       ...rest,
       state: 'Evicted',

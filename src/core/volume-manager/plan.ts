@@ -1,5 +1,4 @@
 /** Plans a VolumeManager: its movers, node labels, PersistentVolumes, status and finalizer. */
-
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'

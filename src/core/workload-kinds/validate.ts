@@ -1,5 +1,4 @@
 /** Validates configured workload kinds: their form, their paths, and kinds with several entries. */
-
 import type { FieldError } from '../../base/field-errors.ts'
 import { parseJsonPath } from '../../base/json-path.ts'
 import type { WorkloadKindEntry } from './entry.ts'

@@ -1,5 +1,4 @@
 /** Reads members of JSON values of unknown shape. */
-
 import { isObject } from '../../base/json.ts'
 
 export type Members = Readonly<Record<string, unknown>>

@@ -1,5 +1,4 @@
 /** Parses the configuration of one data system, a JSON or YAML document. It reports all errors at once, each with its key. */
-
 import type { Clock } from '../../base/clock.ts'
 import { MAX_DURATION_MS, parseDuration } from '../../base/duration.ts'
 import { describeErrors, type FieldError } from '../../base/field-errors.ts'

@@ -1,5 +1,4 @@
 /** Validates and completes `endpoint`: URLs with their port, and the TLS files. */
-
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
 import { withoutTrailingSlashes } from '../../base/url-encoding.ts'

@@ -1,5 +1,4 @@
 /** The HTTP client of the plugins. It adds credentials, and renews them once when they are rejected. It does not retry. */
-
 import type { Clock } from '../../base/clock.ts'
 import { openAuthenticator } from '../auth/auth.ts'
 import type { SystemConfig } from '../config/config.ts'

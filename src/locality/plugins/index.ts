@@ -1,5 +1,4 @@
 /** The table of plugins. A new data system needs its own file and a line here. */
-
 import type { SystemDefinition } from '../config/config.ts'
 import { amoro } from './amoro.ts'
 import { hiveMetastore } from './hive-metastore.ts'

@@ -1,5 +1,4 @@
 /** Parses a page of Azure's List Blobs. */
-
 import { base64ToHex } from '../../base/checksum.ts'
 import { isCount } from '../../base/json.ts'
 import type { ListedObject, ListingPage } from '../../base/objects.ts'

@@ -1,5 +1,4 @@
 /** The blobs of a container, as downloads and uploads need them. */
-
 import { base64ToHex } from '../../base/checksum.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'

@@ -1,5 +1,4 @@
 /** The objects of an S3 bucket, as downloads and uploads need them. */
-
 import { parseListing } from '../../s3/listing.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'

@@ -2,7 +2,6 @@
  * Sends queries to data systems in the background. Each system has its own queue and slots, so a failing system delays only its own
  * sources. Inside a system, the namespaces whose claims wait have their turns.
  */
-
 import { signOf } from '../../core/data-source/error-code.ts'
 import type { QueryResult } from '../../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../../core/data-source/query-slots.ts'

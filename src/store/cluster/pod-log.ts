@@ -1,5 +1,4 @@
 /** Reads the last lines of the log of a container. The API server fetches them from the node. */
-
 import type { PodLogReader } from '../store.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { readText } from './transport.ts'

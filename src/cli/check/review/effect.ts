@@ -1,6 +1,6 @@
 /** Finds out what happens to a workload of a hub: the decision of admission, and then that of the loop, which moves running workloads. */
 import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
-import { jsonEqual } from '../../../base/json.ts'
+import { jsonEqual, without } from '../../../base/json.ts'
 import { strictestRules } from '../../../core/karmada-rules.ts'
 import { affinityOf } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
@@ -25,7 +25,7 @@ export async function withEffect(review: ObjectReview, context: GatherContext): 
   if (!stored) return { ...review, effect: review.decision === 'OnHold' ? 'waits' : 'placed' }
   const { state, binding, message } = decideBinding(gatherBindingInput(admitted, admitted, context))
   const isSame = jsonEqual(stored, binding)
-  const { decision: _decision, reason: _reason, ...rest } = review
+  const rest = without(review, 'decision', 'reason')
   return {
     ...rest,
     outcome: isSame ? 'allowed' : 'patched',

@@ -2,6 +2,7 @@
 import { isBinding } from '../../../api/karmada.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
+import { without } from '../../../base/json.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { isOf } from '../input/validate-manifest.ts'
 import { withEffect } from './effect.ts'
@@ -71,7 +72,7 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
  */
 export function withoutDecision(review: Reviewed): Reviewed {
   if (review.outcome === 'denied') return review
-  const { decision: _decision, warnings: _warnings, effect: _effect, ...rest } = review
+  const rest = without(review, 'decision', 'warnings', 'effect')
   const reason = 'another given manifest is invalid, so the decision is not known; correct that one first'
   return { ...rest, outcome: 'unknown', reason, warnings: [], after: review.before }
 }

@@ -1,5 +1,4 @@
 /** Builds the Pod of a mover: its arguments, its mount and where it may run. */
-
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'

@@ -1,5 +1,4 @@
 /** Makes leftovers of the data of a deleted VolumeManager whose own movers cannot delete it. */
-
 import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'

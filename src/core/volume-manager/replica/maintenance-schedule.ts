@@ -1,5 +1,4 @@
 /** When a replica needs maintenance: scheduled checks, refreshes, and those that annotations request. */
-
 import { CHECK_ANNOTATION, REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'

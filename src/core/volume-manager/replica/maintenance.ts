@@ -1,7 +1,7 @@
 /** The state machine of maintenance: checks of the data on a node, and refreshes of data that changed at its source. */
-
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
+import { without } from '../../../base/json.ts'
 import { MESSAGES } from '../codes.ts'
 import { contentsOf } from '../mover/check-contents.ts'
 import type { MoverSuccess } from '../mover/observed-state.ts'
@@ -117,7 +117,7 @@ function finished(
   mover: MoverSuccess,
   now: number,
 ): ReplicaStatus {
-  const { oldTrees: _trees, replacedTime: _replaced, ...rest } = replica
+  const rest = without(replica, 'oldTrees', 'replacedTime')
   return {
     ...rest,
     ...(maintenance.kind === 'Refresh' ? { refreshedTime: toTime(now) } : { checkedTime: toTime(now) }),

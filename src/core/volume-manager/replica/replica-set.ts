@@ -1,5 +1,4 @@
 /** Arranges the replicas of a volume: adds missing replicas, drops surplus or outdated ones, and records which of them pods use. */
-
 import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { DeletionCause } from '../codes.ts'
 import type { LastEnd, VolumeManagerInput } from '../input.ts'

@@ -6,6 +6,7 @@ import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
 import type { NodeFailure, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../../base/backoff.ts'
 import { onPresentClock } from '../../../base/clock-jumps.ts'
+import { without } from '../../../base/json.ts'
 import { MESSAGES } from '../codes.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
 import { fromTime, toTime } from '../time.ts'
@@ -79,7 +80,7 @@ function starting(
 
 /** Queues a replica whose data a check found lost. The next mover on its node keeps only files that it has verified. */
 export function lose(replica: ReplicaStatus, { code, message }: MoverFailure, now: number): Step {
-  const { inUse: _inUse, ...rest } = replica
+  const rest = without(replica, 'inUse')
   return queueAgain({ ...rest, isDamaged: true }, code, message, now)
 }
 
@@ -165,8 +166,8 @@ function downloading(next: ReplicaStatus, { sourceType, now }: ReplicaObservatio
 
 function arrive(replica: ReplicaStatus, mover: MoverSuccess, observed: ReplicaObservation): Step {
   const { node, bytes, endTime } = mover
-  const { progressTime: _progress, totalBytes: _total, lastEndTime: _end, ...known } = withoutFailures(replica)
-  const { isDamaged: _damaged, oldTrees: _trees, replacedTime: _replaced, ...rest } = known
+  const known = without(withoutFailures(replica), 'progressTime', 'totalBytes', 'lastEndTime')
+  const rest = without(known, 'isDamaged', 'oldTrees', 'replacedTime')
   const uid = observed.node?.kind === 'present' ? observed.node.uid : undefined
   const endMs = fromTime(endTime)
   const arrived = {
@@ -207,7 +208,7 @@ function lossAt({ node, settings, now, jumps }: ReplicaObservation): number | un
 }
 
 function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step {
-  const { node: _node, nodeUID: _uid, isPermanent: _permanent, ...rest } = replica
+  const rest = without(replica, 'node', 'nodeUID', 'isPermanent')
   const node = failure.node ?? replica.node
   const isPermanent = !failure.retry && { isPermanent: true }
   // The size of the data decides on which nodes the next attempt may be.
@@ -223,13 +224,12 @@ function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step 
 }
 
 function withoutProgress(replica: ReplicaStatus): ReplicaStatus {
-  const { bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = replica
-  return rest
+  return without(replica, 'bytes', 'totalBytes', 'progressTime')
 }
 
 /** Queues the replica for another node, because this node has another replica of the same data. This is not a failure. */
 function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): Step {
-  const { node: _node, nodeUID: _uid, ...rest } = withoutProgress(replica)
+  const rest = without(withoutProgress(replica), 'node', 'nodeUID')
   const explanation = { reason: 'NodeTaken', message: MESSAGES.NodeTaken(node ?? '') }
   return transition.inQueue(
     transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, explanation),
@@ -238,16 +238,14 @@ function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: n
 }
 
 function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
-  const { failures: _failures, nodeFailures: _nodes, isPermanent: _permanent, retryTime: _retry, ...more } = replica
-  const { preemptions: _preemptions, ...rest } = more
-  return rest
+  const more = without(replica, 'failures', 'nodeFailures', 'isPermanent', 'retryTime')
+  return without(more, 'preemptions')
 }
 
 /** Drops the node of a replica if the node does not exist any more. Otherwise the replica continues on it. */
 function unpinned(replica: ReplicaStatus, node: NodeState | undefined): ReplicaStatus {
   if (replica.node === undefined || node?.kind !== 'deleted') return replica
-  const { node: _node, nodeUID: _uid, ...rest } = withoutProgress(replica)
-  return rest
+  return without(withoutProgress(replica), 'node', 'nodeUID')
 }
 
 function sinceOf({ since }: ReplicaStatus, { now, jumps }: Pick<ReplicaObservation, 'now' | 'jumps'>): number {

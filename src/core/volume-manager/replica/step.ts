@@ -1,5 +1,4 @@
 /** Observes the mover, the node and the pods of each replica and deletion of a volume, and computes their next status. */
-
 import { DELETE_IN_USE_ANNOTATION, NODE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { PersistentVolume } from '../../../api/persistent-volume.ts'
 import type { Pod } from '../../../api/pod.ts'

@@ -2,6 +2,7 @@
 import type { RecordedProgress, ReplicaStatus } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../../base/backoff.ts'
 import type { Present } from '../../../base/clock-jumps.ts'
+import { without } from '../../../base/json.ts'
 import { MESSAGES, PREEMPTED } from '../codes.ts'
 import type { RetryTrigger } from '../input.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue, REJECTED } from '../mover/observed-state.ts'
@@ -41,7 +42,7 @@ export function enter<T extends StateStatus>(
   now: number,
   explanation: { reason?: string | undefined; message?: string | undefined } = {},
 ): T {
-  const { reason: _reason, message: _message, retryTime: _retry, ...rest } = status
+  const rest = without(status, 'reason', 'message', 'retryTime')
   const { reason, message } = explanation
   const since = status.state === state && status.since !== undefined ? status.since : toTime(now)
   return { ...rest, state, ...(reason && { reason }), ...(message && { message }), since } as T
@@ -136,7 +137,7 @@ export function stepWork<T extends Work>(
   if (mover.kind === 'preempted') return preempt(withoutProgress(work) as T, now)
   const { prepareTimeoutSeconds, progressTimeoutSeconds } = settings.movers
   const isOver = (from: string | undefined, seconds: number) => now - (fromTime(from, jumps) ?? now) > seconds * 1000
-  const { reason: _reason, message: _message, ...rest } = work
+  const rest = without(work, 'reason', 'message')
   if (mover.kind === 'waiting') {
     const { reason, message, node } = mover
     if (isOver(work.since, prepareTimeoutSeconds)) {
@@ -162,6 +163,5 @@ function failWork<T extends Work>(work: T, failure: MoverFailure, now: number): 
 
 /** Drops the progress of a mover that no longer works. */
 export function withoutProgress<T extends RecordedProgress>(work: T): Omit<T, keyof RecordedProgress> {
-  const { bytes: _bytes, files: _files, progressTime: _time, ...rest } = work
-  return rest
+  return without(work, 'bytes', 'files', 'progressTime')
 }

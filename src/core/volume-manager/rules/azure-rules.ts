@@ -1,5 +1,4 @@
 /** The validation rules of data in Azure Blob Storage. No message repeats the URL, which may have a SAS token. */
-
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { isContainerName, parseBlobUrl } from '../../../base/azure-address.ts'
 import { withoutTrailingSlashes } from '../../../base/url-encoding.ts'

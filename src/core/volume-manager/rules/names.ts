@@ -1,5 +1,4 @@
 /** The names of directories, node labels and objects of a volume: stable, and unique to the volume. */
-
 import { objectKey } from '../../../api/meta.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { fnv1a } from '../../../base/hash.ts'

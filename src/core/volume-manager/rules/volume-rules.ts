@@ -1,5 +1,4 @@
 /** The table of rules of each source type, and the problems of one volume. */
-
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { affinityProblems } from './affinity-rules.ts'
 import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'

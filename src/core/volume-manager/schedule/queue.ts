@@ -1,5 +1,4 @@
 /** The queue of movers: the waiting work of VolumeManagers, in the order of their namespace. Namespaces share the slots (shares.ts). */
-
 import { keyOfObject } from '../../../api/meta.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'

@@ -1,8 +1,8 @@
 /** Starts movers within the allowance and the per-node slots, deletions and uploads first. */
-
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
+import { without } from '../../../base/json.ts'
 import { MESSAGES, STUCK } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { apartFrom } from '../mover/affinity.ts'
@@ -194,8 +194,7 @@ const KNOWN_WITHOUT_SLOT: ReadonlySet<string | undefined> = new Set(['NoClaim', 
 /** Removes a reason that no longer holds from a queued replica. */
 function withoutReason(replica: ReplicaStatus, past: ReadonlySet<string | undefined>): ReplicaStatus {
   if (replica.state !== 'Queued' || !past.has(replica.reason)) return replica
-  const { reason: _reason, message: _message, ...rest } = replica
-  return rest
+  return without(replica, 'reason', 'message')
 }
 
 /** An upload starts after the Pod of the previous upload is gone. */
