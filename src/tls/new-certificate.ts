@@ -31,7 +31,7 @@ export async function makeCertificate(input: NewCertificateInput): Promise<PemPa
   })
   const publicKey = forge.pki.publicKeyFromPem(keys.publicKey) as forge.pki.rsa.PublicKey
   const certificate = forge.pki.createCertificate()
-  const subject = nameOf(input.commonName(randomSerial(certificate)))
+  const subject = distinguishedName(input.commonName(randomSerial(certificate)))
   const issuer = input.issuer && forge.pki.certificateFromPem(input.issuer.certPem)
   certificate.publicKey = publicKey
   certificate.validity.notBefore = new Date(input.validity.notBefore)
@@ -60,7 +60,7 @@ function randomSerial(certificate: forge.pki.Certificate): string {
   return certificate.serialNumber
 }
 
-function nameOf(commonName: string): forge.pki.CertificateField[] {
+function distinguishedName(commonName: string): forge.pki.CertificateField[] {
   return [
     { name: 'organizationName', value: ORGANIZATION },
     { name: 'commonName', value: commonName },

@@ -67,7 +67,7 @@ export const crds: Check = {
 
 /** Only volumes need it. */
 function isOptional(name: string): boolean {
-  return name === nameOf(volumeManagers)
+  return name === definitionName(volumeManagers)
 }
 
 function problemOf(stored: Partial<Definition> | undefined, version: string): string | undefined {
@@ -77,7 +77,7 @@ function problemOf(stored: Partial<Definition> | undefined, version: string): st
   return established ? undefined : 'not established yet'
 }
 
-function nameOf({ plural, group }: ResourceType): string {
+function definitionName({ plural, group }: ResourceType): string {
   return `${plural}.${group}`
 }
 

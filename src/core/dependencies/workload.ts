@@ -82,8 +82,8 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds
   ]
   const ownClaims = new Set(at(kind.claimTemplates).flatMap((template) => valuesAt(template, 'metadata.name')))
   const requests = [...podMetadata, ...(kind.inherits ? [raw.metadata] : [])].flatMap(volumeRequestsOf)
-  const required = new Set(requests.filter(isRequired).flatMap(nameOf))
-  const volumeManagers = sortedUnique(requests.flatMap(nameOf))
+  const required = new Set(requests.filter(isRequired).flatMap(requestedNames))
+  const volumeManagers = sortedUnique(requests.flatMap(requestedNames))
   const isLeftOut = ({ type, name }: NamedObject) =>
     (type === serviceAccounts && name === DEFAULT_SERVICE_ACCOUNT) ||
     (type === persistentVolumeClaims && ownClaims.has(name))
@@ -154,7 +154,7 @@ function volumeRequestsOf(metadata: unknown): unknown[] {
   return annotations.flatMap((annotation) => parseJson(annotation[VOLUMES_ANNOTATION]))
 }
 
-function nameOf(request: unknown): string[] {
+function requestedNames(request: unknown): string[] {
   return stringsAt(request, 'name')
 }
 

@@ -50,7 +50,7 @@ export function planLeftover(input: LeftoverInput): Plan {
   // A mover on a node that is not ready would occupy a slot.
   if (!healthOf(node).isReady) return { actions: movers.flatMap(deletePod) }
   const [mover] = movers
-  if (mover) return planMover(input, mover, nameOf(leftover))
+  if (mover) return planMover(input, mover, leftoverTitle(leftover))
   const { users, active } = input
   const name = node.metadata.name ?? ''
   const { path } = leftover
@@ -73,12 +73,12 @@ const MAX_REFUSAL_LENGTH = 512
 
 /** The Event about a mover that the API server rejected. */
 export function refusedEvent(node: Node, leftover: Leftover, namespace: string, refusal: string): EventAction {
-  const why = `${nameOf(leftover)}: CreateRefused: ${cut(refusal, MAX_REFUSAL_LENGTH)}`
+  const why = `${leftoverTitle(leftover)}: CreateRefused: ${cut(refusal, MAX_REFUSAL_LENGTH)}`
   const message = `${why}; it is retried; allow the mover in namespace ${namespace}, or set volumes.movers.namespace`
   return { kind: 'event', about: node, type: 'Warning', reason: 'LeftoverFailed', message }
 }
 
-function nameOf({ id, namespace, name }: Leftover): string {
+function leftoverTitle({ id, namespace, name }: Leftover): string {
   return `${id} of ${objectKey(namespace, name)}`
 }
 

@@ -24,7 +24,7 @@ export function decideUnknown({ object, stored }: UnknownInput): Outcome {
   const { annotations } = object.metadata
   const warnings = [
     ...warningsOf(object, annotations?.[VOLUMES_ANNOTATION]),
-    ...(annotations?.[DEPENDS_ON_ANNOTATION] === undefined ? [] : [cut(`${NO_DEPENDENCIES}: ${nameOf(object)}`)]),
+    ...(annotations?.[DEPENDS_ON_ANNOTATION] === undefined ? [] : [cut(`${NO_DEPENDENCIES}: ${kindTitle(object)}`)]),
     ...mistypedAnnotations(annotations),
   ]
   return { kind: 'allow', ...(warnings.length > 0 && { warnings }) }
@@ -34,12 +34,12 @@ function warningsOf(object: K8sObject, annotation: string | undefined): string[]
   if (annotation === undefined) return []
   const parsed = parseVolumeRequests(annotation)
   return [
-    `lodestone: no volumes: annotate its pod template instead, or add its kind to workloadKinds: ${nameOf(object)}`,
+    `lodestone: no volumes: annotate its pod template instead, or add its kind to workloadKinds: ${kindTitle(object)}`,
     ...('errors' in parsed ? parsed.errors.map(({ path, message }) => `lodestone: ${path}: ${message}`) : []),
   ].map((text) => cut(text))
 }
 
-function nameOf({ apiVersion, kind }: K8sObject): string {
+function kindTitle({ apiVersion, kind }: K8sObject): string {
   const group = groupOf(apiVersion)
   return group === '' ? kind : `${kind}.${group}`
 }

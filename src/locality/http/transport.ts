@@ -46,7 +46,7 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const { dispatcher, proxy } = dispatchers.routeTo(new URL(request.url))
-    const name = nameOf(request)
+    const name = requestTitle(request)
     const what = proxy === undefined ? name : `${name} through proxy ${proxy}`
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(), timeoutMs)
@@ -82,7 +82,7 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
   }
 }
 
-function nameOf({ method, url }: HttpRequest): string {
+function requestTitle({ method, url }: HttpRequest): string {
   const { origin, pathname } = new URL(url)
   return `${method} ${origin}${pathname}`
 }

@@ -21,7 +21,7 @@ export function* readReply<T>(
   readResult: (input: ByteQueue) => Decoding<T>,
 ): Decoding<Reply<T>> {
   const head = yield* readInt32(input)
-  if ((head & 0xffff0000) !== VERSION) throw new ThriftProtocolError(`the answer is ${nameOf(head >>> 24)}`)
+  if ((head & 0xffff0000) !== VERSION) throw new ThriftProtocolError(`the answer is ${describeFirstByte(head >>> 24)}`)
   const name = yield* readText(input, MAX_NAME_BYTES)
   const its = yield* readInt32(input)
   if (name !== method || its !== sequence) throw new ThriftProtocolError('the answer is one to another call')
@@ -32,7 +32,7 @@ export function* readReply<T>(
 }
 
 /** Names what a server speaks that begins with this byte. */
-function nameOf(first: number): string {
+function describeFirstByte(first: number): string {
   if (first === 0x15) return 'one of TLS; set endpoint.tls.enabled'
   if (first === 3 || first === 4) return 'one of SASL; set endpoint.auth'
   if (first === 0) return 'framed; set extra.framed'

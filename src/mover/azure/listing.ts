@@ -58,7 +58,7 @@ const SIZE = /^\d{1,16}$/
 const MD5_LENGTH = 32
 
 function readBlob(xml: string, properties: string): ListedObject | undefined {
-  const key = nameOf(xml)
+  const key = blobName(xml)
   const size = textOf(properties, 'Content-Length') ?? ''
   const etag = (textOf(properties, 'Etag') ?? '').replace(/^"|"$/g, '')
   const md5 = base64ToHex(textOf(properties, 'Content-MD5') ?? '')
@@ -70,7 +70,7 @@ function readBlob(xml: string, properties: string): ListedObject | undefined {
 const ENCODED = '<Name Encoded="true">'
 
 /** The name of a blob. Since version 2021-02-12, names with characters that XML does not allow are percent-encoded. */
-function nameOf(xml: string): string | undefined {
+function blobName(xml: string): string | undefined {
   if (!xml.trimStart().startsWith(ENCODED)) return textOf(xml, 'Name')
   try {
     return decodeURIComponent(textOf(xml.replace(ENCODED, '<Name>'), 'Name') ?? '')

@@ -109,7 +109,7 @@ const FIRST_NARROWING =
 function unselected({ decision, outcome, manifest }: Reviewed, context: ReviewContext): Finding[] {
   const { object } = manifest
   if (!isWorkload(object, context) || outcome === 'denied') return []
-  const claimed = context.store.byIndex(dataSourceClaims, 'workload', workloadKey(nameOf(object))).length > 0
+  const claimed = context.store.byIndex(dataSourceClaims, 'workload', workloadKey(workloadReference(object))).length > 0
   // In a member cluster, the volumes of a workload are the decision.
   if (decision !== undefined && !claimed) return []
   const message = claimed
@@ -118,7 +118,7 @@ function unselected({ decision, outcome, manifest }: Reviewed, context: ReviewCo
   return [finding('no-policy', message, placeOf(manifest, ''), titleOf(object))]
 }
 
-function nameOf(object: K8sObject) {
+function workloadReference(object: K8sObject) {
   return { ...referenceOf(object), name: object.metadata.name ?? '' }
 }
 

@@ -37,7 +37,9 @@ const TIMEOUT_MS = 30_000
 /** Stores a DataSource for each claim whose data a system locates. A stored answer stays. */
 export async function locateData(input: LocateInput): Promise<Finding[]> {
   const { store, source, claims } = input
-  const open = new Map(claims.filter((claim) => needsAnswer(claim, store)).map((claim) => [nameOf(claim), claim]))
+  const open = new Map(
+    claims.filter((claim) => needsAnswer(claim, store)).map((claim) => [sourceNameOfClaim(claim), claim]),
+  )
   // A folder is checked in any case, if it is here: the configuration may be that of a server elsewhere.
   if (!source || (open.size === 0 && !existsSync(source.directory ?? ''))) return []
   const configured = await readSystems(source)
@@ -66,7 +68,7 @@ export async function locateData(input: LocateInput): Promise<Finding[]> {
   }
 }
 
-function nameOf(claim: DataSourceClaim): string {
+function sourceNameOfClaim(claim: DataSourceClaim): string {
   return nameOfSource(queryOfClaim(claim))
 }
 
@@ -126,7 +128,7 @@ async function putSource(
   const base: DataSource = stored ?? {
     apiVersion: apiVersionOf(dataSources),
     kind: dataSources.kind,
-    metadata: { name: nameOf(claim) },
+    metadata: { name: sourceNameOfClaim(claim) },
     spec: queryOfClaim(claim),
   }
   const source = withAnswer(base, answer, system, now)
