@@ -78,6 +78,15 @@ test('docs/add-a-source-type.md names only files and folders that exist', () => 
   expect(paths.filter((path) => !existsSync(path))).toEqual([])
 })
 
+test('docs/limits.md names only tests that exist', () => {
+  const named = [...readFileSync('docs/limits.md', 'utf8').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(
+    ([, name = '']) => name,
+  )
+  const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
+  expect(named.length).toBeGreaterThan(50)
+  expect(named.filter((name) => !tests.some((test) => test === name || test.endsWith(`/${name}`)))).toEqual([])
+})
+
 test('README.md shows exactly what its command prints', async () => {
   const shown = /^\$ npm run -s lodestone -- (.*)\n([^`]*)```$/m.exec(readFileSync('README.md', 'utf8'))
   const { stdout } = await runWords(shown?.[1]?.split(' ') ?? [])
