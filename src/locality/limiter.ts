@@ -1,7 +1,9 @@
 /** Limits the requests to one system: how many run at once, and how many begin each second. */
+
+import pLimit from 'p-limit'
 import { type Clock, sleep } from '../base/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
-import { Slots } from './slots.ts'
+import { untilAborted } from './http/abort.ts'
 
 export interface LimiterOptions {
   maxConcurrent: number
@@ -33,5 +35,23 @@ export class Limiter {
       await sleep(clock, waitMs, signal)
       signal.throwIfAborted()
     }
+  }
+}
+
+export class Slots {
+  readonly #limit: ReturnType<typeof pLimit>
+
+  constructor(count: number) {
+    this.#limit = pLimit(count)
+  }
+
+  /** Runs `work` when a slot is free. Throws the reason of `signal` when it aborts; work that has begun keeps its slot. */
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const limited = this.#limit(() => {
+      // After an abort, the entry stays in the queue, but its work does not start.
+      signal.throwIfAborted()
+      return work()
+    })
+    return untilAborted(limited, signal)
   }
 }

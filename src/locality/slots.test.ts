@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Slots } from './slots.ts'
+import { Slots } from './limiter.ts'
 
 const never = new AbortController().signal
 

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { makeAuthority } from './authority.ts'
 import { openCertificateFiles } from './files.ts'
 import { makeLeaf } from './leaf.ts'
+import { makeAuthority } from './renewal.ts'
 import type { CertificateSource } from './source.ts'
 import type { PemPair } from './x509.ts'
 

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import * as tls from 'node:tls'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { makeAuthority } from './authority.ts'
 import { normalizeHosts } from './hosts.ts'
 import { makeLeaf } from './leaf.ts'
+import { makeAuthority } from './renewal.ts'
 import { belongsTo, hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
 
 const now = Date.now()

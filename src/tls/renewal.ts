@@ -1,8 +1,8 @@
 /** Applies a certificate plan: observes the stored state and creates the next one. */
-import { makeAuthority } from './authority.ts'
 import { makeLeaf } from './leaf.ts'
+import { keyIdentifier, makeCertificate } from './new-certificate.ts'
 import type { CertificatePlan, ObservedCertificates } from './plan-certificates.ts'
-import { trustedAuthorities } from './renew.ts'
+import { CA_LIFE_MS, CLOCK_SKEW_MS, trustedAuthorities } from './renew.ts'
 import type { StoredCertificates } from './storage.ts'
 import { hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
 
@@ -72,4 +72,18 @@ function hostsOfNewLeaf({ plan, stored, hosts }: ApplyCertificatePlanInput): rea
 
 function certsOf(pair: PemPair | undefined): string[] {
   return pair === undefined ? [] : [pair.certPem]
+}
+
+/** Creates a self-signed CA (RSA 2048) that is valid from an hour before `now` (ms since the epoch) to a year after it. */
+export function makeAuthority(now: number): Promise<PemPair> {
+  return makeCertificate({
+    // Each CA has a unique name, so that a caller with several CAs in its bundle tries the right one.
+    commonName: (serial) => `lodestone-ca-${serial.slice(0, 12)}`,
+    validity: { notBefore: now - CLOCK_SKEW_MS, notAfter: now + CA_LIFE_MS },
+    extensions: (publicKey) => [
+      { name: 'basicConstraints', critical: true, cA: true, pathLenConstraint: 0 },
+      { name: 'keyUsage', critical: true, keyCertSign: true, cRLSign: true },
+      { name: 'subjectKeyIdentifier', subjectKeyIdentifier: keyIdentifier(publicKey) },
+    ],
+  })
 }

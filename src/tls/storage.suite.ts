@@ -1,7 +1,7 @@
 /** Tests the contract of `CertificateStorage`. The test of each implementation runs this suite. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { makeAuthority } from './authority.ts'
 import { makeLeaf } from './leaf.ts'
+import { makeAuthority } from './renewal.ts'
 import { openCertificates } from './rotation.ts'
 import type { CertificateStorage, StoredCertificates } from './storage.ts'
 

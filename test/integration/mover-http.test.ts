@@ -14,8 +14,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { RetryableError } from '../../src/mover/http/backoff.ts'
 import { type HttpClient, type HttpClientOptions, openHttpClient } from '../../src/mover/http/client.ts'
 import { MoverError } from '../../src/mover/mover-error.ts'
-import { makeAuthority } from '../../src/tls/authority.ts'
 import { makeLeaf } from '../../src/tls/leaf.ts'
+import { makeAuthority } from '../../src/tls/renewal.ts'
 
 const never = new AbortController().signal
 

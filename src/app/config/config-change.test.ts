@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_CONFIG } from './config.ts'
-import { changeable, changedKeys, takesEffect } from './config-change.ts'
+import { changeable, changedKeys, takesEffect } from './live-config.ts'
 
 const { volumes } = DEFAULT_CONFIG
 const changed = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { WebhookEntry } from '../../api/registration.ts'
 import { completeConfig } from '../../app/config/config.ts'
 import { wantedRegistration } from '../../app/registration.ts'
-import { changedFields, missingRules } from './changed-webhooks.ts'
+import { changedFields, missingRules } from './registration.ts'
 
 const wanted = wantedRegistration(completeConfig({}, 'test')).flatMap(({ webhooks = [] }) => webhooks)
 const name = 'resource-binding.lodestone.dev'

@@ -1,7 +1,7 @@
 /** Tests the arguments and the offline decisions of `lodestone check-install`; test/e2e/check-install.e2e.test.ts has the others. */
 import { describe, expect, test } from 'vitest'
 import { completeConfig } from '../../app/config/config.ts'
-import { makeAuthority } from '../../tls/authority.ts'
+import { makeAuthority } from '../../tls/renewal.ts'
 import { runWords } from '../cli.fake.ts'
 import { neededAccesses } from './permissions.ts'
 import { judgeBundle } from './registration.ts'

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { makeFolder } from '../cli.fake.ts'
-import { cacheDirectoryOf } from './cache-directory.ts'
+import { cacheDirectoryOf } from './serve-config.ts'
 
 const env = { XDG_CACHE_HOME: '/cache' }
 

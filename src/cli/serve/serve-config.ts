@@ -1,10 +1,14 @@
 /** The configuration of `lodestone serve`: the file, and the flags over it. */
+
+import { createHash } from 'node:crypto'
+import { existsSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, isAbsolute, join, resolve } from 'node:path'
 import { type Config, DEFAULT_CONFIG } from '../../app/config/config.ts'
 import { suggest } from '../../base/suggest.ts'
 import { LOG_LEVELS, type LogLevel } from '../../telemetry/logger.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { readConfig } from '../read-config.ts'
-import { cacheDirectoryOf } from './cache-directory.ts'
 
 /**
  * The configuration, overridden by the flags. A folder is served on loopback, without a drain, and with certificates in a cache directory.
@@ -56,4 +60,23 @@ function levelOf(args: Arguments): LogLevel | undefined {
     throw new UsageError(`--log-level takes one of ${LOG_LEVELS.join(', ')}, not ${text}${suggest(text, LOG_LEVELS)}`)
   }
   return level
+}
+
+/** The longest part of the name that comes from the folder; a name of a file has at most 255 bytes. */
+const MAX_CHARACTERS = 40
+const HASH_CHARACTERS = 8
+
+/**
+ * Each folder has its own directory, whatever path leads to it: `~/.cache/lodestone/hub-1c2f6ab3`, or below `$XDG_CACHE_HOME`, as the XDG
+ * Base Directory Specification says. A relative `$XDG_CACHE_HOME` is ignored, as the specification demands.
+ */
+export function cacheDirectoryOf(folder: string, env: Record<string, string | undefined>): string {
+  const path = existsSync(folder) ? realpathSync(folder) : resolve(folder)
+  const hash = createHash('sha256').update(path).digest('hex').slice(0, HASH_CHARACTERS)
+  const name = basename(path)
+    .replaceAll(/[^\w.-]/g, '_')
+    .slice(0, MAX_CHARACTERS)
+  const given = env['XDG_CACHE_HOME'] ?? ''
+  const cache = isAbsolute(given) ? given : join(env['HOME'] || homedir(), '.cache')
+  return join(cache, 'lodestone', `${name}-${hash}`)
 }

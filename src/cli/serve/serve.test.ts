@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeFolder, runWords } from '../cli.fake.ts'
-import { cacheDirectoryOf } from './cache-directory.ts'
+import { cacheDirectoryOf } from './serve-config.ts'
 
 const FREE = ['--port', '0', '--health-port', '0']
 

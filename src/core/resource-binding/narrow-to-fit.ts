@@ -1,5 +1,5 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
-import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
+import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
 import { refusalOf } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
@@ -9,7 +9,6 @@ import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { spreadCheck } from '../placement/spread.ts'
 import type { ParsedInput } from './parse-input.ts'
 import { roundOf } from './placement-decision.ts'
-import { preferenceProblem } from './preference.ts'
 
 /** A narrowing for which the scheduler would find a cluster. */
 export interface FittingNarrowing {
@@ -92,4 +91,39 @@ function firstFitting(
   return clusterAffinities.find(
     (group) => misfitOf({ ...fit, affinity: { clusterAffinities: [group] }, observedGroup: undefined }) === undefined,
   )?.clusterNames
+}
+
+interface PreferenceInput {
+  spec: Pick<BindingSpec, 'placement' | 'clusters'>
+  /** Karmada's IsWorkload: any other object counts as duplicated (pkg/scheduler/scheduler.go, doScheduleBinding). */
+  isWorkload: boolean
+  preferred: readonly (readonly string[])[]
+}
+
+/** Returns why a preference must not change the clusters, as a part of a sentence; undefined if it may. */
+export function preferenceProblem({ spec, isWorkload, preferred }: PreferenceInput): string | undefined {
+  if (!isDivided(spec, isWorkload)) {
+    return maxClusters(spec) === 1
+      ? undefined
+      : 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
+  }
+  const { clusters = [] } = spec
+  const isPreferred = (name: string) => preferred.some((tier) => tier.includes(name))
+  return clusters.length > 1 && !clusters.every(({ name }) => isPreferred(name))
+    ? 'the replicas are divided over several clusters, and a preference moves none of them'
+    : undefined
+}
+
+/** Without a replicaScheduling, Karmada duplicates (pkg/apis/policy/v1alpha1/propagation_helper.go, ReplicaSchedulingType). */
+function isDivided({ placement }: PreferenceInput['spec'], isWorkload: boolean): boolean {
+  const { replicaScheduling } = placement ?? {}
+  return isWorkload && replicaScheduling !== undefined && replicaScheduling.replicaSchedulingType !== 'Duplicated'
+}
+
+/** The number of clusters to which the spread constraints limit a workload; undefined for no limit. */
+function maxClusters({ placement }: PreferenceInput['spec']): number | undefined {
+  const limits = placement?.spreadConstraints
+    ?.filter(({ spreadByField = 'cluster', spreadByLabel }) => !spreadByLabel && spreadByField === 'cluster')
+    .flatMap(({ maxGroups }) => maxGroups ?? [])
+  return limits?.length ? Math.min(...limits) : undefined
 }

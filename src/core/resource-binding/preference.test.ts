@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { BindingSpec, Placement } from '../../api/karmada.ts'
-import { preferenceProblem } from './preference.ts'
+import { preferenceProblem } from './narrow-to-fit.ts'
 
 const divided: Placement = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
 const duplicated: Placement = { replicaScheduling: { replicaSchedulingType: 'Duplicated' } }

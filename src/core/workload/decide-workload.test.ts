@@ -5,7 +5,7 @@ import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { valuesAt } from '../../base/json-path.ts'
 import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { decideWorkload, type WorkloadInput } from './decide-workload.ts'
-import { volumeName } from './injection/volume-name.ts'
+import { volumeName } from './injection/inject.ts'
 
 const MNIST = '{"name":"mnist"}'
 const LABELLED = { [INJECT_LABEL]: 'true' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkEndpoint } from './endpoints.ts'
+import { checkEndpoint } from './http.ts'
 
 const AWS = 'https://s3.amazonaws.com'
 

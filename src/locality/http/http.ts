@@ -1,12 +1,14 @@
-/** The HTTP client of the plugins. It adds credentials, and renews them once when they are rejected. It does not retry. */
+/**
+ * The HTTP client of the plugins. It adds credentials, and renews them once when they are rejected. It does not retry. Credentials are sent
+ * only to the servers of the configuration, and a redirect is followed only to the server that sent it.
+ */
 import type { Clock } from '../../base/clock.ts'
+import { AWS_ENDPOINT } from '../../s3/address.ts'
 import { openAuthenticator } from '../auth/auth.ts'
 import type { SystemConfig } from '../config/config.ts'
-import type { LocalityError } from '../locality.ts'
+import { LocalityError } from '../locality.ts'
 import type { Environment } from './dispatchers.ts'
-import { checkEndpoint } from './endpoints.ts'
 import { errorOfStatus } from './http-error.ts'
-import { redirectOf, redirectOrigin } from './redirect.ts'
 import { type HttpRequest, type HttpResponse, openHttpTransport } from './transport.ts'
 
 export type { HttpRequest, HttpResponse } from './transport.ts'
@@ -60,4 +62,39 @@ export function openHttpClient(config: SystemConfig, clock: Clock, env: Environm
 
 function isPassing(status: number): boolean {
   return status >= 500 || status === 429 || status === 408
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+/** The target of a redirect to the same server; undefined for any other response. */
+function redirectOf({ method, url }: HttpRequest, response: HttpResponse): string | undefined {
+  const target = targetOf(response, url)
+  if (target === null || method === 'POST') return undefined
+  const { origin, username, password, href } = target
+  return origin === new URL(url).origin && username === '' && password === '' ? href : undefined
+}
+
+/** The target server of a redirect, for messages; undefined for a response that does not name another server. */
+function redirectOrigin(response: HttpResponse): string | undefined {
+  const origin = targetOf(response)?.origin
+  return origin === undefined || origin === 'null' ? undefined : origin.slice(0, 200)
+}
+
+function targetOf({ status, headers }: HttpResponse, base?: string): URL | null {
+  const { location } = headers
+  return location !== undefined && REDIRECTS.has(status) ? URL.parse(location, base) : null
+}
+
+/** Throws when a URL is not on a configured server. The host name may begin with a bucket and, at AWS, contain the region. */
+export function checkEndpoint(text: string, configured: readonly string[]): void {
+  const url = URL.parse(text)
+  if (url === null) throw new LocalityError('rejected', 'the endpoint and the name of the data make no valid URL')
+  if (url.username === '' && configured.some((base) => isOf(url, new URL(base)))) return
+  throw new LocalityError('rejected', `${url.origin}: not an endpoint of this system; name it in endpoint.url`)
+}
+
+function isOf({ protocol, port, hostname }: URL, base: URL): boolean {
+  if (protocol !== base.protocol || port !== base.port) return false
+  if (hostname === base.hostname || hostname.endsWith(`.${base.hostname}`)) return true
+  return base.origin === AWS_ENDPOINT && /(?:^|\.)s3\.[a-z0-9-]+\.amazonaws\.com$/.test(hostname)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { completeMultipartBody } from './multipart.ts'
+import { completeMultipartBody } from './upload-file.ts'
 
 test('the parts of an upload are numbered from 1, with their ETags', () => {
   expect(completeMultipartBody(['aa', 'bb'])).toBe(

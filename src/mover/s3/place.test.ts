@@ -1,6 +1,6 @@
 /** Tests the URLs of data on S3. */
 import { expect, test } from 'vitest'
-import { parseS3Url } from './place.ts'
+import { parseS3Url } from './protocol.ts'
 
 const lake = { container: 'lake', globRoot: 's3/lake/' }
 

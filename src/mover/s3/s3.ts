@@ -1,4 +1,4 @@
-/** A bucket of an S3 server: signed requests with retries. */
+/** A bucket of an S3 server: signed requests with retries. One redirect is followed, to the same origin. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { encodeStrictly, keyPath } from '../../base/url-encoding.ts'
 import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../s3/address.ts'
@@ -6,9 +6,9 @@ import { createSigner, type Digest } from '../../s3/sigv4.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
+import { isRedirect } from '../http/server-error.ts'
 import { MoverError } from '../mover-error.ts'
 import type { CredentialSource } from './credentials.ts'
-import { redirectTarget, type Target } from './redirect.ts'
 import { errorOfResponse } from './s3-error.ts'
 
 export interface BucketOptions {
@@ -144,4 +144,20 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
 
 function pick(headers: Record<string, string>, prefix: string): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith(prefix)))
+}
+
+export interface Target {
+  /** Encoded, without the query. */
+  path: string
+  /** Decoded. */
+  query: [name: string, value: string][]
+}
+
+/** Where to send a request again; undefined when the response is no redirect to the same origin. */
+function redirectTarget({ status, headers }: HttpResponse, origin: string, path: string): Target | undefined {
+  const { location } = headers
+  const base = `${origin}${path}`
+  if (!isRedirect(status) || location === undefined || !URL.canParse(location, base)) return undefined
+  const url = new URL(location, base)
+  return url.origin === origin ? { path: url.pathname, query: [...url.searchParams] } : undefined
 }

@@ -9,7 +9,6 @@ import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/obj
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
 import { checksumOf, isEncryptedByKey } from './checksum.ts'
-import { completeMultipartBody } from './multipart.ts'
 import type { Bucket, ObjectRequest } from './s3.ts'
 
 interface SendInput extends LocalFile {
@@ -150,4 +149,10 @@ function checkSent(what: string, headers: HttpResponse['headers'], hash: Buffer)
 
 function mismatch(what: string, got: string, wanted: string): MoverError {
   return new MoverError('ChecksumMismatch', `${what}: the server stored ${got}, expected ${wanted}`)
+}
+
+/** Returns the body of CompleteMultipartUpload; part numbers begin with 1. */
+export function completeMultipartBody(etags: readonly string[]): string {
+  const parts = etags.map((etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>"${etag}"</ETag></Part>`)
+  return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`
 }

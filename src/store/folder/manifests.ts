@@ -1,10 +1,21 @@
-/** Parses the objects of a YAML or JSON file. Errors have a line and the expected value. */
-import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
+/** Parses the objects of a YAML or JSON file, as kubectl reads them. Errors have a line and the expected value. */
+import {
+  type Document,
+  type DocumentOptions,
+  isAlias,
+  isMap,
+  isSeq,
+  LineCounter,
+  type Node,
+  type ParseOptions,
+  parseAllDocuments,
+  type ScalarTag,
+  type SchemaOptions,
+} from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { isObject, withoutNulls } from '../../base/json.ts'
 import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../base/json-comment.ts'
 import { type Position, positionAt, positionOf } from './positions.ts'
-import { KUBERNETES_YAML } from './yaml-dialect.ts'
 
 /** An object with its place. */
 export interface Manifest extends Position {
@@ -177,4 +188,30 @@ function isListOfObjects(value: unknown): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
+}
+
+/** `0644`, as in file modes, is octal for kubectl (YAML 1.1) and decimal in YAML 1.2. */
+const octal: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int',
+  default: true,
+  test: /^[-+]?0[0-7]+$/,
+  resolve: (text) => Number.parseInt(text, 8),
+}
+
+/** go-yaml parses these words as booleans. So an API server rejects an annotation `yes` without quotes, and so does Lodestone. */
+const words: ScalarTag = {
+  tag: 'tag:yaml.org,2002:bool',
+  default: true,
+  test: /^(?:y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/,
+  resolve: (text) => /^(?:y|on)/i.test(text),
+}
+
+/** The options of every parse. Merge keys work as in kubectl; duplicate keys are rejected, as by `--validate=strict`. */
+const KUBERNETES_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
+  version: '1.2',
+  merge: true,
+  uniqueKeys: true,
+  customTags: (tags) => [octal, words, ...tags],
+  prettyErrors: false,
+  logLevel: 'silent',
 }

@@ -1,11 +1,11 @@
 /** Reads the manifests to check, with the place of each field, from files, folders and standard input. */
 import { type Stats, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
 import { suggest } from '../../../base/suggest.ts'
 import { summarizeErrors } from '../../../store/folder/files.ts'
-import { type Manifest, parseManifests } from '../../../store/folder/manifests.ts'
+import { type Manifest, type ManifestError, parseManifests } from '../../../store/folder/manifests.ts'
 import { readTextFile, UnreadableFileError } from '../../../store/folder/read-text.ts'
 import { isGone, scanFolder } from '../../../store/folder/scan.ts'
 import { UsageError } from '../../command.ts'
@@ -13,7 +13,6 @@ import { type Finding, finding } from '../findings/findings.ts'
 import { placeOf, titleOf } from './place-manifests.ts'
 import { readPipe, readStandardInput } from './read-stream.ts'
 import { isSystemFile, SystemFiles } from './system-files.ts'
-import { inputOfTool } from './tool-input.ts'
 import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
 
 /** The file name of standard input in messages. */
@@ -120,4 +119,26 @@ function isMeant({ group, kind }: ResourceType, object: K8sObject): boolean {
   if (kind !== object.kind) return false
   const given = groupOf(object.apiVersion)
   return given === group || kind === dataSourceClaims.kind || suggest(given, [group]) !== ''
+}
+
+const TOOLS: readonly { file: RegExp; text?: RegExp; message: string }[] = [
+  {
+    file: /^kustomization\.ya?ml$/,
+    message: 'is the input of kustomize and no manifest; check the output of kustomize build',
+  },
+  {
+    file: /^(Chart|values)\.ya?ml$/,
+    message: 'is part of a Helm chart and no manifest; check the output of helm template',
+  },
+  {
+    file: /./,
+    text: /\{\{-?\s*([.$/]|(if|else|end|range|with|define|include|template|block|toYaml|tpl|printf|quote|default)\b)/,
+    message: 'is a Helm template and no manifest; check the output of helm template',
+  },
+]
+
+/** Returns one error for the file of a tool, at the place of its first error; undefined for another file. */
+function inputOfTool(file: string, text: string, [first]: readonly ManifestError[]): ManifestError | undefined {
+  const tool = TOOLS.find((each) => each.file.test(basename(file)) && (each.text?.test(text) ?? true))
+  return first && tool && { ...first, message: tool.message }
 }

@@ -5,9 +5,8 @@ import type { PodSpec } from '../../../api/pod.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS } from '../requests/limits.ts'
 import { resolveRequests, type WantedVolume } from '../requests/resolve.ts'
 import { parseVolumeRequests } from '../requests/volume-requests.ts'
-import { injectVolumes } from './inject.ts'
+import { injectVolumes, volumeName } from './inject.ts'
 import type { UsableVolume } from './mountable-volumes.ts'
-import { volumeName } from './volume-name.ts'
 
 const main: PodSpec = { containers: [{ name: 'main' }] }
 const NAME = volumeName('mnist', 'vol1', undefined)

@@ -2,12 +2,12 @@
 import type { NodeSelectorTerm } from '../../../api/node.ts'
 import type { PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
+import { fnv1a } from '../../../base/hash.ts'
 import { isTooLarge, narrowAffinity } from '../node-affinity/volume-affinity.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS, specSizeErrors } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import { mountVolumes, type WantedMount } from './mounts.ts'
 import { readOnlyMounts } from './read-only.ts'
-import { volumeName } from './volume-name.ts'
 import { mountedSource, sourceKey } from './volume-source.ts'
 
 export type Injected = { spec: PodSpec } | { errors: FieldError[] }
@@ -128,4 +128,25 @@ function orderOf({ request, volume }: WantedVolume): string {
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one === other ? 0 : 1
+}
+
+/** The maximum length of a DNS label (k8s.io/apimachinery, pkg/util/validation). */
+const MAX_LENGTH = 63
+const PLAIN = /^[a-z0-9]+(-[a-z0-9]+)*$/
+
+/**
+ * Returns `manager--id`, or `manager--id--shard` for a shard. A name that is too long or has other characters gets a hash at its end.
+ *
+ * The hash makes names unique: `a.b` and `a-b` get different names, and so do `a-b` of `c` and `b-c` of `a`.
+ */
+export function volumeName(manager: string, id: string, shard?: string): string {
+  const parts = shard === undefined ? [manager, id] : [manager, id, shard]
+  const name = parts.join('--')
+  if (name.length <= MAX_LENGTH && parts.every((part) => PLAIN.test(part))) return name
+  const hash = fnv1a(JSON.stringify(parts))
+  const readable = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+  return `${readable.slice(0, MAX_LENGTH - hash.length - 1)}-${hash}`.replaceAll(/-+/g, '-').replace(/^-/, '')
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { labelProblem } from '../../../base/names.ts'
-import { volumeName } from './volume-name.ts'
+import { volumeName } from './inject.ts'
 
 test.each([
   ['plain names are joined', ['mnist', 'vol1'], 'mnist--vol1'],
