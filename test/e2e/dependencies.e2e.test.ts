@@ -212,7 +212,13 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
 
       await hub.mergePatch(front, { spec: { selector: { app: 'another' } } })
 
-      await hub.isOnlyIn(front, '')
+      // Karmada may query Lodestone before its cache has the new selector, and queries again after a change (docs/configuration.md).
+      let changes = 0
+      const leaves = async () => {
+        await hub.mergePatch(front, { metadata: { annotations: { change: `${++changes}` } } })
+        return (await hub.membersWith(front)) === ''
+      }
+      await plane.eventually('the Service leaves', leaves, 120_000, 2_000)
     })
   })
 
