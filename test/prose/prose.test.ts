@@ -18,7 +18,7 @@ test('a sentence has at most 25 words, and a message joins sentences by semicolo
 
 test.each([
   ['a.md', '# A\n\nb\n*c* [d](x) `e`\n\n```\nno\n```\n- f\n| g | h |', ['A', 'b c d CODE', 'f', 'g', 'h']],
-  ['a.ts', "/** A\n * b. */\ntest('nobody c') // e\n// biome-ignore: no", ['A b.', 'e', 'nobody c']],
+  ['a.ts', "/** A\n * b. */\ntest('a title') // e\n// biome-ignore: no", ['A b.', 'e', 'a title']],
   ['a.yaml', 'description: A b\n# c\n# d\nkey: no # no', ['A b', 'c d']],
 ])('reads %s', (path, text, read) => {
   expect(blocksOf(path, text).flatMap((block) => (block.text === '' ? [] : [block.text]))).toEqual(read)

@@ -1,4 +1,4 @@
-/** The language of docs, comments, messages, test titles and commits: what is rejected, and what to write instead. */
+/** The language of docs, comments, messages, test titles and commits: which words and forms are rejected, and their replacements. */
 type Rule = readonly [pattern: RegExp, instead: string, example: string]
 
 const TABLE = `
@@ -8,11 +8,11 @@ behaviour, colour, favour, honour, neighbour, labelled, cancelled, centre, catal
 recognise, recognised, serialise, normalise, organisation, optimise, analyse, artefact, whilst → the American spelling
 verdict, verdicts, judge, judged, doubt, doubts → decision, decide, hold cause
 lane, lanes, lister, mend, mended, grave, bury, nonsense → per-node slot, pager, repair, tombstone, invalid response
-has its say, is no news, hear no more, cannot be meant → is honored, emits no Event, unsubscribes, is invalid
-is not well, is no good, wrong eyes, wrong words, the words or, leaves the house → failed, invalid, is returned
-is dear, dearer, dearest, as what it, be it that, be had → is expensive, how it, if, is available
-lets no, lets nobody, lets go of, taken to be, comes alone → rejects, releases, counts as, is single
-stands in the, for want of, for the want of → is in, because … is missing
+is dear, dearer, dearest → is expensive
+as what it → how it
+be it that → if
+lets no → rejects
+taken to be → counts as
 is told, are told, was told, be told, that Lodestone knows → receives, reports, supported
 `
 
