@@ -12,7 +12,7 @@ const layers = [
   ['cli'],
 ]
 /** Of the ground, the clock and what watches or makes folders. Everything else in these folders is pure. */
-const IMPURE = '^src/base/(clock|wall-clock|backoff-timer|folder-watch|make-folder)\\.ts$'
+const IMPURE = '^src/base/(time/(clock|wall-clock|backoff-timer)|folder-watch|make-folder)\\.ts$'
 const PURE = '^src/(api|base|s3|core)/'
 /** Adopts the narrowing of volcano-global, also after `lodestone migrate`. */
 const TESTS_FROM_ABOVE = '^src/core/resource-binding/adopted-narrowing\\.test\\.ts$'

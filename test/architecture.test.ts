@@ -98,7 +98,7 @@ const PHRASE_COMPARED =
 const OPENING = /^\/\*\*[\s*]+[A-Z`"](?:(?!\*\/)[\s\S])*[.!?]/
 
 /** Of the ground, the clock and what watches or makes folders. */
-const IMPURE = /base.(clock|wall-clock|backoff-timer|folder-watch|make-folder)\.ts$/
+const IMPURE = /base.(time.(clock|wall-clock|backoff-timer)|folder-watch|make-folder)\.ts$/
 
 /** Files of core that decide: they export a function. */
 const deciding = source.filter(({ path, text }) => /^src.core./.test(path) && /^export (async )?function /m.test(text))

@@ -1,8 +1,8 @@
 /** Starts the application as a list of parts, in order, and stops it in reverse order. */
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { systemClock } from '../base/clock.ts'
-import { watchWallClock } from '../base/wall-clock.ts'
+import { systemClock } from '../base/time/clock.ts'
+import { watchWallClock } from '../base/time/wall-clock.ts'
 import type { ServerInfo } from '../core/server-features.ts'
 import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'

@@ -1,9 +1,9 @@
 /** The CA of client certificates, read again when its file changes. If the new file is invalid, the last valid CA stays in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Clock, systemClock } from '../base/clock.ts'
 import { describeFileError } from '../base/file-error.ts'
 import { watchFolder } from '../base/folder-watch.ts'
+import { type Clock, systemClock } from '../base/time/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { parseCertificates } from '../tls/x509.ts'
 import { ConfigError } from './config/config-file.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { settle, TestClock } from '../base/clock.fake.ts'
-import type { Clock } from '../base/clock.ts'
+import { settle, TestClock } from '../base/time/clock.fake.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { type Lease, leases } from '../store/cluster/lease.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'

@@ -1,5 +1,5 @@
 /** Leader election: the replica that holds the Lease works. The other replicas wait until it releases the Lease or does not renew it. */
-import { type Clock, sleep, systemClock } from '../base/clock.ts'
+import { type Clock, sleep, systemClock } from '../base/time/clock.ts'
 import { LeaseLock, type LeaseLockInput, type LeaseOutcome } from '../store/cluster/lease.ts'
 
 export interface LeaderInput extends Pick<LeaseLockInput, 'store' | 'namespace' | 'name' | 'identity' | 'now'> {

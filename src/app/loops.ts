@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
-import type { WallClock } from '../base/wall-clock.ts'
+import type { WallClock } from '../base/time/wall-clock.ts'
 import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { openSystems } from '../locality/systems.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SkippingClock } from '../base/clock.fake.ts'
+import { SkippingClock } from '../base/time/clock.fake.ts'
 import type { ProbeResult } from '../store/cluster/webhook-probe.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'

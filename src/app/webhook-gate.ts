@@ -1,6 +1,6 @@
 /** Waits until the API server is seen to call our webhooks. Before that, a write of a loop could make Karmada undo a narrowing. */
-import { backoffMs, spreadInterval } from '../base/backoff.ts'
-import { type Clock, sleep, systemClock } from '../base/clock.ts'
+import { backoffMs, spreadInterval } from '../base/time/backoff.ts'
+import { type Clock, sleep, systemClock } from '../base/time/clock.ts'
 import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { TestClock, until } from './clock.fake.ts'
 import { watchFolder } from './folder-watch.ts'
+import { TestClock, until } from './time/clock.fake.ts'
 
 test('a burst of changes is one report after a pause, and polling reports only changes', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))

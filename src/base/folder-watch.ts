@@ -1,6 +1,6 @@
 /** Watches a folder. It reports changes from the operating system, and polls for changes that the system does not report. */
 import { watch } from 'node:fs'
-import type { Clock } from './clock.ts'
+import type { Clock } from './time/clock.ts'
 
 interface FolderWatchInput {
   directory: string

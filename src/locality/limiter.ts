@@ -1,7 +1,7 @@
 /** Limits the requests to one system: how many run at once, and how many begin each second. */
 
 import pLimit from 'p-limit'
-import { type Clock, sleep } from '../base/clock.ts'
+import { type Clock, sleep } from '../base/time/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import { untilAborted } from './http/abort.ts'
 

@@ -1,6 +1,6 @@
 /** Tests the contract of plugins that use HTTP. The test of each plugin runs this suite with a real server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { SkippingClock } from '../base/clock.fake.ts'
+import { SkippingClock } from '../base/time/clock.fake.ts'
 import { parseSystemConfig } from './config/config.ts'
 import { type DataRequest, DataServer, type Fault, type Serve } from './http/data-server.fake.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './locality.ts'

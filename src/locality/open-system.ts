@@ -1,9 +1,9 @@
 /** Opens one data system: observes the queries of its plugin, and checks its health in the background. */
 import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
-import { spreadInterval } from '../base/backoff.ts'
-import { type Clock, sleep } from '../base/clock.ts'
 import { sortedUnique } from '../base/json.ts'
+import { spreadInterval } from '../base/time/backoff.ts'
+import { type Clock, sleep } from '../base/time/clock.ts'
 import { providerOfHost } from '../s3/server.ts'
 import { checkLocated, isPrintable } from './answers/check.ts'
 import { type ClusterRules, clustersOfLocation, describeLocation, whyNoCluster } from './answers/clusters.ts'

@@ -1,6 +1,6 @@
 /** Tests the retries of health checks: their number and delays. */
 import { expect, test } from 'vitest'
-import { SkippingClock, TestClock } from '../base/clock.fake.ts'
+import { SkippingClock, TestClock } from '../base/time/clock.fake.ts'
 import { LocalityError, type LocalityErrorCode } from './locality.ts'
 import { withRetries } from './retry.ts'
 

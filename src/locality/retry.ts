@@ -1,6 +1,6 @@
 /** Retries health checks after errors that may pass. The loop of sources retries queries, because it waits without a slot. */
-import { backoffMs, equalJitter } from '../base/backoff.ts'
-import { type Clock, sleep } from '../base/clock.ts'
+import { backoffMs, equalJitter } from '../base/time/backoff.ts'
+import { type Clock, sleep } from '../base/time/clock.ts'
 import { isTransient } from '../core/data-source/error-code.ts'
 import { backoffBoundsOf, type RetryPolicy } from '../core/data-source/retry.ts'
 import { LocalityError } from './locality.ts'

@@ -1,6 +1,6 @@
 /** The table of open data systems, by name: opens, replaces and closes systems, and reports changes to subscribers. */
 import type { Cluster } from '../api/karmada.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import type { SystemConfig, SystemDefinition } from './config/config.ts'
 import type { SystemsObserver } from './observer.ts'
 import { type OpenSystem, openSystem } from './open-system.ts'

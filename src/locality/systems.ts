@@ -1,7 +1,7 @@
 /** Opens the configured data systems and keeps them current. */
 import type { Cluster } from '../api/karmada.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
 import { watchFolder } from '../base/folder-watch.ts'
+import { type Clock, systemClock } from '../base/time/clock.ts'
 import type { SystemDefinition } from './config/config.ts'
 import { ConfigReader } from './config/config-reader.ts'
 import type { ConfigSource } from './config/source.ts'

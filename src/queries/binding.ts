@@ -8,7 +8,7 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import type { Present } from '../base/clock-jumps.ts'
+import type { Present } from '../base/time/clock-jumps.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source/locate.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'

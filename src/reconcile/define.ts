@@ -1,5 +1,5 @@
 /** The interface of a reconcile loop: the keys that a change concerns, and the reconcile of one key. */
-import type { ClockJump } from '../base/clock-jumps.ts'
+import type { ClockJump } from '../base/time/clock-jumps.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { NotHonored } from '../core/resource-binding/plan.ts'

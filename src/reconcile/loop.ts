@@ -1,5 +1,5 @@
 /** Runs a reconcile function at the start, after every trigger and at an interval: one run at a time, with back-off after failures. */
-import { backoffMs } from '../base/backoff.ts'
+import { backoffMs } from '../base/time/backoff.ts'
 
 export interface LoopOptions {
   /** Reads, plans and applies. If it throws, the error is reported and the run is repeated. */

@@ -1,5 +1,5 @@
 /** A queue of keys: each key at most once, one run per key at a time, with delays and back-off after failures. */
-import { backoffMs } from '../base/backoff.ts'
+import { backoffMs } from '../base/time/backoff.ts'
 
 export interface QueueOptions {
   /**

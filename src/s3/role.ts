@@ -1,7 +1,7 @@
 /** Temporary keys of a role: their source in the environment of the AWS tools, and the answers of the servers that give them. */
 import { isObject, parseJson } from '../base/json.ts'
-import { localHostFault } from '../base/local-address.ts'
-import { withoutTrailingSlashes } from '../base/url-encoding.ts'
+import { localHostFault } from '../base/net/local-address.ts'
+import { withoutTrailingSlashes } from '../base/net/url-encoding.ts'
 import { textOf } from '../base/xml.ts'
 import type { AccessKeys } from './sigv4.ts'
 

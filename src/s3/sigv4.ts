@@ -1,5 +1,5 @@
 /** Signs requests with AWS Signature Version 4. The caller provides the hash functions, since they depend on the platform. */
-import { encodeStrictly } from '../base/url-encoding.ts'
+import { encodeStrictly } from '../base/net/url-encoding.ts'
 
 export interface Digest {
   /** Hexadecimal. */

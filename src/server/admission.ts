@@ -1,8 +1,8 @@
 /** Serves one admission call: decodes an AdmissionReview, decides, and encodes the response. */
 import type { AdmissionRequest, AdmissionResponse } from '../api/admission.ts'
 import { apiVersionOf, objectKey, type ResourceType } from '../api/meta.ts'
-import type { ClockJump } from '../base/clock-jumps.ts'
 import { describeErrors } from '../base/field-errors.ts'
+import type { ClockJump } from '../base/time/clock-jumps.ts'
 import { type DecodedReview, decodeReview, encodeResponse } from '../core/admission/review.ts'
 import { ANY_KIND, type GatherContext, type Webhook } from '../webhooks/define.ts'
 import { type Answer, type CallDependencies, serveCalls } from './call.ts'

@@ -1,7 +1,7 @@
 /** Tests the writes of an `ObjectStore`. Each write has the resource version that was read. */
 import { describe, expect, test } from 'vitest'
 import { clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
-import { until } from '../base/clock.fake.ts'
+import { until } from '../base/time/clock.fake.ts'
 import { guardWrites } from './guarded-store.ts'
 import { buildBinding, buildCluster } from './objects.fake.ts'
 import { ConflictError, NotFoundError } from './store.ts'

@@ -1,8 +1,8 @@
 /** Serves a certificate that another tool keeps in a folder, such as cert-manager in a mounted Secret. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemClock } from '../base/clock.ts'
 import { watchFolder } from '../base/folder-watch.ts'
+import { systemClock } from '../base/time/clock.ts'
 import { broken, certificatesIn, pairIn, type StoragePlace } from './pem-files.ts'
 import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from './renew.ts'
 import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'

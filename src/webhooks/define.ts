@@ -1,8 +1,8 @@
 /** The definition of an admission point: its path, its rules for the API server, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
-import type { Present } from '../base/clock-jumps.ts'
 import type { FieldError } from '../base/field-errors.ts'
+import type { Present } from '../base/time/clock-jumps.ts'
 import { annotationSizeErrors } from '../core/admission/annotation-limit.ts'
 import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'

@@ -1,9 +1,9 @@
 /** The current configuration, read again when its file changes. If the new file is invalid, the last valid configuration stays in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Clock, systemClock } from '../../base/clock.ts'
 import { watchFolder } from '../../base/folder-watch.ts'
 import { isObject, jsonEqual } from '../../base/json.ts'
+import { type Clock, systemClock } from '../../base/time/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './config-file.ts'

@@ -1,6 +1,6 @@
 /** The volumes part of the configuration: the limits of VolumeManagers and the settings of movers. */
 import type { FieldError } from '../../base/field-errors.ts'
-import { isNetwork } from '../../base/local-address.ts'
+import { isNetwork } from '../../base/net/local-address.ts'
 import { BYTES } from '../../base/quantity.ts'
 import { isBelow, overlap } from '../../core/volume-manager/rules/host-paths.ts'
 import { QUANTITY } from '../../core/volume-manager/rules/options.ts'

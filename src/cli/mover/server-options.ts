@@ -1,7 +1,7 @@
 /** Reads the options of `lodestone mover` about the server: its URL, networks, certificates and headers. */
 import { readFileSync } from 'node:fs'
 import { describeFileError } from '../../base/file-error.ts'
-import { isNetwork } from '../../base/local-address.ts'
+import { isNetwork } from '../../base/net/local-address.ts'
 import { CA_VARIABLE } from '../../core/mover-contract/contract.ts'
 import type { Protocol } from '../../mover/objects/object-store.ts'
 import { REQUESTER_PAYS, requestHeaderFault } from '../../s3/request-headers.ts'

@@ -1,5 +1,5 @@
 /** Decides when a failed query is repeated. */
-import { type BackoffBounds, backoffMs, equalJitter } from '../../base/backoff.ts'
+import { type BackoffBounds, backoffMs, equalJitter } from '../../base/time/backoff.ts'
 
 /** The `retryConfig` of a data system. */
 export interface RetryPolicy {

@@ -1,7 +1,7 @@
 /** Decides on a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { msSince } from '../../base/clock-jumps.ts'
 import { jsonEqual } from '../../base/json.ts'
+import { msSince } from '../../base/time/clock-jumps.ts'
 import { evictedClusters, targetClusters } from '../placement/binding-state.ts'
 import { demandsSame } from '../placement/constraint.ts'
 import { skipsFirstGroup } from '../placement/group-names.ts'

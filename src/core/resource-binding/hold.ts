@@ -1,6 +1,7 @@
 /** The hold annotation: when a hold began and whether it is over. Only the stored annotation counts, since any requester can send one. */
-import { msSince } from '../../base/clock-jumps.ts'
+
 import type { FieldError } from '../../base/field-errors.ts'
+import { msSince } from '../../base/time/clock-jumps.ts'
 import { hasTarget, isSuspended } from '../placement/binding-state.ts'
 import type { HoldAnnotation } from './annotations.ts'
 import { activeHold } from './hold-not-honored.ts'

@@ -1,7 +1,7 @@
 /** The input of the decision on a binding. */
 import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
-import type { Present } from '../../base/clock-jumps.ts'
+import type { Present } from '../../base/time/clock-jumps.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'

@@ -1,9 +1,9 @@
 /** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
-import { onPresentClock } from '../../base/clock-jumps.ts'
 import { jsonEqual, sortedUnique } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
+import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { cut } from '../outcome.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { isWorkload, targetClusters } from '../placement/binding-state.ts'

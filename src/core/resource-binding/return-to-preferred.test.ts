@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput, NOW } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
-import type { ClockJump } from '../../base/clock-jumps.ts'
+import type { ClockJump } from '../../base/time/clock-jumps.ts'
 import { narrowToFit } from './narrow-to-fit.ts'
 import { parseInput } from './parse-input.ts'
 import { renew, stayOf } from './return-to-preferred.ts'

@@ -1,5 +1,5 @@
 /** Decides when a workload returns to preferred data, after it ran elsewhere. */
-import { msSince } from '../../base/clock-jumps.ts'
+import { msSince } from '../../base/time/clock-jumps.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import { beginningOf } from './hold.ts'
 import { whereIs } from './hold-cause.ts'

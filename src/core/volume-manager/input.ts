@@ -4,7 +4,7 @@ import type { Node } from '../../api/node.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
-import type { Present } from '../../base/clock-jumps.ts'
+import type { Present } from '../../base/time/clock-jumps.ts'
 import type { VolumeSettings } from './rules/settings.ts'
 
 export interface VolumeManagerInput extends Present {

@@ -1,5 +1,5 @@
 /** Formats and parses the times of a status. */
-import { type ClockJump, onPresentClock } from '../../base/clock-jumps.ts'
+import { type ClockJump, onPresentClock } from '../../base/time/clock-jumps.ts'
 
 /** Formats ms since the epoch to the second, as Kubernetes does. */
 export function toTime(ms: number): string {

@@ -1,5 +1,5 @@
 /** Adds credentials to requests, and decides whether a rejected request can be retried with other credentials. */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import type { HttpRequest, HttpTransport } from '../http/transport.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 import { openTokens } from './oauth2.ts'

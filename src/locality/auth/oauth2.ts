@@ -1,5 +1,5 @@
 /** Access tokens by OAuth2 client credentials (RFC 6749, 4.4). Requests share a token, which is renewed before it expires. */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { untilAborted } from '../http/abort.ts'
 import { errorOfStatus } from '../http/http-error.ts'
 import { tryJson } from '../http/json.ts'

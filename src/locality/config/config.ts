@@ -1,11 +1,12 @@
 /** Parses the configuration of one data system, a JSON or YAML document. It reports all errors at once, each with its key. */
-import type { Clock } from '../../base/clock.ts'
-import { MAX_DURATION_MS, parseDuration } from '../../base/duration.ts'
+
 import { describeErrors, type FieldError } from '../../base/field-errors.ts'
 import { isObject } from '../../base/json.ts'
 import { withoutNullFields } from '../../base/schema/null-fields.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { suggest } from '../../base/suggest.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { MAX_DURATION_MS, parseDuration } from '../../base/time/duration.ts'
 import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import type { LocationMapping, LocationMatching } from '../answers/location-index.ts'
 import { problemOfLocationKey } from '../answers/location-key.ts'

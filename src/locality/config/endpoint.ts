@@ -1,7 +1,7 @@
 /** Validates and completes `endpoint`: URLs with their port, and the TLS files. */
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
-import { withoutTrailingSlashes } from '../../base/url-encoding.ts'
+import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
 import type { TlsFiles } from '../http/dispatchers.ts'
 import type { GivenSystem } from './schema.ts'
 

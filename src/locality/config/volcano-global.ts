@@ -3,9 +3,9 @@
  * there. Everything that volcano-global ignores or replaces is a warning.
  */
 import { basename } from 'node:path'
-import { MAX_DURATION_MS, parseDuration } from '../../base/duration.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import { isObject } from '../../base/json.ts'
+import { MAX_DURATION_MS, parseDuration } from '../../base/time/duration.ts'
 import { decodeGo, type FieldWarning, type GoReport, type GoType, goMembers, parseGoJson, warn } from './go-json.ts'
 import { type GivenAuth, type GivenSystem, systemSchema } from './schema.ts'
 

@@ -1,8 +1,8 @@
 /** Opens connections to a data system, directly or through the proxy that the environment names for its host. */
 import { readFileSync } from 'node:fs'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
-import { isLoopback } from '../../base/network.ts'
-import { proxyFor } from '../../base/proxy.ts'
+import { isLoopback } from '../../base/net/network.ts'
+import { proxyFor } from '../../base/net/proxy.ts'
 import { LocalityError } from '../locality.ts'
 
 export interface TlsFiles {

@@ -2,7 +2,7 @@
  * The HTTP client of the plugins. It adds credentials, and renews them once when they are rejected. It does not retry. Credentials are sent
  * only to the servers of the configuration, and a redirect is followed only to the server that sent it.
  */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { AWS_ENDPOINT } from '../../s3/address.ts'
 import { openAuthenticator } from '../auth/auth.ts'
 import type { SystemConfig } from '../config/config.ts'

@@ -1,7 +1,7 @@
 /** Tests the plugin amoro with responses of Amoro, including those of external catalogs. */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { SkippingClock } from '../../base/clock.fake.ts'
+import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'

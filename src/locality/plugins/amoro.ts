@@ -3,7 +3,7 @@
  * answer needs the location in the metadata of the table. Its size is optional.
  */
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { dataLocation } from '../answers/iceberg.ts'
 import { absenceOf, errorType } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'

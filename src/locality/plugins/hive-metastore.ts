@@ -2,7 +2,7 @@
  * The plugin `hive-metastore`: locates tables and partitions of a Hive Metastore, over Thrift. An answer needs the path of the data in the
  * metadata. Its size is optional.
  */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { type HiveStorage, hasPartitions, placeOfHive } from '../answers/hive.ts'
 import { splitName } from '../answers/table-name.ts'
 import { needSecret } from '../auth/credentials.ts'

@@ -1,6 +1,6 @@
 /** Tests the plugin iceberg-rest with responses of Iceberg catalogs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { SkippingClock } from '../../base/clock.fake.ts'
+import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'

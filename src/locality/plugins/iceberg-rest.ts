@@ -2,7 +2,7 @@
  * The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. An answer needs the configuration of the catalog, and the location in
  * the metadata of the table. Its size is optional.
  */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { type CatalogPaths, parseCatalogConfig } from '../answers/iceberg.ts'
 import { errorType } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'

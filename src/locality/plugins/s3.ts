@@ -2,8 +2,9 @@
  * The plugin `s3`: finds the region of a bucket and the size of a prefix, on S3 or a compatible server. An answer needs the response to HEAD
  * for the bucket, and a proof that the server speaks S3. The listing is optional: it only measures, and finds prefixes without objects.
  */
-import type { Clock } from '../../base/clock.ts'
-import { withoutTrailingSlashes } from '../../base/url-encoding.ts'
+
+import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../s3/address.ts'
 import { parseListing } from '../../s3/listing.ts'
 import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '../../s3/server.ts'

@@ -2,8 +2,9 @@
  * The plugin `webhdfs`: queries over WebHDFS or HttpFS whether a path of HDFS exists, and its size. An answer needs the status of the path.
  * Its size is optional.
  */
-import type { Clock } from '../../base/clock.ts'
+
 import { isCount } from '../../base/json.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { type FileSystem, pathIn } from '../answers/file-system.ts'
 import { members } from '../answers/members.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'

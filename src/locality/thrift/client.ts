@@ -1,5 +1,5 @@
 /** The Thrift client of plugins: connects to one of the configured servers for each query, within the limits of the system. */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { needSecret, readSecret } from '../auth/credentials.ts'
 import type { SystemConfig } from '../config/config.ts'
 import { openFailover } from '../failover.ts'

@@ -1,6 +1,6 @@
 /** A container of Azure Blob Storage: authorized requests with retries. */
 import { createHmac } from 'node:crypto'
-import { encodeStrictly, keyPath } from '../../base/url-encoding.ts'
+import { encodeStrictly, keyPath } from '../../base/net/url-encoding.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'

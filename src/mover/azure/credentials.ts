@@ -1,5 +1,5 @@
 /** Reads the credentials of a storage account from a mounted Secret, again when it changes, or from the environment. */
-import { isOfAccount } from '../../base/azure-address.ts'
+import { isOfAccount } from '../../base/net/azure-address.ts'
 import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
 import { ENDPOINTS_FILE, needAllowed, parseEndpoints, readSecretFile, rereading } from '../objects/credentials.ts'

@@ -1,5 +1,5 @@
 /** The protocol of Azure Blob Storage, for Azure and for servers that are compatible with it. */
-import { parseAzureUrl } from '../../base/azure-address.ts'
+import { parseAzureUrl } from '../../base/net/azure-address.ts'
 import type { Protocol } from '../objects/object-store.ts'
 import { openContainer } from './container.ts'
 import { openAzureCredentials } from './credentials.ts'

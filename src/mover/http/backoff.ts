@@ -1,6 +1,6 @@
 /** Retries requests with exponential delays and jitter. A longer Retry-After of the server is honored. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backoffMs, equalJitter } from '../../base/backoff.ts'
+import { backoffMs, equalJitter } from '../../base/time/backoff.ts'
 import { MoverError } from '../mover-error.ts'
 
 /** A failure after which a retry may succeed. */

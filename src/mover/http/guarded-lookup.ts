@@ -1,7 +1,7 @@
 /** Resolves names for connections, and rejects loopback and link-local addresses of the node. */
 import { type LookupAddress, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { localHostFault } from '../../base/local-address.ts'
+import { localHostFault } from '../../base/net/local-address.ts'
 import { MoverError } from '../mover-error.ts'
 
 /** Resolves all addresses of a name, as `dns.lookup` does. */

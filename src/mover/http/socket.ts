@@ -1,8 +1,8 @@
 /** Opens the socket to a server, directly to a checked address or through the proxy that the environment names. */
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { localHostFault } from '../../base/local-address.ts'
-import { proxyFor } from '../../base/proxy.ts'
+import { localHostFault } from '../../base/net/local-address.ts'
+import { proxyFor } from '../../base/net/proxy.ts'
 import { MoverError } from '../mover-error.ts'
 import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
 import { ProtocolError, ResponseReader } from './response-reader.ts'

@@ -1,6 +1,6 @@
 /** A bucket of an S3 server: signed requests with retries. One redirect is followed, to the same origin. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
-import { encodeStrictly, keyPath } from '../../base/url-encoding.ts'
+import { encodeStrictly, keyPath } from '../../base/net/url-encoding.ts'
 import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../s3/address.ts'
 import { createSigner, type Digest } from '../../s3/sigv4.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'

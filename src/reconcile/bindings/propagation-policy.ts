@@ -9,8 +9,8 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
-import { onPresentClock } from '../../base/clock-jumps.ts'
 import { jsonEqual } from '../../base/json.ts'
+import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { isSetByUs, isUndecided, type PropagateDepsMode } from '../../core/propagation-policy/decide.ts'

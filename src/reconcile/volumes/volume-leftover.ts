@@ -3,7 +3,7 @@ import { objectKey } from '../../api/meta.ts'
 import { type Node, nodes } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { backoffMs } from '../../base/backoff.ts'
+import { backoffMs } from '../../base/time/backoff.ts'
 import type { Write } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
 import { collectionPath } from '../../api/meta.ts'
-import { until } from '../../base/clock.fake.ts'
+import { until } from '../../base/time/clock.fake.ts'
 import { type ApiConnection, createConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 import { hang, json, reset, status } from './api-responses.fake.ts'

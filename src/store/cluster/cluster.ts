@@ -1,6 +1,6 @@
 /** The store of an API server: a reflector keeps each kind current, and writes go to the server. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { CachedStore } from '../cache/cached-store.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'

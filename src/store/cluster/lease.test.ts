@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TestClock } from '../../base/clock.fake.ts'
+import { TestClock } from '../../base/time/clock.fake.ts'
 import { type FolderStore, openFolderStore } from '../folder/folder.ts'
 import { MissingPrerequisiteError } from '../store.ts'
 import { type Lease, LeaseLock, leases } from './lease.ts'

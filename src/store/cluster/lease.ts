@@ -1,6 +1,6 @@
 /** Acquires, renews and releases a Lease, which one of several processes holds at a time. */
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store.ts'
 
 export interface Lease extends K8sObject {

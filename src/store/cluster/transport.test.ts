@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../base/clock.fake.ts'
+import { until } from '../../base/time/clock.fake.ts'
 import { ApiTransport, readText } from './transport.ts'
 
 test('equal TLS material shares an agent, changed material gets a new one beside it', async () => {

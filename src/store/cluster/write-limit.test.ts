@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { settle, TestClock } from '../../base/clock.fake.ts'
+import { settle, TestClock } from '../../base/time/clock.fake.ts'
 import { WriteLimit, type WriteLimitOptions } from './write-limit.ts'
 
 /** Requests `count` writes at once. The result lists the writes that were allowed or rejected, in order. */

@@ -1,5 +1,5 @@
 /** Limits the rate of writes to an API server, so that 100,000 writes after an outage do not cause the next one. */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { TokenBucket } from '../../base/token-bucket.ts'
 
 export interface WriteLimitOptions {

@@ -1,8 +1,8 @@
 /** The store of a folder of manifests, without a cluster. It reads and watches the files; writes stay in memory. */
 import { statSync } from 'node:fs'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
-import { type Clock, systemClock } from '../../base/clock.ts'
 import { watchFolder } from '../../base/folder-watch.ts'
+import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { CachedStore, type KindCache } from '../cache/cached-store.ts'
 import { describe } from '../cluster/object-writer.ts'

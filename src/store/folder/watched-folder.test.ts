@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { until } from '../../base/clock.fake.ts'
+import { until } from '../../base/time/clock.fake.ts'
 import { buildBinding } from '../objects.fake.ts'
 import { names, openFolder, replicas } from './folder.fake.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
-import { until } from '../../base/clock.fake.ts'
+import { until } from '../../base/time/clock.fake.ts'
 import { isListOf, isWatchOf, json, statusObject } from '../cluster/api-responses.fake.ts'
 import { openStage, pass, type Stage } from '../cluster/watch/reflector.fake.ts'
 import { bindingKind, buildBinding } from '../objects.fake.ts'

@@ -3,7 +3,7 @@
  * far it has come before its container starts.
  */
 import type { Pod } from '../../../api/pod.ts'
-import { onPresentClock } from '../../../base/clock-jumps.ts'
+import { onPresentClock } from '../../../base/time/clock-jumps.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../../mover-contract/termination-message.ts'
 import { cut } from '../../outcome.ts'
 import { MESSAGES } from '../codes.ts'

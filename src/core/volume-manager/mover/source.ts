@@ -1,8 +1,8 @@
 /** The source of a mover: its URL, its server, and its credentials as variables from a Secret of the user. */
 import type { EnvVar } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { azureUrl, parseBlobUrl } from '../../../base/azure-address.ts'
-import { withoutTrailingSlashes } from '../../../base/url-encoding.ts'
+import { azureUrl, parseBlobUrl } from '../../../base/net/azure-address.ts'
+import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 import { parseRequestHeaders } from '../../../s3/request-headers.ts'
 import { CA_VARIABLE, CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover-contract/contract.ts'
 import { isAzureStream } from '../rules/azure-rules.ts'

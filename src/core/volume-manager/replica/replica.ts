@@ -4,9 +4,9 @@
  */
 import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
 import type { NodeFailure, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
-import { backoffMs } from '../../../base/backoff.ts'
-import { onPresentClock } from '../../../base/clock-jumps.ts'
 import { without } from '../../../base/json.ts'
+import { backoffMs } from '../../../base/time/backoff.ts'
+import { onPresentClock } from '../../../base/time/clock-jumps.ts'
 import { MESSAGES } from '../codes.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
 import { fromTime, toTime } from '../time.ts'

@@ -1,8 +1,8 @@
 /** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
 import type { RecordedProgress, ReplicaStatus } from '../../../api/volume-status.ts'
-import { backoffMs } from '../../../base/backoff.ts'
-import type { Present } from '../../../base/clock-jumps.ts'
 import { without } from '../../../base/json.ts'
+import { backoffMs } from '../../../base/time/backoff.ts'
+import type { Present } from '../../../base/time/clock-jumps.ts'
 import { MESSAGES, PREEMPTED } from '../codes.ts'
 import type { RetryTrigger } from '../input.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue, REJECTED } from '../mover/observed-state.ts'

@@ -1,8 +1,8 @@
 /** The state machine of an upload, which writes the changes of pods back to the source (VCK's option `resync`). */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
-import { parseDuration } from '../../../base/duration.ts'
 import { without } from '../../../base/json.ts'
+import { parseDuration } from '../../../base/time/duration.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { parseBoolean } from '../rules/options.ts'
 import { earliest, fromTime, toTime } from '../time.ts'

@@ -1,7 +1,7 @@
 /** The validation rules of data in Azure Blob Storage. No message repeats the URL, which may have a SAS token. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { isContainerName, parseBlobUrl } from '../../../base/azure-address.ts'
-import { withoutTrailingSlashes } from '../../../base/url-encoding.ts'
+import { isContainerName, parseBlobUrl } from '../../../base/net/azure-address.ts'
+import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 import {
   credentials,
   endpoint,

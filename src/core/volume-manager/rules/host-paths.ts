@@ -1,5 +1,5 @@
 /** Decides which directories of a node a volume may use, for downloaded data and for `Local` volumes. */
-import { withoutTrailingSlashes } from '../../../base/url-encoding.ts'
+import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 import { isVolumeDirectory } from './names.ts'
 
 /** The directories of nodes that the configuration names. No directory of one list overlaps a directory of the other. */

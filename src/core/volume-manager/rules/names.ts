@@ -2,7 +2,7 @@
 import { objectKey } from '../../../api/meta.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { withoutTrailingSlashes } from '../../../base/url-encoding.ts'
+import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 import { revisionOf } from './source-types.ts'
 
 /** The default of the option `dataPath`, as in VCK. */

@@ -1,9 +1,9 @@
 /** The validation rules of single options. Their messages are those of VCK, where VCK has the rule. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { parseDuration } from '../../../base/duration.ts'
 import type { FieldErrorCode } from '../../../base/field-errors.ts'
-import { localHostFault } from '../../../base/local-address.ts'
 import { subdomainProblem } from '../../../base/names.ts'
+import { localHostFault } from '../../../base/net/local-address.ts'
+import { parseDuration } from '../../../base/time/duration.ts'
 import { isBucketName } from '../../../s3/address.ts'
 import { cut } from '../../outcome.ts'
 import { MAX_PARTS, parseDistribution } from './distribution.ts'

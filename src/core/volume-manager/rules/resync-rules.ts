@@ -1,5 +1,5 @@
 /** The validation rules of resync, which writes changes back to the source. */
-import { parseDuration } from '../../../base/duration.ts'
+import { parseDuration } from '../../../base/time/duration.ts'
 import { wantedReplicas } from './distribution.ts'
 import { problem, type Rule, whenSet } from './option-rules.ts'
 import { parseBoolean } from './options.ts'

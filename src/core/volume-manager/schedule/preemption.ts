@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
-import type { Present } from '../../../base/clock-jumps.ts'
+import type { Present } from '../../../base/time/clock-jumps.ts'
 import type { MoverProgress } from '../input.ts'
 import { nodeOfMover } from '../mover/affinity.ts'
 import { moverOf, taskOf } from '../mover/task.ts'

@@ -1,7 +1,7 @@
 /** Finds a volume source in a pod spec by its data, and builds the source to add. */
 import type { PodVolume, VolumeSource } from '../../../api/pod.ts'
 import { isObject } from '../../../base/json.ts'
-import { withoutTrailingSlashes } from '../../../base/url-encoding.ts'
+import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 
 /** Returns the volume of the pod with the same data (`sourceKey`). */
 export function findVolume(volumes: readonly PodVolume[], source: VolumeSource): PodVolume | undefined {

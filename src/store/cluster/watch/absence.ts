@@ -1,8 +1,8 @@
 /** Tells the absence of a kind from the deletion of its objects, by its CustomResourceDefinition. */
 import { type CustomResourceDefinition, definitionName, definitions } from '../../../api/definition.ts'
 import { collectionPath, type K8sObject, type ResourceType } from '../../../api/meta.ts'
-import { backoffMs, spreadInterval } from '../../../base/backoff.ts'
-import type { Clock } from '../../../base/clock.ts'
+import { backoffMs, spreadInterval } from '../../../base/time/backoff.ts'
+import type { Clock } from '../../../base/time/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
 import type { UnavailableKind, UnavailableReason } from '../../store.ts'
 import type { ApiConnection } from '../api-connection.ts'

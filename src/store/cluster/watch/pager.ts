@@ -1,7 +1,7 @@
 /** Lists all objects of a kind page by page, and passes on each object when it arrives. Only the last chunk is in memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
-import type { Clock } from '../../../base/clock.ts'
+import type { Clock } from '../../../base/time/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
 import { acceptFor } from '../../kinds/metadata.ts'
 import type { ApiConnection } from '../api-connection.ts'

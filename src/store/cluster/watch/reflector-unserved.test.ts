@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { clusters } from '../../../api/karmada.ts'
-import { settle, until } from '../../../base/clock.fake.ts'
+import { settle, until } from '../../../base/time/clock.fake.ts'
 import { bindingKind, buildCluster, clusterKind } from '../../objects.fake.ts'
 import { isListOf, isWatchOf, status } from '../api-responses.fake.ts'
 import { openStage, pass } from './reflector.fake.ts'

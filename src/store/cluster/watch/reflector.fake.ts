@@ -1,7 +1,7 @@
 /** A store of a fake API server with a clock that the test controls, for tests of reflectors. */
 import { onTestFinished } from 'vitest'
 import { clusters, resourceBindings } from '../../../api/karmada.ts'
-import { settle, TestClock, until } from '../../../base/clock.fake.ts'
+import { settle, TestClock, until } from '../../../base/time/clock.fake.ts'
 import type { AnyCachedKind } from '../../any-kind.ts'
 import { bindingKind } from '../../objects.fake.ts'
 import type { StoreObserver } from '../../observer.ts'

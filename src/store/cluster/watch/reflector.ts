@@ -1,7 +1,7 @@
 /** Keeps the cache of one kind equal to the API server with LIST and WATCH requests, until it is stopped. */
 import type { K8sObject } from '../../../api/meta.ts'
-import { Backoff, type BackoffOptions } from '../../../base/backoff-timer.ts'
-import { type Clock, sleep } from '../../../base/clock.ts'
+import { Backoff, type BackoffOptions } from '../../../base/time/backoff-timer.ts'
+import { type Clock, sleep } from '../../../base/time/clock.ts'
 import type { ObjectChange, StagedObjects } from '../../cache/cache.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
 import { forEachInSlices } from '../../for-each-in-slices.ts'

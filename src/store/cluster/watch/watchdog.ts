@@ -1,5 +1,5 @@
 /** Reports a watch that was silent for too long. */
-import type { Clock } from '../../../base/clock.ts'
+import type { Clock } from '../../../base/time/clock.ts'
 
 export interface Watchdog {
   /** Restarts the timeout. */

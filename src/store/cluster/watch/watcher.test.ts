@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
-import { settle, until } from '../../../base/clock.fake.ts'
+import { settle, until } from '../../../base/time/clock.fake.ts'
 import { buildBinding } from '../../objects.fake.ts'
 import { hang, isWatchOf, reset, status, statusObject } from '../api-responses.fake.ts'
 import { openStage, pass, type Stage } from './reflector.fake.ts'

@@ -1,6 +1,6 @@
 /** Runs one watch: passes on its events in order, and returns how it ended. The reflector decides the next step. */
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
-import type { Clock } from '../../../base/clock.ts'
+import type { Clock } from '../../../base/time/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
 import { acceptFor } from '../../kinds/metadata.ts'
 import type { WatchResult } from '../../observer.ts'

@@ -1,5 +1,5 @@
 /** Parses the URLs of data in Azure Blob Storage, and recognizes the servers of a storage account. */
-import type { ObjectPlace } from './objects.ts'
+import type { ObjectPlace } from '../objects.ts'
 import { withoutTrailingSlashes } from './url-encoding.ts'
 
 export interface BlobUrl {
