@@ -166,8 +166,15 @@ function downloading(next: ReplicaStatus, { sourceType, now }: ReplicaObservatio
 
 function arrive(replica: ReplicaStatus, mover: MoverSuccess, observed: ReplicaObservation): Step {
   const { node, bytes, endTime } = mover
-  const known = without(withoutFailures(replica), 'progressTime', 'totalBytes', 'lastEndTime')
-  const rest = without(known, 'isDamaged', 'oldTrees', 'replacedTime')
+  const rest = without(
+    withoutFailures(replica),
+    'progressTime',
+    'totalBytes',
+    'lastEndTime',
+    'isDamaged',
+    'oldTrees',
+    'replacedTime',
+  )
   const uid = observed.node?.kind === 'present' ? observed.node.uid : undefined
   const endMs = fromTime(endTime)
   const arrived = {
@@ -238,8 +245,7 @@ function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: n
 }
 
 function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
-  const more = without(replica, 'failures', 'nodeFailures', 'isPermanent', 'retryTime')
-  return without(more, 'preemptions')
+  return without(replica, 'failures', 'nodeFailures', 'isPermanent', 'retryTime', 'preemptions')
 }
 
 /** Drops the node of a replica if the node does not exist any more. Otherwise the replica continues on it. */
