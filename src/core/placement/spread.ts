@@ -37,12 +37,11 @@ export function spreadCheck(placement: Placement, clusters: ClusterLookup | unde
 
 /** The constraints by field; the last one of a field counts. Karmada's webhook sets the defaults (SetDefaultSpreadConstraints). */
 function groupsByField(constraints: NonNullable<Placement['spreadConstraints']>): ReadonlyMap<string, Groups> {
-  return new Map(
-    constraints.map(({ spreadByField, spreadByLabel, minGroups, maxGroups = 0 }) => [
-      spreadByField || (spreadByLabel ? '' : 'cluster'),
-      { minGroups: minGroups || 1, maxGroups },
-    ]),
-  )
+  const byField = new Map<string, Groups>()
+  for (const { spreadByField, spreadByLabel, minGroups, maxGroups = 0 } of constraints) {
+    byField.set(spreadByField || (spreadByLabel ? '' : 'cluster'), { minGroups: minGroups || 1, maxGroups })
+  }
+  return byField
 }
 
 function hasFields(name: string, fields: readonly string[], clusters: ClusterLookup | undefined): boolean {

@@ -2,6 +2,7 @@
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
+import { withAnnotations } from '../admission/annotations.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { declaredPropagateDeps } from './declared.ts'
 
@@ -54,7 +55,7 @@ export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): 
     if (isTurnedOn(policy, stored)) {
       return {
         state: 'Accepted',
-        policy: withoutAnnotation(policy, PROPAGATE_DEPS_ANNOTATION),
+        policy: withAnnotation(policy, PROPAGATE_DEPS_ANNOTATION, undefined),
         message: `${DECLINED} is removed`,
       }
     }
@@ -62,7 +63,7 @@ export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): 
     return { state: 'Declined', policy: withoutPropagateDeps(policy), message: DECLINED }
   }
   // A client may have removed the field, and not the note.
-  const unset = withoutAnnotation(policy, PROPAGATE_DEPS_SET_ANNOTATION)
+  const unset = withAnnotation(policy, PROPAGATE_DEPS_SET_ANNOTATION, undefined)
   const declined = declineOf(policy)
   if (propagateDeps === false && !isAnnotated(policy.metadata)) {
     return {
@@ -86,7 +87,7 @@ export function isSetByUs({ metadata, spec }: PropagationPolicy): boolean {
 /** Returns a policy without the value of Lodestone and its note. */
 function withoutPropagateDeps(policy: PropagationPolicy): PropagationPolicy {
   const { propagateDeps: _ours, ...spec } = policy.spec
-  return withoutAnnotation({ ...policy, spec }, PROPAGATE_DEPS_SET_ANNOTATION)
+  return withAnnotation({ ...policy, spec }, PROPAGATE_DEPS_SET_ANNOTATION, undefined)
 }
 
 /** Why the author of a policy declines to propagate the dependencies of its workloads; undefined if the author does not decline. */
@@ -140,13 +141,9 @@ function isAnnotated({ annotations }: ObjectMeta): boolean {
   return annotations?.[PROPAGATE_DEPS_ANNOTATION] === 'false'
 }
 
-function withAnnotation(policy: PropagationPolicy, key: string, value: string): PropagationPolicy {
-  if (policy.metadata.annotations?.[key] === value) return policy
-  return { ...policy, metadata: { ...policy.metadata, annotations: { ...policy.metadata.annotations, [key]: value } } }
-}
-
-function withoutAnnotation(policy: PropagationPolicy, key: string): PropagationPolicy {
-  if (policy.metadata.annotations?.[key] === undefined) return policy
-  const { [key]: _removed, ...annotations } = policy.metadata.annotations
-  return { ...policy, metadata: { ...policy.metadata, annotations } }
+/** Sets an annotation of a policy, or removes it. Returns the same policy if nothing changes. */
+function withAnnotation(policy: PropagationPolicy, key: string, text: string | undefined): PropagationPolicy {
+  const { annotations } = policy.metadata
+  if (annotations?.[key] === text) return policy
+  return { ...policy, metadata: { ...policy.metadata, annotations: withAnnotations(annotations, { [key]: text }) } }
 }

@@ -106,7 +106,7 @@ describe('our annotations fit beside those of other writers', () => {
   const placement: Placement = {}
   const applied = 'policy.karmada.io/applied-placement'
   const hold = { message: '', reason: 'Unresolved', since: '2026-01-02T03:04:05.000Z' } as const
-  const ours = Object.entries(textsOf({ hold })).flatMap(([key, text = '']) => [key, text])
+  const ours = Object.entries(textsOf({ hold })).flatMap(([key, text]) => (text === undefined ? [] : [key, text]))
   const room = MAX_ANNOTATIONS_BYTES - RESERVED_BYTES - ours.join('').length - 'note'.length
   const fits = (annotations: Record<string, string>, given: Placement = placement) =>
     fitAnnotations({ hold }, { annotations, placement: given, policy: undefined }) !== undefined

@@ -2,6 +2,7 @@
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { isObject } from '../../base/json.ts'
+import { withAnnotations } from '../admission/annotations.ts'
 import { MAX_ANNOTATIONS_BYTES } from '../admission/object-size.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
@@ -83,12 +84,7 @@ export function textsOf({ base, locality, hold }: BindingAnnotations): Annotatio
 /** Replaces our annotations by these texts. Returns the same object if nothing changes, and undefined if no annotation is left. */
 export function writeTexts(annotations: Annotations, texts: AnnotationTexts): Annotations {
   if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === texts[key])) return annotations
-  const all = { ...annotations }
-  for (const key of OUR_ANNOTATIONS) {
-    const text = texts[key]
-    if (text === undefined) delete all[key]
-    else all[key] = text
-  }
+  const all = withAnnotations(annotations, texts)
   const isEmpty = OUR_ANNOTATIONS.every((key) => texts[key] === undefined) && Object.keys(all).length === 0
   return isEmpty ? undefined : all
 }

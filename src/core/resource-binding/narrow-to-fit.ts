@@ -122,8 +122,10 @@ function isDivided({ placement }: PreferenceInput['spec'], isWorkload: boolean):
 
 /** The number of clusters to which the spread constraints limit a workload; undefined for no limit. */
 function maxClusters({ placement }: PreferenceInput['spec']): number | undefined {
-  const limits = placement?.spreadConstraints
-    ?.filter(({ spreadByField = 'cluster', spreadByLabel }) => !spreadByLabel && spreadByField === 'cluster')
-    .flatMap(({ maxGroups }) => maxGroups ?? [])
-  return limits?.length ? Math.min(...limits) : undefined
+  let least: number | undefined
+  for (const { spreadByField = 'cluster', spreadByLabel, maxGroups } of placement?.spreadConstraints ?? []) {
+    if (spreadByLabel || spreadByField !== 'cluster' || maxGroups === undefined) continue
+    least = Math.min(least ?? maxGroups, maxGroups)
+  }
+  return least
 }

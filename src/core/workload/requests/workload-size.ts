@@ -2,7 +2,7 @@
 import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
-import { annotationSizeErrors } from '../../admission/annotation-limit.ts'
+import { annotationSizeErrors } from '../../admission/annotations.ts'
 import { fitsIntoBytes, jsonBytes, MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
 import { hasAdded, mapsWith } from './added-values.ts'
 import { type MountCount, mountCountErrors } from './limits.ts'

@@ -1,4 +1,4 @@
-/** Rejects annotations that an API server rejects after its webhooks, before a decision reads them. */
+/** The annotations of a reviewed object: their size, and a copy with changes. */
 import type { FieldError } from '../../base/field-errors.ts'
 import { MAX_ANNOTATIONS_BYTES } from './object-size.ts'
 
@@ -20,4 +20,24 @@ export function annotationSizeErrors(annotations: object = {}, path: string, add
     }
   }
   return []
+}
+
+/**
+ * Returns a copy of annotations with other texts; `undefined` removes one.
+ *
+ * A client may send 10,000 annotations. A spread of them takes twice as long as this loop, and as long as all other steps of a decision. Without a
+ * prototype, `__proto__` is a name like each other.
+ */
+export function withAnnotations(
+  annotations: Readonly<Record<string, string>> = {},
+  changes: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const changed: Record<string, string> = Object.create(null)
+  for (const name in annotations) {
+    if (!Object.hasOwn(changes, name)) changed[name] = annotations[name] as string
+  }
+  for (const [name, text] of Object.entries(changes)) {
+    if (text !== undefined) changed[name] = text
+  }
+  return changed
 }
