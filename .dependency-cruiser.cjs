@@ -15,7 +15,7 @@ const layers = [
 const IMPURE = '^src/base/(time/(clock|wall-clock|backoff-timer)|folder-watch|make-folder)\\.ts$'
 const PURE = '^src/(api|base|s3|core)/'
 /** Adopts the narrowing of volcano-global, also after `lodestone migrate`. */
-const TESTS_FROM_ABOVE = '^src/core/resource-binding/adopted-narrowing\\.test\\.ts$'
+const TESTS_FROM_ABOVE = '^src/core/resource-binding/rules/adopted-narrowing\\.test\\.ts$'
 /** What plugins share or consist of, and their table: every other file of the folder is a plugin. */
 const PLUGIN_PARTS = '^src/locality/plugins/(index|name-nodes|iceberg-table|iceberg-missing|hive-messages)\\.ts$'
 const at = (names) => `^src/(${names.join('|')})/`

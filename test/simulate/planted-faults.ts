@@ -84,7 +84,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     guarantees: ['has-cluster'],
   },
   {
-    file: `${DECIDE}/decide-scheduled.ts`,
+    file: `${DECIDE}/rules/scheduled.ts`,
     search: "if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)",
     replacement: "if (narrowing.kind === 'unfit') return relaxed(input, base, constraint, narrowing.reason)",
     breaks: 'narrowing: a kept workload is relaxed and spread',
@@ -113,7 +113,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     guarantees: ['release-waits', 'absence'],
   },
   {
-    file: `${DECIDE}/decide-scheduled.ts`,
+    file: `${DECIDE}/rules/scheduled.ts`,
     search: 'if (last && (blocks || lacksPart(input, last))) return keep(input, base, last, why)',
     replacement: '',
     breaks: 'release: an unknown location releases a running workload',
@@ -127,14 +127,14 @@ export const plantedFaults: readonly PlantedFault[] = [
     guarantees: ['returns-after-window'],
   },
   {
-    file: `${DECIDE}/decide-scheduled.ts`,
+    file: `${DECIDE}/rules/scheduled.ts`,
     search: "if (last?.state === 'Relaxed') return awaitReturn(input, base)",
     replacement: '',
     breaks: 'failback: it does not wait',
     guarantees: ['returns-after-window', 'one-return-per-window'],
   },
   {
-    file: `${DECIDE}/decide-scheduled.ts`,
+    file: `${DECIDE}/rules/scheduled.ts`,
     search:
       'if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined\n  const why',
     replacement: 'const why',
@@ -149,7 +149,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     guarantees: ['move-budget'],
   },
   {
-    file: `${DECIDE}/decide-scheduled.ts`,
+    file: `${DECIDE}/rules/scheduled.ts`,
     search: 'return input.leavesMovesToLoop ? keepUntilMoved(input, base, last) : undefined',
     replacement: 'return undefined',
     breaks: 'leader change: admission moves workloads',

@@ -1,7 +1,6 @@
 /** Decides on a binding for a given base: its affinity, its hold and its annotations. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { MAX_OBJECT_BYTES } from '../admission/object-size.ts'
-import { awaitSuccessor, decideScheduled, keep, restore } from './decide-scheduled.ts'
 import { holdAnnotation } from './hold.ts'
 import {
   claimUnknown,
@@ -17,6 +16,7 @@ import {
 import { narrowToFit } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 import { applyBase, narrowed, type PlacementDecision, relaxed } from './placement-decision.ts'
+import { awaitSuccessor, decideScheduled, keep, restore } from './rules/scheduled.ts'
 
 /** Decides for one base. Pure and deterministic: the same input gives the same bytes, and the order of the claims does not matter. */
 export function decidePlacement(input: ParsedInput, base: PlacementAffinity): PlacementDecision {

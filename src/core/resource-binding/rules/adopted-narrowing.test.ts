@@ -9,16 +9,16 @@ import {
   makePolicyInput,
   nowhere,
   unknown,
-} from '../../../test/builders.ts'
-import type { Placement, ResourceBinding } from '../../api/karmada.ts'
-import { applyMergePatch } from '../../base/merge-patch.ts'
-import { planMigration } from '../../cli/migrate/plan-migration.ts'
-import type { ClaimAnswer } from '../data-source/locate.ts'
+} from '../../../../test/builders.ts'
+import type { Placement, ResourceBinding } from '../../../api/karmada.ts'
+import { applyMergePatch } from '../../../base/merge-patch.ts'
+import { planMigration } from '../../../cli/migrate/plan-migration.ts'
+import type { ClaimAnswer } from '../../data-source/locate.ts'
+import { readAnnotations } from '../annotations.ts'
+import { decideBinding } from '../decide.ts'
+import type { BindingInput } from '../input.ts'
+import { parseInput } from '../parse-input.ts'
 import { adoptedNarrowing } from './adopted-narrowing.ts'
-import { readAnnotations } from './annotations.ts'
-import { decideBinding } from './decide.ts'
-import type { BindingInput } from './input.ts'
-import { parseInput } from './parse-input.ts'
 
 const EXCLUDED = 'datadependency.volcano.sh/excluded-clusters'
 const ofPolicy: Placement = { clusterAffinity: { exclude: ['m1'] } }

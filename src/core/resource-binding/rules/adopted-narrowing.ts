@@ -1,9 +1,9 @@
 /** Takes over the narrowing that volcano-global has written into a binding, so that its workload stays where it runs. */
-import { sortedUnique } from '../../base/json.ts'
-import { targetClusters } from '../placement/binding-state.ts'
-import type { LocalityAnnotation } from './annotations.ts'
-import type { ParsedInput } from './parse-input.ts'
-import { excludedClusters } from './volcano-global.ts'
+import { sortedUnique } from '../../../base/json.ts'
+import { targetClusters } from '../../placement/binding-state.ts'
+import type { LocalityAnnotation } from '../annotations.ts'
+import type { ParsedInput } from '../parse-input.ts'
+import { excludedClusters } from '../volcano-global.ts'
 
 /**
  * Returns the clusters that volcano-global chose for a running workload, in the form of a last narrowing. Its exclusions are in the binding

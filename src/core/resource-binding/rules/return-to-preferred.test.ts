@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { located, lookup, makeBinding, makeCluster, makeInput, NOW } from '../../../test/builders.ts'
-import type { ResourceBinding } from '../../api/karmada.ts'
-import type { ClockJump } from '../../base/time/clock-jumps.ts'
-import { narrowToFit } from './narrow-to-fit.ts'
-import { parseInput } from './parse-input.ts'
+import { located, lookup, makeBinding, makeCluster, makeInput, NOW } from '../../../../test/builders.ts'
+import type { ResourceBinding } from '../../../api/karmada.ts'
+import type { ClockJump } from '../../../base/time/clock-jumps.ts'
+import { narrowToFit } from '../narrow-to-fit.ts'
+import { parseInput } from '../parse-input.ts'
+import { DEFAULT_TIMING } from '../timing.ts'
 import { renew, stayOf } from './return-to-preferred.ts'
-import { DEFAULT_TIMING } from './timing.ts'
 
 const WINDOW = DEFAULT_TIMING.failbackWindowMs
 const preferred = { enforcement: 'Preferred' } as const

@@ -1,15 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { located, lookup, makeBinding, makeCluster, makeInput, NOW, nowhere, unknown } from '../../../test/builders.ts'
-import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../api/karmada.ts'
-import type { ClaimAnswer } from '../data-source/locate.ts'
-import { refusalOf } from '../placement/acceptance.ts'
-import { misfitOf } from '../placement/fit.ts'
-import { readAnnotations } from './annotations.ts'
-import { decideBinding } from './decide.ts'
-import type { BindingInput } from './input.ts'
-import { planBinding } from './plan.ts'
-import { DEFAULT_TIMING } from './timing.ts'
+import {
+  located,
+  lookup,
+  makeBinding,
+  makeCluster,
+  makeInput,
+  NOW,
+  nowhere,
+  unknown,
+} from '../../../../test/builders.ts'
+import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../../api/karmada.ts'
+import type { ClaimAnswer } from '../../data-source/locate.ts'
+import { refusalOf } from '../../placement/acceptance.ts'
+import { misfitOf } from '../../placement/fit.ts'
+import { readAnnotations } from '../annotations.ts'
+import { decideBinding } from '../decide.ts'
+import type { BindingInput } from '../input.ts'
+import { planBinding } from '../plan.ts'
+import { DEFAULT_TIMING } from '../timing.ts'
 
 const WINDOW = DEFAULT_TIMING.failbackWindowMs
 const DELAY = DEFAULT_TIMING.releaseDelayMs

@@ -1,13 +1,13 @@
 /** Decides when a workload returns to preferred data, after it ran elsewhere. */
-import { msSince } from '../../base/time/clock-jumps.ts'
-import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
-import { beginningOf } from './hold.ts'
-import { whereIs } from './hold-cause.ts'
-import type { FittingNarrowing } from './narrow-to-fit.ts'
-import type { ParsedInput } from './parse-input.ts'
-import type { narrowed } from './placement-decision.ts'
-import { staysAfterFailover } from './rebalance.ts'
-import { DEFAULT_TIMING, FAILBACK_WINDOW } from './timing.ts'
+import { msSince } from '../../../base/time/clock-jumps.ts'
+import { nameGroups, skipsFirstGroup } from '../../placement/group-names.ts'
+import { beginningOf } from '../hold.ts'
+import { whereIs } from '../hold-cause.ts'
+import type { FittingNarrowing } from '../narrow-to-fit.ts'
+import type { ParsedInput } from '../parse-input.ts'
+import type { narrowed } from '../placement-decision.ts'
+import { staysAfterFailover } from '../rebalance.ts'
+import { DEFAULT_TIMING, FAILBACK_WINDOW } from '../timing.ts'
 
 /** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
 export function stayOf(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typeof narrowed>[2] {
