@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { accepts, refusalOf } from './simulate/accepts.ts'
 import type { Action } from './simulate/actions.ts'
 import type { Binding, Cluster } from './simulate/karmada.ts'
+import { plantedFaults } from './simulate/planted-faults.ts'
 import { configOf, replay, runSeed } from './simulate/run.ts'
 import { schedule } from './simulate/schedule.ts'
 import { shrinkWith } from './simulate/shrink.ts'
@@ -128,4 +130,8 @@ describe('the model of the scheduler', () => {
 test('worlds differ in their settings', () => {
   const settings = new Set(Array.from({ length: 30 }, (_, seed) => configOf(seed).failover))
   expect([...settings].sort()).toEqual(['Directly', 'Gracefully', 'Off'])
+})
+
+test.each(plantedFaults)('a planted fault fits the source: $breaks', ({ file, search }) => {
+  expect(readFileSync(file, 'utf8').split(search)).toHaveLength(2)
 })

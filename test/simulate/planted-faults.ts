@@ -14,9 +14,9 @@ const DECIDE = 'src/core/resource-binding'
 
 export const plantedFaults: readonly PlantedFault[] = [
   {
-    file: `${DECIDE}/decide-placement.ts`,
-    search: 'if (causes.length > 0) return holdOrApplyBase(input, base, causes)',
-    replacement: "if (causes.length > 0) return applyBase('Ignored', base, '')",
+    file: `${DECIDE}/rules/not-scheduled.ts`,
+    search: 'return causes.length > 0 ? holdOrApplyBase(input, base, causes) : undefined',
+    replacement: "return causes.length > 0 ? applyBase('Ignored', base, '') : undefined",
     breaks: 'hold: a workload does not wait for an unknown location',
     guarantees: ['waits-for-data'],
   },
@@ -50,8 +50,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/decide-placement.ts`,
-    search: 'return input.isScheduled ? decideScheduled(input, base) : decideNotScheduled(input, base)',
-    replacement: 'return decideNotScheduled(input, base)',
+    search: 'return isScheduled ? SCHEDULED : NOT_SCHEDULED',
+    replacement: 'return isScheduled ? NOT_SCHEDULED : NOT_SCHEDULED',
     breaks: 'hold: a running workload is treated as one that does not run',
     guarantees: ['suspends-scheduled'],
   },
@@ -85,13 +85,13 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: "if (narrowing.kind === 'unfit') return keepOrWait(input, base, last, narrowing.reason)",
-    replacement: "if (narrowing.kind === 'unfit') return relaxed(input, base, constraint, narrowing.reason)",
+    search: 'if (last) return keep(situation, last, why)\n  return isEvictedFromData(input)',
+    replacement: 'if (last) return relaxed(input, base, input.constraint, why)\n  return isEvictedFromData(input)',
     breaks: 'narrowing: a kept workload is relaxed and spread',
     guarantees: ['relaxed-if-unfit'],
   },
   {
-    file: `${DECIDE}/preference.ts`,
+    file: `${DECIDE}/narrow-to-fit.ts`,
     search: 'export function preferenceProblem(',
     replacement:
       'export function preferenceProblem(_input: object): string | undefined {\n  return undefined\n}\nexport function unusedProblem(',
@@ -107,14 +107,15 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/decide-placement.ts`,
-    search: 'return awaitSuccessor(input, base) ?? restore(input, base)',
-    replacement: 'return restore(input, base)',
+    search: "states: ['Kept'], decide: awaitSuccessor },\n  { when: 'otherwise'",
+    replacement: "states: ['Kept'], decide: () => undefined },\n  { when: 'otherwise'",
     breaks: 'release: it does not wait',
     guarantees: ['release-waits', 'absence'],
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: 'if (last && (blocks || lacksPart(input, last))) return keep(input, base, last, why)',
+    search:
+      'if (isUnlocated && last && (blocks || lacksPart(input, last))) return keep(situation, last, describeUnlocated(claims))',
     replacement: '',
     breaks: 'release: an unknown location releases a running workload',
     guarantees: ['stays-if-unknown'],
@@ -128,15 +129,14 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: "if (last?.state === 'Relaxed') return awaitReturn(input, base)",
-    replacement: '',
+    search: "if (last?.state !== 'Relaxed' || !wouldMove(situation)) return undefined",
+    replacement: 'if (last !== null) return undefined',
     breaks: 'failback: it does not wait',
     guarantees: ['returns-after-window', 'one-return-per-window'],
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search:
-      'if (!input.leavesMovesToLoop && now - Date.parse(since) >= failbackWindowMs) return undefined\n  const why',
+    search: 'if (!input.leavesMovesToLoop && msSince(since, input) >= failbackWindowMs) return undefined\n  const why',
     replacement: 'const why',
     breaks: 'failback: a workload never returns',
     guarantees: ['comes-home'],
@@ -150,8 +150,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: 'return input.leavesMovesToLoop ? keepUntilMoved(input, base, last) : undefined',
-    replacement: 'return undefined',
+    search: "if (!input.leavesMovesToLoop || last?.state === 'Relaxed' || !wouldMove(situation)) return undefined",
+    replacement: 'if (input.now > 0) return undefined',
     breaks: 'leader change: admission moves workloads',
     guarantees: ['moves-by-loop'],
   },

@@ -13,10 +13,11 @@ import {
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
-import { decidePlacement, holdTooLarge, lacksRequiredClaim } from './decide-placement.ts'
+import { decidePlacement } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
 import { parseInput } from './parse-input.ts'
 import type { PlacementDecision } from './placement-decision.ts'
+import { holdTooLarge, lacksRequiredClaim } from './rules/not-scheduled.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const base = one('m1', 'm2', 'm3')

@@ -1,95 +1,81 @@
-/** Decides on a binding for a given base: its affinity, its hold and its annotations. */
+/** Decides on a binding for a given base: one table of rules for each situation. docs/claims.md has the same tables. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { MAX_OBJECT_BYTES } from '../admission/object-size.ts'
-import { holdAnnotation } from './hold.ts'
+import type { ParsedInput } from './parse-input.ts'
+import type { PlacementDecision } from './placement-decision.ts'
+import { holdUntilClaimed, holdUntilLocated, ignoreUnlocated, narrowOrHold } from './rules/not-scheduled.ts'
 import {
-  claimUnknown,
-  describeUnlocated,
-  type HoldCause,
-  missingClaim,
-  nowhere,
-  sentenceOf,
-  shortest,
-  unresolved,
-  unsatisfiable,
-} from './hold-cause.ts'
-import { narrowToFit } from './narrow-to-fit.ts'
-import { constraintIn, type ParsedInput } from './parse-input.ts'
-import { applyBase, narrowed, type PlacementDecision, relaxed } from './placement-decision.ts'
-import { awaitSuccessor, decideScheduled, keep, restore } from './rules/scheduled.ts'
+  awaitLoop,
+  awaitReturn,
+  followData,
+  stayIfMoveCosts,
+  stayIfNotAllowed,
+  stayIfRefused,
+  stayWhileUnlocated,
+} from './rules/scheduled.ts'
+import { decideByFirst, type Rule, situationOf } from './rules/situation.ts'
+import { awaitSuccessor, keepWhileUnknown, restore } from './rules/without-claim.ts'
+
+/** A workload that has a claim and does not run. */
+const NOT_SCHEDULED: readonly Rule[] = [
+  {
+    when: 'the location is unknown, or the data exists nowhere',
+    states: ['OnHold', 'Released', 'Ignored'],
+    decide: holdUntilLocated,
+  },
+  { when: 'no claim has a location', states: ['Ignored'], decide: ignoreUnlocated },
+  {
+    when: 'otherwise: it needs a cluster that the policy allows and that can take it',
+    states: ['Narrowed', 'OnHold', 'Released', 'Ignored'],
+    decide: narrowOrHold,
+  },
+]
+
+/** A workload that has a claim and runs. */
+const SCHEDULED: readonly Rule[] = [
+  { when: 'another claim was deleted a moment ago', states: ['Kept'], decide: awaitSuccessor },
+  {
+    when: 'the location is unknown, or the data exists nowhere',
+    states: ['Kept', 'Relaxed', 'Ignored'],
+    decide: stayWhileUnlocated,
+  },
+  { when: 'no claim has a location', states: ['Ignored'], decide: ignoreUnlocated },
+  { when: 'the data moved, and `rebalance` does not move it', states: ['Kept', 'Relaxed'], decide: stayIfMoveCosts },
+  {
+    when: 'the policy allows no cluster with the data',
+    states: ['Kept', 'Relaxed', 'Ignored'],
+    decide: stayIfNotAllowed,
+  },
+  { when: 'no cluster with the data can take it', states: ['Kept', 'Relaxed'], decide: stayIfRefused },
+  { when: 'it is relaxed, and may not return yet', states: ['Relaxed'], decide: awaitReturn },
+  { when: 'it would move, and the loop has not moved it yet', states: ['Kept', 'Ignored'], decide: awaitLoop },
+  { when: 'otherwise', states: ['Narrowed', 'Kept'], decide: followData },
+]
+
+/** A workload without a claim, which has an annotation of Lodestone or whose policy requires a claim. */
+const NO_CLAIM: readonly Rule[] = [
+  {
+    when: 'a claim may exist that cannot be read',
+    states: ['Kept', 'Relaxed', 'OnHold', 'Released'],
+    decide: keepWhileUnknown,
+  },
+  {
+    when: 'its policy requires a claim, and it does not run',
+    states: ['OnHold', 'Released'],
+    decide: holdUntilClaimed,
+  },
+  { when: 'it runs, and its last claim was deleted a moment ago', states: ['Kept'], decide: awaitSuccessor },
+  { when: 'otherwise', states: ['Restored', 'Relaxed'], decide: restore },
+]
+
+/** The tables of rules, by situation. In each, the first rule that applies decides, and the last one always applies. */
+export const PLACEMENT_RULES = { notScheduled: NOT_SCHEDULED, scheduled: SCHEDULED, noClaim: NO_CLAIM }
 
 /** Decides for one base. Pure and deterministic: the same input gives the same bytes, and the order of the claims does not matter. */
 export function decidePlacement(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
-  if (input.claims.length === 0) return decideUnclaimed(input, base)
-  return input.isScheduled ? decideScheduled(input, base) : decideNotScheduled(input, base)
+  return decideByFirst(rulesFor(input), situationOf(input, base))
 }
 
-/** A workload without a claim gets its base back. A scheduled one waits for a successor of its last claim first. */
-function decideUnclaimed(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
-  const kept = input.claimsUnknown === undefined ? undefined : keepUnknown(input, base, input.claimsUnknown)
-  if (kept) return kept
-  if (lacksRequiredClaim(input)) return holdOrApplyBase(input, base, [missingClaim])
-  return awaitSuccessor(input, base) ?? restore(input, base)
-}
-
-/** Keeps the narrowing or the hold while claims may exist that are not known. Returns undefined for a binding without both. */
-function keepUnknown(input: ParsedInput, base: PlacementAffinity, why: string): PlacementDecision | undefined {
-  const { locality: last, hold } = input.stored ? input.storedAnnotations : input.annotations
-  if (last) {
-    const decision =
-      last.state === 'Relaxed' ? relaxed(input, base, constraintIn(last), last.message) : keep(input, base, last, why)
-    if (decision.state === 'Relaxed' && !input.isScheduled) return holdOrApplyBase(input, base, [claimUnknown(why)])
-    const { locality } = decision.annotations
-    const annotations = { ...decision.annotations, ...(locality && { locality: { ...locality, claims: last.claims } }) }
-    return { ...decision, annotations }
-  }
-  if (!hold || input.isScheduled) return undefined
-  const { message } = hold
-  const next = holdAnnotation(input, hold, undefined)
-  return { state: next.released ? 'Released' : 'OnHold', affinity: base, annotations: { hold: next }, message }
-}
-
-/** A workload that does not run waits until the location is known and a cluster with the data can take it. */
-function decideNotScheduled(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
-  const { claims, constraint } = input
-  const causes = [...unresolved(claims), ...nowhere(claims)]
-  if (causes.length > 0) return holdOrApplyBase(input, base, causes)
-  if (!constraint.required && !constraint.preferred) return applyBase('Ignored', base, describeUnlocated(claims))
-  const narrowing = narrowToFit(input, base, constraint)
-  return narrowing.kind === 'narrowed'
-    ? narrowed(
-        input,
-        { base, constraint, ...narrowing },
-        narrowing.preferenceProblem ? { why: narrowing.preferenceProblem } : {},
-      )
-    : holdOrApplyBase(input, base, [unsatisfiable(claims, narrowing.reason)])
-}
-
-/** Whether the workload waits for a claim, because its policy requires one. */
-export function lacksRequiredClaim({ claims, policy, isScheduled }: ParsedInput): boolean {
-  return claims.length === 0 && policy?.requiresClaim === true && !isScheduled
-}
-
-/**
- * Decides for a base that does not fit into the annotations of the binding. Without the base, Lodestone could not restore the placement, so
- * it does not narrow. A scheduled workload stays as it is.
- */
-export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
-  return holdOrApplyBase(input, base, [unsatisfiable(input.claims, TOO_LARGE)])
-}
-
-const TOO_LARGE = `the decision does not fit into the annotations or the ${MAX_OBJECT_BYTES} bytes of the binding; use fewer or shorter cluster affinities, or fewer annotations`
-
-/** Puts the workload on hold if a cause demands it and the timeout is not over. Otherwise the base affinity applies. */
-function holdOrApplyBase(input: ParsedInput, base: PlacementAffinity, causes: readonly HoldCause[]): PlacementDecision {
-  const message = sentenceOf(causes.map(({ message }) => message))
-  const holding = causes.filter(({ hold }) => hold)
-  const [first] = holding
-  if (!first) return applyBase('Ignored', base, message)
-  const hold = holdAnnotation(
-    input,
-    { message, reason: first.reason },
-    shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds)),
-  )
-  return { state: hold.released ? 'Released' : 'OnHold', affinity: base, annotations: { hold }, message }
+export function rulesFor({ claims, isScheduled }: ParsedInput): readonly Rule[] {
+  if (claims.length === 0) return NO_CLAIM
+  return isScheduled ? SCHEDULED : NOT_SCHEDULED
 }

@@ -20,7 +20,10 @@ import type { Answer, ClaimAnswer } from '../data-source/locate.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
+import { decidePlacement, rulesFor } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
+import { parseInput } from './parse-input.ts'
+import { situationOf } from './rules/situation.ts'
 
 // ---- Karmada's own rules, implemented again from its source (util.ClusterMatches, plugins/clusteraffinity) ----
 
@@ -303,6 +306,22 @@ function foreignPart({ metadata, spec, ...rest }: ResourceBinding): unknown {
 }
 
 const runs = { numRuns: 400 }
+
+test('each rule decides only the states that its row of the table names', () => {
+  fc.assert(
+    fc.property(creation, maybe(forgedNotes), fc.boolean(), (input, forged, isStored) => {
+      const drawn = forged ? withAnnotations(input.binding, forged) : input.binding
+      const parsed = parseInput({ ...input, binding: drawn, stored: isStored ? drawn : undefined })
+      for (const base of [affinityIn(drawn), affinityIn({ ...drawn, spec: { ...drawn.spec, placement: {} } })]) {
+        const situation = situationOf(parsed, base)
+        const { state } = decidePlacement(parsed, base)
+        const rule = rulesFor(parsed).find((each) => each.decide(situation))
+        expect(rule?.states).toContain(state)
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
 
 describe('a new binding', () => {
   test('gets the same bytes when the API server sends our own answer again', () => {

@@ -6,11 +6,12 @@ import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
 import { baseCandidates, meetsCondition } from './base.ts'
-import { decidePlacement, holdTooLarge, lacksRequiredClaim } from './decide-placement.ts'
+import { decidePlacement } from './decide-placement.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
 import { type ParsedInput, parseInput } from './parse-input.ts'
 import type { PlacementDecision, PlacementState } from './placement-decision.ts'
+import { holdTooLarge, lacksRequiredClaim } from './rules/not-scheduled.ts'
 import { writeDecision } from './write.ts'
 
 export interface BindingDecision {

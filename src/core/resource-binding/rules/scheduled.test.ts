@@ -1,52 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  located,
-  lookup,
-  makeBinding,
-  makeCluster,
-  makeInput,
-  NOW,
-  nowhere,
-  unknown,
-} from '../../../../test/builders.ts'
+import { bind, healthy, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
+import { located, lookup, makeCluster, makeInput, NOW, nowhere, unknown } from '../../../../test/builders.ts'
 import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../../api/karmada.ts'
 import type { ClaimAnswer } from '../../data-source/locate.ts'
 import { refusalOf } from '../../placement/acceptance.ts'
 import { misfitOf } from '../../placement/fit.ts'
 import { readAnnotations } from '../annotations.ts'
-import { decideBinding } from '../decide.ts'
 import type { BindingInput } from '../input.ts'
 import { planBinding } from '../plan.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
 
 const WINDOW = DEFAULT_TIMING.failbackWindowMs
-const DELAY = DEFAULT_TIMING.releaseDelayMs
-const one = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
-const three = one('m1', 'm2', 'm3')
-const runsIn = (...names: string[]) => ({ clusters: names.map((name) => ({ name })) })
 const tainted = (name: string, effect = 'NoSchedule'): Cluster =>
   makeCluster(name, { taints: [{ key: 'maintenance', effect }] })
 const without = (name: string): Cluster => ({ ...makeCluster(name), status: { apiEnablements: [] } })
-const healthy = lookup('m1', 'm2', 'm3')
 const job = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' }
 
-function bind(spec: Partial<BindingSpec>, status?: ResourceBinding['status']): ResourceBinding {
-  return { ...makeBinding({ placement: three, ...spec }), ...(status && { status }) }
-}
-
-/** A round of the loop: the binding that it writes, with the state and its message. */
-function loop(binding: ResourceBinding, claims: readonly ClaimAnswer[], more: Partial<BindingInput> = {}) {
-  const decision = decideBinding(makeInput({ binding, stored: binding, claims, clusters: healthy, ...more }))
-  return { ...decision, names: decision.binding.spec.placement?.clusterAffinity?.clusterNames }
-}
-
-/** The scheduler, or another writer of Karmada, changes the spec of a stored binding. */
-function write(stored: ResourceBinding, spec: Partial<BindingSpec>, more: Partial<BindingInput> = {}) {
-  const binding = { ...stored, spec: { ...stored.spec, ...spec } }
-  return decideBinding(makeInput({ binding, stored, clusters: healthy, leavesMovesToLoop: true, ...more }))
-}
-
+const DELAY = DEFAULT_TIMING.releaseDelayMs
 describe('a workload whose data moves to a cluster that cannot take it', () => {
   const claims = [located(['m3'])]
   const before = loop(bind(runsIn('m1')), [located(['m1'])]).binding
@@ -356,124 +327,6 @@ test('the reason of a relaxed workload is the same for old and new group names',
   expect(relaxed.message).toContain('m3 has the taint maintenance:NoSchedule')
   expect(relaxed.message).toContain('m1 has the taint maintenance:NoSchedule')
   expect(write(relaxed.binding, {}, broken).binding).toEqual(relaxed.binding)
-})
-
-describe('a scheduled workload that loses its last claim', () => {
-  const claims = [located(['m2'])]
-  const before = loop(bind(runsIn('m2')), claims).binding
-  const waiting = loop(before, []).binding
-
-  test('stays with its data for a while', () => {
-    expect(loop(before, [])).toMatchObject({ state: 'Kept', names: ['m2'] })
-    expect(readAnnotations(waiting.metadata.annotations).locality).toMatchObject({ claims: [], required: ['m2'] })
-    expect(loop(waiting, [], { now: NOW + DELAY - 1 }).binding).toBe(waiting)
-  })
-
-  test('is released afterwards, by the loop alone', () => {
-    expect(write(waiting, { placement: three }, { claims: [], now: NOW + 2 * DELAY }).binding.spec.placement).toEqual(
-      one('m2'),
-    )
-    const released = loop(waiting, [], { now: NOW + DELAY })
-    expect(released).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
-    const admitted = write(waiting, {}, { binding: released.binding, claims: [], now: NOW + DELAY })
-    expect(admitted.binding).toBe(released.binding)
-  })
-
-  test('is released at once if its clusters cannot take it any more', () => {
-    const evicted = { ...before, spec: { ...before.spec, clusters: [] } }
-    const placed = { ...evicted, spec: { ...evicted.spec, gracefulEvictionTasks: [{ fromCluster: 'm2' }] } }
-    expect(loop(placed, [])).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
-  })
-
-  test('is released from groups that the scheduler would skip: it begins with the first', () => {
-    const groups = [['m1'], ['m2']].map((clusterNames, i) => ({ affinityName: `g${i}`, clusterNames }))
-    const narrowed = loop(bind({ ...runsIn('m2'), placement: { clusterAffinities: groups } }), claims).binding
-    const evicting = {
-      ...narrowed,
-      spec: { ...narrowed.spec, clusters: [], gracefulEvictionTasks: [{ fromCluster: 'm2' }] },
-      status: { schedulerObservingAffinityName: 'g1' },
-    }
-    const relaxed = loop(evicting, [])
-    expect(relaxed.state).toBe('Relaxed')
-    expect(relaxed.binding.spec.placement?.clusterAffinities?.map((group) => group.affinityName)).toEqual([
-      'g0.1',
-      'g1.1',
-    ])
-    const replaced = {
-      ...relaxed.binding,
-      spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1' }], gracefulEvictionTasks: [] },
-      status: { schedulerObservingAffinityName: 'g0.1' },
-    }
-    expect(loop(replaced, [])).toMatchObject({ state: 'Restored' })
-  })
-
-  test('waits, whatever an older replica observes, until the loop has sent the end', () => {
-    const claim = located(['m2'], { claim: 'default/b' })
-    const without = { ...before, metadata: { ...before.metadata, annotations: {} } }
-    const ended = loop(waiting, [claim], { now: NOW + DELAY }).binding
-    expect(write(before, {}, { binding: ended, claims: [claim] }).binding).toBe(ended)
-    expect(write(before, {}, { binding: loop(before, [unknown()]).binding, claims: [] }).state).toBe('Kept')
-    expect(write(before, {}, { binding: without, claims: [] }).state).toBe('Restored')
-  })
-
-  test('waits again after the CRD of claims was gone, and no loop ends the wait', () => {
-    const missing = { claimsUnknown: 'the CRD is gone', now: NOW + DELAY }
-    const kept = loop(waiting, [], missing)
-    expect(kept).toMatchObject({ state: 'Kept', names: ['m2'], message: 'the CRD is gone' })
-    expect(write(waiting, {}, { binding: kept.binding, claims: [], now: NOW + DELAY })).toMatchObject({ state: 'Kept' })
-    const back = loop(kept.binding, [], { now: NOW + 2 * DELAY })
-    expect(back).toMatchObject({ state: 'Kept', names: ['m2'] })
-    expect(loop(back.binding, [], { now: NOW + 3 * DELAY })).toMatchObject({ state: 'Restored' })
-  })
-
-  test('does not leave its data by a jump of the clock', () => {
-    const byMs = 365 * 86_400_000
-    const jumps = [{ to: NOW + byMs, byMs }]
-    expect(loop(waiting, [], { jumps, now: NOW + byMs + DELAY - 1 }).state).toBe('Kept')
-    expect(loop(waiting, [], { jumps, now: NOW + byMs + DELAY }).state).toBe('Restored')
-  })
-
-  test('waits with the same words at admission and in a loop with other waiting times', () => {
-    const timing = { failbackWindowMs: 1000, releaseDelayMs: 5000 }
-    const byLoop = loop(before, [], { timing }).binding
-    expect(write(byLoop, {}, { claims: [] }).binding).toEqual(byLoop)
-    expect(loop(byLoop, [], { timing, now: NOW + 1 }).binding).toBe(byLoop)
-  })
-
-  test('stays for good if a claim is created again', () => {
-    const again = loop(waiting, claims, { now: NOW + DELAY - 1 })
-    expect(again).toMatchObject({ state: 'Narrowed', names: ['m2'] })
-    expect(readAnnotations(again.binding.metadata.annotations).locality?.since).toBeUndefined()
-    // A later loss begins a new wait.
-    const lost = loop(again.binding, [], { now: NOW + 10 * DELAY })
-    expect(lost.state).toBe('Kept')
-  })
-
-  test('waits too if one of several claims is gone, and continues if it is created again', () => {
-    const both = [located(['m2']), located(['m2', 'm3'], { claim: 'default/b' })]
-    const rest = both.slice(1)
-    const narrowed = loop(bind(runsIn('m2')), both).binding
-    const kept = loop(narrowed, rest)
-    expect(kept).toMatchObject({ state: 'Kept', names: ['m2'] })
-    expect(readAnnotations(kept.binding.metadata.annotations).locality?.claims).toEqual(['default/b'])
-    expect(loop(kept.binding, rest, { now: NOW + DELAY - 1 }).binding).toBe(kept.binding)
-    expect(loop(kept.binding, both, { now: NOW + DELAY - 1 })).toMatchObject({ state: 'Narrowed', names: ['m2'] })
-    const released = loop(kept.binding, rest, { now: NOW + DELAY })
-    expect(released).toMatchObject({ state: 'Narrowed', names: ['m2', 'm3'] })
-    const admitted = write(kept.binding, {}, { binding: released.binding, claims: rest, now: NOW + DELAY })
-    expect(admitted.binding).toBe(released.binding)
-  })
-
-  test('does not wait if the other claims demand the same', () => {
-    const both = [located(['m2']), located(['m2'], { claim: 'default/b' })]
-    const narrowed = loop(bind(runsIn('m2')), both).binding
-    expect(loop(narrowed, both.slice(1))).toMatchObject({ state: 'Narrowed', names: ['m2'] })
-  })
-
-  test('is released at once if it does not run', () => {
-    const never = loop(bind({}), claims).binding
-    expect(loop(never, []).state).toBe('Restored')
-  })
 })
 
 test('no decision leaves a scheduled workload without a cluster that its policy allows', () => {

@@ -1,0 +1,55 @@
+/** The situation of a binding: what the rules of a decision read. */
+import type { PlacementAffinity } from '../../../api/karmada.ts'
+import { isNarrowing, type LocalityAnnotation } from '../annotations.ts'
+import { type FittingNarrowing, type Misfit, narrowToFit } from '../narrow-to-fit.ts'
+import type { ParsedInput } from '../parse-input.ts'
+import type { PlacementDecision, PlacementState } from '../placement-decision.ts'
+import { adoptedNarrowing } from './adopted-narrowing.ts'
+
+export interface Situation {
+  input: ParsedInput
+  /** The affinity before narrowing. */
+  base: PlacementAffinity
+  /** The last narrowing of the workload; undefined if it was never narrowed. */
+  last: LocalityAnnotation | undefined
+  /** Narrows the base to the located data, once: no rule before needs it. */
+  narrowing(): FittingNarrowing | Misfit
+}
+
+export interface Rule {
+  /** When the rule applies, if no rule before it does: a row of docs/claims.md. */
+  when: string
+  /** The states that it can decide. */
+  states: readonly PlacementState[]
+  /** Returns undefined if the rule does not apply. */
+  decide(situation: Situation): PlacementDecision | undefined
+}
+
+export function situationOf(input: ParsedInput, base: PlacementAffinity): Situation {
+  let narrowing: FittingNarrowing | Misfit | undefined
+  return {
+    input,
+    base,
+    last: lastNarrowing(input),
+    narrowing: () => (narrowing ??= narrowToFit(input, base, input.constraint)),
+  }
+}
+
+/** Returns the decision of the first rule that applies. Throws if no rule does: the last rule of a table applies to every situation. */
+export function decideByFirst(rules: readonly Rule[], situation: Situation): PlacementDecision {
+  for (const rule of rules) {
+    const decision = rule.decide(situation)
+    if (decision) return decision
+  }
+  throw new Error('no rule applies; the last rule of a table must apply to every situation')
+}
+
+/**
+ * The last narrowing of a scheduled workload, by Lodestone or by volcano-global. Only the stored annotation counts: any requester can send
+ * one.
+ */
+function lastNarrowing(input: ParsedInput): LocalityAnnotation | undefined {
+  const { locality } = input.stored ? input.storedAnnotations : input.annotations
+  if (!locality) return adoptedNarrowing(input)
+  return isNarrowing(locality) ? locality : undefined
+}

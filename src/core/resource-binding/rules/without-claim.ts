@@ -1,0 +1,82 @@
+/** The rules of a workload without one of its claims: it stays with its data until a successor of the claim may have come. */
+import { jsonEqual } from '../../../base/json.ts'
+import { msSince } from '../../../base/time/clock-jumps.ts'
+import { demandsSame } from '../../placement/constraint.ts'
+import { skipsFirstGroup } from '../../placement/group-names.ts'
+import { beginningOf, holdAnnotation } from '../hold.ts'
+import { claimUnknown } from '../hold-cause.ts'
+import { constraintIn, type ParsedInput } from '../parse-input.ts'
+import { applyBase, type PlacementDecision, relaxed } from '../placement-decision.ts'
+import { DEFAULT_TIMING, RELEASE_DELAY } from '../timing.ts'
+import { holdOrApplyBase } from './not-scheduled.ts'
+import { keep } from './scheduled.ts'
+import type { Situation } from './situation.ts'
+
+/** Keeps the narrowing or the hold. Does not apply to a binding without both. */
+export function keepWhileUnknown(situation: Situation): PlacementDecision | undefined {
+  const { input, base } = situation
+  const { claimsUnknown: why } = input
+  if (why === undefined) return undefined
+  const { locality: last, hold } = input.stored ? input.storedAnnotations : input.annotations
+  if (last) {
+    const decision =
+      last.state === 'Relaxed' ? relaxed(input, base, constraintIn(last), last.message) : keep(situation, last, why)
+    if (decision.state === 'Relaxed' && !input.isScheduled) return holdOrApplyBase(input, base, [claimUnknown(why)])
+    const { locality } = decision.annotations
+    const annotations = { ...decision.annotations, ...(locality && { locality: { ...locality, claims: last.claims } }) }
+    return { ...decision, annotations }
+  }
+  if (!hold || input.isScheduled) return undefined
+  const { message } = hold
+  const next = holdAnnotation(input, hold, undefined)
+  return { state: next.released ? 'Released' : 'OnHold', affinity: base, annotations: { hold: next }, message }
+}
+
+/**
+ * Keeps a narrowed, scheduled workload for a while after a claim is gone: a claim that is replaced is deleted first. Does not apply
+ * if another claim appeared, if the rest of the claims demands the same, or if the workload cannot stay.
+ */
+export function awaitSuccessor(situation: Situation): PlacementDecision | undefined {
+  const { input, last } = situation
+  if (!last || last.state === 'Relaxed' || !input.isScheduled) return undefined
+  const { annotations, claims, constraint, storedAnnotations, now } = input
+  const names = claims.map(({ claim }) => claim)
+  const isWaiting = last.state === 'Kept' && last.since !== undefined
+  // Without a name, the last claim was gone before the claims became unknown.
+  const lostOne = last.claims.length === 0 || last.claims.some((name) => !names.includes(name))
+  const gotOne = names.some((name) => !last.claims.includes(name))
+  if (gotOne || !(lostOne || isWaiting) || demandsSame(constraintIn(last), constraint)) return undefined
+  if (input.leavesMovesToLoop && endsWait(input)) return undefined
+  const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
+  const since = beginningOf(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
+  if (!input.leavesMovesToLoop && msSince(since, input) >= releaseDelayMs) return undefined
+  const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
+  const why = `${what}; it stays with its data until ${RELEASE_DELAY} is over, unless a claim is created again`
+  const kept = keep(situation, last, why, since)
+  return kept.state === 'Kept' ? kept : undefined
+}
+
+/**
+ * Gives a workload without a claim its base back. If its clusters cannot take it any more, the scheduler must begin with the first group of
+ * the base. The groups get their own names back later.
+ */
+export function restore(situation: Situation): PlacementDecision {
+  const { input, base, last } = situation
+  const why = 'no claim is left for this workload'
+  if (!last || !input.isScheduled || !skipsFirstGroup(base, input.observedGroup))
+    return applyBase('Restored', base, why)
+  const kept = keep(situation, last, why)
+  return kept.state === 'Relaxed' ? kept : applyBase('Restored', base, why)
+}
+
+/**
+ * Whether a write ends the wait for a successor. Karmada keeps annotations. So an annotation without the claim that is gone is from the loop.
+ * A write without our annotation is from the loop too, or from a user who removes the narrowing by hand.
+ */
+function endsWait({ annotations: { locality }, storedAnnotations, claims }: ParsedInput): boolean {
+  if (!locality) return true
+  // The loop keeps a narrowing without a claim while the claims are unknown.
+  if (locality.claims.length === 0) return false
+  const isNew = locality.since === undefined && !jsonEqual(locality, storedAnnotations.locality)
+  return isNew && locality.claims.every((name) => claims.some(({ claim }) => claim === name))
+}
