@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jsonEqual, parseJson, sortedUnique, without, withoutEmpties, withoutNulls } from './json.ts'
+import { defined, jsonEqual, parseJson, sortedUnique, without, withoutEmpties, withoutNulls } from './json.ts'
 
 describe('jsonEqual', () => {
   test.each<{ name: string; a: unknown; b: unknown; want: boolean }>([
@@ -88,4 +88,32 @@ test('an object without some members is a copy with the others, and the object s
     object,
     { a: 1, b: undefined, c: { d: 2 } },
   ])
+})
+
+describe('defined', () => {
+  const absent = [1].find((n) => n > 1)
+
+  test('members that are undefined go, and the order of the others stays', () => {
+    expect(Object.entries(defined({ z: 1, a: undefined, b: absent, c: 'x' }))).toEqual([
+      ['z', 1],
+      ['c', 'x'],
+    ])
+  })
+
+  test('null, zero, false, empty text and empty lists stay', () => {
+    const values = { a: null, b: 0, c: false, d: '', e: [] }
+    expect(defined(values)).toEqual(values)
+  })
+
+  test('the result has optional members where a member may be undefined, and keeps literal types', () => {
+    const result: { kind: 'a' | 'b'; names: string[]; count?: number } = defined({
+      kind: 'a',
+      names: [],
+      count: absent,
+    })
+    expect(Object.keys(result)).toEqual(['kind', 'names'])
+    // @ts-expect-error: a member that may be undefined is not a required member
+    const required: { count: number } = defined({ count: absent })
+    expect(required).toEqual({})
+  })
 })

@@ -123,3 +123,22 @@ export function without<T extends object, K extends keyof T>(object: T, ...names
   // An object whose members were deleted would be slow to read.
   return Object.fromEntries(Object.entries(object).filter(([name]) => !dropped.has(name))) as Omit<T, K>
 }
+
+/** An object type whose members that may be `undefined` are optional instead. */
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> } & {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K]
+}
+
+/**
+ * Returns an object literal without its members that are `undefined`, in the same order. Other empty values stay: null, zero, `false`,
+ * and the empty text.
+ *
+ * The names must be the program's own: do not spread a map with a user's keys into the literal.
+ */
+export function defined<T extends object>(members: T): Defined<T> {
+  const kept: Partial<T> = {}
+  for (const name in members) {
+    if (members[name] !== undefined) kept[name] = members[name]
+  }
+  return kept as Defined<T>
+}

@@ -1,4 +1,5 @@
 /** The plugin `static`: locates data from a list in the configuration, for systems without an API. */
+import { defined } from '../../base/json.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import type { LocalityAnswer, LocalityPlugin, LocalityQuery } from '../locality.ts'
 
@@ -50,10 +51,5 @@ function answer(sources: readonly StaticSource[], { type, name }: LocalityQuery)
   const source = sources.find((one) => one.name === name && (one.type === undefined || one.type === type))
   if (source === undefined) return { kind: 'nowhere', reason: `the configuration lists no ${type} ${name}` }
   const { location, clusters, bytes } = source
-  return {
-    kind: 'located',
-    location,
-    ...(clusters !== undefined && { clusters }),
-    ...(bytes !== undefined && { bytes }),
-  }
+  return defined({ kind: 'located', location, clusters, bytes })
 }
