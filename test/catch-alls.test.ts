@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
   'answers or retries, and reports': [
     'src/server/call.ts',
-    'src/server/request-batch.ts',
+    'src/server/request-queue.ts',
     'src/reconcile/queue.ts',
     'src/reconcile/loop.ts',
     'src/mover/run.ts',

@@ -38,8 +38,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
       expects: 'an AdmissionReview',
       logMessages: { answered: 'reviewed', refused: 'review refused', failed: 'review failed' },
       decode: (parsed) => decodeFor(webhook, parsed),
-      describe,
-      answer(request) {
+      decide(request) {
         const outcome = webhook.review(request, {
           store,
           propagateDeps,
@@ -57,6 +56,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           line: reviewLine(request, response, result),
         }
       },
+      describe,
     },
     dependencies,
   )

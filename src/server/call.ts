@@ -14,8 +14,8 @@ export interface Answer {
   body: string
 }
 
-/** The parts of a protocol: decoding, answer, log line and metrics. */
-interface CallDefinition<Request> {
+/** A protocol: parsed body → request → decision. */
+export interface Protocol<Request> {
   /** The name in log lines and metrics. */
   name: string
   /** The expected body, for error messages: `an AdmissionReview`. */
@@ -24,10 +24,20 @@ interface CallDefinition<Request> {
   logMessages: { answered: string; refused: string; failed: string }
   /** Decodes the parsed body to a request, or to an error. */
   decode(parsed: unknown): { request: Request } | { error: string }
-  /** Identifies a failed request in the log line. */
-  describe(request: Request): object
   /** Throws only on internal faults. */
-  answer(request: Request): { body: string; decision: string; line: Record<string, unknown> }
+  decide(request: Request): Decision
+  /** Identifies a request in the log line of a failed decision. */
+  describe(request: Request): object
+}
+
+/** A decision about a request. */
+export interface Decision {
+  /** The body of the answer. */
+  body: string
+  /** The name of the decision in the metrics. */
+  decision: string
+  /** The log line. */
+  line: Record<string, unknown>
 }
 
 /** In ms. A slower decision is logged as a warning and counted; most take 0.05 ms. */
@@ -42,7 +52,7 @@ const SLOW_MS = 100
  * @param now a clock in milliseconds
  */
 export function serveCalls<Request>(
-  { name, expects, logMessages, decode, describe, answer: answerTo }: CallDefinition<Request>,
+  { name, expects, logMessages, decode, decide, describe }: Protocol<Request>,
   { metrics, ...dependencies }: CallDependencies,
   now: () => number = () => performance.now(),
 ): (body: string) => Answer {
@@ -97,7 +107,7 @@ export function serveCalls<Request>(
     let request: Request | undefined
     try {
       request = read(body)
-      const { body: text, decision, line } = answerTo(request)
+      const { body: text, decision, line } = decide(request)
       const ms = now() - started
       report(() => {
         line['ms'] = rounded(ms)

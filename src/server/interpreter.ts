@@ -36,8 +36,7 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
       expects: 'a ResourceInterpreterContext',
       logMessages: { answered: 'interpreted', refused: 'interpretation refused', failed: 'interpretation failed' },
       decode: decodeContext,
-      describe,
-      answer(request) {
+      decide(request) {
         const interpretation = interpretationOf(request)
         const isRefusal = 'refusal' in interpretation
         return {
@@ -51,6 +50,7 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
           },
         }
       },
+      describe,
     },
     dependencies,
   )

@@ -2,20 +2,22 @@
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { pathOf, type Webhook } from '../webhooks/define.ts'
 import { INTERPRETER_PATH, type Interpreter } from '../webhooks/interpreter.ts'
 import { type AdmissionDependencies, serveWebhook } from './admission.ts'
-import { type ReceivedBody, receiveBody } from './body.ts'
-import { type Holding, openByteBudget } from './byte-budget.ts'
+import { receiveBody } from './body.ts'
+import { openByteBudget } from './byte-budget.ts'
 import type { Answer } from './call.ts'
 import { checkCallers } from './callers.ts'
 import { refuseConnection } from './client-error.ts'
 import { watchConnections } from './connections.ts'
 import { serveInterpreter } from './interpreter.ts'
 import type { ServerLimits } from './limits.ts'
-import { BusyProblem, JSON_TYPE, problemBody, RequestProblem } from './problem.ts'
+import { JSON_TYPE, type Problem, problemBody, RequestProblem } from './problem.ts'
+import { ReceivedRequest } from './received-request.ts'
 import { openRequestQueue } from './request-queue.ts'
+import { MAX_SHOWN, openResponses } from './responses.ts'
 
 export interface TlsMaterial {
   cert: string
@@ -53,15 +55,6 @@ interface Endpoint {
   serve(body: string): Answer
 }
 
-interface Refusal {
-  status: number
-  message: string
-  headers?: Record<string, string>
-}
-
-/** In characters: the maximum length of a part of a request in a message. */
-const MAX_SHOWN = 200
-
 /** Builds the server. `fastify.listen` starts it, `close` stops it. */
 export function buildServer(options: ServerOptions): AdmissionServer {
   const { tls, clientNames, limits, log, metrics } = options
@@ -84,7 +77,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     requestTimeout: limits.requestTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => void refuse(request, reply, { status: 400, message: error.message }),
+    frameworkErrors: ({ message }, _request, reply) => responses.reject(reply, { status: 400, message }),
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
       log.warn({ reason: error.message, code: error.code }, 'connection refused')
       refuseConnection(error, socket)
@@ -104,11 +97,11 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   const budget = openByteBudget(limits.bytesInFlight)
   const callerRefusal = tls.clientCa === undefined ? () => undefined : checkCallers(clientNames)
   const queue = openRequestQueue(limits.inFlight)
-  let draining = false
+  const responses = openResponses({ log, metrics, budget, connections, limits })
   metrics.observeServer(() => ({ inFlight: queue.length(), bytes: budget.used(), connections: connections.count() }))
 
-  /** Rejects a request by its headers, before its body is read. */
-  function refusalOf(request: FastifyRequest): Refusal | undefined {
+  /** Returns the problem of a request by its headers, before its body is read. */
+  function findProblem(request: FastifyRequest): Problem | undefined {
     const path = request.url.split('?', 1)[0] ?? ''
     const endpoint = endpoints.find((candidate) => candidate.path === path)
     if (!endpoint) {
@@ -123,94 +116,26 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     return { status: 405, message, headers: { allow: 'POST' } }
   }
 
-  function refuse(request: FastifyRequest, reply: FastifyReply, { status, message, headers }: Refusal): FastifyReply {
-    log.warn({ path: request.url.slice(0, MAX_SHOWN), status, reason: message }, 'request refused')
-    return send(reply, { status, body: problemBody(status, message), ...(headers && { headers }) })
-  }
-
-  /** Sends a decision, if the budget of bytes has room for it. The budget drops older and larger holdings first. */
-  function sendDecision(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
-    const length = Buffer.byteLength(answer.body)
-    let isBegun = false
-    const holding = budget.open(() => isBegun && reply.raw.destroy())
-    if (holding.grow(length)) {
-      isBegun = true
-      send(reply, answer, { length, holding })
-    } else {
-      const remedy = length > limits.bytesInFlight ? 'raise server.maxBytesInFlight' : 'retry'
-      shed(request, reply, 'bytes', `no room for an answer of ${length} bytes; ${remedy}`)
-    }
-  }
-
-  /**
-   * Writes the response directly. Serialization and hooks of fastify are not needed and would cost as much as the decision.
-   *
-   * @param counted the bytes of a decision; those of other responses do not count, since they are short
-   */
-  function send(
-    reply: FastifyReply,
-    { status, body, headers }: Answer & { headers?: Record<string, string> },
-    counted?: { length: number; holding: Holding },
-  ): FastifyReply {
-    reply.hijack()
-    const { raw } = reply
-    const length = counted?.length ?? Buffer.byteLength(body)
-    // The bytes of a response count until the caller has read it.
-    if (counted) raw.once('close', counted.holding.release)
-    if (draining) raw.setHeader('connection', 'close')
-    raw.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers })
-    // Nearly every response is ASCII, for which no encoding is needed.
-    raw.end(body, length === body.length ? 'latin1' : 'utf8')
-    if (status === 200) connections.answered(reply.request.raw.socket)
-    return reply
-  }
-
   server.addHook('onRequest', (request, reply, done) => {
-    const refusal = refusalOf(request)
-    if (refusal) refuse(request, reply, refusal)
+    const problem = findProblem(request)
+    if (problem) responses.reject(reply, problem)
     else done()
   })
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', (_request, payload, done) =>
     receiveBody(payload, limits.bodyBytes, budget, done),
   )
-  server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
-    if (error instanceof BusyProblem) return shed(request, reply, 'bytes', error.message)
-    const status = error instanceof RequestProblem ? error.status : (error.statusCode ?? 500)
-    return refuse(request, reply, { status, message: messageFor(error) })
-  })
-
-  /** Rejects with Retry-After. kube-apiserver retries within the timeout of its call. */
-  function shed(request: FastifyRequest, reply: FastifyReply, reason: 'bytes' | 'in-flight', message: string) {
-    metrics.shed.labels(reason).inc()
-    // To close the connection frees the bytes of the request.
-    const headers = { 'retry-after': '1', ...(reason === 'bytes' && { connection: 'close' }) }
-    return refuse(request, reply, { status: 503, message, headers })
-  }
-
+  server.setErrorHandler((error: Error, _request, reply) => responses.reject(reply, toProblem(error)))
   for (const { path, serve } of endpoints) {
-    server.post(path, (request, reply) => {
-      queue.take({
-        body: request.body as ReceivedBody | undefined,
-        serve,
-        send: (answer) => sendDecision(request, reply, answer),
-        shed: (reason, message) => void shed(request, reply, reason, message),
-        fail(error) {
-          log.error({ path, err: error }, 'request failed')
-          reply.raw.destroy()
-        },
-      })
-    })
+    server.post(path, (_request, reply) => queue.add(new ReceivedRequest(reply, serve, responses)))
   }
 
   return {
     fastify: server,
     useCertificate: (next) => server.server.setSecureContext(secureContext(next)),
-    drain() {
-      draining = true
-    },
+    drain: responses.drain,
     async close(withinMs) {
-      draining = true
+      responses.drain()
       const late = setTimeout(() => connections.destroyAll(), withinMs)
       await server.close()
       clearTimeout(late)
@@ -241,6 +166,10 @@ function secureContext({ cert, key, clientCa }: TlsMaterial) {
   }
 }
 
-function messageFor(error: Error & { code?: string }): string {
-  return error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? 'the content type must be application/json' : error.message
+/** Returns the problem of an error of fastify or of `receiveBody`. */
+function toProblem(error: Error & { code?: string; statusCode?: number }): Problem {
+  if (error instanceof RequestProblem) return error
+  const isMediaType = error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+  const message = isMediaType ? 'the content type must be application/json' : error.message
+  return { status: error.statusCode ?? 500, message }
 }

@@ -18,11 +18,11 @@ test('a slow decision is logged as a warning with its size, and is counted', asy
       expects: 'an AdmissionReview',
       logMessages: { answered: 'reviewed', refused: 'review refused', failed: 'review failed' },
       decode: (parsed) => ({ request: parsed as { ms: number } }),
-      describe: () => ({}),
-      answer({ ms }) {
+      decide({ ms }) {
         now += ms
         return { body: '{}', decision: 'allowed', line: {} }
       },
+      describe: () => ({}),
     },
     { log, metrics },
     () => now,

@@ -1,22 +1,25 @@
 import { expect, test } from 'vitest'
-import { type BatchedRequest, LARGE_BODY_BYTES, openRequestBatches } from './request-batch.ts'
+import { LARGE_BODY_BYTES, openRequestQueue, type QueuedRequest, type RequestQueue } from './request-queue.ts'
 
 let told: string[] = []
 
-function request(name: string, { deciding = () => {}, sending = () => {}, size = 100 } = {}): BatchedRequest {
+function request(name: string, { deciding = () => {}, sending = () => {}, size = 100 } = {}): QueuedRequest {
   return {
     size,
-    fail(error) {
-      told.push(`fail ${name}: ${(error as Error).message}`)
+    reject({ message }) {
+      told.push(`reject ${name}: ${message}`)
     },
     decide() {
       told.push(`decide ${name}`)
       deciding()
       return { status: 200, body: name }
     },
-    send({ body }) {
+    respond({ body }) {
       told.push(`send ${body}`)
       sending()
+    },
+    abort(error) {
+      told.push(`abort ${name}: ${(error as Error).message}`)
     },
   }
 }
@@ -29,28 +32,28 @@ async function afterIterations(iterations = 1): Promise<string[]> {
   return done
 }
 
-/** Opens batches; the batch before had two requests. */
-async function openBusyBatches(now = () => 0): Promise<(request: BatchedRequest) => void> {
-  const take = openRequestBatches(now)
-  take(request('before'))
-  take(request('beside'))
+/** Opens a queue; the batch before had two requests. */
+async function openBusyQueue({ limit = 256, now = (): number => 0 } = {}): Promise<RequestQueue> {
+  const queue = openRequestQueue(limit, now)
+  queue.add(request('before'))
+  queue.add(request('beside'))
   await afterIterations()
-  return take
+  return queue
 }
 
 test('a single request is answered immediately', async () => {
-  const take = openRequestBatches(() => 0)
+  const queue = openRequestQueue(256, () => 0)
 
-  take(request('first'))
+  queue.add(request('first'))
 
   expect(told).toEqual(['decide first', 'send first'])
   expect(await afterIterations()).toHaveLength(2)
 })
 
 test('of requests together after a single one, only the first is answered separately', async () => {
-  const take = openRequestBatches(() => 0)
+  const queue = openRequestQueue(256, () => 0)
 
-  for (const name of ['first', 'second', 'third']) take(request(name))
+  for (const name of ['first', 'second', 'third']) queue.add(request(name))
 
   expect(await afterIterations()).toEqual([
     'decide first',
@@ -63,45 +66,45 @@ test('of requests together after a single one, only the first is answered separa
 })
 
 test('a single request after a batch waits once, and the next one does not wait', async () => {
-  const take = await openBusyBatches()
+  const queue = await openBusyQueue()
 
-  take(request('first'))
+  queue.add(request('first'))
   expect(told).toEqual([])
   expect(await afterIterations()).toEqual(['decide first', 'send first'])
 
-  take(request('second'))
+  queue.add(request('second'))
   expect(told).toEqual(['decide second', 'send second'])
   expect(await afterIterations()).toHaveLength(2)
 })
 
 test('requests that arrive together are decided first, and answered in order', async () => {
-  const take = await openBusyBatches()
+  const queue = await openBusyQueue()
 
-  take(request('first'))
-  take(request('second'))
+  queue.add(request('first'))
+  queue.add(request('second'))
 
   expect(told).toEqual([])
   expect(await afterIterations()).toEqual(['decide first', 'decide second', 'send first', 'send second'])
 })
 
 test('a request that arrives during the sending of responses is in the next batch', async () => {
-  const take = await openBusyBatches()
+  const queue = await openBusyQueue()
 
-  take(request('first', { sending: () => take(request('second')) }))
+  queue.add(request('first', { sending: () => queue.add(request('second')) }))
 
   expect(await afterIterations(2)).toEqual(['decide first', 'send first', 'decide second', 'send second'])
 })
 
 test('a slow decision delays only the responses of the requests before it', async () => {
   let now = 0
-  const take = await openBusyBatches(() => now)
+  const queue = await openBusyQueue({ now: () => now })
   const long = () => {
     now += 50
   }
 
-  take(request('small'))
-  take(request('huge', { deciding: long }))
-  take(request('late'))
+  queue.add(request('small'))
+  queue.add(request('huge', { deciding: long }))
+  queue.add(request('late'))
 
   expect(await afterIterations()).toEqual([
     'decide small',
@@ -121,7 +124,7 @@ test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }
         throw new Error('a bug')
       },
     },
-    want: ['decide first', 'decide second', 'fail second: a bug', 'decide third', 'send first', 'send third'],
+    want: ['decide first', 'decide second', 'abort second: a bug', 'decide third', 'send first', 'send third'],
   },
   {
     name: 'an answer that cannot be sent fails only its own request',
@@ -136,26 +139,26 @@ test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }
       'decide third',
       'send first',
       'send second',
-      'fail second: closed',
+      'abort second: closed',
       'send third',
     ],
   },
 ])('$name', async ({ given, want }) => {
-  const take = await openBusyBatches()
+  const queue = await openBusyQueue()
 
-  take(request('first'))
-  take(request('second', given))
-  take(request('third'))
+  queue.add(request('first'))
+  queue.add(request('second', given))
+  queue.add(request('third'))
 
   expect(await afterIterations()).toEqual(want)
 })
 
 test('large requests are decided singly, after all others, and delay no new request', async () => {
-  const take = await openBusyBatches()
+  const queue = await openBusyQueue()
 
-  take(request('large 1', { size: LARGE_BODY_BYTES + 1, sending: () => take(request('small 2')) }))
-  take(request('large 2', { size: LARGE_BODY_BYTES + 1 }))
-  take(request('small 1'))
+  queue.add(request('large 1', { size: LARGE_BODY_BYTES + 1, sending: () => queue.add(request('small 2')) }))
+  queue.add(request('large 2', { size: LARGE_BODY_BYTES + 1 }))
+  queue.add(request('small 1'))
 
   expect(await afterIterations(2)).toEqual([
     'decide small 1',
@@ -167,4 +170,28 @@ test('large requests are decided singly, after all others, and delay no new requ
     'decide large 2',
     'send large 2',
   ])
+})
+
+test.each([
+  { name: 'usual requests', size: 100, other: LARGE_BODY_BYTES + 1 },
+  { name: 'large requests', size: LARGE_BODY_BYTES + 1, other: 100 },
+])('at the limit, further $name are rejected at once, and no other ones', async ({ size, other }) => {
+  const queue = await openBusyQueue({ limit: 2 })
+
+  for (const name of ['first', 'second', 'third']) queue.add(request(name, { size }))
+  queue.add(request('other', { size: other }))
+
+  expect(told).toEqual(['reject third: more than 2 requests in flight; retry'])
+  expect(queue.length()).toBe(3)
+  expect(await afterIterations(3)).toEqual(expect.arrayContaining(['send first', 'send second', 'send other']))
+  expect(queue.length()).toBe(0)
+})
+
+test('a request that was rejected while it waited gets no answer', async () => {
+  const queue = await openBusyQueue()
+
+  queue.add({ ...request('dropped'), decide: () => undefined })
+  queue.add(request('first'))
+
+  expect(await afterIterations()).toEqual(['decide first', 'send first'])
 })
