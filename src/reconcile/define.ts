@@ -55,10 +55,12 @@ export interface ReconcileLoop {
    * Karmada's detector would write the placement of the policy.
    */
   awaitsWebhooks?: true
-  /** The keys to reconcile after a change. */
-  keysOf(change: StoreChange, store: ObjectStore): Iterable<string>
+  /** Updates the memory of the loop, once per change and before `keysForChange`. Absent if the memory does not depend on changes. */
+  observe?(change: StoreChange, store: ObjectStore): void
+  /** The keys to reconcile after a change. Reads the memory, and does not change it. */
+  keysForChange(change: StoreChange, store: ObjectStore): Iterable<string>
   /** The keys to reconcile after a change of the configuration or health of these data systems. */
-  keysOfSystems?(systems: ReadonlySet<string>, store: ObjectStore): Iterable<string | undefined>
+  keysForSystems?(systems: ReadonlySet<string>, store: ObjectStore): Iterable<string | undefined>
   /** Every key, for the first pass and the drift pass; undefined for an object that the loop ignores. */
   allKeys(store: ObjectStore): Iterable<string | undefined>
   /** Gathers, plans and applies. Returns the ms until the next reconcile; undefined for none. */

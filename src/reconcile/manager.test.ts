@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makeClaim } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../store/store.ts'
+import { ConflictError, MissingPrerequisiteError, NotFoundError, type StoreChange } from '../store/store.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openLoops } from './index.ts'
 import { startController } from './manager.ts'
@@ -20,7 +20,7 @@ async function failuresOf(error: Error): Promise<{ key: string; retryInMs: numbe
       {
         name: 'claims',
         concurrency: 1,
-        keysOf: () => [],
+        keysForChange: () => [],
         allKeys: () => ['shop/sales'],
         async reconcile() {
           if (++runs <= 3) throw error
@@ -61,7 +61,7 @@ test('a loop that makes Karmada write begins with the first call, others at once
   const ran: string[] = []
   const loop = (name: string, awaits: object): ReconcileLoop => ({
     ...{ name, concurrency: 1, ...awaits },
-    keysOf: (change) => [`changed ${change.after?.metadata.name}`],
+    keysForChange: (change) => [`changed ${change.after?.metadata.name}`],
     allKeys: () => ['every'],
     reconcile: async (key) => void ran.push(`${name}: ${key}`),
   })
@@ -84,6 +84,29 @@ test('a loop that makes Karmada write begins with the first call, others at once
 
   await store.create(dataSourceClaims, makeClaim({}, { name: 'late' }))
   await expect.poll(() => ran).toContain('bindings: changed late')
+})
+
+test('a loop observes each change once, before it is asked for the keys', async () => {
+  const calls: string[] = []
+  const note = (call: string) => (change: StoreChange) => void calls.push(`${call} ${change.after?.metadata.name}`)
+  const store = await storeOf()
+  const controller = startController({
+    loops: [
+      {
+        ...{ name: 'claims', concurrency: 1, allKeys: () => [], reconcile: async () => undefined },
+        observe: note('observe'),
+        keysForChange: (change) => note('keys')(change) ?? [],
+      },
+    ],
+    ...{ store, systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    events: { record: () => undefined },
+    observer: { ...ignored, failed: () => undefined },
+  })
+  onTestFinished(() => controller.stop())
+
+  await store.create(dataSourceClaims, makeClaim({}, { name: 'sales' }))
+
+  expect(calls).toEqual(['observe sales', 'keys sales'])
 })
 
 test('the loops whose writes make Karmada write bindings await the webhooks', () => {

@@ -77,7 +77,10 @@ export function startController(input: ControllerInput): Controller {
   }
   const unsubscribe = [
     store.subscribe((change) => {
-      for (const loop of loops) add(loop, loop.keysOf(change, store))
+      for (const loop of loops) {
+        loop.observe?.(change, store)
+        add(loop, loop.keysForChange(change, store))
+      }
       if (change.after && isBinding(change.type.kind)) {
         // The leader emits the Events for our annotations. Admission writes them but has no side effects.
         bindingEvents(change.before as ResourceBinding | undefined, change.after as ResourceBinding).forEach(
@@ -102,7 +105,7 @@ export function startController(input: ControllerInput): Controller {
   }
   /** Adds only the keys that depend on these data systems. Health changes may be frequent and must not cause a run for every binding. */
   async function addOfSystems(names: ReadonlySet<string>): Promise<void> {
-    for (const loop of loops) await addInSlices(loop, loop.keysOfSystems?.(names, store) ?? [])
+    for (const loop of loops) await addInSlices(loop, loop.keysForSystems?.(names, store) ?? [])
   }
   /** A hundred thousand bindings in one slice would delay an admission request by a tenth of a second. */
   async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {

@@ -45,7 +45,10 @@ export class Leader {
     }
     this.#unsubscribe = [
       replica.subscribe((change) => {
-        for (const loop of this.#loops) for (const key of loop.keysOf(change, replica)) this.#add(loop.name, key, 0)
+        for (const loop of this.#loops) {
+          loop.observe?.(change, replica)
+          for (const key of loop.keysForChange(change, replica)) this.#add(loop.name, key, 0)
+        }
       }),
       replica.subscribeAvailability(() => this.addAll()),
     ]

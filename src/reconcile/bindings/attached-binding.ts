@@ -51,7 +51,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
     name: 'attached-binding',
     concurrency: 16,
     awaitsWebhooks: true,
-    keysOf: (change, store) => new Set(attaches ? keysOf(change, store) : annotatedKeys(change)),
+    keysForChange: (change, store) => new Set(attaches ? changedKeys(change, store) : annotatedKeys(change)),
     *allKeys(store) {
       for (const type of [resourceBindings, clusterResourceBindings]) {
         for (const binding of store.list(type)) {
@@ -112,7 +112,7 @@ function* annotatedKeys({ type, before, after }: StoreChange): Iterable<string> 
   for (const binding of [before, after] as (ResourceBinding | undefined)[]) if (binding) yield* ownKeys(binding)
 }
 
-function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iterable<string> {
+function* changedKeys({ type, before, after }: StoreChange, store: ObjectStore): Iterable<string> {
   if (isBinding(type.kind)) {
     const [old, now] = [before, after] as (ResourceBinding | undefined)[]
     for (const binding of [old, now]) if (binding) yield* ownKeys(binding)

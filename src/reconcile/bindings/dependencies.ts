@@ -15,7 +15,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
     name: 'dependencies',
     concurrency: 16,
     awaitsWebhooks: true,
-    *keysOf({ type, before, after }, store) {
+    *keysForChange({ type, before, after }, store) {
       if (!isBinding(type.kind)) {
         for (const object of [before, after]) {
           if (object && 'dependencies' in object) yield* bindingsOfWorkload(referenceOf(object), store).map(keyOfObject)

@@ -43,7 +43,10 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
     name: 'propagation-policy',
     concurrency: 4,
     awaitsWebhooks: true,
-    keysOf: (change, store) => [...(mode === 'never' ? [] : keysOf(change, store)), ...releasedKeys(change, store)],
+    keysForChange: (change, store) => [
+      ...(mode === 'never' ? [] : undecidedKeys(change, store)),
+      ...releasedKeys(change, store),
+    ],
     *allKeys(store) {
       for (const type of [propagationPolicies, clusterPropagationPolicies]) {
         for (const policy of store.list(type)) {
@@ -91,7 +94,7 @@ function releasedKeys(change: StoreChange, store: ObjectStore): string[] {
 }
 
 /** Returns the policies that a change concerns because it may be a reason for `propagateDeps`. A deleted object concerns none. */
-function keysOf(change: StoreChange, store: ObjectStore): string[] {
+function undecidedKeys(change: StoreChange, store: ObjectStore): string[] {
   const { type, before, after } = change
   if (!after) return []
   if (isPolicy(type.kind)) return isUndecided(after as PropagationPolicy) ? [keyOfObject(after)] : []

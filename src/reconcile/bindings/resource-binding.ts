@@ -29,7 +29,7 @@ export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
   concurrency: 32,
   awaitsWebhooks: true,
-  keysOf: (change, store) => {
+  keysForChange(change, store) {
     const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
     const byVolume = bindingsByVolume(change, store).map(keyOfObject)

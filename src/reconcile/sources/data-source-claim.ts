@@ -18,7 +18,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
   name: 'data-source-claim',
   // Low, because the loops share the write limit in proportion to their runs, and bindings are more urgent than the status of claims.
   concurrency: 4,
-  keysOf: (change, store) => {
+  keysForChange(change, store) {
     const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
     if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
@@ -28,7 +28,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
       return objects.flatMap((binding) => claimsOf(binding as ResourceBinding, store)).map(keyOfObject)
     return claimsRegranted(change, store).map(keyOfObject)
   },
-  *keysOfSystems(systems, store) {
+  *keysForSystems(systems, store) {
     for (const claim of store.list(dataSourceClaims)) if (systems.has(claim.spec.system)) yield keyOfObject(claim)
   },
   allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOfObject),

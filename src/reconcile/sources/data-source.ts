@@ -41,7 +41,7 @@ export function openDataSourceLoop(): ReconcileLoop {
   return {
     name: 'data-source',
     concurrency: 16,
-    keysOf: (change, store) => {
+    keysForChange(change, store) {
       const { type, before, after } = change
       const objects = [before, after].filter((object) => object !== undefined)
       if (type.kind === dataSources.kind) return objects.flatMap((source) => namesAfter(source as DataSource))
@@ -49,7 +49,7 @@ export function openDataSourceLoop(): ReconcileLoop {
         return objects.flatMap((claim) => sourceNamesOfClaim(claim as DataSourceClaim, store))
       return claimsRegranted(change, store).flatMap((claim) => sourceNamesOfClaim(claim, store))
     },
-    *keysOfSystems(systems, store) {
+    *keysForSystems(systems, store) {
       for (const { metadata, spec } of store.list(dataSources)) if (systems.has(spec.system)) yield metadata.name
       for (const claim of store.list(dataSourceClaims))
         if (systems.has(claim.spec.system)) yield* sourceNamesOfClaim(claim, store)

@@ -19,7 +19,7 @@ export const daemonSetLoop: ReconcileLoop = {
   name: 'daemon-set',
   concurrency: 2,
   awaitsWebhooks: true,
-  *keysOf({ type, before, after }, store) {
+  *keysForChange({ type, before, after }, store) {
     if (isDaemonSet(type)) {
       if (after && needsOf(after).length > 0 && !jsonEqual(before && needsOf(before), needsOf(after))) {
         yield dependencyKey(after)

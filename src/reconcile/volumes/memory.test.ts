@@ -16,10 +16,10 @@ import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { StoreChange } from '../../store/store.ts'
 import {
   emptyMemory,
+  observeChange,
   readProgresses,
   rememberRejection,
   rememberServed,
-  rememberTriggers,
   retryMemoryOf,
 } from './memory.ts'
 
@@ -78,14 +78,16 @@ test.each<{ name: string; change: StoreChange; retried: number }>([
   rememberRejection(memory, 'default', keys[0] ?? '')
   const inOrder = [...keys.slice(1), ...keys.slice(0, 1)]
 
-  expect(rememberTriggers(change, store, memory)).toEqual(inOrder.slice(0, retried))
+  observeChange(memory, change, store)
+  expect(memory.triggered).toEqual(inOrder.slice(0, retried))
 
   const triggered = keys.filter((key) =>
     [...(memory.retries.get(key)?.retryTriggers.values() ?? [])].some((triggers) => triggers.has('namespace')),
   )
   expect(triggered).toHaveLength(retried)
   // Each retries once, until it is rejected again.
-  expect(rememberTriggers(change, store, memory)).toEqual(inOrder.slice(retried, 2 * retried))
+  observeChange(memory, change, store)
+  expect(memory.triggered).toEqual(inOrder.slice(retried, 2 * retried))
 })
 
 test('the rate of a mover is that of the last window of 5 minutes', async () => {

@@ -42,6 +42,8 @@ export interface MoverMemory {
   retries: Map<string, RetryMemory>
   /** By namespace: the VolumeManagers whose movers the API server rejected in it, in the order of the rejections. */
   rejected: Map<string, Set<string>>
+  /** The VolumeManagers that may retry movers because of the last observed change. */
+  triggered: readonly string[]
 }
 
 interface KnownProgress {
@@ -59,6 +61,7 @@ export function emptyMemory(): MoverMemory {
     progress: new Map(),
     retries: new Map(),
     rejected: new Map(),
+    triggered: [],
   }
 }
 
@@ -96,21 +99,27 @@ export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory):
   return known
 }
 
-/** Remembers the retry triggers of a change, and returns the keys of their VolumeManagers. */
-export function rememberTriggers(change: StoreChange, store: ObjectStore, memory: MoverMemory): string[] {
-  const rejected: [RetryTrigger, string[]] = ['namespace', rejectedManagers(change, memory)]
-  return [...managersToRetry(change, store), rejected].flatMap(([trigger, keys]) => {
-    for (const key of keys) {
-      const { namespace, name } = splitObjectKey(key)
-      const manager = store.get(volumeManagers, namespace, name)
-      if (!manager) continue
-      const { retryTriggers } = retryMemoryOf(manager, memory)
-      for (const mover of unsettledMovers(manager)) {
-        retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
-      }
-    }
-    return keys
-  })
+/** Remembers what a change shows: movers that are cached or have ended, and retry triggers. */
+export function observeChange(memory: MoverMemory, change: StoreChange, store: ObjectStore): void {
+  const { type, before, after } = change
+  if (type.kind === pods.kind) forgetMover(memory, (after ?? before) as Pod, after === undefined)
+  const rejected: [RetryTrigger, string[]] = ['namespace', takeRejected(change, memory)]
+  const triggers = [...managersToRetry(change, store), rejected]
+  for (const [trigger, keys] of triggers) {
+    for (const key of keys) rememberTrigger(memory, trigger, key, store)
+  }
+  memory.triggered = triggers.flatMap(([, keys]) => keys)
+}
+
+/** Remembers a retry trigger for each mover of a VolumeManager that may have another attempt. */
+function rememberTrigger(memory: MoverMemory, trigger: RetryTrigger, key: string, store: ObjectStore): void {
+  const { namespace, name } = splitObjectKey(key)
+  const manager = store.get(volumeManagers, namespace, name)
+  if (!manager) return
+  const { retryTriggers } = retryMemoryOf(manager, memory)
+  for (const mover of unsettledMovers(manager)) {
+    retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
+  }
 }
 
 /** Remembers a VolumeManager whose mover the API server rejected in a namespace. */
@@ -125,7 +134,7 @@ export function rememberRejection({ rejected }: MoverMemory, namespace: string, 
 const MAX_RETRIED = 4
 
 /** Returns the VolumeManagers whose movers the API server may accept after a change in their namespace, and forgets the rejections. */
-function rejectedManagers({ type, before, after }: StoreChange, { rejected }: MoverMemory): string[] {
+function takeRejected({ type, before, after }: StoreChange, { rejected }: MoverMemory): string[] {
   const isFreed = type.kind === pods.kind && before && (!after || hasEnded(before as Pod, after as Pod))
   const isChanged = type.kind === namespaces.kind && after
   if (!isFreed && !isChanged) return []
@@ -143,11 +152,7 @@ function hasEnded(before: Pod, after: Pod): boolean {
 }
 
 /** Forgets a mover that the store has now. Forgets the progress of a mover that has ended or is gone. */
-export function forgetMover(
-  { created, progress, stopping }: MoverMemory,
-  { metadata, status }: Pod,
-  isGone: boolean,
-): void {
+function forgetMover({ created, progress, stopping }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
   const key = keyOfObject({ metadata })
   created.delete(key)
   if (!isGone && !isEnded(status)) return

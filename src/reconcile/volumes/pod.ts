@@ -11,7 +11,7 @@ import type { ReconcileLoop } from '../define.ts'
 export const podLoop: ReconcileLoop = {
   name: 'pod',
   concurrency: 4,
-  *keysOf({ type, after, before }, store) {
+  *keysForChange({ type, after, before }, store) {
     if (type.kind === pods.kind && after && waits(after as Pod)) yield keyOfObject(after as Pod)
     const manager = type.kind === volumeManagers.kind ? (after ?? before)?.metadata : undefined
     if (!manager) return

@@ -20,7 +20,7 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
   return {
     name: 'volume-eviction',
     concurrency: 1,
-    *keysOf({ type, before, after }) {
+    *keysForChange({ type, before, after }) {
       if (type.kind === nodes.kind && after && isConcerned(after as Node)) yield after.metadata.name ?? ''
       // The reconcile of a deleted node removes its entry.
       if (type.kind === nodes.kind && !after && before) yield before.metadata.name ?? ''

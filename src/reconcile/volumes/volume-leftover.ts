@@ -4,7 +4,7 @@ import { type Node, nodes } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { backoffMs } from '../../base/time/backoff.ts'
-import type { Write } from '../../core/plan.ts'
+import type { Plan, Write } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import {
   type Leftover,
@@ -13,7 +13,7 @@ import {
   readLeftover,
   splitLeftoverKey,
 } from '../../core/volume-manager/nodes/leftovers.ts'
-import { planLeftover, refusedEvent } from '../../core/volume-manager/plan-leftover.ts'
+import { type LeftoverInput, planLeftover, refusedEvent } from '../../core/volume-manager/plan-leftover.ts'
 import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import {
@@ -26,7 +26,7 @@ import {
 import { usersOf } from '../../queries/volume-users.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
-import type { ReconcileLoop } from '../define.ts'
+import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { openMoverAccess } from './mover-access.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
@@ -45,7 +45,7 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
   return {
     name: 'volume-leftover',
     concurrency: 1,
-    *keysOf({ type, before, after }, store) {
+    *keysForChange({ type, before, after }, store) {
       if (type.kind === nodes.kind && after) yield* keysOfNode(after as Node)
       // While its VolumeManager exists and stays, a leftover is not deleted.
       if (type.kind === volumeManagers.kind && !after) yield* keysOfNodes(store)
@@ -62,56 +62,76 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
         yield task?.role === 'leftover' ? task.manager : undefined
       }
     },
-    async reconcile(key, { store, events, now }) {
+    async reconcile(key, context) {
+      const { store, now } = context
       const { node: name, digest } = splitLeftoverKey(key)
       const node = store.get(nodes, undefined, name)
       const leftover = node && readLeftover(node, digest, settings())
-      const { movers: moverSettings } = settings()
       if (!leftover) {
         refused.delete(key)
         // The process may have ended between the removal of the leftover and that of its mover.
-        const actions = moversWithoutLeftover(store, key, moverSettings).map(deletionOf)
-        await applyPlan({ store, events }, { actions })
+        const actions = moversWithoutLeftover(store, key, settings().movers).map(deletionOf)
+        await applyPlan(context, { actions })
+        return undefined
       }
-      if (!leftover || !store.serves(volumeManagers)) return undefined
-      const namespace = namespaceForLeftover(store, leftover, moverSettings)
-      const plan = planLeftover({
-        node,
-        digest,
-        namespace,
-        movers: moversOfLeftover(store, key, settings()),
-        active: activeAround(leftover, store, settings()),
-        users: (directory) => usersOf(store, undefined, directory),
-        isManaged: (uid) =>
-          store
-            .byIndex(volumeManagers, 'owner', uid.replaceAll('-', ''))
-            .some(({ metadata }) => metadata.deletionTimestamp === undefined),
-        settings: settings(),
-        now: now(),
-      })
-      if (!plan.actions.some(({ kind }) => kind === 'create')) {
-        await applyPlan({ store, events }, plan)
-        return plan.requeueAfterMs
-      }
-      const known = refused.get(key)
-      if (known && now() < known.retryAt) return known.retryAt - now()
-      try {
-        await access.grant(namespace, moverSettings.serviceAccountName, store)
-        await applyPlan({ store, events }, plan)
-        refused.delete(key)
-        return plan.requeueAfterMs
-      } catch (error) {
-        const message = refusalOfMover(error)
-        if (message === undefined) throw error
-        // The ServiceAccount may have been deleted, for example with its namespace.
-        access.forget(namespace, moverSettings.serviceAccountName)
-        if (message !== known?.message) events.record(refusedEvent(node, leftover, namespace, message))
-        const failures = (known?.failures ?? 0) + 1
-        const waitMs = backoffMs(BACKOFF, failures)
-        refused.set(key, { failures, retryAt: now() + waitMs, message })
-        return waitMs
-      }
+      if (!store.serves(volumeManagers)) return undefined
+      const input = gatherLeftover(key, node, leftover, { store, settings: settings(), now: now() })
+      const plan = planLeftover(input)
+      if (plan.actions.some(({ kind }) => kind === 'create')) return applyCreation(key, leftover, input, plan, context)
+      await applyPlan(context, plan)
+      return plan.requeueAfterMs
     },
+  }
+
+  /** Applies a plan that creates a mover. If the API server rejects the mover, it is tried again with back-off. */
+  async function applyCreation(
+    key: string,
+    leftover: Leftover,
+    { node, namespace }: LeftoverInput,
+    plan: Plan,
+    { store, events, now }: ReconcileContext,
+  ): Promise<number | undefined> {
+    const known = refused.get(key)
+    if (known && now() < known.retryAt) return known.retryAt - now()
+    const { serviceAccountName } = settings().movers
+    try {
+      await access.grant(namespace, serviceAccountName, store)
+      await applyPlan({ store, events }, plan)
+      refused.delete(key)
+      return plan.requeueAfterMs
+    } catch (error) {
+      const message = refusalOfMover(error)
+      if (message === undefined) throw error
+      // The ServiceAccount may have been deleted, for example with its namespace.
+      access.forget(namespace, serviceAccountName)
+      if (message !== known?.message) events.record(refusedEvent(node, leftover, namespace, message))
+      const failures = (known?.failures ?? 0) + 1
+      const waitMs = backoffMs(BACKOFF, failures)
+      refused.set(key, { failures, retryAt: now() + waitMs, message })
+      return waitMs
+    }
+  }
+}
+
+function gatherLeftover(
+  key: string,
+  node: Node,
+  leftover: Leftover,
+  { store, settings, now }: { store: ObjectStore; settings: VolumeSettings; now: number },
+): LeftoverInput {
+  return {
+    node,
+    digest: splitLeftoverKey(key).digest,
+    namespace: namespaceForLeftover(store, leftover, settings.movers),
+    movers: moversOfLeftover(store, key, settings),
+    active: activeAround(leftover, store, settings),
+    users: (directory) => usersOf(store, undefined, directory),
+    isManaged: (uid) =>
+      store
+        .byIndex(volumeManagers, 'owner', uid.replaceAll('-', ''))
+        .some(({ metadata }) => metadata.deletionTimestamp === undefined),
+    settings,
+    now,
   }
 }
 

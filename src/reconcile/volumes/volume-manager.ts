@@ -14,12 +14,11 @@ import type { ReconcileLoop } from '../define.ts'
 import { applyMovers, deleteMovers } from './apply-movers.ts'
 import {
   emptyMemory,
-  forgetMover,
   knownSlots,
+  observeChange,
   type RetryMemory,
   readProgresses,
   readUncached,
-  rememberTriggers,
   retryMemoryOf,
 } from './memory.ts'
 import { openMoverAccess } from './mover-access.ts'
@@ -36,14 +35,16 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
   return {
     name: 'volume-manager',
     concurrency: 8,
-    keysOf(change, store) {
+    observe(change, store) {
+      observeChange(memory, change, store)
       const { type, after, before } = change
-      if (type.kind === pods.kind) forgetMover(memory, (after ?? before) as Pod, after === undefined)
       if (type.kind === namespaces.kind && before && !after) access.forgetNamespace(before.metadata.name ?? '')
       if (type.kind === pods.kind && before && !after) logs?.forget(before as Pod)
-      const concerned = concernedManagers(change, store, settings(), knownSlots(memory))
-      return [...concerned, ...rememberTriggers(change, store, memory)]
     },
+    keysForChange: (change, store) => [
+      ...concernedManagers(change, store, settings(), knownSlots(memory)),
+      ...memory.triggered,
+    ],
     *allKeys(store) {
       for (const manager of store.list(volumeManagers)) yield keyOfObject(manager)
     },
@@ -64,7 +65,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const known = { uncached, ...knownSlots(memory), progress, ...retries }
       const context = { store, settings: settings(), now: now(), jumps: jumps?.() }
       const input = gatherVolumeManager(manager, known, context)
-      return applyMovers(planVolumeManager(input), {
+      const plan = planVolumeManager(input)
+      return applyMovers(plan, {
         store,
         events,
         memory,
