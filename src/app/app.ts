@@ -1,5 +1,4 @@
-/** Starts the application as a list of parts, in order, and stops it in reverse order. */
-import type { AddressInfo } from 'node:net'
+/** Starts the application: opens its parts one after another, each with the parts that it uses. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../base/time/clock.ts'
 import { watchWallClock } from '../base/time/wall-clock.ts'
@@ -8,12 +7,24 @@ import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { type AppState, CLOSE_SERVER_MS, partsOf } from './app-parts.ts'
-import { type Part, startParts, stopParts } from './components.ts'
+import {
+  listenForReviews,
+  openAdmissionServer,
+  openHealth,
+  openInterpreter,
+  startFeatureChecks,
+  startLoopsAfter,
+  startRegistrationAfter,
+} from './app-parts.ts'
+import { openServingCertificates } from './certificates.ts'
+import { openClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
 import { type ConfigSource, openLiveConfig } from './config/live-config.ts'
 import { openKarmadaVersion } from './karmada.ts'
-import { reasonsNotReady } from './monitoring/readiness.ts'
+import { observeCertificates, observeObjects } from './monitoring/observe.ts'
+import { openReadiness } from './monitoring/readiness.ts'
+import { openRegistrationState } from './registration.ts'
+import { CLOSE_SERVER_MS, openShutdown, type Shutdown } from './shutdown.ts'
 
 export interface AppInput {
   config: Config
@@ -46,10 +57,6 @@ export interface App {
 }
 
 const READY_POLL_MS = 20
-/** The time for the server and the loops to finish after the drain, in ms. */
-const FINISH_MS = CLOSE_SERVER_MS + 500
-/** The time for the other parts to close, in ms. The sum of both is 1 s less than the documented time of a stop. */
-const CLOSE_MS = 1000
 
 /**
  * Starts all parts. Resolves when the server listens, before the caches are synced. Until then, `/readyz` returns the reasons, and a review
@@ -58,89 +65,73 @@ const CLOSE_MS = 1000
  * @throws if a port is in use or no certificate is available; the parts that were opened are closed again
  */
 export async function startApp(input: AppInput): Promise<App> {
-  const app = openState(input)
-  const parts = partsOf(app)
-  try {
-    await startParts(parts)
-  } catch (error) {
-    await stopAll(app, parts, 0)
+  const { log, config } = input
+  const shutdown = openShutdown(log)
+  const started = await startParts(input, shutdown).catch(async (error: unknown) => {
+    await shutdown.stop(0)
     throw error
+  })
+  let stopping: Promise<void> | undefined
+  return { ...started, stop: () => (stopping ??= drain()) }
+
+  async function drain(): Promise<void> {
+    const { drainSeconds } = config.server
+    log.info({ drainSeconds }, 'draining')
+    await shutdown.stop(drainSeconds * 1000)
+    log.info('stopped')
   }
+}
+
+/** Opens the parts in order, and adds each to the shutdown. */
+async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App, 'stop'>> {
+  const { config, configSource, store, readServerInfo, log, metrics } = input
+  const live = openLiveConfig({ config, source: configSource, log })
+  shutdown.add('last', 'configuration', live.stop)
+  const wallClock = watchWallClock(input.now, systemClock)
+  shutdown.add('last', 'wall clock', wallClock.stop)
+  // Stopped after the server, so that requests in flight can read the cache.
+  shutdown.add('last', 'store', () => store.stop())
+  observeObjects(store, metrics)
+  const karmada = openKarmadaVersion({ version: config.karmada.version, readServerInfo, log })
+  const interpreter = openInterpreter(config, store)
+
+  const registration = openRegistrationState(config)
+  const readiness = openReadiness({ store, registration, stopping: shutdown.begun, now: wallClock.now })
+  const health = await openHealth({ config, notReady: readiness.reasons, log, metrics })
+  shutdown.add('last', 'health server', health.close)
+
+  const observer = observeCertificates(log, metrics)
+  const certificates = await openServingCertificates(config, observer, wallClock.now, registration.isPublished)
+  shutdown.add('last', 'certificates', certificates.stop)
+  readiness.useCertificates(certificates)
+  const clientCa = openClientCa({ file: config.server.clientCaFile, log })
+  shutdown.add('last', 'client CA', clientCa.stop)
+
+  const common = { ...input, live, wallClock, karmada, interpreter, certificates }
+  const server = openAdmissionServer({ ...common, clientCa, stopping: shutdown.begun })
+  shutdown.add('drainEnd', 'admission server', () => server.close(CLOSE_SERVER_MS))
+  const admission = await listenForReviews(server, config)
+
+  // The start does not wait for the caches. Decisions wait for them, and for the rules of Karmada.
+  const synced = Promise.all([store.start(shutdown.drained), karmada.refresh()]).then(() => undefined)
+  const loops = startLoopsAfter(synced, { leaseStore: store, eventStore: store, ...common }, shutdown.begun)
+  shutdown.add('drainStart', 'loops', loops.stop)
+  if (readServerInfo) {
+    const stop = startFeatureChecks(synced, { config, karmada, readServerInfo, log, metrics })
+    shutdown.add('drainStart', 'features', stop)
+  }
+  if (config.registration.mode !== 'none') {
+    const stop = startRegistrationAfter(synced, { ...common, state: registration })
+    shutdown.add('drainStart', 'registration', stop)
+  }
+
   const ready = (async () => {
-    await app.loops
-    while (app.notReady().length > 0) {
-      app.aborter.signal.throwIfAborted()
+    await loops.started
+    while (readiness.reasons().length > 0) {
+      shutdown.drained.throwIfAborted()
       await wait(READY_POLL_MS)
     }
   })()
   ready.catch(() => undefined) // If it is stopped before it is ready, a caller that waits for `ready` gets the error.
-  let stopping: Promise<void> | undefined
-  return {
-    addresses: { admission: portOf(app.server?.fastify.server.address()), health: app.health?.port ?? 0 },
-    ready,
-    stop: () => (stopping ??= drain(app, parts)),
-  }
-}
-
-function openState({ configSource, ...input }: AppInput): AppState {
-  const { config, store, log, metrics, readServerInfo } = input
-  const wallClock = watchWallClock(input.now, systemClock)
-  const app: AppState = {
-    leaseStore: store,
-    eventStore: store,
-    ...input,
-    wallClock,
-    karmada: openKarmadaVersion({ version: config.karmada.version, readServerInfo, log }),
-    live: openLiveConfig({ config, source: configSource, log }),
-    aborter: new AbortController(),
-    isStopping: false,
-    isRegistered: config.registration.mode === 'none',
-    notReady: () =>
-      reasonsNotReady({
-        store,
-        draining: app.isStopping,
-        certificate: app.certificates?.current(),
-        registered: app.isRegistered,
-        now: wallClock.now(),
-      }),
-  }
-  metrics.observeObjects(() => sizesOf(store))
-  metrics.observeUnavailable(() => store.unavailable().map(({ type: { kind }, reason }) => ({ kind, reason })))
-  return app
-}
-
-/**
- * The number of objects by kind. A kind that is not cached yet is left out. Kinds with the same name in several groups, such as Job, are
- * added up.
- */
-function sizesOf(store: ObjectStore): { kind: string; size: number }[] {
-  const unread = new Set(store.unsynced())
-  const read = store.kinds().filter((type) => !unread.has(type))
-  return [...Map.groupBy(read, ({ kind }) => kind)].map(([kind, types]) => ({
-    kind,
-    size: types.reduce((sum, type) => sum + store.size(type), 0),
-  }))
-}
-
-async function drain(app: AppState, parts: readonly Part[]): Promise<void> {
-  const { drainSeconds } = app.config.server
-  app.isStopping = true
-  app.log.info({ drainSeconds }, 'draining')
-  await stopAll(app, parts, drainSeconds * 1000)
-  app.log.info('stopped')
-}
-
-async function stopAll(app: AppState, parts: readonly Part[], drainMs: number): Promise<void> {
-  const at = (stopsAt: Part['stopsAt']) => parts.filter((part) => part.stopsAt === stopsAt)
-  app.server?.drain()
-  const drained = stopParts(at('drainStart'), drainMs + FINISH_MS)
-  await wait(drainMs)
-  app.aborter.abort()
-  const served = await stopParts(at('drainEnd'), FINISH_MS)
-  const late = [...served, ...(await drained), ...(await stopParts(at('last'), CLOSE_MS))]
-  if (late.length > 0) app.log.warn({ parts: late }, 'not stopped in time')
-}
-
-function portOf(address: AddressInfo | string | null | undefined): number {
-  return typeof address === 'object' && address !== null ? address.port : 0
+  return { addresses: { admission, health: health.port }, ready }
 }

@@ -11,6 +11,8 @@ import { ConfigError } from './config/config-file.ts'
 export interface ClientCa {
   /** PEM; undefined if callers are not authenticated. */
   current(): string | undefined
+  /** Calls the listener when every new handshake must use another CA. Returns a function that unsubscribes. */
+  subscribe(listener: () => void): () => void
   stop(): void
 }
 
@@ -18,8 +20,6 @@ interface ClientCaInput {
   /** Absent if callers are not authenticated. */
   file: string | undefined
   log: Logger
-  /** Called when every new handshake must use another CA. */
-  changed(): void
   clock?: Clock
 }
 
@@ -28,15 +28,16 @@ const SETTLE_MS = 200
 const POLL_MS = 10_000
 
 /** @throws ConfigError if the file has no certificate at the start */
-export function openClientCa({ file, log, changed, clock = systemClock }: ClientCaInput): ClientCa {
+export function openClientCa({ file, log, clock = systemClock }: ClientCaInput): ClientCa {
   if (file === undefined) {
     log.warn(
       'callers are not authenticated: every client that reaches the admission port gets answers; set server.clientCaFile',
     )
-    return { current: () => undefined, stop: () => undefined }
+    return { current: () => undefined, subscribe: () => () => undefined, stop: () => undefined }
   }
   let used = read(file)
   let refused = ''
+  const listeners = new Set<() => void>()
   const stop = watchFolder({
     directory: dirname(file),
     recursive: false,
@@ -54,7 +55,7 @@ export function openClientCa({ file, log, changed, clock = systemClock }: Client
       if (next === used) return
       used = next
       log.info({ file }, 'client CA changed')
-      changed()
+      for (const listener of listeners) listener()
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       if (error.message !== refused)
@@ -63,7 +64,14 @@ export function openClientCa({ file, log, changed, clock = systemClock }: Client
     }
   }
 
-  return { current: () => used, stop }
+  return {
+    current: () => used,
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    stop,
+  }
 }
 
 function read(file: string): string {

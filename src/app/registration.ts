@@ -52,6 +52,34 @@ function toBase64(text: string): string {
   return Buffer.from(text).toString('base64')
 }
 
+/** The registration in the API server. Its loop writes this state; readiness and the rotation of the CA read it. */
+export interface RegistrationState {
+  /** Whether the admission webhooks are registered, or another tool registers them. */
+  isRegistered(): boolean
+  /** Whether all registrations have this CA bundle; undefined if another tool registers. */
+  isPublished(caBundlePem: string): boolean | undefined
+  /** Called when the admission webhooks are registered with the present CA bundle; the interpreter may still be missing. */
+  registered(): void
+  /** Called when all registrations have this CA bundle. */
+  published(caBundlePem: string | undefined): void
+}
+
+export function openRegistrationState({ registration }: Config): RegistrationState {
+  const isOurs = registration.mode !== 'none'
+  let isRegistered = !isOurs
+  let bundle: string | undefined
+  return {
+    isRegistered: () => isRegistered,
+    isPublished: (caBundlePem) => (isOurs ? bundle === caBundlePem : undefined),
+    registered() {
+      isRegistered = true
+    },
+    published(caBundlePem) {
+      bundle = caBundlePem
+    },
+  }
+}
+
 const REGISTRATION_INTERVAL_MS = 10_000
 
 export interface RegistrationInput {
@@ -59,27 +87,32 @@ export interface RegistrationInput {
   store: ObjectStore
   interpreter: Interpreter | undefined
   certificates: CertificateSource
+  /** Receives what is registered. */
+  state: RegistrationState
   log: Logger
   metrics: Metrics
-  /** Called when the admission webhooks are registered with the present CA bundle; the interpreter may still be missing. */
-  registered(): void
-  /** Called when all registrations have this CA bundle. */
-  published(caBundlePem: string | undefined): void
 }
 
 /** Keeps the registration current until the returned loop is stopped. */
-export function startRegistration(input: RegistrationInput): Loop {
-  const { config, store, interpreter, certificates, log, metrics } = input
+export function startRegistration({
+  config,
+  store,
+  interpreter,
+  certificates,
+  state,
+  log,
+  metrics,
+}: RegistrationInput): Loop {
   return startLoop({
     async reconcile() {
       const served = certificates.current()
       const admission = await reconcileRegistration(store, wantedRegistration(config, served))
       // Called before the interpreter is registered: admission works already, and Karmada's own webhook may be unavailable while a hub
       // starts.
-      input.registered()
+      state.registered()
       const written = admission + (await registerInterpreter({ config, store, interpreter, served }))
       // A new CA must not sign before all registrations have it.
-      if (store.synced()) input.published(served.caBundlePem)
+      if (store.synced()) state.published(served.caBundlePem)
       metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
       if (written > 0) log.info({ written }, 'webhooks registered')
     },

@@ -107,7 +107,8 @@ describe('the file of the client CA', () => {
     const { log } = openLogger({ level: 'info', format: 'json', output })
     let changes = 0
     const start = (path: string | undefined = file) => {
-      const clientCa = openClientCa({ file: path, log, changed: () => changes++ })
+      const clientCa = openClientCa({ file: path, log })
+      clientCa.subscribe(() => changes++)
       onTestFinished(() => clientCa.stop())
       return clientCa
     }
@@ -144,7 +145,7 @@ describe('the file of the client CA', () => {
       output: { write: (line: string) => lines.push(JSON.parse(line)) },
     })
 
-    expect(openClientCa({ file: undefined, log, changed: () => undefined }).current()).toBeUndefined()
+    expect(openClientCa({ file: undefined, log }).current()).toBeUndefined()
 
     expect(lines).toEqual([expect.objectContaining({ level: 'warn', msg: expect.stringContaining('clientCaFile') })])
   })

@@ -5,6 +5,7 @@ import type { ControllerObserver } from '../../reconcile/manager.ts'
 import type { MoverLogObserver } from '../../reconcile/volumes/mover-logs.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import type { StoreObserver } from '../../store/observer.ts'
+import type { ObjectStore } from '../../store/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { CertificateObserver } from '../../tls/source.ts'
@@ -59,6 +60,25 @@ export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserv
       )
     },
   }
+}
+
+/** Has the metrics count the cached objects and the kinds that are not available. */
+export function observeObjects(store: ObjectStore, metrics: Metrics): void {
+  metrics.observeObjects(() => countObjects(store))
+  metrics.observeUnavailable(() => store.unavailable().map(({ type: { kind }, reason }) => ({ kind, reason })))
+}
+
+/**
+ * The number of objects by kind. A kind that is not cached yet is left out. Kinds with the same name in several groups, such as Job, are
+ * added up.
+ */
+function countObjects(store: ObjectStore): { kind: string; size: number }[] {
+  const unread = new Set(store.unsynced())
+  const read = store.kinds().filter((type) => !unread.has(type))
+  return [...Map.groupBy(read, ({ kind }) => kind)].map(([kind, types]) => ({
+    kind,
+    size: types.reduce((sum, type) => sum + store.size(type), 0),
+  }))
 }
 
 export function observeCertificates(log: Logger, metrics: Metrics): CertificateObserver {

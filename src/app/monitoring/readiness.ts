@@ -1,31 +1,50 @@
 /** Lists the reasons why the application is not ready. */
 import type { NotReady } from '../../server/health-protocol.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import type { ServingCertificates } from '../../tls/source.ts'
+import type { CertificateSource, ServingCertificates } from '../../tls/source.ts'
+import type { RegistrationState } from '../registration.ts'
 
 /** An idle watch receives a bookmark about every minute. After this silence, the cache may be out of date. */
 const STALE_AFTER_MS = 5 * 60_000
 
 export interface ReadinessInput {
   store: ObjectStore
-  draining: boolean
-  /** The certificate in use; undefined if there is none yet. */
-  certificate: ServingCertificates | undefined
-  registered: boolean
+  registration: Pick<RegistrationState, 'isRegistered'>
+  /** Aborts when the application stops. */
+  stopping: AbortSignal
   /** Milliseconds since the epoch. */
-  now: number
+  now: () => number
 }
 
-/** Returns the reasons; empty if the application is ready. */
-export function reasonsNotReady({ store, draining, certificate, registered, now }: ReadinessInput): NotReady[] {
+export interface Readiness {
+  /** Returns the reasons why the application is not ready; empty if it is. */
+  reasons(): NotReady[]
+  /** Called once, when a certificate is available. The health server answers before that. */
+  useCertificates(certificates: Pick<CertificateSource, 'current'>): void
+}
+
+export function openReadiness(input: ReadinessInput): Readiness {
+  let certificates: Pick<CertificateSource, 'current'> | undefined
+  return {
+    reasons: () => reasonsNotReady(input, certificates?.current()),
+    useCertificates(opened) {
+      certificates = opened
+    },
+  }
+}
+
+function reasonsNotReady(
+  { store, registration, stopping, now }: ReadinessInput,
+  certificate: ServingCertificates | undefined,
+): NotReady[] {
   return [
-    ...as('shutdown', draining ? ['shutting down'] : []),
-    ...as('certificate', certificateReasons(certificate, now)),
+    ...as('shutdown', stopping.aborted ? ['shutting down'] : []),
+    ...as('certificate', certificateReasons(certificate, now())),
     ...as(
       'caches',
       store.unsynced().map(({ kind }) => `${kind} cache not synced`),
     ),
-    ...as('registration', registered ? [] : ['webhooks not registered yet']),
+    ...as('registration', registration.isRegistered() ? [] : ['webhooks not registered yet']),
     ...as(
       'kinds',
       store.unavailable().map(({ type: { kind }, message }) => `${kind} objects are not available: ${message}`),

@@ -1,14 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Part, startParts, stopParts } from './components.ts'
+import { openLogger } from '../telemetry/logger.ts'
+import { openShutdown, type Part, stopParts } from './shutdown.ts'
 
 let told: string[]
-const part = (name: string, stop: () => Promise<void> | void = () => undefined, start = stop): Part => ({
+const part = (name: string, stop: () => Promise<void> | void = () => undefined): Part => ({
   name,
-  stopsAt: 'last',
-  async start() {
-    told.push(`start ${name}`)
-    await start()
-  },
   stop() {
     told.push(name)
     return stop()
@@ -22,16 +18,6 @@ beforeEach(() => {
 })
 
 afterEach(() => vi.useRealTimers())
-
-test('parts start in order, and none starts after a failed one', async () => {
-  const fails = () => {
-    throw new Error('the port is taken')
-  }
-  const parts = [part('store'), part('server', undefined, fails), part('loops')]
-
-  await expect(startParts(parts)).rejects.toThrow('the port is taken')
-  expect(told).toEqual(['start store', 'start server'])
-})
 
 test('parts stop in reverse order, each after the next one has stopped', async () => {
   const gate = Promise.withResolvers<void>()
@@ -62,4 +48,19 @@ test('a part that fails to stop is returned by name, and the others are stopped'
     'loops',
   ])
   expect(told).toEqual(['loops', 'server', 'store'])
+})
+
+test('writers stop when the stop begins, servers after the drain, and what they use last', async () => {
+  vi.useRealTimers()
+  const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
+  const shutdown = openShutdown(log)
+  shutdown.begun.addEventListener('abort', () => told.push('begun'))
+  shutdown.drained.addEventListener('abort', () => told.push('drained'))
+  for (const name of ['store', 'certificates']) shutdown.add('last', name, () => void told.push(name))
+  shutdown.add('drainEnd', 'server', () => void told.push('server'))
+  shutdown.add('drainStart', 'loops', () => void told.push('loops'))
+
+  await shutdown.stop(0)
+
+  expect(told).toEqual(['begun', 'loops', 'drained', 'server', 'certificates', 'store'])
 })
