@@ -8,6 +8,7 @@ import type { MoverAllowance, VolumeManagerInput } from '../src/core/volume-mana
 import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
 import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'
 import type { DiskReport } from '../src/core/volume-manager/nodes/disk.ts'
+import { type ObservedVolume, observeVolumes } from '../src/core/volume-manager/observe.ts'
 import { toTime } from '../src/core/volume-manager/time.ts'
 import { makeVolume, makeVolumeManager, NOW } from './builders.ts'
 import { PLATFORM, VOLUME_SETTINGS } from './volume-world.ts'
@@ -106,4 +107,11 @@ export function makeVolumeInput({ nodes, movers = [], ...more }: InputParts = {}
     now: NOW,
     ...more,
   }
+}
+
+/** What the plan observes of a volume. */
+export function observeVolume(input: VolumeManagerInput, id = 'vol1'): ObservedVolume {
+  const observed = observeVolumes(input).find((volume) => volume.id === id)
+  if (!observed) throw new Error(`neither spec, status nor movers have the volume ${id}`)
+  return observed
 }

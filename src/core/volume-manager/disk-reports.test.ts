@@ -5,13 +5,14 @@ import {
   makeMover,
   makeNode,
   makeVolumeInput,
-  moversOf,
   nodeWithDisk,
+  observeVolume,
   PATH,
 } from '../../../test/volume-builders.ts'
 import { ended, moverSays } from '../../../test/volume-world.ts'
 import type { Pod } from '../../api/pod.ts'
 import { planDiskReports, removeDiskReports } from './disk-reports.ts'
+import type { VolumeManagerInput } from './input.ts'
 import type { MoverTask } from './mover/task.ts'
 
 function mover(index: number, freeBytes: number | undefined, finishedAt: string, path = PATH): Pod {
@@ -20,10 +21,9 @@ function mover(index: number, freeBytes: number | undefined, finishedAt: string,
   return makeMover({ index, path }, ended('Succeeded', { exitCode: 0, message, finishedAt }), 'n1')
 }
 
+const writesFor = (input: VolumeManagerInput) => planDiskReports(observeVolume(input).pods, input)
 const plan = (...movers: Pod[]) =>
-  planDiskReports({ ...makeVolumeInput({ nodes: [makeNode('n1')] }), movers: moversOf(...movers) }).map((write) =>
-    JSON.stringify(write),
-  )
+  writesFor(makeVolumeInput({ nodes: [makeNode('n1')], movers })).map((write) => JSON.stringify(write))
 
 test('the report of the mover that ended last is recorded', () => {
   const writes = plan(mover(0, 10, at(5)), mover(1, 20, at(9)), mover(2, 30, at(7)))
@@ -42,7 +42,7 @@ test('of movers that ended in the same second, the fuller disk is recorded', () 
 test('a report that hardly differs is recorded after a deletion only', () => {
   const node = nodeWithDisk({ root: '/var/datasets', freeBytes: 10, totalBytes: 1000, time: at(1) })
   const writesAfter = (role: MoverTask['role']) =>
-    planDiskReports({ ...makeVolumeInput({ nodes: [node] }), movers: moversOf(asTask({ role }, mover(0, 10, at(5)))) })
+    writesFor(makeVolumeInput({ nodes: [node], movers: [asTask({ role }, mover(0, 10, at(5)))] }))
   expect([writesAfter('replica').length, writesAfter('deletion').length]).toEqual([0, 1])
 })
 
@@ -56,8 +56,7 @@ test.each<{ name: string; pod: Pod }>([
 })
 
 test('nothing is recorded for a node that does not exist', () => {
-  const movers = moversOf(mover(0, 10, at(5)))
-  expect(planDiskReports({ ...makeVolumeInput({ nodes: [] }), movers })).toEqual([])
+  expect(writesFor(makeVolumeInput({ nodes: [], movers: [mover(0, 10, at(5))] }))).toEqual([])
 })
 
 test('reports are removed from all nodes with the last VolumeManager', () => {

@@ -4,22 +4,25 @@ import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { directoryOfMover } from './mover/affinity.ts'
 import { resultOf } from './mover/observed-state.ts'
-import { readTask } from './mover/task.ts'
 import { type DiskReport, forgetDisks, isLater, recordDisk, rootOf } from './nodes/disk.ts'
+import type { MoverPod } from './observe.ts'
 import { endTimeOf, isEnded } from './pod-use.ts'
 import { isOfVolume } from './rules/names.ts'
 
 /** Returns at most one patch for each node and root: with the report of the mover that ended last. */
-export function planDiskReports({ movers, nodes, settings }: VolumeManagerInput): Write[] {
+export function planDiskReports(
+  movers: readonly MoverPod[],
+  { nodes, settings }: Pick<VolumeManagerInput, 'nodes' | 'settings'>,
+): Write[] {
   const latest = new Map<string, { node: string; report: DiskReport; isAwaited: boolean }>()
-  for (const pod of movers.values()) {
+  for (const { pod, task } of movers) {
     const node = pod.spec?.nodeName
     const report = reportOf(pod, settings.allowedRoots)
     if (node === undefined || !report) continue
     const key = `${node}:${report.root}`
     const known = latest.get(key)?.report
     if (!known || isLater(report, known)) {
-      latest.set(key, { node, report, isAwaited: readTask(pod)?.role === 'deletion' })
+      latest.set(key, { node, report, isAwaited: task.role === 'deletion' })
     }
   }
   return [...latest.values()].flatMap(({ node: name, report, isAwaited }) => {

@@ -4,9 +4,8 @@ import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { isUsable } from './replica/replica.ts'
-import { nodeLabelsFor } from './replica/step.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
-import { ownerKey, ownerOfNodeLabel } from './rules/names.ts'
+import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
 
 /**
  * Returns one patch for each node with missing or surplus labels of this VolumeManager. Each patch has the uid of the node, so that it

@@ -7,9 +7,9 @@ import { mergePatch } from '../../base/merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
 import { planDiskReports, removeDiskReports } from './disk-reports.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { readTask } from './mover/task.ts'
 import { planNodeLabels } from './node-labels.ts'
 import { skipNodes } from './nodes/skipped.ts'
+import { observeVolumes } from './observe.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
 import { planVolume } from './replica/volume-plan.ts'
 import { startMovers } from './schedule/start.ts'
@@ -42,11 +42,11 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   }
   const goal = deletionTimestamp || isCompleted(manager) ? 'deleted' : 'present'
   const configs = manager.spec?.volumeConfigs ?? []
-  const plans = idsOf(input, configs).map((id) =>
+  const plans = observeVolumes(input).map((observed) =>
     planVolume(
       input,
-      id,
-      configs.find((config) => config.id === id),
+      observed,
+      configs.find(({ id }) => id === observed.id),
       goal,
     ),
   )
@@ -55,7 +55,10 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   const summaries = started.plans.map((plan) => summarize(input, plan, persistent.conflicts.get(plan.id)))
   const isEmpty = summaries.every(({ state }) => state === 'deleted') && persistent.waiting.length === 0
   const labels = planNodeLabels(input, started.plans)
-  const disks = planDiskReports(input)
+  const disks = planDiskReports(
+    plans.flatMap(({ movers }) => movers),
+    input,
+  )
   const skipped = skipNodes(input, started.plans)
   if (deletionTimestamp && isEmpty && labels.length === 0) {
     return {
@@ -99,16 +102,6 @@ function elsewhere({ manager, terminating }: VolumeManagerInput, action: Action)
 
 function isCompleted({ spec }: VolumeManager): boolean {
   return spec?.state === 'Completed' || spec?.state === 'Failed'
-}
-
-/**
- * The ids of the volumes: first those of the spec in its order, then those of the status, then those of movers. The last two include
- * volumes whose data is being deleted, and volumes of an earlier VolumeManager of the same name.
- */
-function idsOf({ manager, movers }: VolumeManagerInput, configs: readonly { id: string }[]): string[] {
-  const known = [...configs, ...(manager.status?.volumes ?? [])].map(({ id }) => id)
-  const moved = [...movers.values()].flatMap((pod) => readTask(pod)?.id ?? [])
-  return [...new Set([...known, ...moved])]
 }
 
 function deletePod(pod: Pod): Write[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
-import { at, makeDeletion, makeNode, makeVolumeInput, PATH } from '../../../../test/volume-builders.ts'
+import { at, makeDeletion, makeNode, makeVolumeInput, observeVolume, PATH } from '../../../../test/volume-builders.ts'
 import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'
@@ -28,7 +28,8 @@ function skip(
   })
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }
   const input = makeVolumeInput({ manager, nodes: [node], ...(isTerminating && { terminating: { namespace } }) })
-  return skipNodes(input, [planVolume(input, 'vol1', makeVolume(volume), isDeleted ? 'deleted' : 'present')])
+  const plan = planVolume(input, observeVolume(input), makeVolume(volume), isDeleted ? 'deleted' : 'present')
+  return skipNodes(input, [plan])
 }
 
 test('the deletion of a VolumeManager skips a node that is not ready, with an Event', () => {

@@ -1,4 +1,6 @@
 /** The state machine of a deletion: data is deleted only after its node label is removed and no pod uses it. */
+import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { DeletionState, DeletionStatus } from '../../../api/volume-status.ts'
 import { MESSAGES } from '../codes.ts'
 import type { VolumeUser } from '../input.ts'
@@ -54,6 +56,11 @@ const STATES: Readonly<Record<DeletionState, (deletion: DeletionStatus, observed
     if (!isDue) return untilRetry(deletion, observed.now)
     return queueOrWait({ ...deletion, attempt: deletion.attempt + 1 }, observed)
   },
+}
+
+/** Whether an annotation allows the deletion of data that pods use. */
+export function isDeletedInUse({ metadata }: VolumeManager): boolean {
+  return metadata.annotations?.[DELETE_IN_USE_ANNOTATION] === 'true'
 }
 
 /** Enters Deleting, for a mover that is created now. */

@@ -7,6 +7,7 @@ import {
   makeNode,
   makeReplica,
   makeVolumeInput,
+  observeVolume,
   PATH,
 } from '../../../../test/volume-builders.ts'
 import { ended, moverSays, VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
@@ -14,14 +15,22 @@ import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { deletionMover, uploadMover } from '../mover/build.ts'
-import { nodeLabelsOf } from '../rules/names.ts'
-import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './step.ts'
+import { nodeLabelsFor, nodeLabelsOf } from '../rules/names.ts'
+import { isDeletedInUse } from './deletion.ts'
+import { stepDeletions, stepReplicas } from './step.ts'
 
 const config = makeVolume()
+
+/** Steps the replicas of vol1. */
+function step(replicas: ReplicaStatus[], parts: Parameters<typeof makeVolumeInput>[0] = {}, volume = config) {
+  const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas, nextIndex: 5 }]
+  const input = makeVolumeInput({ manager: makeVolumeManager([{}], { status: { volumes } }), ...parts })
+  return stepReplicas(input, observeVolume(input), volume)
+}
 const stateOf =
-  (...parts: Parameters<typeof makeVolumeInput>) =>
+  (parts?: Parameters<typeof makeVolumeInput>[0]) =>
   (replicas = [makeReplica()]) =>
-    stepReplicas(makeVolumeInput(...parts), 'vol1', config, { id: 'vol1', nodeAffinity: {}, replicas }).replicas
+    step(replicas, parts).replicas
 
 describe('a replica is observed', () => {
   test('by its mover and the node of its mover', () => {
@@ -107,10 +116,7 @@ describe('a node that a failed mover left', () => {
   const moving = makeReplica({ state: 'Downloading', node: 'n1' })
   const failedWith = (code: FailureCode, nodeName = 'n2') =>
     makeMover({}, ended('Failed', { message: moverSays({ outcome: 'failed', code }) }), nodeName)
-  const setOf = (input: Parameters<typeof makeVolumeInput>[0], replica = moving) =>
-    stepReplicas(makeVolumeInput(input), 'vol1', config, {
-      ...{ id: 'vol1', nodeAffinity: {}, replicas: [replica], nextIndex: 5 },
-    })
+  const setOf = (input: Parameters<typeof makeVolumeInput>[0], replica = moving) => step([replica], input)
 
   test('because its disk is full is cleaned up with that cause', () => {
     const { deletions, nextIndex } = setOf({ movers: [failedWith('NoSpace')] })
@@ -150,10 +156,7 @@ describe('an upload is observed', () => {
     })
     return { ...pod, status: { phase: 'Succeeded' } }
   }
-  const stateWith = (attempt: number) =>
-    stepReplicas(makeVolumeInput({ movers: [moverOfAttempt(attempt)] }), 'vol1', resync, {
-      ...{ id: 'vol1', nodeAffinity: {}, replicas: [replica] },
-    }).replicas
+  const stateWith = (attempt: number) => step([replica], { movers: [moverOfAttempt(attempt)] }, resync).replicas
 
   test('by its mover', () => {
     expect(stateWith(4)).toEqual([makeReplica({ lastUsedTime: at(-60), uploads: 4, uploadedTime: at(-30) })])
@@ -216,7 +219,8 @@ describe('a deletion is observed', () => {
     { name: 'by its node', input: () => ({ nodes: [] }), want: [] },
   ])('$name', ({ input, replicas = [], of = {}, want }) => {
     const set = { replicas, deletions: [{ ...old, ...of }], nextIndex: 5 }
-    const { deletions } = stepDeletions(makeVolumeInput(input()), 'vol1', set)
+    const gathered = makeVolumeInput(input())
+    const { deletions } = stepDeletions(gathered, observeVolume(gathered), set)
 
     expect(deletions.map(({ reason, state }) => reason ?? state)).toEqual(want)
   })

@@ -8,6 +8,7 @@ import {
   makeNode,
   makeReplica,
   makeVolumeInput,
+  observeVolume,
 } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
@@ -52,12 +53,8 @@ function planOf({
     volumes: [{ id: 'vol1', nodeAffinity: {}, nextIndex: 5, ...volume({ revision: revisionOf(first), path }) }],
   }
   const manager = makeVolumeManager([config], { ...(status && { status }), ...(annotations && { annotations }) })
-  return planVolume(
-    { ...makeVolumeInput({ manager, movers: movers?.(path) ?? [] }), ...input },
-    'vol1',
-    isInSpec ? first : undefined,
-    goal,
-  )
+  const gathered = { ...makeVolumeInput({ manager, movers: movers?.(path) ?? [] }), ...input }
+  return planVolume(gathered, observeVolume(gathered), isInSpec ? first : undefined, goal)
 }
 
 const short = ({ set }: VolumePlan) => ({
@@ -393,7 +390,7 @@ describe('the plan of a volume', () => {
     const manager = makeVolumeManager([{}], isDeleted ? { deletionTimestamp } : {})
     const input = makeVolumeInput({ manager, nodes: [node], movers: [pod] })
 
-    const plan = planVolume(input, 'vol1', makeVolume(), isDeleted ? 'deleted' : 'present')
+    const plan = planVolume(input, observeVolume(input), makeVolume(), isDeleted ? 'deleted' : 'present')
 
     expect([plan.orphans.length, plan.stopping.length]).toEqual([1, stopping])
   })

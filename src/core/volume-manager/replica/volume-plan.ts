@@ -5,20 +5,22 @@ import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
-import { moversAtWork, readTask } from '../mover/task.ts'
+import { moversAtWork } from '../mover/task.ts'
 import { allowsNode } from '../nodes/node-affinity.ts'
 import { runsMovers } from '../nodes/platform.ts'
 import { skippedAt } from '../nodes/skipped.ts'
 import { isClosedTo } from '../nodes/taints.ts'
+import type { MoverPod, ObservedVolume } from '../observe.ts'
 import { wantedReplicas } from '../rules/distribution.ts'
-import { directoryOf } from '../rules/names.ts'
+import { directoryOf, nodeLabelsFor } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
 import { revisionOf, sourceTypeOf } from '../rules/source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from '../rules/volume-rules.ts'
+import { isDeletedInUse } from './deletion.ts'
 import { countEveryNode } from './every-node.ts'
 import { isReady } from './replica.ts'
 import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
-import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './step.ts'
+import { stepDeletions, stepReplicas } from './step.ts'
 import { hasChanges, isConflict, isWrittenBack, mayConflict } from './upload.ts'
 
 export interface VolumePlan {
@@ -35,6 +37,8 @@ export interface VolumePlan {
   problems: string[]
   /** Why there cannot be as many replicas as wanted. */
   shortage: string | undefined
+  /** The Pods of all its movers. */
+  movers: readonly MoverPod[]
   /** Movers whose result the status does not expect. They are deleted. */
   orphans: Pod[]
   /** Those orphans that may still run. */
@@ -44,27 +48,26 @@ export interface VolumePlan {
 /** Plans a volume. `goal` is whether the VolumeManager keeps its data or deletes all of it. */
 export function planVolume(
   input: VolumeManagerInput,
-  id: string,
+  observed: ObservedVolume,
   config: VolumeConfig | undefined,
   goal: 'present' | 'deleted',
 ): VolumePlan {
-  const { manager, settings, movers, now } = input
-  const before = manager.status?.volumes?.find((volume) => volume.id === id)
+  const { manager, settings, now } = input
+  const { id, before, pods: movers } = observed
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? volumeProblems(config, settings) : []
   const problems = isWanted ? faults.map(statusMessage) : []
-  const stepped = stepReplicas(input, id, config, before, faults.length === 0)
+  const stepped = stepReplicas(input, observed, config, faults.length === 0)
   const wanted = isWanted && problems.length === 0 ? wantedOf(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
-  const own = [...movers.values()].filter((pod) => readTask(pod)?.id === id)
   const orphansOf = (set: ReplicaSet) => {
     const awaited = new Set(moversAtWork(manager, { id, ...set }))
-    return own.filter(({ metadata }) => !awaited.has(metadata.name ?? ''))
+    return movers.filter(({ pod }) => !awaited.has(pod.metadata.name ?? ''))
   }
-  const accounted = orphansOf(arranged).reduce((set, pod) => deleteWritten(set, pod, now), arranged)
-  const set = stepDeletions(input, id, accounted)
-  const orphans = orphansOf(set)
+  const accounted = orphansOf(arranged).reduce((set, mover) => deleteWritten(set, mover, now), arranged)
+  const set = stepDeletions(input, observed, accounted)
+  const orphans = orphansOf(set).map(({ pod }) => pod)
   return {
     id,
     config,
@@ -74,6 +77,7 @@ export function planVolume(
     wanted,
     problems,
     shortage: wanted && config && shortageOf(input, config, wanted),
+    movers,
     orphans,
     stopping: orphans.filter((pod) => mayRun(pod, input)),
   }
@@ -185,10 +189,10 @@ function shortageOf(input: VolumeManagerInput, config: VolumeConfig, wanted: Wan
 }
 
 /** Adds a deletion for data that an orphaned mover may have written to its node. */
-function deleteWritten(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
+function deleteWritten(set: ReplicaSet, { pod, task }: MoverPod, now: number): ReplicaSet {
   const node = pod.spec?.nodeName
   const path = directoryOfMover(pod)
-  if (node === undefined || path === undefined || readTask(pod)?.role !== 'replica') return set
+  if (node === undefined || path === undefined || task.role !== 'replica') return set
   const isKnown = set.replicas.some((replica: ReplicaStatus) => replica.node === node && replica.path === path)
   return isKnown ? set : abandonNode(set, { node, path, revision: '' }, now)
 }

@@ -1,6 +1,7 @@
 /** The names of directories, node labels and objects of a volume: stable, and unique to the volume. */
 import { objectKey } from '../../../api/meta.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 import { revisionOf } from './source-types.ts'
@@ -88,6 +89,14 @@ export function isVolumeDirectory(name: string): boolean {
 export function nodeLabelsOf(manager: Owner, id: string, revision: string, shard?: string): string[] {
   const whole = nodeLabelOf(manager, id, revision)
   return shard === undefined ? [whole] : [whole, nodeLabelOf(manager, id, revision, shard)]
+}
+
+/** Returns a function that gives the labels of the node of a replica; none for a replica without a directory. */
+export function nodeLabelsFor(
+  manager: Owner,
+  id: string,
+): (replica: Pick<ReplicaStatus, 'revision' | 'shard' | 'path'>) => string[] {
+  return ({ revision, shard, path }) => (path === undefined ? [] : nodeLabelsOf(manager, id, revision, shard))
 }
 
 interface MoverAttempt {

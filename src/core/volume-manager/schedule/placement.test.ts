@@ -8,12 +8,14 @@ import {
   makeNode,
   makeReplica,
   makeVolumeInput,
+  observeVolume,
   PATH,
 } from '../../../../test/volume-builders.ts'
 import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
+import type { MoverPod } from '../observe.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { placementOf, searchState, slotAmong } from './placement.ts'
 import { openNodeSlots } from './slots.ts'
@@ -27,6 +29,7 @@ function planOf({
   deletions = [] as DeletionStatus[],
   isMounted = false,
   nodeAffinity = nodesWith('data'),
+  movers = [] as readonly MoverPod[],
 } = {}): VolumePlan {
   return {
     ...{ id: 'vol1', config: makeVolume({ nodeAffinity }), moverConfig: undefined, before: undefined },
@@ -42,9 +45,11 @@ function planOf({
       },
       labelsOf: ({ shard }) => (shard === undefined ? [LABEL] : [LABEL, `${LABEL}-${shard}`]),
     },
-    ...{ problems: [], shortage: undefined, orphans: [], stopping: [] },
+    ...{ problems: [], shortage: undefined, movers, orphans: [], stopping: [] },
   }
 }
+
+const podsOf = (movers: Pod[]) => observeVolume(makeVolumeInput({ movers })).pods
 
 test.each<{ name: string; movers: Pod[]; want: string }>([
   { name: 'without movers', movers: [], want: 'idle' },
@@ -62,7 +67,7 @@ test.each<{ name: string; movers: Pod[]; want: string }>([
   { name: 'with a mover that waits for the scheduler', movers: [makeMover()], want: 'searching' },
   { name: 'with a mover for which there is no node', movers: [makeMover({}, UNSCHEDULABLE)], want: 'unschedulable' },
 ])('the search for a node $name is $want', ({ movers, want }) => {
-  expect(searchState(planOf(), makeVolumeInput({ movers }))).toBe(want)
+  expect(searchState(planOf({ movers: podsOf(movers) }))).toBe(want)
 })
 
 describe('the mover of a replica', () => {
@@ -137,7 +142,8 @@ describe('the mover of a replica', () => {
   ])('$name', ({ replica = queued, plan = planOf(), movers = [], want }) => {
     const nodes = [makeNode('n1'), makeNode('n3'), makeNode('labelled', { labels: { [LABEL]: 'true' } })]
 
-    expect(placementOf(replica, plan, makeVolumeInput({ nodes, movers }), openNodeSlots([], 4))).toEqual(want)
+    const withMovers = { ...plan, movers: podsOf(movers) }
+    expect(placementOf(replica, withMovers, makeVolumeInput({ nodes }), openNodeSlots([], 4))).toEqual(want)
   })
 })
 

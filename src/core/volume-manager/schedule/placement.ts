@@ -3,12 +3,12 @@ import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover, isUnschedulable, type MoverPlacement, nodeOfMover } from '../mover/affinity.ts'
-import { readTask } from '../mover/task.ts'
 import { nodesWithoutRoom, sizeOf } from '../nodes/disk.ts'
 import { allowsNode } from '../nodes/node-affinity.ts'
 import { healthOf } from '../nodes/node-health.ts'
 import { runsMovers } from '../nodes/platform.ts'
 import { toleratesNode } from '../nodes/taints.ts'
+import type { MoverPod } from '../observe.ts'
 import { isEnded } from '../pod-use.ts'
 import { nodesToAvoid } from '../replica/replica.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
@@ -18,11 +18,8 @@ import type { NodeSlots } from './slots.ts'
  * Whether the scheduler has yet to place a mover of the same data. Only one mover at a time waits for its node, since the scheduler ignores
  * movers that have ended. Otherwise two quick movers could run on one node, the second before the node has its label.
  */
-export function searchState(
-  { id, wanted }: VolumePlan,
-  { movers }: VolumeManagerInput,
-): 'idle' | 'searching' | 'unschedulable' {
-  const unplaced = [...moversTo(movers, id, wanted?.path)].filter(
+export function searchState({ movers, wanted }: VolumePlan): 'idle' | 'searching' | 'unschedulable' {
+  const unplaced = moversTo(movers, wanted?.path).filter(
     (pod) => !isEnded(pod.status) && nodeOfMover(pod) === undefined,
   )
   if (unplaced.length === 0) return 'idle'
@@ -30,11 +27,8 @@ export function searchState(
 }
 
 /** The movers that download the data of a volume to this directory of any node. */
-function moversTo(movers: VolumeManagerInput['movers'], id: string, path: string | undefined): Pod[] {
-  return [...movers.values()].filter((pod) => {
-    const task = readTask(pod)
-    return task?.id === id && task.role === 'replica' && directoryOfMover(pod) === path
-  })
+function moversTo(movers: readonly MoverPod[], path: string | undefined): Pod[] {
+  return movers.flatMap(({ pod, task }) => (task.role === 'replica' && directoryOfMover(pod) === path ? [pod] : []))
 }
 
 /** Where the mover of a replica may run; undefined when it may not start now. Nodes on which its movers failed come last. */
@@ -44,7 +38,7 @@ export function placementOf(
   input: VolumeManagerInput,
   slots: NodeSlots,
 ): MoverPlacement | undefined {
-  const { config, set, wanted, id } = plan
+  const { config, set, wanted, movers } = plan
   const deleting = set.deletions.filter(({ path }) => path === replica.path).map(({ node }) => node)
   if (replica.node !== undefined) return deleting.includes(replica.node) ? undefined : { on: replica.node }
   if (wanted?.path === undefined) return { affinity: config?.nodeAffinity, withoutLabels: [], notOn: [] }
@@ -52,7 +46,7 @@ export function placementOf(
   const unlabelled = set.replicas
     .filter((one) => one.path === replica.path && one.node !== undefined && !hasLabels(one, plan, input))
     .flatMap(({ node }) => node ?? [])
-  const moving = moversTo(input.movers, id, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
+  const moving = moversTo(movers, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
   const { shard: _, ...whole } = replica
   const taken = [...deleting, ...unlabelled, ...moving]
   const small = tooSmall(replica, plan, input, taken)

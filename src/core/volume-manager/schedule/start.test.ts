@@ -9,6 +9,7 @@ import {
   makeReplica,
   makeVolumeInput,
   moversOf,
+  observeVolume,
 } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { PersistentVolumeClaim } from '../../../api/persistent-volume.ts'
@@ -48,7 +49,7 @@ function start(
   const status = volumes.map((volume, i) => ({ id: `vol${i + 1}`, nodeAffinity: {}, nextIndex: 10, ...volume }))
   const manager: VolumeManager = makeVolumeManager(configs, { status: { volumes: status } })
   const input = { ...makeVolumeInput({ manager }), ...more }
-  const plans = manager.spec.volumeConfigs.map((one) => planVolume(input, one.id, one, 'present'))
+  const plans = manager.spec.volumeConfigs.map((one) => planVolume(input, observeVolume(input, one.id), one, 'present'))
   const started = startMovers(input, plans)
   return {
     pods: started.pods,

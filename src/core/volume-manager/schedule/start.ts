@@ -8,6 +8,7 @@ import type { VolumeManagerInput } from '../input.ts'
 import { apartFrom } from '../mover/affinity.ts'
 import { deletionMover, maintenanceMover, replicaMover, uploadMover } from '../mover/build.ts'
 import { type MoverTask, readTask } from '../mover/task.ts'
+import type { MoverPod } from '../observe.ts'
 import { startDeleting } from '../replica/deletion.ts'
 import { startMaintenance } from '../replica/maintenance.ts'
 import { start } from '../replica/replica.ts'
@@ -99,7 +100,7 @@ function startUploads(plan: VolumePlan, starter: Starter): VolumePlan {
     const { node } = replica
     const isStarted =
       node !== undefined &&
-      mayUpload(replica, plan, input) &&
+      mayUpload(replica, plan) &&
       startOn(node, starter, (slot) => uploadMover({ ...transferOf(input), config, replica, slot }))
     return isStarted ? startUpload(replica, input.now) : replica
   })
@@ -114,11 +115,11 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
     return { ...plan, set: { ...set, replicas: set.replicas.map((replica) => stuck(replica, 'InvalidSpec')) } }
   }
   const isClaimed = hasClaim(config, input)
-  let search = searchState(plan, input)
+  let search = searchState(plan)
   const steps = set.replicas.map((replica): Transition<ReplicaStatus> => {
     // Before the search for its mover, which is long for many replicas.
     if (starter.free <= 0) return { next: isClaimed ? withoutReason(replica, KNOWN_WITHOUT_SLOT) : replica }
-    if (!mayStart(replica, plan, input)) return { next: replica }
+    if (!mayStart(replica, plan)) return { next: replica }
     if (!isClaimed) return { next: stuck(replica, 'NoClaim') }
     const isPinned = replica.node !== undefined
     if (!isPinned && search === 'unschedulable') return { next: stuck(replica, 'NoNode') }
@@ -151,7 +152,7 @@ function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
     const isStarted =
       node !== undefined &&
       path !== undefined &&
-      mayMaintain(replica, plan, input) &&
+      mayMaintain(replica, plan) &&
       !isFull() &&
       startOn(node, starter, (slot) =>
         maintenanceMover({
@@ -169,11 +170,11 @@ function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
 }
 
 /** A check or a refresh starts when no other mover works for the replica. */
-function mayMaintain(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
+function mayMaintain(replica: ReplicaStatus, { before, movers }: VolumePlan): boolean {
   const { index, maintenance } = replica
   const known = before?.replicas?.find((one) => one.index === index)?.maintenance
   const isKnown = maintenance?.state === 'Queued' && known?.state === 'Queued' && known.attempt === maintenance.attempt
-  return isKnown && !WORKING.some((role) => hasMover(movers, id, role, index))
+  return isKnown && !WORKING.some((role) => hasMover(movers, role, index))
 }
 
 const WORKING = ['replica', 'upload', 'maintenance'] as const
@@ -198,11 +199,11 @@ function withoutReason(replica: ReplicaStatus, past: ReadonlySet<string | undefi
 }
 
 /** An upload starts after the Pod of the previous upload is gone. */
-function mayUpload(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
+function mayUpload(replica: ReplicaStatus, { before, movers }: VolumePlan): boolean {
   const { index, upload } = replica
   const known = before?.replicas?.find((one) => one.index === index)?.upload
   const isKnown = upload?.state === 'Queued' && known?.state === 'Queued' && known.attempt === upload.attempt
-  return isKnown && !hasMover(movers, id, 'upload', index)
+  return isKnown && !hasMover(movers, 'upload', index)
 }
 
 function isKnownQueued<T extends ReplicaStatus | DeletionStatus>(one: T, before: readonly T[] = []): boolean {
@@ -211,15 +212,12 @@ function isKnownQueued<T extends ReplicaStatus | DeletionStatus>(one: T, before:
 }
 
 /** A download starts after the Pod of the previous download is gone, since two movers would write to one directory. */
-function mayStart(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
-  return isKnownQueued(replica, before?.replicas) && !hasMover(movers, id, 'replica', replica.index)
+function mayStart(replica: ReplicaStatus, { before, movers }: VolumePlan): boolean {
+  return isKnownQueued(replica, before?.replicas) && !hasMover(movers, 'replica', replica.index)
 }
 
-function hasMover(movers: VolumeManagerInput['movers'], id: string, role: MoverTask['role'], index: number): boolean {
-  return [...movers.values()].some((pod) => {
-    const task = readTask(pod)
-    return task?.id === id && task.role === role && task.index === index
-  })
+function hasMover(movers: readonly MoverPod[], role: MoverTask['role'], index: number): boolean {
+  return movers.some(({ task }) => task.role === role && task.index === index)
 }
 
 function hasClaim(config: VolumeConfig, { manager, persistentVolumeClaims }: VolumeManagerInput): boolean {

@@ -29,7 +29,7 @@ function planOf({
       ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]), allows: () => true, admits: () => true },
       ...{ labelsOf: () => [], mustStay: () => false },
     },
-    ...{ problems: [], shortage: undefined, orphans: [], stopping: [] },
+    ...{ problems: [], shortage: undefined, movers: [], orphans: [], stopping: [] },
     ...more,
   }
 }

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { makePod, makeVolumeManager } from '../../../test/builders.ts'
+import { asTask, makeDeletion, makeMover, makeReplica, makeVolumeInput, PATH } from '../../../test/volume-builders.ts'
+import { observeVolumes, placeKey } from './observe.ts'
+
+const of = (id: string, replicas = [makeReplica()]) => ({ id, nodeAffinity: {}, replicas })
+
+test('the volumes of the spec are observed first, then those of the status, then those of movers', () => {
+  const manager = makeVolumeManager([{ id: 'new' }, { id: 'both' }], { status: { volumes: [of('left'), of('both')] } })
+  const movers = [asTask({ id: 'gone' }, makeMover()), makePod([])]
+
+  const observed = observeVolumes(makeVolumeInput({ manager, movers }))
+
+  expect(observed.map(({ id, replicas, pods }) => `${id} ${replicas.length} ${pods.length}`)).toEqual([
+    'new 0 0',
+    'both 1 0',
+    'left 1 0',
+    'gone 0 1',
+  ])
+})
+
+test('each task of a replica is observed with its own mover, or without one', () => {
+  const replica = makeReplica({ state: 'Starting', upload: { state: 'Queued', attempt: 1 } })
+  const manager = makeVolumeManager([{}], { status: { volumes: [of('vol1', [replica])] } })
+  const movers = [makeMover({}, { phase: 'Running' }, 'n2')]
+
+  const [volume] = observeVolumes(makeVolumeInput({ manager, movers }))
+
+  expect(volume?.replicas).toMatchObject([
+    {
+      download: { mover: { kind: 'running', node: 'n2' }, nodeName: 'n2', node: { kind: 'present', uid: 'uid-n2' } },
+      upload: { mover: undefined },
+      maintenance: { mover: undefined, isNodeReady: true },
+    },
+  ])
+})
+
+test('a deletion that the plan adds is observed too', () => {
+  const manager = makeVolumeManager([{}], { status: { volumes: [of('vol1')] } })
+  const [volume] = observeVolumes(makeVolumeInput({ manager, movers: [makeMover({}, {}, 'n1')] }))
+
+  expect(volume?.deletion(makeDeletion(), [])).toMatchObject({ mover: undefined, nodeReady: true, written: true })
+  expect(volume?.deletion(makeDeletion({ node: 'n9' }), [])).toMatchObject({ nodeGone: true, written: false })
+})
+
+test('the place of data is its directory on a node', () => {
+  expect(placeKey({ node: 'n1', path: PATH })).toBe(`n1:${PATH}`)
+})

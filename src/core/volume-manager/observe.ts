@@ -1,0 +1,167 @@
+/** Observes the movers of a VolumeManager, and the nodes and pods that its tasks depend on: once, before any step. */
+import { NODE_ANNOTATION } from '../../api/lodestone.ts'
+import type { PersistentVolume } from '../../api/persistent-volume.ts'
+import type { Pod } from '../../api/pod.ts'
+import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../api/volume-status.ts'
+import type { VolumeManagerInput, VolumeUser } from './input.ts'
+import { directoryOfMover } from './mover/affinity.ts'
+import { observeMover } from './mover/observed-state.ts'
+import { type MoverTask, readTask, taskOf } from './mover/task.ts'
+import { isLeftover } from './nodes/leftovers.ts'
+import { healthOf } from './nodes/node-health.ts'
+import { type DeletionObservation, isDeletedInUse } from './replica/deletion.ts'
+import { phaseOf } from './replica/maintenance-schedule.ts'
+import type { NodeState } from './replica/replica.ts'
+import type { Observation } from './replica/transition.ts'
+import { replicaClaimName } from './rules/names.ts'
+
+/** The Pod of a mover, and its task. */
+export interface MoverPod {
+  pod: Pod
+  task: MoverTask
+}
+
+/** A replica of the status, and what is observed of its tasks. */
+export interface ObservedReplica {
+  replica: ReplicaStatus
+  download: Observation & {
+    /** The name and the state of the node of its mover, or of its data; undefined when it has neither. */
+    nodeName: string | undefined
+    node: NodeState | undefined
+    /** Whether a pod that has no node yet needs the data. */
+    isDemanded: boolean
+  }
+  upload: Observation
+  maintenance: Observation & { isNodeReady: boolean; users: readonly VolumeUser[]; phase: number }
+}
+
+/** A volume: its status, and the observed state of its tasks. */
+export interface ObservedVolume {
+  id: string
+  /** Its status; undefined when it has none yet. */
+  before: VolumeStatus | undefined
+  /** The Pods of all its movers, also of tasks that the status does not have. */
+  pods: readonly MoverPod[]
+  replicas: readonly ObservedReplica[]
+  /**
+   * Observes a deletion, also one that the plan has added.
+   *
+   * @param neededLabels the labels of its node that replicas need
+   */
+  deletion(deletion: DeletionStatus, neededLabels: readonly string[]): DeletionObservation
+}
+
+/**
+ * Observes the volumes: first those of the spec in its order, then those of the status, then those of movers. The last two include
+ * volumes whose data is being deleted, and volumes of an earlier VolumeManager of the same name.
+ */
+export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
+  const { manager, movers } = input
+  const pods = [...movers.values()].flatMap((pod): MoverPod[] => {
+    const task = readTask(pod)
+    return task ? [{ pod, task }] : []
+  })
+  const podsById = Map.groupBy(pods, ({ task }) => task.id)
+  const written = new Set(pods.flatMap(writtenPlace))
+  const volumes = manager.status?.volumes ?? []
+  const ids = [...(manager.spec?.volumeConfigs ?? []), ...volumes].map(({ id }) => id)
+  return [...new Set([...ids, ...podsById.keys()])].map((id) => {
+    const before = volumes.find((volume) => volume.id === id)
+    return {
+      id,
+      before,
+      pods: podsById.get(id) ?? [],
+      replicas: (before?.replicas ?? []).map((replica) => observeReplica(input, id, replica)),
+      deletion: (deletion, neededLabels) => ({
+        ...observeDeletion(input, id, deletion, neededLabels),
+        written: written.has(placeKey(deletion)),
+      }),
+    }
+  })
+}
+
+function observeReplica(input: VolumeManagerInput, id: string, replica: ReplicaStatus): ObservedReplica {
+  const { manager, nodes, users, settings, now, jumps } = input
+  const { index, node, path, since, upload, maintenance, oldTrees } = replica
+  const observe = (role: MoverTask['role'], attempt: number, begin: string | undefined): Observation => ({
+    ...observeMover(input, taskOf(manager, id, role, { index, attempt }), begin),
+    settings,
+    now,
+    jumps,
+  })
+  const download = observe('replica', replica.attempt, since)
+  const nodeName = download.mover?.node ?? node
+  const home = nodeState(nodes, node ?? '')
+  return {
+    replica,
+    download: {
+      ...download,
+      nodeName,
+      node: nodeName === undefined ? undefined : nodeState(nodes, nodeName),
+      // All pods of a directory are listed only for the few replicas that need it.
+      isDemanded: replica.state === 'Evicted' && path !== undefined && isDemanded(input, id, replica, path),
+    },
+    // Without an upload there is no mover, since no task has attempt 0.
+    upload: observe('upload', upload?.attempt ?? 0, upload?.since),
+    maintenance: {
+      ...observe('maintenance', maintenance?.attempt ?? 0, maintenance?.since),
+      isNodeReady: home.kind === 'present' && home.isReady,
+      users: oldTrees && path !== undefined ? users(path).filter((user) => user.node === node) : [],
+      phase: phaseOf(manager, id, replica),
+    },
+  }
+}
+
+/** Whether a pod that has no node yet needs an evicted replica: by its directory, or by its claim. */
+function isDemanded({ manager, users }: VolumeManagerInput, id: string, replica: ReplicaStatus, path: string): boolean {
+  const claim = replicaClaimName(manager, id, replica.revision, replica.index)
+  return [...users(path), ...users(claim)].some(({ node }) => node === undefined)
+}
+
+function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState {
+  const node = nodes.get(name)
+  if (!node) return { kind: 'deleted' }
+  const { isReady, since } = healthOf(node)
+  return { kind: 'present', uid: node.metadata.uid, isReady, unreadySince: since }
+}
+
+function observeDeletion(
+  input: VolumeManagerInput,
+  id: string,
+  deletion: DeletionStatus,
+  neededLabels: readonly string[],
+): Omit<DeletionObservation, 'written'> {
+  const { manager, nodes, users, settings, now, jumps } = input
+  const node = nodes.get(deletion.node)
+  const labels = node?.metadata.labels ?? {}
+  return {
+    ...observeMover(input, taskOf(manager, id, 'deletion', deletion), deletion.since),
+    nodeGone: node === undefined,
+    isLeftover: node !== undefined && isLeftover(node, deletion.path),
+    nodeReady: node !== undefined && healthOf(node).isReady,
+    labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !neededLabels.includes(label)),
+    users: users(deletion.path).filter((user) => user.node === deletion.node),
+    claimed: input.persistentVolumes.some((volume) => isAt(volume, deletion)),
+    evenInUse: isDeletedInUse(manager),
+    settings,
+    now,
+    jumps,
+  }
+}
+
+/** Whether a PersistentVolume is for this data. A pod could still mount it. */
+function isAt({ metadata, spec }: PersistentVolume, { node, path }: DeletionStatus): boolean {
+  return metadata.annotations?.[NODE_ANNOTATION] === node && spec?.local?.path === `${path}/data`
+}
+
+/** The node and the directory that a mover writes, as a key; empty for a mover that deletes, or that is on no node. */
+function writtenPlace({ pod, task }: MoverPod): string[] {
+  const node = pod.spec?.nodeName
+  const path = directoryOfMover(pod)
+  return task.role === 'deletion' || node === undefined || path === undefined ? [] : [placeKey({ node, path })]
+}
+
+/** A directory of a node as a key. */
+export function placeKey({ node, path }: { node: string; path: string }): string {
+  return `${node}:${path}`
+}
