@@ -10,7 +10,7 @@ import { taskOf } from './mover/task.ts'
 import { skippedAt } from './nodes/skipped.ts'
 import { planEviction } from './plan-eviction.ts'
 import { type DeletionObservation, stepDeletion } from './replica/deletion.ts'
-import { type ReplicaObservation, stepReplica } from './replica/replica.ts'
+import { type ReplicaObservation, stepReplica } from './replica/download.ts'
 import { stepWork } from './replica/transition.ts'
 import { overdueMovers } from './schedule/preemption.ts'
 

@@ -3,7 +3,7 @@ import { type Node, nodes as nodeType } from '../../api/node.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { isUsable } from './replica/replica.ts'
+import { isUsable } from './replica/download.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
 import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
 

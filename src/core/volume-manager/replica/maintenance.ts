@@ -6,6 +6,7 @@ import { MESSAGES } from '../codes.ts'
 import { contentsOf } from '../mover/check-contents.ts'
 import type { MoverSuccess } from '../mover/observed-state.ts'
 import { fromTime, toTime } from '../time.ts'
+import { isReady, lose, treesOf } from './download.ts'
 import {
   dueOf,
   type MaintenanceObservation,
@@ -13,7 +14,6 @@ import {
   nextCheck,
   RETRY_MS,
 } from './maintenance-schedule.ts'
-import { isReady, lose, treesOf } from './replica.ts'
 import { enter, inQueue, stepWork, type Transition, withoutProgress } from './transition.ts'
 
 /** The most replaced trees of a replica. A further refresh waits until pods that use them have ended. */

@@ -4,8 +4,8 @@ import type { DeletionCause } from '../codes.ts'
 import type { LastEnd, VolumeManagerInput } from '../input.ts'
 import { isOfVolume } from '../rules/names.ts'
 import { earliest, fromTime, toTime } from '../time.ts'
+import { isReady } from './download.ts'
 import type { EveryNode } from './every-node.ts'
-import { isReady } from './replica.ts'
 import { inQueue } from './transition.ts'
 
 /** The wanted replicas of a volume. */

@@ -10,7 +10,7 @@ import { runsMovers } from '../nodes/platform.ts'
 import { toleratesNode } from '../nodes/taints.ts'
 import type { MoverPod } from '../observe.ts'
 import { isEnded } from '../pod-use.ts'
-import { nodesToAvoid } from '../replica/replica.ts'
+import { nodesToAvoid } from '../replica/download.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import type { NodeSlots } from './slots.ts'
 

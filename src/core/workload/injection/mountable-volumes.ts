@@ -5,7 +5,7 @@ import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts
 import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { isTrue } from '../../../base/conditions.ts'
 import { isDeployed } from '../../volume-manager/codes.ts'
-import { isUsable } from '../../volume-manager/replica/replica.ts'
+import { isUsable } from '../../volume-manager/replica/download.ts'
 import { wantedReplicas } from '../../volume-manager/rules/distribution.ts'
 import { type HostRoots, hostPathFault } from '../../volume-manager/rules/host-paths.ts'
 import { replicaClaimName } from '../../volume-manager/rules/names.ts'

@@ -4,7 +4,7 @@ import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { MoverState } from '../mover/observed-state.ts'
-import { isUsable, type NodeState, type ReplicaObservation, stepReplica } from './replica.ts'
+import { isUsable, type NodeState, type ReplicaObservation, stepReplica } from './download.ts'
 
 const READY_NODE: NodeState = { kind: 'present', uid: 'u1', unreadySince: undefined, isReady: true }
 const unready = (seconds?: number): NodeState => ({
