@@ -19,8 +19,8 @@ import { MAX_REPLICAS, volumeProblems } from '../rules/volume-rules.ts'
 import { isDeletedInUse } from './deletion.ts'
 import { isReady } from './download.ts'
 import { countEveryNode } from './every-node.ts'
+import { stepDeletions, stepReplicas } from './replica.ts'
 import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
-import { stepDeletions, stepReplicas } from './step.ts'
 import { hasChanges, isConflict, isWrittenBack, mayConflict } from './upload.ts'
 
 export interface VolumePlan {

@@ -17,7 +17,7 @@ import type { FailureCode } from '../../mover-contract/contract.ts'
 import { deletionMover, uploadMover } from '../mover/build.ts'
 import { nodeLabelsFor, nodeLabelsOf } from '../rules/names.ts'
 import { isDeletedInUse } from './deletion.ts'
-import { stepDeletions, stepReplicas } from './step.ts'
+import { stepDeletions, stepReplicas } from './replica.ts'
 
 const config = makeVolume()
 
