@@ -60,18 +60,34 @@ export interface NodeFailure {
   retryTime: string
 }
 
-export interface ReplicaStatus {
-  /** Never changes; it is part of the names of the replica's movers. */
+/**
+ * The data of one shard, or all data, on one node. Its status is a flat list of fields. They belong to four state machines, each in a file
+ * of its name in `core/volume-manager/replica/`, beside the identity of the data.
+ */
+export interface ReplicaStatus
+  extends ReplicaIdentity,
+    ReplicaDownload,
+    ReplicaUse,
+    ReplicaUpload,
+    ReplicaMaintenance {}
+
+/** The data that a replica has, or gets. It never changes, except for `claimName`. */
+export interface ReplicaIdentity {
+  /** It is part of the names of the replica's movers. */
   index: number
-  state: ReplicaState
   revision: string
   /** The directory on its node; absent for NFS. */
   path?: string
   shard?: string
-  /** The node that has the replica or will get it. */
-  node?: string
   /** The PersistentVolumeClaim with which pods mount it; absent for hostPath. */
   claimName?: string
+}
+
+/** The download: how the data comes to a node, and whether it is still there. */
+export interface ReplicaDownload {
+  state: ReplicaState
+  /** The node that has the replica or will get it. */
+  node?: string
   /** The uid of the Node. If a Node is recreated with the same name, its disk may be new. */
   nodeUID?: string
   /** The number of its mover. It increases as long as the replica exists. */
@@ -97,19 +113,36 @@ export interface ReplicaStatus {
   progressTime?: string
   /** The time of the next attempt after a failure. */
   retryTime?: string
+  /** Whether a check found that data is lost: the next mover verifies the files that are left. */
+  isDamaged?: boolean
+}
+
+/** The use of the data by pods. */
+export interface ReplicaUse {
   /** Whether a pod mounts it now. */
   inUse?: boolean
   /** The last observed time at which a pod began or ended to use it. */
   lastUsedTime?: string
   /** The ends of pods that used it are processed up to this time, by the clock of its node. */
   lastEndTime?: string
-  /** Changes until this time were uploaded to the source (option `resync`). */
+}
+
+/** The uploads of changes to the source (option `resync`). */
+export interface ReplicaUpload {
+  /** The upload that waits, runs or failed; absent if there is nothing to upload. */
+  upload?: UploadStatus
+  /** Changes until this time were uploaded to the source. */
   uploadedTime?: string
   /** The total number of movers that were started to upload changes. */
   uploads?: number
-  upload?: UploadStatus
-  /** Whether a check found that data is lost: the next mover verifies the files that are left. */
-  isDamaged?: boolean
+}
+
+/** The checks and refreshes of the data. */
+export interface ReplicaMaintenance {
+  /** The check or the refresh that waits, runs or failed. */
+  maintenance?: MaintenanceStatus
+  /** The total number of movers that were started for maintenance. */
+  maintenances?: number
   /** When the data was last checked, or compared with its source. */
   checkedTime?: string
   refreshedTime?: string
@@ -121,9 +154,6 @@ export interface ReplicaStatus {
   /** The number of replaced trees that running pods may still use, and the time of the last replacement by the clock of the node. */
   oldTrees?: number
   replacedTime?: string
-  /** The total number of movers that were started for maintenance. */
-  maintenances?: number
-  maintenance?: MaintenanceStatus
 }
 
 /** The progress of a mover that uploads or deletes, while it runs. */
