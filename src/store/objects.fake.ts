@@ -2,6 +2,7 @@
 import { secrets } from '../api/dependencies.ts'
 import { type Cluster, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import type { CachedKind } from './store.ts'
 
 export const bindingKind: CachedKind<ResourceBinding> = {
@@ -9,13 +10,13 @@ export const bindingKind: CachedKind<ResourceBinding> = {
   keep: ({ apiVersion, kind, metadata: { namespace, name, uid, resourceVersion }, spec }) => ({
     apiVersion,
     kind,
-    metadata: {
-      ...(namespace && { namespace }),
-      ...(name && { name }),
-      ...(uid && { uid }),
-      ...(resourceVersion && { resourceVersion }),
-    },
-    spec: { resource: spec.resource, ...(spec.replicas && { replicas: spec.replicas }) },
+    metadata: defined({
+      namespace: namespace || undefined,
+      name: name || undefined,
+      uid: uid || undefined,
+      resourceVersion: resourceVersion || undefined,
+    }),
+    spec: defined({ resource: spec.resource, replicas: spec.replicas || undefined }),
   }),
   indexes: { workload: (binding) => [binding.spec.resource.name] },
 }

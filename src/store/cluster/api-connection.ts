@@ -1,4 +1,5 @@
 /** Sends requests to one API server, as JSON over HTTP. Credentials may change at any time. */
+import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { ApiError, RequestError, readApiError } from './api-error.ts'
 import { ApiTransport, type ApiTransportOptions, readText } from './transport.ts'
@@ -82,7 +83,7 @@ export function createConnection(source: CredentialSource): ApiConnection {
         // Compression costs an API server more than the bytes on the network.
         'accept-encoding': 'identity',
         'user-agent': 'lodestone',
-        ...(body !== null && { 'content-type': input.contentType ?? 'application/json' }),
+        ...defined({ 'content-type': body === null ? undefined : (input.contentType ?? 'application/json') }),
       },
     })
     if (response.statusCode < 300) return response.body

@@ -1,5 +1,5 @@
 /** Parses error responses of an API server into an `ApiError` with status, reason and the object of the error. */
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 
 interface ApiErrorInput {
@@ -113,17 +113,17 @@ function readStatus(value: unknown): StatusFields {
   if (typeof value !== 'object' || value === null) return {}
   const { code, reason, message, details } = value as Record<string, unknown>
   const { retryAfterSeconds: seconds, kind, name, causes } = isObject(details) ? details : {}
-  return {
-    ...(typeof code === 'number' && { code }),
-    ...(typeof reason === 'string' && { reason }),
-    ...(typeof message === 'string' && message !== '' && { message }),
-    ...(typeof seconds === 'number' && seconds > 0 && { retryAfterMs: seconds * 1000 }),
-    details: {
-      ...(typeof kind === 'string' && { kind }),
-      ...(typeof name === 'string' && { name }),
-      ...(Array.isArray(causes) && { causes: causes.flatMap(reasonOf) }),
-    },
-  }
+  return defined({
+    code: typeof code === 'number' ? code : undefined,
+    reason: typeof reason === 'string' ? reason : undefined,
+    message: (typeof message === 'string' && message) || undefined,
+    retryAfterMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
+    details: defined({
+      kind: typeof kind === 'string' ? kind : undefined,
+      name: typeof name === 'string' ? name : undefined,
+      causes: Array.isArray(causes) ? causes.flatMap(reasonOf) : undefined,
+    }),
+  })
 }
 
 function reasonOf(cause: unknown): string[] {

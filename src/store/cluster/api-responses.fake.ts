@@ -1,6 +1,7 @@
 /** Responses of the fake API server, and functions that match requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 
 export interface ApiRequest {
   method: string
@@ -52,7 +53,7 @@ export function notFound({
   type: ResourceType
   name?: string | undefined
 }): Answer {
-  return json(404, { ...statusObject(404, 'NotFound'), details: { name, kind, ...(group && { group }) } })
+  return json(404, { ...statusObject(404, 'NotFound'), details: defined({ name, kind, group: group || undefined }) })
 }
 
 /** The answer for a path that no API has, such as that of a missing CustomResourceDefinition. */

@@ -2,6 +2,7 @@
 import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
+import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { type ApiConnection, type Credentials, createConnection } from './api-connection.ts'
 import { CredentialsError } from './api-error.ts'
@@ -124,13 +125,13 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   }
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`
   const { ca, cert, key, rejectUnauthorized, servername } = options as Credentials['transport']['tls']
-  const tls = {
-    ...(ca && { ca }),
-    ...(cert && { cert }),
-    ...(key && { key }),
-    ...(servername && { servername }),
+  const tls = defined({
+    ca: ca || undefined,
+    cert: cert || undefined,
+    key: key || undefined,
+    servername: servername || undefined,
     // client-node sets it only for an insecure kubeconfig. Without it, the environment of Node would decide.
     rejectUnauthorized: rejectUnauthorized ?? true,
-  }
+  })
   return { headers, transport: { tls, ...proxy } }
 }

@@ -9,6 +9,7 @@ import {
   objectKey,
   type ResourceType,
 } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { withType } from '../any-kind.ts'
 import {
   ConflictError,
@@ -68,7 +69,7 @@ export async function deleteObject<T extends K8sObject>(
   requireVersion(object)
   const { namespace, name = '', uid, resourceVersion } = object.metadata
   requireName(type, { namespace, name })
-  const preconditions = { ...(uid && { uid }), resourceVersion }
+  const preconditions = defined({ uid: uid || undefined, resourceVersion })
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
   try {
     await send(connection, { method: 'DELETE', type, namespace, name, body })
@@ -133,7 +134,7 @@ async function send(connection: ApiConnection, request: WriteRequest): Promise<u
   const parent = name === undefined ? collectionPath(type, namespace) : objectPath(type, namespace, name)
   const path = subresource === undefined ? parent : `${parent}/${subresource}`
   try {
-    return await connection.request(method, path, { body, ...(contentType && { contentType }) })
+    return await connection.request(method, path, { body, ...defined({ contentType: contentType || undefined }) })
   } catch (error) {
     throw error instanceof ApiError ? storeErrorOf(error, request) : error
   }

@@ -1,6 +1,6 @@
 /** Reads the version of an API server, and the schemas of Karmada's bindings. */
 import { propagationPolicies, resourceBindings } from '../../api/karmada.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import type { ServerInfo } from '../../core/server-features.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
@@ -12,10 +12,7 @@ export function openServerInfo(connection: ApiConnection): () => Promise<ServerI
   return async () => {
     const found = await connection.request('GET', '/version')
     const bindingSchemas = await readBindingSchemas(connection)
-    return {
-      version: isObject(found) ? String(found['gitVersion']) : '',
-      ...(bindingSchemas && { bindingSchemas }),
-    }
+    return defined({ version: isObject(found) ? String(found['gitVersion']) : '', bindingSchemas })
   }
 }
 

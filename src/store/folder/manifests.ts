@@ -13,7 +13,7 @@ import {
   type SchemaOptions,
 } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
-import { isObject, withoutNulls } from '../../base/json.ts'
+import { defined, isObject, withoutNulls } from '../../base/json.ts'
 import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../base/json-comment.ts'
 import { type Position, positionAt, positionOf } from './positions.ts'
 
@@ -59,7 +59,7 @@ export function parseManifests(text: string, file: string, options: ParseManifes
   const lines = new LineCounter()
   const parsed: ParsedManifests = { manifests: [], errors: [] }
   const report = (offset: number | undefined, message: string, isSyntax = false): void => {
-    parsed.errors.push({ file, ...positionAt(offset, lines), message, ...(isSyntax && { isSyntax }) })
+    parsed.errors.push({ file, ...positionAt(offset, lines), message, ...defined({ isSyntax: isSyntax || undefined }) })
   }
   const comment = findJsonComment(text)
   if (comment !== undefined) {
@@ -100,7 +100,7 @@ export function parseManifests(text: string, file: string, options: ParseManifes
           object: withoutNulls(value as K8sObject),
           file,
           ...positionAt(start, lines),
-          ...(options.positions && find && { positionOf: find }),
+          ...defined({ positionOf: (options.positions && find) || undefined }),
         })
       } else report(start, mistake)
     } else if (depth >= MAX_LIST_DEPTH) {

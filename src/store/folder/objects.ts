@@ -1,6 +1,7 @@
 /** The objects of a folder store: merges the manifests with later writes. */
 import { isDeepStrictEqual } from 'node:util'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { kindKey } from '../any-kind.ts'
 import { describe, refuseVersion, requireVersion } from '../cluster/object-writer.ts'
 import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
@@ -137,7 +138,7 @@ export class FolderObjects {
     if (isDeepStrictEqual(entry.object, object)) return entry.object
     const { deletionTimestamp } = entry.object.metadata
     // A write cannot remove the deletionTimestamp.
-    const metadata = { ...object.metadata, ...(deletionTimestamp && { deletionTimestamp }) }
+    const metadata = { ...object.metadata, ...defined({ deletionTimestamp: deletionTimestamp || undefined }) }
     const updated = this.#stamp(key, { ...object, metadata }, entry.object)
     // A deleted object is gone when its last finalizer is removed.
     if (updated.metadata.deletionTimestamp && !updated.metadata.finalizers?.length) this.#remove(key, entry)
@@ -148,7 +149,7 @@ export class FolderObjects {
   #remove(key: string, entry: Entry): void {
     this.#entries.delete(key)
     const deletions = (this.#tombstones.get(key)?.deletions ?? 0) + 1
-    this.#tombstones.set(key, { deletions, ...(entry.source !== undefined && { entry }) })
+    this.#tombstones.set(key, defined({ deletions, entry: entry.source === undefined ? undefined : entry }))
   }
 
   #take(key: string, { object, file, line, column }: Manifest): void {
@@ -183,7 +184,7 @@ export class FolderObjects {
       ...structuredClone(object),
       metadata: {
         ...metadata,
-        ...(namespace !== undefined && { namespace }),
+        ...defined({ namespace }),
         uid: before?.metadata.uid ?? metadata.uid ?? uidOf(key, this.#tombstones.get(key)?.deletions ?? 0),
         generation: sameSpec ? generation : Math.max(generation + 1, metadata.generation ?? 0),
         resourceVersion: String(++this.#version),

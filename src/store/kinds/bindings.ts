@@ -23,6 +23,7 @@ import {
 } from '../../api/lodestone.ts'
 import { objectKey, type ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { keepMemberStatus } from '../../core/dependencies/locate-volume-manager.ts'
 import { hasTarget, isWorkload } from '../../core/placement/binding-state.ts'
@@ -62,34 +63,36 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
         keptLabels(metadata.labels, isReferrer),
       ),
       // kubectl finds the Events of an object by its uid. Only bindings with annotations of Lodestone have Events.
-      ...(uid && (isAttached || hasOurAnnotations(metadata.annotations)) && { uid }),
-      ...(isAttached && ownerReferences && { ownerReferences }),
-      ...(isReferrer && finalizers && { finalizers: intern.json(finalizers) }),
+      ...defined({
+        uid: uid && (isAttached || hasOurAnnotations(metadata.annotations)) ? uid : undefined,
+        ownerReferences: isAttached ? ownerReferences : undefined,
+        finalizers: isReferrer && finalizers ? intern.json(finalizers) : undefined,
+      }),
     },
     spec: {
-      resource: {
+      resource: defined({
         apiVersion: intern.string(resource.apiVersion),
         kind: intern.string(resource.kind),
-        ...(resource.namespace && { namespace: intern.string(resource.namespace) }),
+        namespace: resource.namespace ? intern.string(resource.namespace) : undefined,
         name: resource.name,
-        ...(isAttached && resource.uid && { uid: resource.uid }),
-        ...(isAttached && resource.resourceVersion && { resourceVersion: resource.resourceVersion }),
-      },
+        uid: (isAttached && resource.uid) || undefined,
+        resourceVersion: (isAttached && resource.resourceVersion) || undefined,
+      }),
       ...intern.json({
-        ...(spec.placement && { placement: spec.placement }),
-        // Attached bindings copy the clusters of the binding that they depend on, with all fields.
-        ...(spec.clusters && { clusters: propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name })) }),
-        ...(spec.replicas && { replicas: spec.replicas }),
-        // Of a workload without replicas, such as a FlinkDeployment, decisions read only that it is one.
-        ...(!spec.replicas && isWorkload(spec) && { replicaRequirements: {} }),
-        ...(spec.suspension && { suspension: spec.suspension }),
-        ...(spec.gracefulEvictionTasks && {
-          gracefulEvictionTasks: spec.gracefulEvictionTasks.map(({ fromCluster }) => ({ fromCluster })),
+        ...defined({
+          placement: spec.placement,
+          // Attached bindings copy the clusters of the binding that they depend on, with all fields.
+          clusters: spec.clusters && (propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name }))),
+          replicas: spec.replicas || undefined,
+          // Of a workload without replicas, such as a FlinkDeployment, decisions read only that it is one.
+          replicaRequirements: !spec.replicas && isWorkload(spec) ? {} : undefined,
+          suspension: spec.suspension,
+          gracefulEvictionTasks: spec.gracefulEvictionTasks?.map(({ fromCluster }) => ({ fromCluster })),
+          propagateDeps: propagateDeps || undefined,
         }),
-        ...(propagateDeps && { propagateDeps }),
         ...((propagateDeps || isAttached) && strategyOf(spec)),
       }),
-      ...(spec.requiredBy && { requiredBy: spec.requiredBy }),
+      ...defined({ requiredBy: spec.requiredBy }),
     },
     ...keptStatus(binding),
   }
@@ -100,11 +103,11 @@ function keptStatus(binding: ResourceBinding): Pick<ResourceBinding, 'status'> {
   const aggregatedStatus = keptMembers(binding)
   const { lastScheduledTime, schedulerObservingAffinityName } = binding.status ?? {}
   const isOurs = hasOurAnnotations(binding.metadata.annotations)
-  const status = {
-    ...(isOurs && lastScheduledTime && { lastScheduledTime }),
-    ...(isOurs && schedulerObservingAffinityName && { schedulerObservingAffinityName }),
-    ...(aggregatedStatus && { aggregatedStatus }),
-  }
+  const status = defined({
+    lastScheduledTime: (isOurs && lastScheduledTime) || undefined,
+    schedulerObservingAffinityName: (isOurs && schedulerObservingAffinityName) || undefined,
+    aggregatedStatus,
+  })
   return Object.keys(status).length > 0 ? { status } : {}
 }
 
@@ -119,10 +122,7 @@ function keptMembers({ metadata, spec, status }: ResourceBinding): AggregatedSta
 
 /** The fields that decide how a dependency is applied to members. */
 function strategyOf({ conflictResolution, preserveResourcesOnDeletion }: BindingSpec): Partial<BindingSpec> {
-  return {
-    ...(conflictResolution !== undefined && { conflictResolution }),
-    ...(preserveResourcesOnDeletion !== undefined && { preserveResourcesOnDeletion }),
-  }
+  return defined({ conflictResolution, preserveResourcesOnDeletion })
 }
 
 /** The labels with the id of a binding, and those that refer to the ids of other bindings. */

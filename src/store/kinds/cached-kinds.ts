@@ -19,6 +19,7 @@ import {
 import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-claim/grant.ts'
 import { otherNamespaceOf, queryOfClaim, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
 import { declaredPropagateDeps } from '../../core/propagation-policy/declared.ts'
@@ -62,16 +63,16 @@ const namespaceKind: CachedKind<GrantingNamespace> = {
   type: namespaces,
   keep({ apiVersion, kind, metadata }) {
     const claimGrant = readClaimGrant({ apiVersion, kind, metadata })
-    return {
+    return defined({
       apiVersion,
       kind,
       metadata: {
         ...keepMetadata(metadata, [ALLOW_CLAIMS_FROM_ANNOTATION]),
         // Events about a namespace that is being deleted are found by its uid.
-        ...(metadata.uid && metadata.deletionTimestamp && { uid: metadata.uid }),
+        ...defined({ uid: (metadata.deletionTimestamp && metadata.uid) || undefined }),
       },
-      ...(claimGrant && { claimGrant }),
-    }
+      claimGrant,
+    })
   },
   indexes: {},
   metadataOnly: true,
@@ -84,20 +85,20 @@ const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
 const clusterKind: CachedKind<Cluster> = {
   type: clusters,
   keep({ apiVersion, kind, metadata, spec: { provider, region, zones, taints } = {}, status }) {
-    return {
+    return defined({
       apiVersion,
       kind,
-      metadata: { ...keepMetadata(metadata), ...(metadata.labels && { labels: metadata.labels }) },
-      spec: {
-        ...(provider && { provider }),
-        ...(region && { region }),
-        ...(zones && { zones }),
-        ...(taints?.length && {
-          taints: taints.map(({ key, value, effect }) => ({ key, ...(value && { value }), effect })),
-        }),
-      },
-      ...(status && { status: keptStatus(status) }),
-    }
+      metadata: { ...keepMetadata(metadata), ...defined({ labels: metadata.labels }) },
+      spec: defined({
+        provider: provider || undefined,
+        region: region || undefined,
+        zones,
+        taints: taints?.length
+          ? taints.map(({ key, value, effect }) => defined({ key, value: value || undefined, effect }))
+          : undefined,
+      }),
+      status: status && keptStatus(status),
+    })
   },
   // The kinds of Lodestone that a member serves. Other kinds are propagated to members without this check.
   indexes: {
@@ -120,10 +121,10 @@ function keptStatus({ apiEnablements, conditions }: NonNullable<Cluster['status'
     resources: resources.map(({ kind }) => ({ kind })),
   }))
   const complete = conditions?.filter(({ type }) => type === COMPLETE_APIS)
-  return {
-    ...(served && { apiEnablements: intern.json(served) }),
-    ...(complete?.length && { conditions: intern.json(complete) }),
-  }
+  return defined({
+    apiEnablements: served && intern.json(served),
+    conditions: complete?.length ? intern.json(complete) : undefined,
+  })
 }
 
 const POLICY_ANNOTATIONS = [REQUIRES_CLAIM_ANNOTATION, PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION]
@@ -140,15 +141,15 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
         metadata: {
           ...keepMetadata(metadata, POLICY_ANNOTATIONS),
           // kubectl finds the Events of an object by its uid.
-          ...(metadata.uid && { uid: metadata.uid }),
+          ...defined({ uid: metadata.uid || undefined }),
         },
-        spec: {
+        spec: defined({
           resourceSelectors: spec.resourceSelectors,
-          ...(spec.placement && { placement: spec.placement }),
-          ...(spec.priority !== undefined && { priority: spec.priority }),
-          ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
-          ...(propagateDeps !== undefined && { propagateDeps }),
-        },
+          placement: spec.placement,
+          priority: spec.priority,
+          activationPreference: spec.activationPreference || undefined,
+          propagateDeps,
+        }),
       }
     },
     indexes: { selects: selectorKeys },
@@ -160,18 +161,16 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
 /** Keeps the whole object of Lodestone's own kinds, except for metadata that the loops do not need for writes and references. */
 function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, metadata, spec, status }: T) {
   const { uid, generation, finalizers } = metadata
-  return {
+  return defined({
     apiVersion,
     kind,
     metadata: {
       ...keepMetadata(metadata),
-      ...(uid && { uid }),
-      ...(generation && { generation }),
-      ...(finalizers && { finalizers }),
+      ...defined({ uid: uid || undefined, generation: generation || undefined, finalizers }),
     },
     spec,
-    ...(status && { status }),
-  } as T
+    status,
+  }) as T
 }
 
 /** The kinds that every decision on a placement reads. The API server must serve claims and sources; the other kinds are optional. */

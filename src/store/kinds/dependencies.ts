@@ -14,7 +14,7 @@ import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
 import { withoutOrdinals } from '../../core/dependencies/pod-labels.ts'
@@ -72,7 +72,7 @@ const serviceKind: CachedKind<Service & Dependent> = {
   type: services,
   keep: (raw) => {
     const { selector } = raw.spec ?? {}
-    return { ...keepContent(raw), ...(selector && { spec: { selector: withoutOrdinals(selector) } }) }
+    return { ...keepContent(raw), ...defined({ spec: selector && { selector: withoutOrdinals(selector) } }) }
   },
   indexes: {
     // One label of the selector is enough: every pod that the selector matches has this label.
@@ -85,12 +85,8 @@ const serviceKind: CachedKind<Service & Dependent> = {
 
 const serviceAccountKind: CachedKind<ServiceAccount> = {
   type: serviceAccounts,
-  keep: ({ apiVersion, kind, metadata, imagePullSecrets }) => ({
-    apiVersion,
-    kind,
-    metadata: keepIdentity(metadata),
-    ...(imagePullSecrets && { imagePullSecrets }),
-  }),
+  keep: ({ apiVersion, kind, metadata, imagePullSecrets }) =>
+    defined({ apiVersion, kind, metadata: keepIdentity(metadata), imagePullSecrets }),
   indexes: {
     secrets: ({ metadata, imagePullSecrets = [] }) =>
       imagePullSecrets.flatMap(({ name }) => (name ? [objectKey(metadata.namespace, name)] : [])),
@@ -131,14 +127,14 @@ export function keepContent(raw: K8sObject): Dependent {
 
 /** Keeps name, uid, version, deletion time and labels. */
 function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp, labels }: ObjectMeta): ObjectMeta {
-  return {
-    ...(name && { name }),
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
-    ...(deletionTimestamp && { deletionTimestamp }),
-    ...(labels && { labels }),
-  }
+  return defined({
+    name: name || undefined,
+    namespace: namespace || undefined,
+    uid: uid || undefined,
+    resourceVersion: resourceVersion || undefined,
+    deletionTimestamp: deletionTimestamp || undefined,
+    labels,
+  })
 }
 
 /** Keeps the annotation that the workloads of its controller inherit. */

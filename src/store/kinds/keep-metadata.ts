@@ -1,5 +1,6 @@
 /** Reduces metadata to the fields that decisions read. */
 import type { ObjectMeta } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { intern } from '../cache/intern.ts'
 
 /** Keeps name, namespace, version and deletion time, and the given annotations and labels. */
@@ -10,14 +11,14 @@ export function keepMetadata(
 ): ObjectMeta {
   const ourAnnotations = pick(annotations, keptAnnotations)
   const ourLabels = pick(labels, keptLabels)
-  return {
-    ...(name && { name }),
-    ...(namespace && { namespace: intern.string(namespace) }),
-    ...(resourceVersion && { resourceVersion }),
-    ...(deletionTimestamp && { deletionTimestamp }),
-    ...(ourAnnotations && { annotations: intern.json(ourAnnotations) }),
-    ...(ourLabels && { labels: intern.json(ourLabels) }),
-  }
+  return defined({
+    name: name || undefined,
+    namespace: namespace ? intern.string(namespace) : undefined,
+    resourceVersion: resourceVersion || undefined,
+    deletionTimestamp: deletionTimestamp || undefined,
+    annotations: ourAnnotations && intern.json(ourAnnotations),
+    labels: ourLabels && intern.json(ourLabels),
+  })
 }
 
 function pick(values: Record<string, string> | undefined, keys: readonly string[]): Record<string, string> | undefined {

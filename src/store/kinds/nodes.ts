@@ -1,6 +1,7 @@
 /** The cached kind of nodes: their labels, taints and conditions, and what Lodestone wrote into their annotations. */
 import { DISK_PREFIX, LEFTOVER_PREFIX } from '../../api/lodestone.ts'
 import { type Node, nodes } from '../../api/node.ts'
+import { defined } from '../../base/json.ts'
 import { leftoversOf } from '../../core/volume-manager/nodes/leftovers.ts'
 import { ownerOfNodeLabel } from '../../core/volume-manager/rules/names.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
@@ -17,33 +18,29 @@ const nodeKind: CachedKind<Node> = {
     const ours = Object.entries(annotations).filter(([key]) => NODE_PREFIXES.some((prefix) => key.startsWith(prefix)))
     const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
     const { unschedulable, taints } = spec ?? {}
-    const kept = {
-      ...(unschedulable && { unschedulable }),
-      ...(taints?.length && {
-        taints: taints.map(({ key, value, effect }) => ({ key, ...(value !== undefined && { value }), effect })),
-      }),
-    }
-    return {
+    const kept = defined({
+      unschedulable: unschedulable || undefined,
+      taints: taints?.length ? taints.map(({ key, value, effect }) => defined({ key, value, effect })) : undefined,
+    })
+    return defined({
       apiVersion,
       kind,
       // Without resourceVersion: the kubelet writes nodes all the time, and Lodestone only patches their labels and annotations.
-      metadata: {
-        ...(name && { name }),
-        ...(uid && { uid }),
-        ...(labels && { labels }),
-        ...(ours.length > 0 && { annotations: Object.fromEntries(ours) }),
-      },
-      ...(Object.keys(kept).length > 0 && { spec: kept }),
-      ...(conditions?.length && {
-        status: {
-          conditions: conditions.map(({ type, status: holds, lastTransitionTime }) => ({
-            type,
-            status: holds,
-            ...(lastTransitionTime && { lastTransitionTime }),
-          })),
-        },
+      metadata: defined({
+        name: name || undefined,
+        uid: uid || undefined,
+        labels,
+        annotations: ours.length > 0 ? Object.fromEntries(ours) : undefined,
       }),
-    }
+      spec: Object.keys(kept).length > 0 ? kept : undefined,
+      status: conditions?.length
+        ? {
+            conditions: conditions.map(({ type, status: holds, lastTransitionTime }) =>
+              defined({ type, status: holds, lastTransitionTime: lastTransitionTime || undefined }),
+            ),
+          }
+        : undefined,
+    })
   },
   indexes: {
     owner: ({ metadata }) => Object.keys(metadata.labels ?? {}).flatMap((label) => ownerOfNodeLabel(label) ?? []),

@@ -7,6 +7,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '../../api/persistent-volume.ts'
+import { defined } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { directoryAround, ownerOfVolumeKey } from '../../core/volume-manager/rules/names.ts'
@@ -29,9 +30,11 @@ const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVol
     const node = raw.metadata.annotations?.[NODE_ANNOTATION]
     return {
       ...kept,
-      metadata: { ...kept.metadata, ...(node !== undefined && { annotations: { [NODE_ANNOTATION]: node } }) },
-      ...(local && { spec: { local, ...(claimRef && { claimRef }) } }),
-      ...(phase !== undefined && { status: { phase } }),
+      metadata: {
+        ...kept.metadata,
+        ...defined({ annotations: node === undefined ? undefined : { [NODE_ANNOTATION]: node } }),
+      },
+      ...defined({ spec: local && defined({ local, claimRef }), status: phase === undefined ? undefined : { phase } }),
     }
   },
   indexes: {

@@ -10,6 +10,7 @@ import {
 import { type ObjectMeta, objectKey } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { secretsOf } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
@@ -40,12 +41,10 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
       ...content,
       metadata: {
         ...metadata,
-        ...(generation !== undefined && { generation }),
-        ...(finalizers && { finalizers }),
-        ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
+        ...defined({ generation, finalizers, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined }),
       },
       spec,
-      ...(status && { status }),
+      ...defined({ status }),
     }
   },
   indexes: {
@@ -104,7 +103,7 @@ const podKind: CachedKind<CachedPod> = {
     if (isMover(pod.metadata)) return keepMover(kept, pod)
     const use = useOf(pod)
     const pastUse = pastUseOf(pod)
-    const used = { ...kept, ...(use && { use }), ...(pastUse && { pastUse }) }
+    const used = { ...kept, ...defined({ use, pastUse }) }
     const { spec } = raw
     if (!spec?.schedulingGates || !isGated(pod)) return used
     const { annotations, ownerReferences } = raw.metadata
@@ -113,8 +112,7 @@ const podKind: CachedKind<CachedPod> = {
       ...used,
       metadata: {
         ...kept.metadata,
-        ...(asked !== undefined && { annotations: { [VOLUMES_ANNOTATION]: asked } }),
-        ...(ownerReferences && { ownerReferences }),
+        ...defined({ annotations: asked === undefined ? undefined : { [VOLUMES_ANNOTATION]: asked }, ownerReferences }),
       },
       spec,
     }
@@ -151,14 +149,17 @@ function keepMover(kept: CachedPod, { metadata, spec, status }: Pod): CachedPod 
   const task = metadata.annotations?.[MOVER_TASK_ANNOTATION]
   return {
     ...kept,
-    metadata: { ...kept.metadata, ...(task !== undefined && { annotations: { [MOVER_TASK_ANNOTATION]: task } }) },
-    spec: {
-      containers: [],
-      ...(volumes && { volumes }),
-      ...(nodeName && { nodeName }),
-      ...(affinity?.nodeAffinity && { affinity: { nodeAffinity: affinity.nodeAffinity } }),
+    metadata: {
+      ...kept.metadata,
+      ...defined({ annotations: task === undefined ? undefined : { [MOVER_TASK_ANNOTATION]: task } }),
     },
-    ...(status && { status }),
+    spec: defined({
+      containers: [],
+      volumes,
+      nodeName: nodeName || undefined,
+      affinity: affinity?.nodeAffinity && { nodeAffinity: affinity.nodeAffinity },
+    }),
+    ...defined({ status }),
   }
 }
 
