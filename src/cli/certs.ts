@@ -115,7 +115,7 @@ function configOf(args: Arguments): Config {
     ...config,
     certificates: {
       ...config.certificates,
-      ...(directory !== undefined && { source: 'directory', directory }),
+      ...(directory === undefined ? {} : { source: 'directory', directory }),
       hosts: [...config.certificates.hosts, ...hostsOf(args)],
     },
   }

@@ -1,5 +1,6 @@
 /** The shape of a command, and the parser of its arguments. */
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
+import { defined } from '../base/json.ts'
 import { suggest } from '../base/suggest.ts'
 import { UserError } from '../base/user-error.ts'
 
@@ -109,7 +110,7 @@ function parseOptions(options: Record<string, Option>): NonNullable<ParseArgsCon
   return Object.fromEntries(
     Object.entries(options).map(([name, { type, short, multiple }]) => [
       name,
-      { type, ...(short && { short }), ...(multiple && { multiple }) },
+      defined({ type, short: short || undefined, multiple: multiple || undefined }),
     ]),
   )
 }

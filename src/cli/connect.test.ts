@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeClaim, makeDeployment } from '../../test/builders.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
+import { defined } from '../base/json.ts'
 import { status as answerStatus, json } from '../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
@@ -105,9 +106,9 @@ function configOf(servers: Record<string, { server: string; ca?: string; token?:
     contexts: Object.keys(servers).map((name) => ({ name, context: { cluster: name, user: name } })),
     clusters: Object.entries(servers).map(([name, { server, ca }]) => ({
       name,
-      cluster: { server, ...(ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }) },
+      cluster: defined({ server, 'certificate-authority-data': ca ? Buffer.from(ca).toString('base64') : undefined }),
     })),
-    users: Object.entries(servers).map(([name, { token }]) => ({ name, user: { ...(token && { token }) } })),
+    users: Object.entries(servers).map(([name, { token }]) => ({ name, user: defined({ token: token || undefined }) })),
   }
 }
 

@@ -3,6 +3,7 @@ import { ownShortNames } from '../api/crds.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
 import { groupOf, type ResourceType } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import { suggest } from '../base/suggest.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/any-kind.ts'
@@ -155,7 +156,7 @@ function inVersion(type: ResourceType, version: string): ResourceType | undefine
   const versions = [type.version, ...(type.otherVersions ?? [])]
   const otherVersions = versions.filter((each) => each !== version)
   if (otherVersions.length === versions.length) return undefined
-  return { ...type, version, ...(otherVersions.length > 0 && { otherVersions }) }
+  return { ...type, version, ...defined({ otherVersions: otherVersions.length > 0 ? otherVersions : undefined }) }
 }
 
 /** Every name of a kind without its group, in lower case. */

@@ -6,6 +6,7 @@ import type { ResourceType } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { loadConfig } from '../app/config/config.ts'
 import { workloadKindsOf } from '../app/config/workload-kinds-config.ts'
+import { defined } from '../base/json.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/any-kind.ts'
 import { dependencyKinds } from '../store/kinds/dependencies.ts'
@@ -72,12 +73,14 @@ function nameReferences(workloads: WorkloadKinds) {
     field(volumeManagers, `spec/volumeConfigs/options/${option}`),
   )
   const types = new Map([...workloads.all, ...dependencyKinds].map(({ type }) => [kindKey(type), type]))
-  return [...types.values()].map((type) => ({
-    // Kustomize matches every version of the kind.
-    ...(type.group !== '' && { group: type.group }),
-    kind: type.kind,
-    fieldSpecs: [...claims, ...policies, ...(type === secrets ? credentials : [])],
-  }))
+  return [...types.values()].map((type) =>
+    defined({
+      // Kustomize matches every version of the kind.
+      group: type.group || undefined,
+      kind: type.kind,
+      fieldSpecs: [...claims, ...policies, ...(type === secrets ? credentials : [])],
+    }),
+  )
 }
 
 function field({ group, kind }: ResourceType, path: string): FieldSpec {

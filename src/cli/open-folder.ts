@@ -1,4 +1,5 @@
 /** Opens a folder of manifests for a command, with the cached kinds and the validation of admission. */
+import { defined } from '../base/json.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder/folder.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'
@@ -13,7 +14,7 @@ export function openFolder(
   try {
     return openFolderStore({
       ...options,
-      ...(directory !== undefined && { directory }),
+      ...defined({ directory }),
       kinds: allKinds(workloads),
       validate: validateManifest,
     })

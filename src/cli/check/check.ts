@@ -3,6 +3,7 @@ import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
 import { excludedNamespacesOf } from '../../app/registration.ts'
+import { defined } from '../../base/json.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Arguments, type Command, type CommandIo, painter } from '../command.ts'
@@ -113,12 +114,12 @@ async function reportOf(options: CheckOptions, config: Config, args: Arguments, 
     const reviews = problems.length > 0 ? decided.map(withoutDecision) : decided
     const found = diagnose(reviews, context, await knownSystems(config, context))
     const others: Finding[] = findings.filter(({ id }) => id !== 'invalid-manifest')
-    return {
+    return defined({
       reviews,
       findings: [...problems, ...systems.findings, ...located, ...others, ...found],
       failOn: options.failOn,
-      ...(hub && { hub: { ...countEffects(reviews), notReviewed: hub.notReviewed } }),
-    }
+      hub: hub && { ...countEffects(reviews), notReviewed: hub.notReviewed },
+    })
   } finally {
     await store.stop()
   }

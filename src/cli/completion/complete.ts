@@ -1,5 +1,6 @@
 /** Decides what completes a command line: fixed words, files, or names that must be read first. */
 import { parseArgs } from 'node:util'
+import { defined } from '../../base/json.ts'
 import { type Command, type Option, withoutShortEquals } from '../command.ts'
 
 /** How the shell treats the candidates: the numbers of cobra, which kubectl uses for its plugins too. */
@@ -99,7 +100,7 @@ function completeArgument({ arguments: values }: Command, word: string, given: G
 
 function readGiven(words: readonly string[], { options }: Command): Given {
   const known = Object.fromEntries(
-    Object.entries(options).map(([name, { type, short }]) => [name, { type, ...(short && { short }) }]),
+    Object.entries(options).map(([name, { type, short }]) => [name, defined({ type, short: short || undefined })]),
   )
   const { values, positionals } = parseArgs({
     args: withoutShortEquals(options, words),

@@ -5,7 +5,7 @@ import type { Document } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { type Config, completeConfig, DEFAULT_CONFIG } from '../../app/config/config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
-import { without, withoutNulls } from '../../base/json.ts'
+import { defined, without, withoutNulls } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { findMistake, parseManifests } from '../../store/folder/manifests.ts'
@@ -69,17 +69,17 @@ export async function completeTest(test: GivenTest, place: TestPlace): Promise<T
   const oldObject =
     test.when.oldObject === undefined ? undefined : toManifest(test.when.oldObject, 'when.oldObject', report)
   if (!isValid || !object) return undefined
-  return {
+  return defined({
     name: place.name,
     description: test.description ?? '',
     config,
     now,
     given: [...files, ...given.filter((one) => one !== undefined), ...others],
     object,
-    ...(oldObject && { oldObject }),
+    oldObject,
     expect: test.expect ?? {},
     document: place.document,
-  }
+  })
 }
 
 type Report = TestPlace['report']
@@ -181,7 +181,7 @@ async function readRequest(
   }
   if (file === undefined) {
     const read = toManifest(object, 'when.object', report)
-    return { ...(read && { object: read }), others: [] }
+    return defined({ object: read, others: [] })
   }
   const path = besides(testFile, file)
   const stats = statSync(path, { throwIfNoEntry: false })

@@ -1,5 +1,5 @@
 /** Renders the results of tests: a table with a diff per failure, a JUnit report, or JSON. */
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { renderDiff } from '../check/render/text.ts'
 import type { painter } from '../command.ts'
@@ -19,11 +19,13 @@ export const REPORTS: Readonly<
   junit: (results) =>
     renderJunit(
       'lodestone test',
-      results.map((result) => ({
-        name: result.test.description || result.test.name,
-        classname: result.test.name,
-        ...(!result.passed && { failure: { message: summaryOf(result), text: diffOf(result, (_, text) => text) } }),
-      })),
+      results.map((result) =>
+        defined({
+          name: result.test.description || result.test.name,
+          classname: result.test.name,
+          failure: result.passed ? undefined : { message: summaryOf(result), text: diffOf(result, (_, text) => text) },
+        }),
+      ),
     ),
   json: (results) => renderData(results.map(toRow), 'json'),
 }

@@ -3,6 +3,7 @@ import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { referenceOf } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
+import { defined } from '../../base/json.ts'
 import { formatBytes, formatSize } from '../../base/quantity.ts'
 import { type Answer, type ClaimAnswer, locateClaim } from '../../core/data-source/locate.ts'
 import { formatAge } from '../format.ts'
@@ -81,11 +82,7 @@ export function volumeNode({ claim, enforcement, answer }: ClaimAnswer): TreeNod
 function stateOf(answer: Answer): Pick<TreeNode, 'state' | 'clusters' | 'bytes' | 'reason'> {
   if (answer.kind !== 'located')
     return { state: answer.kind === 'nowhere' ? 'Nowhere' : 'Unknown', reason: answer.reason }
-  return {
-    state: 'Located',
-    clusters: answer.clusters,
-    ...(answer.bytes !== undefined && { bytes: answer.bytes }),
-  }
+  return defined({ state: 'Located', clusters: answer.clusters, bytes: answer.bytes })
 }
 
 function whereOf(answer: Answer): string {

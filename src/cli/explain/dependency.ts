@@ -6,7 +6,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } from '../../api/meta.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
 import type { ObjectStore } from '../../store/store.ts'
@@ -21,7 +21,12 @@ export const dependencyExplainer: Explainer = {
   reads: () => [],
   async explain(target, context) {
     const { type, namespace, name } = target
-    const reference = { apiVersion: apiVersionOf(type), kind: type.kind, ...(namespace && { namespace }), name }
+    const reference = defined({
+      apiVersion: apiVersionOf(type),
+      kind: type.kind,
+      namespace: namespace || undefined,
+      name,
+    })
     const object = await readTarget(target, context.store)
     if (context.isMember) return object && { ...reference, text: titleOf(reference), children: [{ text: HUB_DECIDES }] }
     const binding = await readBinding(reference, context.store)
@@ -84,7 +89,7 @@ async function referrerNode(
   const state = { state: 'Attached', clusters: names }
   if (!binding) return { text: `binding ${objectKey(namespace, name)}: ${where}`, ...state }
   const { apiVersion, kind, namespace: own, name: workload } = binding.spec.resource
-  const reference = { apiVersion, kind, ...(own && { namespace: own }), name: workload }
+  const reference = defined({ apiVersion, kind, namespace: own || undefined, name: workload })
   return { ...reference, text: `${titleOf(reference)}: ${where}`, ...state }
 }
 
@@ -116,7 +121,11 @@ function workloadsNeeding(
   store: ObjectStore,
 ): Reference[] {
   if (store.typesWithIndex('references').length === 0) return []
-  const named = { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { ...(namespace && { namespace }), name } }
+  const named = {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: defined({ namespace: namespace || undefined, name }),
+  }
   const cached = object && store.get(type, namespace, name)
   return [...workloadsAround(cached ?? named, store)].map(referenceOf)
 }

@@ -1,6 +1,7 @@
 /** Describes an object that does not exist: with a similar name, or the namespaces that have an object of this name. */
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import type { ObjectName } from '../../store/store.ts'
@@ -14,7 +15,7 @@ const MAX_NAMES = 10_000
 export function describeMissing(targets: readonly Target[], context: Context): string {
   const [{ namespace, name } = { name: '' }] = targets
   const titles = targets.map(({ type, namespace: own }) =>
-    titleOf({ kind: type.kind, ...(own && { namespace: own }), name }),
+    titleOf(defined({ kind: type.kind, namespace: own || undefined, name })),
   )
   const known = targets.flatMap(({ type }) => namesOf(type, context))
   const elsewhere = known.filter((each) => each.name === name && each.namespace && each.namespace !== namespace)

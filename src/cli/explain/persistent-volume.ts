@@ -3,6 +3,7 @@ import { VOLUME_LABEL } from '../../api/lodestone.ts'
 import { type K8sObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { stringsAt } from '../../base/json-path.ts'
 import { ownerOfVolumeKey, replicaClaimName, volumeKey } from '../../core/volume-manager/rules/names.ts'
 import { kindKey } from '../../store/any-kind.ts'
@@ -39,7 +40,7 @@ async function explainVolume(object: K8sObject, key: string, context: Context): 
   return {
     ...reference,
     text: `${titleOf(reference)}${phase ? `: ${phase}` : ''}`,
-    ...(phase && { state: phase }),
+    ...defined({ state: phase || undefined }),
     children: [
       ...(claimName ? [{ text: `for PersistentVolumeClaim ${objectKey(claimNamespace, claimName)}` }] : []),
       ...(directory ? [{ text: `directory ${directory}` }] : []),
@@ -63,7 +64,7 @@ function ownerNode(manager: VolumeManager, key: string, name: string, now: numbe
   return {
     ...reference,
     text: `${titleOf(reference)}, ${volume}`,
-    ...(manager.status?.state && { state: manager.status.state }),
+    ...defined({ state: manager.status?.state }),
     children: replica ? [replicaNode(replica, now)] : [],
   }
 }

@@ -9,6 +9,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { type BindingDecision, decideBinding } from '../../core/resource-binding/decide.ts'
@@ -36,7 +37,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
   const { store, kinds, scope, now, karmadaRules } = context
   const { type, namespace, name } = target
   const object = await readTarget(target, store)
-  const named = { apiVersion: apiVersionOf(type), kind: type.kind, ...(namespace && { namespace }), name }
+  const named = defined({ apiVersion: apiVersionOf(type), kind: type.kind, namespace: namespace || undefined, name })
   const claims = store.byIndex(dataSourceClaims, 'workload', workloadKey(named))
   const stored = await readBinding(named, store)
   if (!object && claims.length === 0 && !stored) return undefined
@@ -48,7 +49,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     ...object,
     apiVersion,
     kind: type.kind,
-    metadata: { ...object?.metadata, name, ...(namespace && { namespace }) },
+    metadata: { ...object?.metadata, name, ...defined({ namespace: namespace || undefined }) },
   }
   const policy =
     (stored && policyOf(stored, store)) ??
@@ -88,7 +89,6 @@ export function summaryOf({ workload, placement, object }: Placed): TreeNode {
     ...workload,
     text: `${titleOf(workload)}: ${words}${message ? `: ${message}` : ''}${object ? '' : ' (it does not exist)'}`,
     state: state ?? 'NotSelected',
-    ...(message && { reason: message }),
-    ...(clusters && { clusters }),
+    ...defined({ reason: message || undefined, clusters }),
   }
 }

@@ -1,6 +1,7 @@
 /** Lines about the placement of a workload: its policy and its binding. */
 import type { PlacementAffinity, PropagationPolicy } from '../../api/karmada.ts'
 import { keyOfObject, referenceOf } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { affinityOf } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { declineOf } from '../../core/propagation-policy/decide.ts'
@@ -43,8 +44,7 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
     ...referenceOf(binding),
     text: `${title}${stored ? '' : ' (as Karmada would create it)'}: ${state === 'Untouched' ? 'unchanged' : state}`,
     state,
-    ...(message && { reason: message }),
-    ...(stored && { clusters: scheduled }),
+    ...defined({ reason: message || undefined, clusters: stored && scheduled }),
     children: [
       ...(message ? [{ text: message }] : []),
       ...(binding.spec.placement === undefined

@@ -3,6 +3,7 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
 import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { affinityOf } from '../../core/placement/affinity.ts'
 import { decidePolicy, declineOf } from '../../core/propagation-policy/decide.ts'
@@ -114,6 +115,6 @@ function cachedTargets(policy: PropagationPolicy, { store, kinds }: Context): Ta
 
 function uniqueTargets(targets: readonly Target[]): Target[] {
   const keyOf = ({ type, namespace, name }: Target) =>
-    workloadKey({ apiVersion: `${type.group}/`, kind: type.kind, ...(namespace && { namespace }), name })
+    workloadKey(defined({ apiVersion: `${type.group}/`, kind: type.kind, namespace: namespace || undefined, name }))
   return [...new Map(targets.map((target) => [keyOf(target), target])).values()]
 }

@@ -1,6 +1,7 @@
 /** The object to explain, and the inputs of all explanations. */
 import { type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import type { Config } from '../../app/config/config.ts'
+import { defined } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { ClusterScope } from '../../queries/permission.ts'
@@ -48,7 +49,7 @@ export interface Explainer {
 
 /** Returns the target for a kind, a namespace and a name. */
 export function makeTarget(type: ResourceType, namespace: string | undefined, name: string): Target {
-  return { type, ...(type.namespaced && namespace && { namespace }), name }
+  return defined({ type, namespace: (type.namespaced && namespace) || undefined, name })
 }
 
 /** Returns the type of a kind, with the version of the reference first. */

@@ -1,4 +1,5 @@
 /** Explains a VolumeManager: its volumes with their replicas, and on a hub its placement and its state in each member. */
+import { defined } from '../../base/json.ts'
 import { stringsAt } from '../../base/json-path.ts'
 import { isHub } from '../../queries/volumes.ts'
 import { placeWorkload } from './placed.ts'
@@ -25,7 +26,7 @@ async function explainManager(
   const { namespace, name } = target
   const state = errors.length > 0 ? 'Invalid' : (status?.state ?? 'Pending')
   const message = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? status?.message
-  const reference = { apiVersion, kind, ...(namespace && { namespace }), name }
+  const reference = defined({ apiVersion, kind, namespace: namespace || undefined, name })
   return {
     ...reference,
     text: `${titleOf(reference)}: ${state}`,

@@ -1,6 +1,7 @@
 /** Lines about the volumes that a pod, or the pods of a workload, request. */
 import { objectKey } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { mustWait } from '../../core/workload/decide-pod.ts'
 import {
   type MountableVolumes,
@@ -59,9 +60,9 @@ function requestNode(
   const place = source.hostPath?.path ?? source.persistentVolumeClaim?.claimName
   const at = request['mount-path'] ?? request.containers?.find((container) => container['mount-path'])?.['mount-path']
   const isWaiting = volume.state === 'Waiting'
-  return {
+  return defined({
     kind: volumeManagers.kind,
-    ...(namespace && { namespace }),
+    namespace: namespace || undefined,
     name: request.name,
     text: `VolumeManager ${objectKey(namespace, request.name)}, volume ${volume.id} (${request.enforcement ?? 'Required'}): ${volume.state}`,
     state: volume.state,
@@ -72,5 +73,5 @@ function requestNode(
       ...(isWaiting ? [{ text: volume.message || 'it has no status yet' }] : []),
       ...(isWaiting ? (status?.replicas ?? []).slice(0, 10).map((replica) => replicaNode(replica, now)) : []),
     ],
-  }
+  })
 }

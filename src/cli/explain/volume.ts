@@ -3,6 +3,7 @@ import { volumeManagerSchema } from '../../api/schemas/volume-manager.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
 import type { FieldError } from '../../base/field-errors.ts'
+import { defined } from '../../base/json.ts'
 import { formatBytes } from '../../base/quantity.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { wantedReplicas } from '../../core/volume-manager/rules/distribution.ts'
@@ -32,7 +33,11 @@ export async function readManager(
   const { spec, status, ...rest } = manager
   const errors = validateShape({ spec })
   const hasStatus = status !== undefined && validateShape({ spec: {}, status }).length === 0
-  const shown = { ...rest, spec: { volumeConfigs: [], ...(errors.length === 0 && spec) }, ...(hasStatus && { status }) }
+  const shown = {
+    ...rest,
+    spec: { volumeConfigs: [], ...(errors.length === 0 && spec) },
+    ...defined({ status: hasStatus ? status : undefined }),
+  }
   return { manager: shown, errors }
 }
 
@@ -44,18 +49,18 @@ export async function volumeNodes(manager: VolumeManager, now: number): Promise<
       const { state = 'Waiting', nodes = [], bytes } = mountable.volumes.find(({ id }) => id === config.id) ?? {}
       const { replicas = [], deletions = [], message } = statusOf(manager, config) ?? {}
       const facts = [state, ...countOf(manager, config), ...(bytes === undefined ? [] : [formatBytes(bytes)])]
-      return {
+      return defined({
         text: `volume ${config.id} (${config.sourceType}): ${facts.join(', ')}`,
         name: config.id,
         state,
         nodes,
-        ...(bytes !== undefined && { bytes }),
+        bytes,
         children: [
           ...(message && state !== 'Ready' ? [{ text: message }] : []),
           ...(await firstNodes(replicas, (replica) => replicaNode(replica, now))),
           ...(await firstNodes(deletions, deletionNode)),
         ],
-      }
+      })
     }),
   )
 }
@@ -66,24 +71,24 @@ export function replicaNode(replica: ReplicaStatus, now: number): TreeNode {
   const size = bytes === undefined ? [] : [`${formatBytes(bytes)}${sizeIfMore(bytes, totalBytes)}`]
   const age = since === undefined ? [] : [`for ${formatAge(now - Date.parse(since))}`]
   const retry = retryTime === undefined ? [] : [{ text: `next attempt at ${retryTime}` }]
-  return {
+  return defined({
     text: `replica ${index}${shard ? ` of part ${shard}` : ''} ${node ? `on node ${node}` : 'without a node'}: ${[state, ...size, ...age].join(', ')}`,
     state,
-    ...(node && { nodes: [node] }),
-    ...(bytes !== undefined && { bytes }),
-    ...(reason && { reason }),
+    nodes: node ? [node] : undefined,
+    bytes,
+    reason: reason || undefined,
     children: [...(message ? [{ text: message }] : []), ...retry],
-  }
+  })
 }
 
 function deletionNode({ node, state, cause, message, reason }: DeletionStatus): TreeNode {
-  return {
+  return defined({
     text: `data on node ${node} is to be deleted (${cause}): ${state}`,
     state,
     nodes: [node],
-    ...(reason && { reason }),
+    reason: reason || undefined,
     children: message ? [{ text: message }] : [],
-  }
+  })
 }
 
 /** The ready and the wanted number of replicas. With `onEveryNode`, the nodes decide on the number. */

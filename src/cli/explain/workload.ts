@@ -3,6 +3,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { objectKey, type ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { noEffect } from '../../core/data-source-claim/effect.ts'
 import { bindingName } from '../../core/resource-binding/derive.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
@@ -122,8 +123,9 @@ async function dependencyNode(
   workload: Reference,
   store: ObjectStore,
 ): Promise<TreeNode> {
-  if (!name) return { text: `${kind} of ${namespace} by label`, apiVersion, kind, ...(namespace && { namespace }) }
-  const reference = { apiVersion, kind, ...(namespace && { namespace }), name }
+  if (!name)
+    return defined({ text: `${kind} of ${namespace} by label`, apiVersion, kind, namespace: namespace || undefined })
+  const reference = defined({ apiVersion, kind, namespace: namespace || undefined, name })
   const attached = await readBinding(reference, store)
   const entry = attached?.spec.requiredBy?.find(
     ({ name: noted, namespace: of }) =>

@@ -10,6 +10,7 @@ import {
 } from '../../api/karmada.ts'
 import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import { mutatingWebhookConfigurations, REGISTRATION_NAME, type WebhookConfiguration } from '../../api/registration.ts'
+import { defined } from '../../base/json.ts'
 import { systemClock } from '../../base/time/clock.ts'
 import { readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
@@ -118,7 +119,7 @@ export async function migrateObject(candidate: Candidate, context: MigrationCont
     try {
       const patched = await store.patch(type, { namespace, name }, { ...migration.patch })
       const { hold } = readAnnotations(patched.metadata?.annotations)
-      return { changes: migration.changes, ...(hold && !hold.released && { hold: hold.message }) }
+      return defined({ changes: migration.changes, hold: hold && !hold.released ? hold.message : undefined })
     } catch (error) {
       if (error instanceof NotFoundError) return undefined
       if (!(error instanceof ConflictError) || attempt === MAX_ATTEMPTS) throw error

@@ -10,7 +10,7 @@ import {
 } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { without } from '../../base/json.ts'
+import { defined, without } from '../../base/json.ts'
 import { isSuspended } from '../../core/placement/binding-state.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import {
@@ -56,14 +56,13 @@ export function planMigration(input: MigrationInput): Migration | undefined {
   const spec = Object.assign({}, ...changes.map((change) => change.spec))
   return {
     changes: changes.map(({ words }) => words),
-    patch: {
+    patch: defined({
       metadata: {
         resourceVersion,
-        ...(finalizers && { finalizers }),
-        ...(Object.keys(annotations).length > 0 && { annotations }),
+        ...defined({ finalizers, annotations: Object.keys(annotations).length > 0 ? annotations : undefined }),
       },
-      ...(Object.keys(spec).length > 0 && { spec }),
-    },
+      spec: Object.keys(spec).length > 0 ? spec : undefined,
+    }),
   }
 }
 
@@ -119,18 +118,16 @@ function exclusions({ metadata, spec }: ResourceBinding, policy: Placement | und
   const { base } = readAnnotations(metadata.annotations)
   const ofBase = base === BASE_OF_POLICY ? undefined : base?.clusterAffinity
   return [
-    {
+    defined({
       words: `remove ${removed} excluded cluster${removed > 1 ? 's' : ''}`,
       spec: { placement: { clusterAffinity: rest ? { exclude: rest.exclude ?? null } : null } },
-      ...(ofBase && {
-        annotations: {
-          [BASE_AFFINITY_ANNOTATION]: JSON.stringify({
-            ...(base as PlacementAffinity),
-            clusterAffinity: withoutExclusions(ofBase, recorded, policy),
-          }),
-        },
-      }),
-    },
+      annotations: ofBase && {
+        [BASE_AFFINITY_ANNOTATION]: JSON.stringify({
+          ...(base as PlacementAffinity),
+          clusterAffinity: withoutExclusions(ofBase, recorded, policy),
+        }),
+      },
+    }),
   ]
 }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { events } from '../../api/event.ts'
 import { collectionPath } from '../../api/meta.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import type { MoverIdentity, ObjectRef } from '../../mover/event.ts'
 import type { EventSink } from '../../mover/events.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
@@ -18,7 +18,7 @@ export function identityOf(env: CommandIo['env'], attempt: number): MoverIdentit
   const { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid, NODE_NAME: node = '' } = env
   if (!name || !namespace) return undefined
   const about = env['EVENT_ABOUT'] ? readRef(env['EVENT_ABOUT']) : undefined
-  return { pod: { name, namespace, ...(uid && { uid }) }, node, attempt, ...(about && { about }) }
+  return defined({ pod: defined({ name, namespace, uid: uid || undefined }), node, attempt, about })
 }
 
 function readRef(text: string): ObjectRef {

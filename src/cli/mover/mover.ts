@@ -1,6 +1,7 @@
 /** `lodestone mover`: downloads, uploads or deletes data, as the process of a mover Pod (docs/movers.md). */
 import { existsSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
+import { defined } from '../../base/json.ts'
 import type { ObjectPlace } from '../../base/objects.ts'
 import { suggest } from '../../base/suggest.ts'
 import { exitStatusOf, type MoverVerb } from '../../core/mover-contract/contract.ts'
@@ -152,7 +153,7 @@ function uploadWork(args: MoverArguments, io: CommandIo): Work {
   const parallel = wholeNumber(args, 'parallel', 8, 1, 64)
   const { openStore, close } = openServer(args, io, protocol, place, endpointOf(args, protocol))
   const watch = args.text('watch') === undefined ? undefined : wholeNumber(args, 'watch', 10, 1, 86_400)
-  const input = {
+  const input = defined({
     openStore,
     root: need(args, 'root'),
     source: need(args, 'source'),
@@ -160,8 +161,8 @@ function uploadWork(args: MoverArguments, io: CommandIo): Work {
     // The smallest part of S3.
     partSize: bytes(args, 'part-size', '8Mi', 5 * 1024 * 1024),
     parallel,
-    ...(watch !== undefined && { watchMs: watch * 1000 }),
-  }
+    watchMs: watch === undefined ? undefined : watch * 1000,
+  })
   return { work: (progress, signal) => upload(input, progress, signal), close }
 }
 

@@ -24,7 +24,7 @@ export function serveConfigOf(args: Arguments, io: CommandIo): Config {
     onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
   return {
     ...config,
-    ...(onFolder && { registration: { ...config.registration, mode: 'none' }, dependencies: onlyOurs(config) }),
+    ...(onFolder ? { registration: { ...config.registration, mode: 'none' }, dependencies: onlyOurs(config) } : {}),
     server: {
       ...server,
       ...host,

@@ -5,6 +5,7 @@ import type { Config } from '../../app/config/config.ts'
 import { limitsOf } from '../../app/config/server-config.ts'
 import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
+import { defined } from '../../base/json.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
 import { openPodLogs } from '../../store/cluster/pod-log.ts'
@@ -108,11 +109,11 @@ function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
   const bytes = containerBytes(env)
   const inMib = (value: number) => Math.round(value / 2 ** 20)
   log.info(
-    {
-      ...(bytes !== undefined && { containerMib: inMib(bytes) }),
+    defined({
+      containerMib: bytes === undefined ? undefined : inMib(bytes),
       heapLimitMib: inMib(heapBytes),
       bytesInFlightMib: inMib(bytesInFlight),
-    },
+    }),
     'memory limits',
   )
   const warning = bytes !== undefined && memoryWarning({ containerBytes: bytes, heapBytes, bytesInFlight })

@@ -7,6 +7,7 @@ import type { ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { isGated } from '../../core/workload/gate/gate-state.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
@@ -30,7 +31,7 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
         apiVersion,
         kind,
         metadata: keepMetadata(metadata, [HOLD_ANNOTATION]),
-        spec: isOnHold ? { resource, ...(suspension && { suspension }) } : metadata.namespace ? OPEN : { resource },
+        spec: isOnHold ? defined({ resource, suspension }) : metadata.namespace ? OPEN : { resource },
       }
     },
     indexes: { workload: ({ metadata, spec }) => (metadata.namespace ? [] : [workloadKey(spec.resource)]) },
@@ -48,8 +49,7 @@ const podKind: CachedKind<Pod> = {
     const { creationTimestamp, ownerReferences } = metadata
     const kept = {
       ...keepMetadata(metadata, [VOLUMES_ANNOTATION]),
-      ...(creationTimestamp && { creationTimestamp }),
-      ...(ownerReferences && { ownerReferences }),
+      ...defined({ creationTimestamp: creationTimestamp || undefined, ownerReferences }),
     }
     return { apiVersion, kind, metadata: kept, spec }
   },

@@ -2,6 +2,7 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { type Answer, locateClaim } from '../../core/data-source/locate.ts'
 import { phaseOrDeclared } from '../../core/data-source/phase.ts'
 import { workloadKey, workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
@@ -103,7 +104,7 @@ function reportClaim(claim: DataSourceClaim, store: ObjectStore, { scope, now }:
     dataSourceName,
     enforcement,
     workload,
-    ...(source?.metadata.name && { source: source.metadata.name }),
+    ...defined({ source: source?.metadata.name || undefined }),
     ...(refusal === undefined ? locationOf(answer) : { location: 'NotPermitted', clusters: [], message: refusal }),
   }
 }
@@ -117,17 +118,17 @@ function reportSource(source: DataSource): SourceReport {
   const { metadata, spec, status } = source
   const { clusterNames, location, bytes, bytesAreMinimum } = spec.locality ?? {}
   const { lastResolvedTime, lastError } = status ?? {}
-  return {
+  return defined({
     name: metadata.name ?? '',
     system: spec.system,
     type: spec.type,
     dataName: spec.name,
     phase: phaseOrDeclared(source) ?? 'Pending',
-    ...(clusterNames && { clusters: clusterNames }),
-    ...(location !== undefined && { location }),
-    ...(bytes !== undefined && { bytes }),
-    ...(bytesAreMinimum !== undefined && { bytesAreMinimum }),
-    ...(lastResolvedTime !== undefined && { lastResolvedTime }),
-    ...(lastError !== undefined && { lastError }),
-  }
+    clusters: clusterNames,
+    location,
+    bytes,
+    bytesAreMinimum,
+    lastResolvedTime,
+    lastError,
+  })
 }

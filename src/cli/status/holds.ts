@@ -2,6 +2,7 @@
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
+import { defined } from '../../base/json.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
 import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
 import { volumeManagersOf } from '../../queries/volumes.ts'
@@ -31,7 +32,7 @@ function holdOf(binding: ResourceBinding): HoldReport[] {
   const { reason, message, since } = hold
   return [
     {
-      workload: { apiVersion, kind, ...(namespace && { namespace }), name },
+      workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
       binding: keyOfObject(binding),
       reason,
       message,
@@ -50,7 +51,7 @@ function gateOf(pod: Pod, store: ObjectStore): HoldReport[] {
   const state = (pod as Partial<Pod>).spec && gateStateOf(pod, volumeManagersOf(store, namespace))
   if (!state) return []
   const { reason, message } = state
-  return [{ workload: referenceOf(pod), reason, message, ...(creationTimestamp && { since: creationTimestamp }) }]
+  return [defined({ workload: referenceOf(pod), reason, message, since: creationTimestamp || undefined })]
 }
 
 /**

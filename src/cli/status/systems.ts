@@ -1,6 +1,7 @@
 /** Reports data systems: from the configuration and from the DataSources. */
 import type { DataSource } from '../../api/data-source.ts'
 import { isTrue } from '../../base/conditions.ts'
+import { defined } from '../../base/json.ts'
 import { indexLocations, unmatchedKeys } from '../../locality/answers/location-index.ts'
 import type { InspectedSystem } from '../../locality/config/inspect.ts'
 import type { SystemReport } from './report.ts'
@@ -31,7 +32,7 @@ export function reportSystems(
         : isConfigured
           ? healthOf(its)
           : { health: 'NotConfigured' }),
-      ...(warnings.length > 0 && { warnings }),
+      ...defined({ warnings: warnings.length > 0 ? warnings : undefined }),
     }
   })
 }

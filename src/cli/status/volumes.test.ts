@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager } from '../../../test/builders.ts'
 import { makeReplica } from '../../../test/volume-builders.ts'
+import { defined } from '../../base/json.ts'
 import { runWords } from '../cli.fake.ts'
 import { status } from './status.fake.ts'
 
@@ -11,14 +12,14 @@ describe('volumes', () => {
       status: {
         state: message === 'success' ? 'Running' : 'Pending',
         volumes: [
-          {
+          defined({
             id: 'vol1',
             nodeAffinity: {},
             readyReplicas: replicas.filter(({ state }) => state === 'Ready').length,
             bytes: 5 * 1024 ** 3,
             replicas,
-            ...(message && { message }),
-          },
+            message: message || undefined,
+          }),
         ],
       },
     })
@@ -55,7 +56,7 @@ default/sales   vol1     Pending   1/2        5.0 GiB   n1      S3       AccessD
     { name: 'a deleted volume', message: 'deleted', state: 'Completed', want: 'Completed' },
   ] as const)('$name is $want', async ({ message, state, want }) => {
     const manager = makeVolumeManager([{}], {
-      status: { state, volumes: [{ id: 'vol1', nodeAffinity: {}, ...(message && { message }) }] },
+      status: { state, volumes: [defined({ id: 'vol1', nodeAffinity: {}, message })] },
     })
 
     const { stdout } = await status([manager], '--volumes', '-o', 'json')

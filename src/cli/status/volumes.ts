@@ -1,7 +1,7 @@
 /** Reports the volumes of VolumeManagers: state, replicas, nodes, size, and why replicas are missing. */
 import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../api/volume-status.ts'
-import { sortedUnique } from '../../base/json.ts'
+import { defined, sortedUnique } from '../../base/json.ts'
 import { isDeployed } from '../../core/volume-manager/codes.ts'
 import { wantedReplicas } from '../../core/volume-manager/rules/distribution.ts'
 import { sourceTypeOf } from '../../core/volume-manager/rules/source-types.ts'
@@ -28,7 +28,7 @@ export function reportVolumes(manager: VolumeManager): VolumeReport[] {
       readyReplicas: volume?.readyReplicas ?? 0,
       replicas: config ? countWanted(config, volume) : 0,
       nodes: sortedUnique(replicas.flatMap((one) => (one.state === 'Ready' && one.node ? [one.node] : []))),
-      ...(volume?.bytes !== undefined && { bytes: volume.bytes }),
+      ...defined({ bytes: volume?.bytes }),
       ...whyIncomplete(state, volume),
     }
   })
@@ -57,5 +57,5 @@ function whyIncomplete(
   const missing = volume.replicas?.find((one) => one.state !== 'Ready')
   const message = missing?.message ?? (state === 'Running' ? undefined : volume.message)
   const reason = missing && (missing.reason ?? missing.state)
-  return { ...(reason && { reason }), ...(message && { message }) }
+  return defined({ reason: reason || undefined, message: message || undefined })
 }

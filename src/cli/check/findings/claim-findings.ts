@@ -1,6 +1,7 @@
 /** Finds claims without an effect: their workload does not exist, or they are not permitted to apply to it. */
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
 import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { defined } from '../../../base/json.ts'
 import { suggest } from '../../../base/suggest.ts'
 import { noEffect } from '../../../core/data-source-claim/effect.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
@@ -27,7 +28,7 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
     const own = given.get(workloadKey(referenceWithName(object)))
     const place = own
       ? placeOf(own, 'spec.workload')
-      : { ...(file && { file }), ...(line && { line }), ...(column && { column }) }
+      : defined({ file: file || undefined, line: line || undefined, column: column || undefined })
     const workloads = workloadsOfClaim(claim)
     const found = workloads.find((workload) => byKey.has(workloadKey(workload)))
     if (found) {

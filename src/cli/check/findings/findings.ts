@@ -1,4 +1,5 @@
 /** The table of findings: the stable identifier of each, its severity and its meaning. */
+import { defined } from '../../../base/json.ts'
 import { printable } from '../../../base/printable.ts'
 import type { Position } from '../../../store/folder/positions.ts'
 
@@ -65,15 +66,7 @@ export interface Finding extends Place {
 /** Builds a finding with the severity of its identifier. Names of manifests cannot steer a terminal or a CI system. */
 export function finding(id: FindingId, message: string, place: Place, object?: string): Finding {
   const { file, line, column } = place
-  return {
-    id,
-    severity: FINDINGS[id].severity,
-    message: printable(message),
-    ...(object !== undefined && { object }),
-    ...(file !== undefined && { file }),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
-  }
+  return defined({ id, severity: FINDINGS[id].severity, message: printable(message), object, file, line, column })
 }
 
 /** Whether a finding makes the command fail. */

@@ -3,6 +3,7 @@ import { type DataSource, dataSources } from '../../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
 import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../../../api/karmada.ts'
 import type { K8sObject } from '../../../api/meta.ts'
+import { defined } from '../../../base/json.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
 import { selectorKeys, selects } from '../../../core/propagation-policy/select.ts'
 import { queryKeyOfSource } from '../../../store/kinds/query-key.ts'
@@ -41,7 +42,7 @@ function workloadsOfPolicy(policy: PropagationPolicy, hub: ObjectStore): Workloa
     .filter((workload) => selects(policy, workload, undefined) !== false)
   const named = policy.spec.resourceSelectors.flatMap(({ apiVersion, kind, name, namespace = '' }) => {
     const place = policy.metadata.namespace || namespace
-    return name ? [{ apiVersion, kind, name, ...(place && { namespace: place }) }] : []
+    return name ? [defined({ apiVersion, kind, name, namespace: place || undefined })] : []
   })
   return [...claimed, ...named]
 }

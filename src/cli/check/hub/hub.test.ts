@@ -25,6 +25,7 @@ import { BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION } from '../../../api/lode
 import type { K8sObject, ResourceType } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
+import { defined } from '../../../base/json.ts'
 import { affinityOf } from '../../../core/placement/affinity.ts'
 import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
 import { FakeApiServer } from '../../../store/cluster/api-server.fake.ts'
@@ -57,7 +58,10 @@ function makeApp(scheduled: string[], spec: Partial<BindingSpec> = {}): Stored[]
   return [
     [deployments, makeDeployment()],
     [propagationPolicies, makePolicy()],
-    [resourceBindings, makeBinding({ ...(scheduled.length > 0 && { clusters: clusterList }), ...spec })],
+    [
+      resourceBindings,
+      makeBinding({ ...defined({ clusters: scheduled.length > 0 ? clusterList : undefined }), ...spec }),
+    ],
   ]
 }
 

@@ -1,5 +1,6 @@
 /** Checks files of data systems offline: every error of a file, with its line and a suggestion. */
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import { defined } from '../../../base/json.ts'
 import { duplicateSystem, parseSystemConfig, type SystemConfig } from '../../../locality/config/config.ts'
 import { SystemConfigError } from '../../../locality/config/system-config-error.ts'
 import { plugins } from '../../../locality/plugins/index.ts'
@@ -37,7 +38,7 @@ export class SystemFiles {
 
   /** Adds the finding of a file that cannot be read. */
   refuse(file: string, reason: string, line?: number): void {
-    this.findings.push(finding('invalid-system', reason, { file, ...(line !== undefined && { line }) }))
+    this.findings.push(finding('invalid-system', reason, defined({ file, line })))
   }
 }
 

@@ -1,4 +1,5 @@
 /** Renders a report as JSON, and the stored objects as YAML. */
+import { defined } from '../../../base/json.ts'
 import { diffJson } from '../../../core/admission/diff.ts'
 import { OUTPUT_API_VERSION, renderData, renderYaml } from '../../output.ts'
 import { documentationOf } from '../findings/findings.ts'
@@ -7,13 +8,13 @@ import type { Reviewed } from '../review/review-objects.ts'
 
 /** Renders the findings and the reviews of all objects. docs/check.md describes the fields. */
 export function renderJson({ reviews, findings, hub }: Report): string {
-  const report = {
+  const report = defined({
     apiVersion: OUTPUT_API_VERSION,
     kind: 'CheckReport',
-    ...(hub && { hub }),
+    hub,
     findings: findings.map((each) => ({ ...each, documentation: documentationOf(each.id) })),
     objects: reviews.map(rowOf),
-  }
+  })
   return renderData(report, 'json')
 }
 
@@ -33,21 +34,21 @@ function rowOf(review: Reviewed) {
     effect,
   } = review
   const { file, line, column } = manifest
-  return {
+  return defined({
     object,
-    ...(derivedFrom && { derivedFrom }),
+    derivedFrom: derivedFrom || undefined,
     file,
     line,
     column,
     operation,
     outcome,
-    ...(decision && { decision }),
-    ...(reason && { reason }),
-    ...(effect && { effect }),
+    decision: decision || undefined,
+    reason: reason || undefined,
+    effect,
     warnings,
     errors,
     patch: before === after ? [] : diffJson(before, after),
-  }
+  })
 }
 
 /** Renders the objects as an API server would store them. */

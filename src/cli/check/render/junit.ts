@@ -1,4 +1,5 @@
 /** Renders a report as JUnit: a test case per object, which fails with its findings. */
+import { defined } from '../../../base/json.ts'
 import { type JunitCase, renderJunit } from '../../junit.ts'
 import { type Finding, fails } from '../findings/findings.ts'
 import { findingsByReview, type Report } from '../report.ts'
@@ -20,7 +21,7 @@ export function renderChecks(report: Report): string {
 
 function caseOf(name: string, classname: string, failing: readonly Finding[], skipped?: Finding): JunitCase {
   const [first] = failing
-  if (!first) return { name, classname, ...(skipped && { skipped: skipped.message }) }
+  if (!first) return defined({ name, classname, skipped: skipped?.message })
   const text = failing
     .map((each) => `${describePlace(each)}: ${each.severity}: ${each.message} (${each.id})`)
     .join('\n')

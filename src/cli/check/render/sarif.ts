@@ -1,4 +1,5 @@
 /** Renders findings as SARIF 2.1.0, the form that code scanning reads. */
+import { defined } from '../../../base/json.ts'
 import { readBuildInfo } from '../../../telemetry/build-info.ts'
 import { renderData } from '../../output.ts'
 
@@ -38,6 +39,6 @@ function resultOf(finding: Finding) {
 function locationsOf({ file, line, column }: Finding) {
   const uri = fileUri(file)
   if (uri === undefined) return {}
-  const region = line === undefined ? undefined : { startLine: line, ...(column && { startColumn: column }) }
-  return { locations: [{ physicalLocation: { artifactLocation: { uri }, ...(region && { region }) } }] }
+  const region = line === undefined ? undefined : defined({ startLine: line, startColumn: column || undefined })
+  return { locations: [{ physicalLocation: defined({ artifactLocation: { uri }, region }) }] }
 }

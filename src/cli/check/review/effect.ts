@@ -29,7 +29,7 @@ export async function withEffect(review: ObjectReview, context: GatherContext): 
   return {
     ...rest,
     outcome: isSame ? 'allowed' : 'patched',
-    ...(state !== 'Untouched' && { decision: state, reason: message }),
+    ...(state === 'Untouched' ? {} : { decision: state, reason: message }),
     warnings: [],
     before: stored,
     after: isSame ? stored : binding,

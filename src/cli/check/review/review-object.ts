@@ -4,7 +4,7 @@ import type { AdmissionRequest } from '../../../api/admission.ts'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
-import { jsonEqual } from '../../../base/json.ts'
+import { defined, jsonEqual } from '../../../base/json.ts'
 import { printable } from '../../../base/printable.ts'
 import { matchesLabels } from '../../../base/selectors.ts'
 import { encodeResponse } from '../../../core/admission/review.ts'
@@ -93,17 +93,17 @@ export async function reviewObject(
   const stored = given ?? (await session.store.read(type, namespace, name))
   const operation = stored ? ('UPDATE' as const) : ('CREATE' as const)
   const { group, version, kind, plural } = type
-  const request: AdmissionRequest = {
+  const request: AdmissionRequest = defined({
     uid: 'check',
     kind: { group, version, kind },
     resource: { group, version, resource: plural },
-    ...(object.metadata.namespace && { namespace: object.metadata.namespace }),
-    ...(object.metadata.name && { name: object.metadata.name }),
+    namespace: object.metadata.namespace || undefined,
+    name: object.metadata.name || undefined,
     operation,
     object,
     oldObject: stored ?? null,
     dryRun: true,
-  }
+  })
   const reviewing = webhook ?? session.unknownWorkload
   const reviewed = reviewing.operations.includes(operation) ? reviewing.review(request, session) : ALLOW
   const decided = withErrors(reviewed, laterErrors(request, object, session, webhook))
@@ -113,19 +113,19 @@ export async function reviewObject(
   // The encoded answer, and its patch as the API server applies it.
   const { allowed, patch, warnings = [], auditAnnotations } = encodeResponse(request, outcome, (text) => text)
   const { decision, reason } = auditAnnotations ?? {}
-  return {
+  return defined({
     object: titleOf(object),
     operation,
     outcome: allowed ? (patch ? 'patched' : 'allowed') : 'denied',
-    ...(decision && { decision }),
-    ...(reason && { reason: printable(reason) }),
+    decision: decision || undefined,
+    reason: reason ? printable(reason) : undefined,
     warnings,
     errors: outcome.kind === 'deny' ? outcome.errors : [],
     before: object,
     after: patch ? fastJsonPatch.applyPatch(object, JSON.parse(patch), true, false).newDocument : object,
     isUnknownKind: webhook === undefined,
-    ...(isUnreviewed && { isExcluded: true }),
-  }
+    isExcluded: isUnreviewed || undefined,
+  })
 }
 
 const ALLOW: Outcome = { kind: 'allow' }
@@ -165,9 +165,9 @@ export async function put(session: ReviewSession, object: K8sObject): Promise<vo
   const { status } = stored as K8sObject & { status?: unknown }
   await store.update(type, {
     // Users do not write the status.
-    ...(status !== undefined && { status }),
+    ...defined({ status }),
     ...object,
-    metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) },
+    metadata: { ...object.metadata, ...defined({ resourceVersion: resourceVersion || undefined }) },
   })
 }
 

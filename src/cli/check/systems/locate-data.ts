@@ -6,6 +6,7 @@ import type { DataSourceClaim } from '../../../api/data-source-claim.ts'
 import { clusters } from '../../../api/karmada.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
+import { defined } from '../../../base/json.ts'
 import { mappedStates } from '../../../core/data-source/conditions.ts'
 import { phaseOf } from '../../../core/data-source/phase.ts'
 import { queryOfClaim } from '../../../core/data-source-claim/keys.ts'
@@ -140,7 +141,7 @@ function withAnswer(source: DataSource, answer: LocalityAnswer, system: System, 
   if (answer.kind === 'located') {
     const { location, bytes } = answer
     const clusters = system.clustersOf(answer)
-    const locality = { clusterNames: clusters, location, ...(bytes !== undefined && { bytes }) }
+    const locality = defined({ clusterNames: clusters, location, bytes })
     const attempt = { kind: 'located', location, clusters, whyNoCluster: system.whyNoCluster(answer) } as const
     return withStates({ ...source, spec: { ...source.spec, locality } }, mappedStates(attempt), now)
   }
