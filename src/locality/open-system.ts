@@ -1,7 +1,7 @@
 /** Opens one data system: observes the queries of its plugin, and checks its health in the background. */
 import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
-import { sortedUnique } from '../base/json.ts'
+import { defined, sortedUnique } from '../base/json.ts'
 import { spreadInterval } from '../base/time/backoff.ts'
 import { type Clock, sleep } from '../base/time/clock.ts'
 import { providerOfHost } from '../s3/server.ts'
@@ -94,12 +94,12 @@ function rulesOf(config: SystemConfig): ClusterRules {
   const { region, provider } = extra as { region?: string; provider?: string }
   const hosts = plugin === 's3' ? endpoint.urls.map((url) => new URL(url).hostname) : []
   const owner = provider ?? hosts.map(providerOfHost).find((one) => one !== undefined)
-  return {
+  return defined({
     locations: indexLocations(locationMapping, locationMatching),
     regionMapping,
-    ...(region !== undefined && { region }),
-    ...(owner !== undefined && { provider: owner }),
-  }
+    region,
+    provider: owner,
+  })
 }
 
 async function checkOnce(

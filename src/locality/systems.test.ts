@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Cluster } from '../api/karmada.ts'
+import { defined } from '../base/json.ts'
 import { TestClock } from '../base/time/clock.fake.ts'
 import { systemClock } from '../base/time/clock.ts'
 import { type ConfigMap, configMapSource } from './config/config-map.ts'
@@ -246,7 +247,8 @@ describe('ETags', () => {
   test('are valid while the rules and the clusters stay the same', async () => {
     await write('lake', lake())
     const opened = await open()
-    const ask = async (etag?: string) => opened.get('lake')?.plugin.locate({ ...table, ...(etag && { etag }) }, never)
+    const ask = async (etag?: string) =>
+      opened.get('lake')?.plugin.locate({ ...table, ...defined({ etag: etag || undefined }) }, never)
     const first = await ask()
     const etag = first?.kind === 'located' ? first.etag : undefined
     expect(await ask(etag)).toEqual({ kind: 'unchanged' })

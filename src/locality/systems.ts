@@ -1,6 +1,7 @@
 /** Opens the configured data systems and keeps them current. */
 import type { Cluster } from '../api/karmada.ts'
 import { watchFolder } from '../base/folder-watch.ts'
+import { defined } from '../base/json.ts'
 import { type Clock, systemClock } from '../base/time/clock.ts'
 import type { SystemDefinition } from './config/config.ts'
 import { ConfigReader } from './config/config-reader.ts'
@@ -62,7 +63,7 @@ export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
     list: () =>
       table.entries().map(({ system, plugin, file, open }) => {
         const configError = problems().get(file)
-        return { system, plugin, file, health: open.health, ...(configError !== undefined && { configError }) }
+        return defined({ system, plugin, file, health: open.health, configError })
       }),
     problems: () => {
       const files = new Set(table.entries().map(({ file }) => file))

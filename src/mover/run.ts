@@ -1,5 +1,6 @@
 /** Runs one task of a mover, from its first Event to its result. */
 import { writeFile } from 'node:fs/promises'
+import { defined } from '../base/json.ts'
 import { formatBytes } from '../base/quantity.ts'
 import {
   CONTRACT_VERSION,
@@ -82,7 +83,7 @@ export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): 
   cancel.stop()
 
   const disk = await io.readDisk?.()
-  const result = await writeResult({ ...attempted, ...(disk && { disk }) }, io)
+  const result = await writeResult({ ...attempted, ...defined({ disk }) }, io)
   report(result.outcome, result.message)
   report('stopped', `${verb} ${result.outcome}`)
   await io.events?.flush(FLUSH_MS[result.outcome])

@@ -1,4 +1,5 @@
 /** Signs requests with AWS Signature Version 4. The caller provides the hash functions, since they depend on the platform. */
+import { defined } from '../base/json.ts'
 import { encodeStrictly } from '../base/net/url-encoding.ts'
 
 export interface Digest {
@@ -54,13 +55,13 @@ export function createSigner({ region, service }: SigningScope, digest: Digest):
     const { accessKeyId, secretAccessKey, sessionToken } = keys
     const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')
     const day = time.slice(0, 8)
-    const headers: Record<string, string> = {
+    const headers: Record<string, string> = defined({
       ...amzHeaders,
       host,
-      ...(service === 's3' && { 'x-amz-content-sha256': bodyHash }),
+      'x-amz-content-sha256': service === 's3' ? bodyHash : undefined,
       'x-amz-date': time,
-      ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
-    }
+      'x-amz-security-token': sessionToken,
+    })
     const names = Object.keys(headers).sort()
     const canonical = [
       method,

@@ -1,5 +1,5 @@
 /** Checks queries to data systems and their answers: each query must be sendable, and each answer storable. */
-import { isCount } from '../../base/json.ts'
+import { defined, isCount } from '../../base/json.ts'
 
 /** The limit in the schema of DataSources. */
 const MAX_LOCATION_LENGTH = 4096
@@ -27,9 +27,7 @@ export function checkLocated<T extends LocatedAnswer>(answer: T): T | undefined 
   const { bytes, bytesAreMinimum, etag, ...rest } = answer
   const { location } = answer
   if (location === '' || location.length > MAX_LOCATION_LENGTH || !isPrintable(location)) return undefined
-  return {
-    ...rest,
-    ...(isCount(bytes) && { bytes, ...(bytesAreMinimum === true && { bytesAreMinimum }) }),
-    ...(etag !== undefined && etag.length <= MAX_ETAG_LENGTH && ETAG.test(etag) && { etag }),
-  } as T
+  const size = isCount(bytes) ? defined({ bytes, bytesAreMinimum: bytesAreMinimum === true || undefined }) : {}
+  const isStorable = etag !== undefined && etag.length <= MAX_ETAG_LENGTH && ETAG.test(etag)
+  return { ...rest, ...size, ...defined({ etag: isStorable ? etag : undefined }) } as T
 }

@@ -1,5 +1,6 @@
 /** Tests the location and size of tables of a Hive Metastore. */
 import { expect, test } from 'vitest'
+import { defined } from '../../base/json.ts'
 import { type HiveStorage, hasPartitions, placeOfHive, SERDE_PARAMETERS } from './hive.ts'
 
 const storage = (given: Partial<HiveStorage>): HiveStorage => ({
@@ -165,7 +166,7 @@ test.each([
     parameters: { ...spark('orc'), ...parameters },
     serdeParameters: { path: THERE },
   }
-  expect(placeOfHive(storage(given))).toEqual({ location: THERE, ...(want !== undefined && { bytes: want }) })
+  expect(placeOfHive(storage(given))).toEqual(defined({ location: THERE, bytes: want }))
 })
 
 test.each<{ name: string; given: Partial<HiveStorage>; want: boolean }>([

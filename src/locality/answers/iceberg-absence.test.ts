@@ -1,10 +1,11 @@
 /** Tests which errors of a catalog prove that a table does not exist. */
 import { expect, test } from 'vitest'
+import { defined } from '../../base/json.ts'
 import { absenceOf, errorType } from './iceberg-absence.ts'
 
 const named = { namespace: 'sales', table: 'orders' }
 const error = (message: string, type?: string | null) => ({
-  error: { message, ...(type !== undefined && { type }), code: 404 },
+  error: defined({ message, type, code: 404 }),
 })
 
 test.each([

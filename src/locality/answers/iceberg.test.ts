@@ -1,5 +1,6 @@
 /** Tests the parser of responses of an Iceberg catalog. */
 import { describe, expect, test } from 'vitest'
+import { defined } from '../../base/json.ts'
 import { hasOwnLocationProvider, hasRef, parseCatalogConfig, parseTable } from './iceberg.ts'
 
 function table(properties: Record<string, unknown>, more: object = {}): unknown {
@@ -73,7 +74,7 @@ describe('the size of the data', () => {
 
 describe('a branch or tag', () => {
   const snapshots = [5, 6].map((id) => ({ 'snapshot-id': id, summary: { 'total-files-size': String(id) } }))
-  const withRefs = (refs?: object) => table({}, { 'current-snapshot-id': 5, snapshots, ...(refs && { refs }) })
+  const withRefs = (refs?: object) => table({}, defined({ 'current-snapshot-id': 5, snapshots, refs }))
   const audit = { main: { 'snapshot-id': 5 }, audit: { 'snapshot-id': 6 } }
 
   test.each<{ name: string; body: unknown; ref: string; want: [exists: boolean, bytes: number | undefined] }>([

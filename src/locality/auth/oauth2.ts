@@ -1,4 +1,5 @@
 /** Access tokens by OAuth2 client credentials (RFC 6749, 4.4). Requests share a token, which is renewed before it expires. */
+import { defined } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { untilAborted } from '../http/abort.ts'
 import { errorOfStatus } from '../http/http-error.ts'
@@ -49,14 +50,16 @@ export function openTokens(auth: AuthConfig, transport: HttpTransport, clock: Cl
 
 async function tokenRequest(auth: AuthConfig): Promise<HttpRequest> {
   const clientId = await readSecret(auth, 'clientId')
-  const form = new URLSearchParams({
-    grant_type: 'client_credentials',
-    ...(clientId !== undefined && { client_id: clientId }),
-    client_secret: await needSecret(auth, 'clientSecret'),
-    scope: auth.scope ?? 'catalog',
-    ...(auth.audience !== undefined && { audience: auth.audience }),
-    ...(auth.resource !== undefined && { resource: auth.resource }),
-  })
+  const form = new URLSearchParams(
+    defined({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: await needSecret(auth, 'clientSecret'),
+      scope: auth.scope ?? 'catalog',
+      audience: auth.audience,
+      resource: auth.resource,
+    }),
+  )
   return {
     method: 'POST',
     url: auth.tokenUrl ?? '',

@@ -1,6 +1,7 @@
 /** Validates and completes `endpoint.auth`: the type, and the source of each secret. */
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
+import { defined } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
 import {
   AUTH_SETTINGS,
@@ -59,7 +60,7 @@ export function completeAuth(
     })
   }
   const settings = AUTH_SETTINGS.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]]))
-  return { type, secrets, ...(header !== undefined && { header }), ...Object.fromEntries(settings) }
+  return { type, secrets, ...defined({ header }), ...Object.fromEntries(settings) }
 }
 
 /** Normalizes the type. As in volcano-global, case is ignored, and `token` means bearer. */

@@ -1,6 +1,7 @@
 /** Validates and completes `endpoint`: URLs with their port, and the TLS files. */
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
+import { defined } from '../../base/json.ts'
 import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
 import type { TlsFiles } from '../http/dispatchers.ts'
 import type { GivenSystem } from './schema.ts'
@@ -40,12 +41,12 @@ export function completeEndpoint(
   return {
     url: completeUrls(endpoint, rules, errors),
     usesTls: enabled ?? hasTlsFields,
-    tls: {
+    tls: defined({
       insecureSkipVerify,
-      ...(caFile && { caFile: absolute(caFile) }),
-      ...(certFile && { certFile: absolute(certFile) }),
-      ...(keyFile && { keyFile: absolute(keyFile) }),
-    },
+      caFile: caFile ? absolute(caFile) : undefined,
+      certFile: certFile ? absolute(certFile) : undefined,
+      keyFile: keyFile ? absolute(keyFile) : undefined,
+    }),
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { MAX_DURATION_MS, parseDuration } from '../../base/time/duration.ts'
 import { decodeGo, type FieldWarning, type GoReport, type GoType, goMembers, parseGoJson, warn } from './go-json.ts'
 import { type GivenAuth, type GivenSystem, systemSchema } from './schema.ts'
@@ -79,12 +79,12 @@ export function readVolcanoGlobal(file: string, text: string, known: Iterable<st
   }
   if (goMembers(decoded.extra).length > 0) warn(report, 'extra', 'ignored, as in volcano-global')
   return {
-    given: {
+    given: defined({
       system: PLUGIN,
-      ...(endpoint && { endpoint: completeEndpoint(endpoint, report) }),
-      ...(locationMapping && { locationMapping: completeMapping(locationMapping, report) }),
+      endpoint: endpoint && completeEndpoint(endpoint, report),
+      locationMapping: locationMapping && completeMapping(locationMapping, report),
       retryConfig: completeRetry(retryConfig, report),
-    },
+    }),
     ...report,
   }
 }
@@ -122,9 +122,11 @@ function completeEndpoint({ port, tls, auth, ...endpoint }: Endpoint, report: Go
   if (port !== undefined && port < 0) warn(report, 'endpoint.port', 'ignored, as in volcano-global: is below 1')
   return {
     ...endpoint,
-    ...(hasPort && { port }),
-    ...(auth && { auth: completeAuth(auth, report) }),
-    ...(tls && { tls: completeTls(tls, report) }),
+    ...defined({
+      port: hasPort ? port : undefined,
+      auth: auth && completeAuth(auth, report),
+      tls: tls && completeTls(tls, report),
+    }),
   }
 }
 

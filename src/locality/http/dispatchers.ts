@@ -1,6 +1,7 @@
 /** Opens connections to a data system, directly or through the proxy that the environment names for its host. */
 import { readFileSync } from 'node:fs'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { defined } from '../../base/json.ts'
 import { isLoopback } from '../../base/net/network.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
 import { LocalityError } from '../locality.ts'
@@ -83,10 +84,10 @@ function parseProxy(text: string): URL {
 
 /** Reads the TLS files, as options of a connection. Throws when one cannot be read. */
 export function readTls({ caFile, certFile, keyFile, insecureSkipVerify }: TlsFiles) {
-  return {
-    ...(caFile !== undefined && { ca: readFileSync(caFile, 'utf8') }),
-    ...(certFile !== undefined && { cert: readFileSync(certFile, 'utf8') }),
-    ...(keyFile !== undefined && { key: readFileSync(keyFile, 'utf8') }),
+  return defined({
+    ca: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),
+    cert: certFile === undefined ? undefined : readFileSync(certFile, 'utf8'),
+    key: keyFile === undefined ? undefined : readFileSync(keyFile, 'utf8'),
     rejectUnauthorized: !insecureSkipVerify,
-  }
+  })
 }

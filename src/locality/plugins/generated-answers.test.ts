@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isCount } from '../../base/json.ts'
+import { defined, isCount } from '../../base/json.ts'
 import { TestClock } from '../../base/time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
 import { type DataAnswer, DataServer } from '../http/data-server.fake.ts'
@@ -95,7 +95,7 @@ async function open(
   url: string,
   { auth, timeout = `${TIMEOUT_MS}ms` }: { auth?: object; timeout?: string },
 ): Promise<OpenSystem> {
-  const endpoint = { url, ...(auth && { auth: { ...auth, tokenUrl: `${url}/token` } }) }
+  const endpoint = defined({ url, auth: auth && { ...auth, tokenUrl: `${url}/token` } })
   const retryConfig = { maxRetries: 0, timeout }
   const document = { system: 'lake', plugin, endpoint, retryConfig, maxRequestsPerSecond: 10_000 }
   const config = parseSystemConfig('lake.json', JSON.stringify(document), plugins)

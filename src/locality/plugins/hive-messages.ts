@@ -121,7 +121,7 @@ function resultReader(
     yield* readStruct(input, {
       0: found,
       [failed]: exception('failed'),
-      ...(absent !== undefined && { [absent]: exception('absent') }),
+      ...(absent === undefined ? {} : { [absent]: exception('absent') }),
     })
     return result
   }

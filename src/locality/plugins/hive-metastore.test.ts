@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defined } from '../../base/json.ts'
 import { selfSigned } from '../http/self-signed.fake.ts'
 import { errorOf, locate, openPlugin } from '../locality.suite.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin } from '../locality.ts'
@@ -16,15 +17,17 @@ const query = { type: 'table', name: 'sales.orders', attributes: {} }
 const located: LocalityAnswer = { kind: 'located', location: 's3a://lake/orders', bytes: 4096 }
 
 const descriptor = (location: string | undefined, serde: Record<string, string> = {}, inputFormat = ''): Encoded =>
-  struct({
-    1: list(TYPES.struct, [struct({ 1: text('id'), 2: text('bigint') })]),
-    ...(location !== undefined && { 2: text(location) }),
-    3: text(inputFormat),
-    5: zeros(TYPES.bool, 1),
-    7: struct({ 1: text('serde'), 3: texts({ 'serialization.format': '1', ...serde }) }),
-    6: int32(-1),
-    10: texts({ 'serialization.format': '1' }),
-  })
+  struct(
+    defined({
+      1: list(TYPES.struct, [struct({ 1: text('id'), 2: text('bigint') })]),
+      2: location === undefined ? undefined : text(location),
+      3: text(inputFormat),
+      5: zeros(TYPES.bool, 1),
+      7: struct({ 1: text('serde'), 3: texts({ 'serialization.format': '1', ...serde }) }),
+      6: int32(-1),
+      10: texts({ 'serialization.format': '1' }),
+    }),
+  )
 
 /** A table with fields that the plugin skips, and `more` in place of its own. */
 function table(

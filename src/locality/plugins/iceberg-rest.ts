@@ -2,6 +2,7 @@
  * The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. An answer needs the configuration of the catalog, and the location in
  * the metadata of the table. Its size is optional.
  */
+import { defined } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { type CatalogPaths, parseCatalogConfig } from '../answers/iceberg.ts'
 import { errorType } from '../answers/iceberg-absence.ts'
@@ -82,10 +83,10 @@ async function loadPaths(
     const details = [warehouse && `warehouse ${warehouse}`, errorType(tryJson(response))].filter(Boolean)
     throw http.refusal(response, details.join(', ') || undefined)
   }
-  const paths = parseCatalogConfig(readJson(response), {
-    ...(configured.prefix !== undefined && { prefix: configured.prefix }),
-    ...(configured.separator !== undefined && { separator: configured.separator }),
-  })
+  const paths = parseCatalogConfig(
+    readJson(response),
+    defined({ prefix: configured.prefix, separator: configured.separator }),
+  )
   if (paths === undefined)
     throw new LocalityError('invalidResponse', `${response.what}: the answer is not a catalog's configuration`)
   return paths
@@ -150,7 +151,7 @@ function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClie
     throw new LocalityError('invalidResponse', `${what}: HTTP 200 with an error in the body`)
   }
   const etag = headers['etag']
-  return { kind: 'located', ...readTable(response, query), ...(etag !== undefined && { etag }) }
+  return { kind: 'located', ...readTable(response, query), ...defined({ etag }) }
 }
 
 /** The answer to a 404. Throws unless the catalog proves that the data does not exist. */

@@ -1,5 +1,6 @@
 /** Tests the plugin s3 with responses of S3 and compatible servers. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defined } from '../../base/json.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'
@@ -138,7 +139,7 @@ describe('the plugin s3', () => {
     },
     { header: { 'x-cos-request-id': 'N' }, want: 's3://wh-dc1/raw?region=dc1' },
   ])('a server that sends $header has the configured region, and absence is proven', async ({ header, want }) => {
-    server.serve = ({ method }) => ({ headers: header, ...(method === 'GET' && { body: listing([7]) }) })
+    server.serve = ({ method }) => defined({ headers: header, body: method === 'GET' ? listing([7]) : undefined })
     const opened = open({ region: 'dc1' })
     expect(await locate(opened, query)).toEqual({ kind: 'located', location: want, bytes: 7 })
     await expect(opened.health(new AbortController().signal)).resolves.toBeUndefined()

@@ -3,6 +3,7 @@
  * for the bucket, and a proof that the server speaks S3. The listing is optional: it only measures, and finds prefixes without objects.
  */
 
+import { defined } from '../../base/json.ts'
 import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../s3/address.ts'
@@ -55,7 +56,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
 
   async function listPage(bucket: string, prefix: string, token: string | undefined, { region, signal }: Reading) {
     const url = listUrl(urlOf(bucket, region), prefix, token)
-    const response = await http.send({ method: 'GET', url, ...(region !== undefined && { region }) }, signal)
+    const response = await http.send(defined({ method: 'GET', url, region }), signal)
     const page = response.status === 200 ? parseListing(response.text) : undefined
     if (page !== undefined) return page
     if (response.status !== 200) throw http.refusal(response, s3ErrorCode(response.text))
@@ -141,7 +142,7 @@ interface Reading {
 /** The size of the listed objects, which is a minimum if there are more; unknown if none is listed and there may be some. */
 function sizeOf(listed: Listed | undefined): { bytes?: number; bytesAreMinimum?: true } {
   if (listed === undefined || (listed.objects === 0 && !listed.isComplete)) return {}
-  return { bytes: listed.bytes, ...(!listed.isComplete && { bytesAreMinimum: true as const }) }
+  return defined({ bytes: listed.bytes, bytesAreMinimum: listed.isComplete ? undefined : true })
 }
 
 /**
@@ -174,11 +175,11 @@ function parsePlace({ type, name }: LocalityQuery): Place {
 }
 
 function listUrl(bucket: string, prefix: string, token: string | undefined): string {
-  const parameters = {
+  const parameters = defined({
     'list-type': '2',
-    ...(token !== undefined && { 'continuation-token': token }),
-    ...(prefix !== '' && { prefix }),
-  }
+    'continuation-token': token,
+    prefix: prefix || undefined,
+  })
   const query = Object.entries(parameters).map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
   return `${bucket}/?${query.join('&')}`
 }

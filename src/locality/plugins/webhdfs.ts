@@ -3,7 +3,7 @@
  * Its size is optional.
  */
 
-import { isCount } from '../../base/json.ts'
+import { defined, isCount } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { type FileSystem, pathIn } from '../answers/file-system.ts'
 import { members } from '../answers/members.ts'
@@ -58,7 +58,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
       }
       if (response.status !== 200) throw refusal(response, http.refusal(response, exceptionOf(response)))
       const bytes = await measure(encoded, parseStatus(response), signal)
-      return { kind: 'located', location: `${fileSystem.root}${path}`, ...(bytes !== undefined && { bytes }) }
+      return defined({ kind: 'located', location: `${fileSystem.root}${path}`, bytes })
     },
     health: async (signal) => {
       const response = await ask('/', 'GETFILESTATUS', signal)

@@ -1,5 +1,6 @@
 /** A container of Azure Blob Storage: authorized requests with retries. */
 import { createHmac } from 'node:crypto'
+import { defined } from '../../base/json.ts'
 import { encodeStrictly, keyPath } from '../../base/net/url-encoding.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
@@ -68,7 +69,7 @@ export function openContainer(
       .map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`)
       .join('&')
     const to = { method, origin, path: search === '' ? path : `${path}?${search}`, headers }
-    return http.send({ ...to, ...(body !== undefined && { body }) }, signal, receive)
+    return http.send({ ...to, ...defined({ body }) }, signal, receive)
   }
 
   return {

@@ -1,6 +1,6 @@
 /** Parses a page of Azure's List Blobs. */
 import { base64ToHex } from '../../base/checksum.ts'
-import { isCount } from '../../base/json.ts'
+import { defined, isCount } from '../../base/json.ts'
 import type { ListedObject, ListingPage } from '../../base/objects.ts'
 import { textOf } from '../../base/xml.ts'
 
@@ -64,7 +64,7 @@ function readBlob(xml: string, properties: string): ListedObject | undefined {
   const md5 = base64ToHex(textOf(properties, 'Content-MD5') ?? '')
   // The ETag is sent back in a header, where a line break would be invalid.
   if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
-  return { key, size: Number(size), etag, ...(md5?.length === MD5_LENGTH && { md5 }) }
+  return defined({ key, size: Number(size), etag, md5: md5?.length === MD5_LENGTH ? md5 : undefined })
 }
 
 const ENCODED = '<Name Encoded="true">'

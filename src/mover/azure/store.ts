@@ -1,5 +1,6 @@
 /** The blobs of a container, as downloads and uploads need them. */
 import { base64ToHex } from '../../base/checksum.ts'
+import { defined } from '../../base/json.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { codeOf, errorOfAnswer } from './azure-error.ts'
@@ -19,14 +20,14 @@ export function createAzureStore(container: Container): ObjectStore {
     errorOf: (key, answer) => errorOfAnswer(nameOf(key), answer),
     isObjectMissing: (answer) => answer.status === 404 && codeOf(answer) !== 'ContainerNotFound',
     async list(prefix, token, signal) {
-      const query = {
+      const query = defined({
         restype: 'container',
         comp: 'list',
         include: 'metadata',
         maxresults: PAGE_SIZE,
-        ...(prefix !== '' && { prefix }),
-        ...(token !== undefined && { marker: token }),
-      }
+        prefix: prefix || undefined,
+        marker: token,
+      })
       const { text } = await container.send({ method: 'GET', key: '', query }, signal)
       const page = parseBlobListing(text)
       if (page !== undefined) return page

@@ -1,6 +1,7 @@
 /** Downloads a dataset to a directory. The directory appears only when it is complete, unless the download is in place. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { defined } from '../../base/json.ts'
 import { formatBytes } from '../../base/quantity.ts'
 import { MoverError } from '../mover-error.ts'
 import { UnvalidatedRangeError } from '../objects/fetch-range.ts'
@@ -179,7 +180,7 @@ async function downloadListed(
       checksums,
       reused,
       // Files that are linked from the published tree must never be opened for writing.
-      ...((input.inPlace || published) && { parts: place.parts }),
+      ...defined({ parts: input.inPlace || published ? place.parts : undefined }),
     })
     await runPool(
       async function* jobs(ending) {

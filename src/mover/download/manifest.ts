@@ -1,6 +1,7 @@
 /** The manifest of a download: the list of its objects, in a file. The list of a million objects must not be in memory. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
+import { defined } from '../../base/json.ts'
 import type { ListedObject } from '../../base/objects.ts'
 import { MoverError } from '../mover-error.ts'
 import { listObjects } from '../objects/listing.ts'
@@ -62,7 +63,7 @@ export async function writeManifest(
         files += 1
         bytes += object.size
       }
-      const line = `${JSON.stringify({ ...object, path: chosen.path, ...(isFolder && { isFolder }) })}\n`
+      const line = `${JSON.stringify({ ...object, path: chosen.path, ...defined({ isFolder: isFolder || undefined }) })}\n`
       hash.update(line)
       text += line
       if (text.length < WRITE_CHARACTERS) continue

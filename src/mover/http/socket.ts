@@ -1,6 +1,7 @@
 /** Opens the socket to a server, directly to a checked address or through the proxy that the environment names. */
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
+import { defined } from '../../base/json.ts'
 import { localHostFault } from '../../base/net/local-address.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
 import { MoverError } from '../mover-error.ts'
@@ -80,7 +81,7 @@ async function openTls(
   const { connect } = await import('node:tls')
   // RFC 6066 allows only names here, no addresses.
   const servername = /^[\d.]+$|:/.test(host) ? '' : host
-  return whenOpen(connect({ host, servername, ...to, ...(ca !== undefined && { ca }) }), 'secureConnect')
+  return whenOpen(connect({ host, servername, ...to, ...defined({ ca }) }), 'secureConnect')
 }
 
 function whenOpen(socket: Socket, event: 'connect' | 'secureConnect'): Promise<Socket> {

@@ -1,4 +1,5 @@
 /** Fetches a range of an object into a sink. After a failure, it resumes at the first missing byte. */
+import { defined } from '../../base/json.ts'
 import type { ListedObject } from '../../base/objects.ts'
 import { RequestBackoff, RetryableError, type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpResponse, Sink } from '../http/messages.ts'
@@ -118,11 +119,11 @@ function headersFor(
   { etag }: ListedObject,
   { isWhole, at, end, asStored }: { isWhole: boolean; at: number; end: number; asStored: boolean },
 ): ReadHeaders {
-  return {
-    ...(!isWhole && { range: `bytes=${at}-${end - 1}` }),
-    ...(etag !== '' && { 'if-match': `"${etag}"` }),
-    ...(asStored && { 'accept-encoding': 'gzip' }),
-  }
+  return defined({
+    range: isWhole ? undefined : `bytes=${at}-${end - 1}`,
+    'if-match': etag === '' ? undefined : `"${etag}"`,
+    'accept-encoding': asStored ? 'gzip' : undefined,
+  })
 }
 
 /** The error for a response without data. An object that is missing although it was listed has changed; the next attempt lists it again. */

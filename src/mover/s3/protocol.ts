@@ -1,5 +1,6 @@
 /** The protocol S3, for AWS and for servers that are compatible with it. */
 
+import { defined } from '../../base/json.ts'
 import type { ObjectPlace } from '../../base/objects.ts'
 import { AWS_ENDPOINT, isBucketName } from '../../s3/address.ts'
 import { roleSourceOf } from '../../s3/role.ts'
@@ -17,16 +18,16 @@ export const S3_PROTOCOL: Protocol = {
   parse: parseS3Url,
   async open(server, http, signal) {
     const { place, endpoint, region, pathStyle, headers, retry, now } = server
-    const options = {
+    const options = defined({
       endpoint,
       bucket: place.container,
-      ...(region !== undefined && { region }),
-      ...(pathStyle !== undefined && { pathStyle }),
+      region,
+      pathStyle,
       credentials: credentialsFor(server, http, signal),
       headers,
       retry,
       now,
-    }
+    })
     return createS3Store(await openBucket(options, http, signal))
   },
 }

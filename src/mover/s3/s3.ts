@@ -1,5 +1,6 @@
 /** A bucket of an S3 server: signed requests with retries. One redirect is followed, to the same origin. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
+import { defined } from '../../base/json.ts'
 import { encodeStrictly, keyPath } from '../../base/net/url-encoding.ts'
 import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../s3/address.ts'
 import { createSigner, type Digest } from '../../s3/sigv4.ts'
@@ -107,13 +108,13 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     const toSign = { method, host, path, query, bodyHash, amzHeaders: pick(headers, 'x-amz-') }
     const signed = keys === undefined ? headers : { ...headers, ...sign(toSign, keys, now()) }
     const search = query.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
-    const request: HttpRequest = {
+    const request: HttpRequest = defined({
       method,
       origin,
       path: search === '' ? path : `${path}?${search}`,
       headers: signed,
-      ...(body !== undefined && { body }),
-    }
+      body,
+    })
     return http.send(request, signal, receive)
   }
 

@@ -1,4 +1,5 @@
 /** The objects of an S3 bucket, as downloads and uploads need them. */
+import { defined } from '../../base/json.ts'
 import { parseListing } from '../../s3/listing.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
@@ -19,13 +20,13 @@ export function createS3Store(bucket: Bucket): ObjectStore {
     errorOf: (key, answer) => errorOfResponse(nameOf(key), answer),
     isObjectMissing: ({ status, text }) => status === 404 && !text.includes('NoSuchBucket'),
     async list(prefix, token, signal) {
-      const query = {
+      const query = defined({
         'list-type': '2',
         // Without it, a key with a control character makes the XML invalid.
         'encoding-type': 'url',
-        ...(prefix !== '' && { prefix }),
-        ...(token !== undefined && { 'continuation-token': token }),
-      }
+        prefix: prefix || undefined,
+        'continuation-token': token,
+      })
       const { text } = await bucket.send({ method: 'GET', key: '', query }, signal)
       const page = parseListing(text)
       if (page !== undefined) return page

@@ -1,6 +1,7 @@
 /** What an upload compares the files with: the manifest of the download, and the record of earlier uploads of the same directory. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { defined } from '../../base/json.ts'
 import { makeFolder } from '../../base/make-folder.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { readRecords } from '../download/checksums.ts'
@@ -39,7 +40,7 @@ export async function openBase(place: Place, target: ObjectPlace): Promise<Uploa
       if (entry.isFolder || entry.key !== `${target.key}${entry.path}`) continue
       const { key, size, etag, md5 } = entry
       const mtimeMs = times.get(idOf(entry))
-      objects.set(key, { key, size, etag, ...(md5 && { md5 }), ...(mtimeMs !== undefined && { mtimeMs }) })
+      objects.set(key, defined({ key, size, etag, md5: md5 || undefined, mtimeMs }))
     }
   }
   const path = join(place.state, 'uploads')
