@@ -1,5 +1,6 @@
 /** Conditions of a status: one entry per type. The transition time changes only when the condition's status changes. */
 import type { Condition } from '../api/meta.ts'
+import { defined } from './json.ts'
 
 export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
@@ -22,7 +23,7 @@ export function withConditions(
   const next = states.map((state): Condition => {
     const old = before?.find(({ type }) => type === state.type)
     const lastTransitionTime = old?.status === state.status ? old.lastTransitionTime : new Date(now).toISOString()
-    return { ...state, lastTransitionTime, ...(generation !== undefined && { observedGeneration: generation }) }
+    return { ...state, lastTransitionTime, ...defined({ observedGeneration: generation }) }
   })
   return [...kept, ...next].sort((a, b) => (a.type < b.type ? -1 : 1))
 }

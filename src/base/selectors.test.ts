@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
+import { defined } from './json.ts'
 import { matchesLabels } from './selectors.ts'
 
 const labels = { tier: 'core', gpu: '' }
-const expression = (key: string, operator: string, values?: string[]): LabelSelectorRequirement => ({
-  key,
-  operator,
-  ...(values && { values }),
-})
+const expression = (key: string, operator: string, values?: string[]): LabelSelectorRequirement =>
+  defined({ key, operator, values })
 
 describe('labels', () => {
   test.each<{ name: string; selector: LabelSelector | undefined; want: boolean }>([

@@ -8,6 +8,7 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
+import { defined } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source/locate.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
@@ -55,15 +56,14 @@ export function gatherBindingInput(
     binding,
     stored,
     claims: volumes.length === 0 ? claims : [...claims, ...volumes],
-    ...(claimsUnknown !== undefined && { claimsUnknown }),
+    ...defined({ claimsUnknown }),
     policy: policy && policyInputOf(policy),
     clusters: clusterLookup(store),
     rules: karmadaRules,
     now,
     jumps,
     leavesMovesToLoop,
-    ...(timing && { timing }),
-    ...(kinds && { kinds }),
+    ...defined({ timing, kinds }),
   }
 }
 

@@ -4,6 +4,7 @@ import { makeBinding, makeClaim, makeCluster, makeDeployment, makeObject } from 
 import { storeOf, typeOf } from '../../test/stores.ts'
 import type { ResourceBinding } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
@@ -18,7 +19,10 @@ const labels = fc.dictionary(fc.constantFrom('app', 'tier'), name, { minKeys: 1,
 const pods = fc
   .record({ labels, config: name, secret: name, account: name, volumes: fc.option(name) })
   .map(({ labels, config, secret, account, volumes }) => ({
-    metadata: { labels, ...(volumes && { annotations: { 'lodestone.dev/volumes': `{"name":"${volumes}"}` } }) },
+    metadata: defined({
+      labels,
+      annotations: volumes ? { 'lodestone.dev/volumes': `{"name":"${volumes}"}` } : undefined,
+    }),
     spec: {
       serviceAccountName: account,
       imagePullSecrets: [{ name: secret }],
@@ -121,7 +125,7 @@ describe('objects of a kind that no member serves', () => {
 describe('an object in a request', () => {
   const sent = (uid?: string) => {
     const deployment = makeDeployment()
-    return { ...deployment, metadata: { ...deployment.metadata, ...(uid && { uid }) } }
+    return { ...deployment, metadata: { ...deployment.metadata, ...defined({ uid: uid || undefined }) } }
   }
 
   test.each([

@@ -4,6 +4,7 @@ import { namespaces } from '../api/namespace.ts'
 import { nodes } from '../api/node.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
+import { defined } from '../base/json.ts'
 import { isInMoverNamespace, isOwnMover, type MoverOwners } from '../core/volume-manager/mover/own-mover.ts'
 import { type Leftover, readLeftover, splitLeftoverKey } from '../core/volume-manager/nodes/leftovers.ts'
 import { leftoverNamespaces, type VolumeSettings } from '../core/volume-manager/rules/settings.ts'
@@ -24,7 +25,7 @@ export function activeMovers(store: ObjectStore, settings: VolumeSettings, creat
 /** Returns the Pods with tasks of a VolumeManager, in a namespace of its movers; also those of an earlier one with the same name. */
 export function moversOf(store: ObjectStore, key: string, settings: VolumeSettings['movers']): Pod[] {
   const { namespace, name } = splitObjectKey(key)
-  const manager = { metadata: { ...(namespace !== undefined && { namespace }), name } }
+  const manager = { metadata: defined({ namespace, name }) }
   return store.byIndex(pods, 'mover', key).filter((pod) => isInMoverNamespace(pod, manager, settings))
 }
 

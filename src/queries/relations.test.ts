@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { makeObject } from '../../test/builders.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { buildWorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../core/workload-kinds/related-kinds.ts'
@@ -16,7 +17,10 @@ const containers = [{ name: 'main' }]
 const deployment = (name: string, serviceAccountName?: string) =>
   makeObject('apps/v1', 'Deployment', name, {
     spec: {
-      template: { metadata: { labels }, spec: { containers, ...(serviceAccountName && { serviceAccountName }) } },
+      template: {
+        metadata: { labels },
+        spec: defined({ containers, serviceAccountName: serviceAccountName || undefined }),
+      },
     },
   })
 const service = makeObject('v1', 'Service', 'web', {

@@ -2,6 +2,7 @@
 import type { K8sObject } from '../api/meta.ts'
 import { namespaces } from '../api/namespace.ts'
 import type { VolumeManager } from '../api/volume-manager.ts'
+import { defined } from '../base/json.ts'
 import type { TerminatingNamespace } from '../core/volume-manager/input.ts'
 import { moverNamespace, type VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -21,7 +22,7 @@ export function terminatingNamespace(
   const cached = store.get(namespaces, undefined, namespace)
   if (!cached?.metadata.deletionTimestamp && !(isBeside && isRefused)) return undefined
   const refusal = `namespace ${namespace} is being deleted, and takes no new movers`
-  return { namespace: cached ?? named(namespace), ...(isBeside && { refusal }) }
+  return defined({ namespace: cached ?? named(namespace), refusal: isBeside ? refusal : undefined })
 }
 
 function named(name: string): K8sObject {

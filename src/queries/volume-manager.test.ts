@@ -9,6 +9,7 @@ import type { PersistentVolume } from '../api/persistent-volume.ts'
 import type { Pod } from '../api/pod.ts'
 import type { VolumeManager } from '../api/volume-manager.ts'
 import type { VolumeStatus } from '../api/volume-status.ts'
+import { defined } from '../base/json.ts'
 import { type MoverTask, readTask } from '../core/volume-manager/mover/task.ts'
 import {
   claimNameOf,
@@ -41,7 +42,7 @@ const waiting = managerWith('waiting', { replicas: [makeReplica({ state: 'Queued
 /** A pod that mounts the data of `sales`. */
 function makeUser(spec: Partial<Pod['spec']> = {}, status?: Pod['status'], name = 'trainer'): Pod {
   const volumes = [{ name: 'data', hostPath: { path: dataPathOf(sales, volume as never) } }]
-  return { ...makePod([], { volumes, ...spec }, { name }), ...(status && { status }) }
+  return { ...makePod([], { volumes, ...spec }, { name }), ...defined({ status }) }
 }
 
 const NO_SLOTS: KnownSlots = { created: [], stopping: new Set(), served: new Map() }

@@ -3,6 +3,7 @@ import { NODE_ANNOTATION } from '../api/lodestone.ts'
 import { keyOfObject, objectKey } from '../api/meta.ts'
 import { persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
+import { defined } from '../base/json.ts'
 import type { VolumeUser } from '../core/volume-manager/input.ts'
 import { latestOf } from '../core/volume-manager/time.ts'
 import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
@@ -24,11 +25,7 @@ export function usersOf(store: ObjectStore, namespace: string | undefined, place
 
 function userOf(pod: Pod): VolumeUser {
   const { use } = pod as MountingPod
-  return {
-    pod: keyOfObject(pod),
-    ...(use?.node !== undefined && { node: use.node }),
-    ...(use?.startTime !== undefined && { startTime: use.startTime }),
-  }
+  return defined({ pod: keyOfObject(pod), node: use?.node, startTime: use?.startTime })
 }
 
 /** The claims for a directory, with the nodes of their PersistentVolumes. */

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { defined } from '../base/json.ts'
 import { openCertificateFiles } from './files.ts'
 import { makeLeaf } from './leaf.ts'
 import { makeAuthority } from './renewal.ts'
@@ -42,7 +43,7 @@ async function put(files: Record<string, string>, where = folder): Promise<void>
   for (const [name, text] of Object.entries(files)) await writeFile(join(where, name), text)
 }
 function filesOf(leaf: PemPair, caPem?: string): Record<string, string> {
-  return { 'tls.crt': leaf.certPem, 'tls.key': leaf.keyPem, ...(caPem !== undefined && { 'ca.crt': caPem }) }
+  return defined({ 'tls.crt': leaf.certPem, 'tls.key': leaf.keyPem, 'ca.crt': caPem })
 }
 async function open(): Promise<CertificateSource> {
   const observer = { failed: (error: Error) => void failures.push(error.message) }

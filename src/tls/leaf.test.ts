@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import * as tls from 'node:tls'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { defined } from '../base/json.ts'
 import { normalizeHosts } from './hosts.ts'
 import { makeLeaf } from './leaf.ts'
 import { makeAuthority } from './renewal.ts'
@@ -59,7 +60,9 @@ describe('a serving certificate', () => {
     const server = tls.createServer({ cert: leaf.certPem, key: leaf.keyPem }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    const secure = tls.connect({ socket, host, ca: ca.certPem, ...(host === 'localhost' && { servername: host }) })
+    const secure = tls.connect(
+      defined({ socket, host, ca: ca.certPem, servername: host === 'localhost' ? host : undefined }),
+    )
     await once(secure, 'secureConnect')
     expect(secure.authorized).toBe(true)
     secure.destroy()

@@ -1,4 +1,5 @@
 /** Applies a certificate plan: observes the stored state and creates the next one. */
+import { defined } from '../base/json.ts'
 import { makeLeaf } from './leaf.ts'
 import { keyIdentifier, makeCertificate } from './new-certificate.ts'
 import type { CertificatePlan, ObservedCertificates } from './plan-certificates.ts'
@@ -18,12 +19,12 @@ export function gatherCertificates(input: GatherCertificatesInput): ObservedCert
   const { stored, hosts, nextKnownSince } = input
   const [signing] = parseCertificates(stored.signing.certPem)
   const [leaf] = parseCertificates(stored.leaf.certPem)
-  return {
+  return defined({
     signing,
-    ...(stored.next && { next: { ...parseCertificates(stored.next.certPem)[0], knownSince: nextKnownSince } }),
+    next: stored.next && { ...parseCertificates(stored.next.certPem)[0], knownSince: nextKnownSince },
     retired: stored.retired.map((pem) => parseCertificates(pem)[0]),
     leaf: { ...leaf, uncoveredHosts: uncoveredHosts(leaf, hosts), signedByCa: isSignedBy(leaf, signing) },
-  }
+  })
 }
 
 export interface ApplyCertificatePlanInput {
@@ -51,7 +52,7 @@ async function applyAuthorityStep(input: ApplyCertificatePlanInput): Promise<Omi
   const nextCerts = certsOf(next)
   switch (plan.authority.kind) {
     case 'keep':
-      return { signing, ...(next && { next }), retired }
+      return defined({ signing, next, retired })
     case 'publish-next':
       return { signing, next: await makeAuthority(now), retired: [...nextCerts, ...retired] }
     case 'promote-next':

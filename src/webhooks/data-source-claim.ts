@@ -1,5 +1,6 @@
 /** Admission of DataSourceClaims: rejects malformed and forbidden objects, with all errors in one response. */
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { defined } from '../base/json.ts'
 import { admitClaim } from '../core/data-source-claim/admit.ts'
 import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
 import { refusalOfClaim } from '../queries/permission.ts'
@@ -14,7 +15,10 @@ export const dataSourceClaim = defineWebhook({
   gather({ object, oldObject, namespace }, { store, clusterScopedClaims }) {
     // A claim that is being created may have no namespace of its own (kube-apiserver before 1.27).
     const own = namespace || object.metadata.namespace
-    const claim = { ...object, metadata: { ...object.metadata, ...(own && { namespace: own }) } } as DataSourceClaim
+    const claim = {
+      ...object,
+      metadata: { ...object.metadata, ...defined({ namespace: own || undefined }) },
+    } as DataSourceClaim
     const errors = validateDataSourceClaim(claim)
     return {
       claim,

@@ -10,6 +10,7 @@ import {
   type WebhookConfiguration,
   type WebhookEntry,
 } from '../api/registration.ts'
+import { defined } from '../base/json.ts'
 import { pathOf, type Webhook } from './define.ts'
 
 export interface Registration {
@@ -66,20 +67,21 @@ export function registrationOf(
 function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text: string) => string): WebhookEntry[] {
   const { failurePolicy, name, resources, objectSelector } = webhook
   const isNamespaced = resources.every(({ namespaced }) => namespaced)
-  const entry = (name: string, policy: 'Ignore' | 'Fail', enforced?: 'In' | 'NotIn'): WebhookEntry => ({
-    name,
-    clientConfig: clientConfigOf(pathOf(webhook), registration, toBase64),
-    rules: rulesOf(webhook),
-    failurePolicy: policy,
-    matchPolicy: 'Equivalent',
-    ...(webhook.type === 'mutating' && { reinvocationPolicy: 'IfNeeded' as const }),
-    sideEffects: 'None',
-    timeoutSeconds: registration.timeoutSeconds,
-    admissionReviewVersions: ['v1'],
-    ...(isNamespaced && { namespaceSelector: { matchExpressions: selector(registration, enforced) } }),
-    ...(objectSelector && { objectSelector }),
-    ...matchConditions(webhook, isNamespaced),
-  })
+  const entry = (name: string, policy: 'Ignore' | 'Fail', enforced?: 'In' | 'NotIn'): WebhookEntry =>
+    defined({
+      name,
+      clientConfig: clientConfigOf(pathOf(webhook), registration, toBase64),
+      rules: rulesOf(webhook),
+      failurePolicy: policy,
+      matchPolicy: 'Equivalent',
+      reinvocationPolicy: webhook.type === 'mutating' ? 'IfNeeded' : undefined,
+      sideEffects: 'None',
+      timeoutSeconds: registration.timeoutSeconds,
+      admissionReviewVersions: ['v1'],
+      namespaceSelector: isNamespaced ? { matchExpressions: selector(registration, enforced) } : undefined,
+      objectSelector,
+      ...matchConditions(webhook, isNamespaced),
+    })
   if (failurePolicy !== 'FailWhereEnforced') return [entry(`${name}.lodestone.dev`, failurePolicy)]
   if (!isNamespaced) return [entry(`${name}.lodestone.dev`, 'Ignore')]
   return [entry(`${name}.lodestone.dev`, 'Ignore', 'NotIn'), entry(`${name}.enforced.lodestone.dev`, 'Fail', 'In')]
@@ -124,6 +126,6 @@ export function clientConfigOf(
     ...('url' in target
       ? { url: `${target.url.replace(/\/$/, '')}${path}` }
       : { service: { ...target.service, path } }),
-    ...(caBundlePem && { caBundle: toBase64(caBundlePem) }),
+    ...defined({ caBundle: caBundlePem ? toBase64(caBundlePem) : undefined }),
   }
 }

@@ -3,6 +3,7 @@ import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from
 import { storeOf } from '../../test/stores.ts'
 import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import { HONOR_MS } from '../core/data-source-claim/honored.ts'
 import { gatherBindingInput, policyOf } from '../queries/binding.ts'
 import { sourceOf } from '../queries/source.ts'
@@ -74,7 +75,7 @@ describe('the source of a claim', () => {
     { name: 'if it is bound to none', status: undefined },
     { name: 'if its bound source was deleted', status: { boundDataSource: 'gone' } },
   ])('is the one with the same query, $name', async ({ status }) => {
-    const claim = { ...makeClaim(), ...(status && { status }) }
+    const claim = { ...makeClaim(), ...defined({ status }) }
 
     expect(sourceOf(claim, await storeOf([makeSource()]))?.metadata.name).toBe('amoro-table-lake.shop.sales')
   })

@@ -1,5 +1,5 @@
 /** The JSON Schema of the chart's values, which helm checks: charts/lodestone/values.schema.json. */
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { closedSchema } from '../../base/schema/closed-schema.ts'
 import { QUANTITY } from '../../core/volume-manager/rules/options.ts'
 import { RELATED_KIND_NAMES } from '../../core/workload-kinds/related-kinds.ts'
@@ -209,16 +209,18 @@ function nullable({ properties, items, ...schema }: Record<string, unknown>): Re
     return [
       key,
       {
-        ...(type !== undefined && { type: [type, 'null'] }),
+        ...defined({ type: type === undefined ? undefined : [type, 'null'] }),
         // Not as one of the values, which helm lists.
-        ...(Array.isArray(values) && { if: { type: 'null' }, else: { enum: values } }),
+        ...(Array.isArray(values) ? { if: { type: 'null' }, else: { enum: values } } : {}),
         ...rest,
       },
     ]
   })
   return {
     ...schema,
-    ...(properties !== undefined && { properties: Object.fromEntries(fields) }),
-    ...(isObject(items) && { items: nullable(items) }),
+    ...defined({
+      properties: properties === undefined ? undefined : Object.fromEntries(fields),
+      items: isObject(items) ? nullable(items) : undefined,
+    }),
   }
 }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeBinding, makeClaim } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
+import { defined } from '../../base/json.ts'
 import { noEffect, withNoEffect } from './effect.ts'
 
 const workload = { apiVersion: 'v1', kind: 'ConfigMap', name: 'settings' }
@@ -9,7 +10,7 @@ const claim = makeClaim({ workload })
 
 function attached(requiredBy?: ResourceBinding['spec']['requiredBy']): ResourceBinding {
   const { placement: _absent, ...spec } = makeBinding().spec
-  return { ...makeBinding(), spec: { ...spec, ...(requiredBy && { requiredBy }) } }
+  return { ...makeBinding(), spec: { ...spec, ...defined({ requiredBy }) } }
 }
 
 const follows = (owners: string) =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeClaim, makeForeignClaim, makeSource } from '../../../test/builders.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { defined } from '../../base/json.ts'
 import {
   boundSourceOf,
   otherNamespaceOf,
@@ -100,14 +101,15 @@ test.each([
 })
 
 describe('a claim is bound to', () => {
-  const condition = (type: string, observedGeneration?: number) => ({
-    type,
-    status: 'True' as const,
-    reason: 'Located',
-    message: '',
-    lastTransitionTime: '2026-01-01T00:00:00Z',
-    ...(observedGeneration && { observedGeneration }),
-  })
+  const condition = (type: string, observedGeneration?: number) =>
+    defined({
+      type,
+      status: 'True' as const,
+      reason: 'Located',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+      observedGeneration: observedGeneration || undefined,
+    })
   test.each<{ name: string; status: DataSourceClaim['status']; want: string | undefined }>([
     { name: 'no source without a status', status: undefined, want: undefined },
     { name: 'the source in its status', status: { boundDataSource: 'a' }, want: 'a' },
@@ -127,7 +129,7 @@ describe('a claim is bound to', () => {
       want: undefined,
     },
   ])('$name', ({ status, want }) => {
-    expect(boundSourceOf({ ...makeClaim({}, { generation: 2 }), ...(status && { status }) })).toBe(want)
+    expect(boundSourceOf({ ...makeClaim({}, { generation: 2 }), ...defined({ status }) })).toBe(want)
   })
 })
 

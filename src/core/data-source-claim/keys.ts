@@ -2,6 +2,7 @@
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
 import { groupOf } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 
 /**
  * Returns the key of a workload: group, kind, namespace and name. The version does not matter. A cluster-scoped workload has no namespace.
@@ -39,7 +40,7 @@ function sourceKey(system: string, type: string, name: string, attributes: Recor
 /** Returns the query of a claim, as the spec of its DataSource. */
 export function queryOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
   const { system, dataSourceType: type, dataSourceName: name, attributes } = spec
-  return { system, type, name, ...(attributes && { attributes }) }
+  return defined({ system, type, name, attributes })
 }
 
 /** Returns the source that a claim is bound to; undefined after a change of the claim's spec, since its query may have changed. */

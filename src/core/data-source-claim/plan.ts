@@ -5,7 +5,7 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
@@ -49,7 +49,7 @@ export function planClaim(input: ClaimPlanInput): Plan {
   // Each run makes one guarded write. The next run continues from its result.
   if (finalizer.length > 0) return { actions: finalizer }
   const requeueAfterMs = untilStale(input)
-  return { actions: updateStatus(input), ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
+  return defined({ actions: updateStatus(input), requeueAfterMs })
 }
 
 /** Returns how long the location is recent enough for this claim, unless it is refreshed before. */
@@ -105,9 +105,9 @@ function updateStatus(input: ClaimPlanInput): Action[] {
     withNoEffect(resolvedOf(state, answer, refusal === undefined ? source : undefined), effect),
     ...[effect, placed].filter((one) => one !== undefined),
   ]
-  const status = {
+  const status = defined({
     phase,
-    ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
+    boundDataSource: (phase === 'Bound' && source?.metadata.name) || undefined,
     conditions: withConditions(
       withoutPastHold(before.conditions, bindings, answer)?.filter(
         ({ type }) => !OF_BINDING.includes(type) || states.some((state) => state.type === type),
@@ -116,7 +116,7 @@ function updateStatus(input: ClaimPlanInput): Action[] {
       claim.metadata.generation,
       now,
     ),
-  }
+  })
   if (
     jsonEqual(status, { phase: before.phase, boundDataSource: before.boundDataSource, conditions: before.conditions })
   ) {

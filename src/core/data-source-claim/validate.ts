@@ -3,7 +3,7 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { groupOf } from '../../api/meta.ts'
 import { dataSourceClaimSchema } from '../../api/schemas/data-source-claim.ts'
 import type { FieldError } from '../../base/field-errors.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../../base/names.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 
@@ -14,7 +14,7 @@ const NOT_WORKLOADS = /(^|\.)(karmada\.io|volcano\.sh\/DataSource|volcano\.sh\/D
 
 /** Returns all errors of a claim, by path; an empty list means valid. The values of a field are checked only if it matches the schema. */
 export function validateDataSourceClaim(claim: DataSourceClaim): FieldError[] {
-  const shape = validateShape({ spec: claim.spec, ...(claim.status && { status: claim.status }) })
+  const shape = validateShape(defined({ spec: claim.spec, status: claim.status }))
   const wrong = new Set(shape.map(({ path }) => path))
   return [...shape, ...meaning(claim).filter(({ path }) => !wrong.has(path))]
 }

@@ -1,5 +1,6 @@
 /** The fields of a DataSource's status that are columns of `kubectl get`. */
 import type { DataSource } from '../../api/data-source.ts'
+import { defined } from '../../base/json.ts'
 import { namesColumn, sizeColumn } from '../columns.ts'
 
 interface Columns {
@@ -18,8 +19,8 @@ export function columnsOf({ spec }: Pick<DataSource, 'spec'>): Columns {
 
 /** Removes, in a merge patch, the columns of a status that have no value any more. */
 export function removedColumns(before: Partial<Columns>, columns: Columns): { clusters?: null; size?: null } {
-  return {
-    ...(before.clusters !== undefined && columns.clusters === undefined && { clusters: null }),
-    ...(before.size !== undefined && columns.size === undefined && { size: null }),
-  }
+  return defined({
+    clusters: before.clusters !== undefined && columns.clusters === undefined ? null : undefined,
+    size: before.size !== undefined && columns.size === undefined ? null : undefined,
+  })
 }

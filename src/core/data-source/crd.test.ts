@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeSource } from '../../../test/builders.ts'
 import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { defined } from '../../base/json.ts'
 import type { Action } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
 import { dropsLocation, dropsPhase, hasLocation, isCreatable, localityFor, type SourceCrd, statusFor } from './crd.ts'
@@ -49,8 +50,8 @@ test.each([
   { name: 'nothing of a write without a location', spec: undefined, locality: { clusterNames: [] }, want: false },
 ])('an API server drops $name: $want', ({ spec, locality, want }) => {
   const { locality: _old, ...query } = makeSource().spec
-  const written = { ...makeSource(), spec: { ...query, ...(locality && { locality }) } }
-  const patch: Action = { kind: 'patch', of: { type: dataSources, name: 'a' }, patch: { ...(spec && { spec }) } }
+  const written = { ...makeSource(), spec: { ...query, ...defined({ locality }) } }
+  const patch: Action = { kind: 'patch', of: { type: dataSources, name: 'a' }, patch: defined({ spec }) }
   const create: Action = {
     kind: 'create',
     type: dataSources,

@@ -1,6 +1,7 @@
 /** Decides what one reconcile of a DataSource does: the query of its data system, the write, and the time of the next one. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { defined } from '../../base/json.ts'
 import type { Attempt } from './attempt.ts'
 import { isCreatable, type SourceCrd } from './crd.ts'
 import { dueAt, refreshIntervalMs } from './due.ts'
@@ -55,12 +56,12 @@ export function decideSource(input: SourceInput): SourceDecision {
   // A new source is created with its answer, in one write. If its system fails, it is created without one, and the status has the error.
   const waitsForAnswer = !isStored && ((attempt === undefined && !system.isFailing) || !isCreatable(crd, attempt))
   const isInProgress = isQuerying || query === 'send'
-  return {
+  return defined({
     query,
     writes: !waitsForAnswer,
     // A due time of 0 means that the source was just created or is deleted now: the change of the object triggers the next reconcile.
-    ...(!isInProgress && nextAt > 0 && { requeueAfterMs: Math.max(0, nextAt - now) }),
-  }
+    requeueAfterMs: !isInProgress && nextAt > 0 ? Math.max(0, nextAt - now) : undefined,
+  })
 }
 
 /** A later time than the longest delay was recorded before the clock was set back. The query is due now, and not when that time comes. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeSource as draft, makeClaim, NOW } from '../../../test/builders.ts'
 import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { defined } from '../../base/json.ts'
 import type { Action } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
 import { planSource, type SourcePlanInput } from './plan.ts'
@@ -63,7 +64,7 @@ describe('with the CRD of volcano-global', () => {
     expect(summary(first)).toMatchObject({ locality: undefined, events: ['Available'] })
     const { status } = summary(first)
     expect(Object.keys(status ?? {}).sort()).toEqual(['boundClaims', 'claimRefs', 'conditions'])
-    expect(plan({ ...source, ...(status && { status }) }, located, { crd })).toEqual([])
+    expect(plan({ ...source, ...defined({ status }) }, located, { crd })).toEqual([])
   })
 })
 

@@ -4,7 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, objectKey } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
-import { jsonEqual, sortedUnique } from '../../base/json.ts'
+import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
 import { columnsOf, removedColumns } from './columns.ts'
@@ -49,7 +49,7 @@ export function planSource(input: SourcePlanInput): SourcePlan {
   const object = planObject(input)
   if (!object) return { actions: updateStatus(input), writesAttempt: true }
   const isReleased = input.source.metadata.deletionTimestamp !== undefined && object.length > 0
-  return { actions: object, writesAttempt: false, ...(isReleased && { absentUntil: input.now + ABSENT_MS }) }
+  return defined({ actions: object, writesAttempt: false, absentUntil: isReleased ? input.now + ABSENT_MS : undefined })
 }
 
 /** Returns the actions on the source itself; undefined if only its status may change. */
@@ -68,7 +68,7 @@ function create({ source, attempt, crd = 'ours' }: SourcePlanInput): Action {
   const object = {
     ...source,
     metadata: { ...source.metadata, finalizers: [SOURCE_FINALIZER] },
-    spec: { ...source.spec, ...(locality && { locality }) },
+    spec: { ...source.spec, ...defined({ locality }) },
   }
   return { kind: 'create', type: dataSources, object }
 }
@@ -97,10 +97,13 @@ function updateObject({ source, claims, attempt, crd = 'ours' }: SourcePlanInput
   if (isProtected && isSame) return undefined
   const moved = before && !jsonEqual(before.clusterNames, after?.clusterNames)
   return [
-    patch(source, {
-      ...(!isProtected && { metadata: { finalizers: wanted } }),
-      ...(!isSame && { spec: { locality: { ...removalOf(before), ...after } } }),
-    }),
+    patch(
+      source,
+      defined({
+        metadata: isProtected ? undefined : { finalizers: wanted },
+        spec: isSame ? undefined : { locality: { ...removalOf(before), ...after } },
+      }),
+    ),
     ...(moved
       ? [event(source, 'Normal', 'Moved', `${listed(before.clusterNames)} → ${listed(after?.clusterNames)}`)]
       : []),
@@ -115,19 +118,19 @@ function removalOf(locality: object = {}): Record<string, null> {
 function localityOf(attempt: Attempt | undefined): DataSource['spec']['locality'] {
   if (attempt?.kind !== 'located') return undefined
   const { clusters, location, bytes, bytesAreMinimum } = attempt
-  const size = bytes === undefined ? {} : { bytes, ...(bytesAreMinimum === true && { bytesAreMinimum }) }
+  const size = bytes === undefined ? {} : defined({ bytes, bytesAreMinimum: bytesAreMinimum || undefined })
   return { clusterNames: sortedUnique(clusters), location, ...size }
 }
 
 /** Patches only the resourceVersion that was read. */
 function patch({ metadata }: DataSource, change: Record<string, unknown>, subresource?: 'status'): Action {
   const { name = '', resourceVersion } = metadata
-  return {
+  return defined({
     kind: 'patch',
     of: { type: dataSources, name },
     patch: { ...change, metadata: { ...(change['metadata'] as object | undefined), resourceVersion } },
-    ...(subresource && { subresource }),
-  }
+    subresource,
+  })
 }
 
 function updateStatus(input: SourcePlanInput): Action[] {
@@ -139,12 +142,12 @@ function updateStatus(input: SourcePlanInput): Action[] {
   const status = {
     ...before,
     ...columns,
-    ...(phase && { phase }),
+    ...defined({ phase }),
     claimRefs: claims
       .map(referenceOf)
       .sort((a, b) => (objectKey(a.namespace, a.name ?? '') < objectKey(b.namespace, b.name ?? '') ? -1 : 1)),
     boundClaims: claims.length,
-    ...(attempt && !failure && { lastResolvedTime: new Date(now).toISOString() }),
+    ...defined({ lastResolvedTime: attempt && !failure ? new Date(now).toISOString() : undefined }),
     conditions: sourceConditions(input, phase, now),
   }
   const next = statusFor(crd, attempt ? { ...status, lastError: failure } : status)
@@ -157,7 +160,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
     })
   )
     return []
-  const removed = { ...removedColumns(before, columns), ...(attempt && { lastError: failure ?? null }) }
+  const removed = { ...removedColumns(before, columns), ...(attempt ? { lastError: failure ?? null } : {}) }
   return [patch(source, { status: statusFor(crd, { ...next, ...removed }) }, 'status'), ...eventsOf(input, phase)]
 }
 
@@ -192,13 +195,13 @@ function eventsOf(input: SourcePlanInput, phase: SourcePhase | undefined): Actio
 
 function referenceOf({ metadata }: DataSourceClaim): ClaimReference {
   const { namespace, name, uid } = metadata
-  return {
+  return defined({
     apiVersion: apiVersionOf(dataSourceClaims),
     kind: dataSourceClaims.kind,
-    ...(namespace && { namespace }),
-    ...(name && { name }),
-    ...(uid && { uid }),
-  }
+    namespace: namespace || undefined,
+    name: name || undefined,
+    uid: uid || undefined,
+  })
 }
 
 function event(about: DataSource, type: 'Normal' | 'Warning', reason: string, message: string): EventAction {

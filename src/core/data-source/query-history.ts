@@ -1,5 +1,6 @@
 /** The history of the queries for one DataSource, and its update with the result of a query. */
 import type { DataSource } from '../../api/data-source.ts'
+import { defined } from '../../base/json.ts'
 import type { Attempt } from './attempt.ts'
 import { isTransient, type LocalityErrorCode } from './error-code.ts'
 import { CONFIRMATIONS } from './plan.ts'
@@ -61,7 +62,7 @@ export interface SourceQuery {
 /** Returns the next query for a source. It has the ETag of the last answer only if the source has that answer and is not being deleted. */
 export function nextQuery({ metadata, spec }: DataSource, { etag }: QueryHistory): SourceQuery {
   const { type, name, attributes = {}, locality } = spec
-  return { type, name, attributes, ...(etag && locality && !metadata.deletionTimestamp && { etag }) }
+  return defined({ type, name, attributes, etag: etag && locality && !metadata.deletionTimestamp ? etag : undefined })
 }
 
 /** Adds a result to the history. `attempt` is for the status; it is undefined during the retries of the policy. */
@@ -104,7 +105,7 @@ export function afterResult(
     case 'located': {
       const { etag, ...answer } = result
       return {
-        history: { ...(etag !== undefined && { etag }), confirmations: 0, failures: 0, answeredAt: now },
+        history: defined({ etag, confirmations: 0, failures: 0, answeredAt: now }),
         attempt: answer,
       }
     }

@@ -2,6 +2,7 @@
 import type { DataSource } from '../../api/data-source.ts'
 import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/schemas/data-source.ts'
 import type { FieldError } from '../../base/field-errors.ts'
+import { defined } from '../../base/json.ts'
 import { labelProblem } from '../../base/names.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 
@@ -21,7 +22,7 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
 
 /** Returns all errors of a source, by path; an empty list means valid. */
 export function validateDataSource({ spec, status }: DataSource): FieldError[] {
-  const shape = validateShape({ spec, ...(status && { status }) })
+  const shape = validateShape(defined({ spec, status }))
   const wrong = new Set(shape.map(({ path }) => path))
   return [...shape.map(withKnownWord), ...meaning(spec).filter(({ path }) => !wrong.has(path))]
 }

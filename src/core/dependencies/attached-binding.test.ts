@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeBinding, makeObject } from '../../../test/builders.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { labelsFor, newAttachedBinding, resourceOf, snapshotsOf, strategyOf } from './attached-binding.ts'
 import { dependedByLabel } from './names.ts'
 
@@ -14,7 +15,7 @@ const referrer = (
     ? 'resourcebinding.karmada.io/permanent-id'
     : 'clusterresourcebinding.karmada.io/permanent-id'
   const binding = makeBinding(spec)
-  const metadata = { name, ...(namespace && { namespace }), labels: { [idLabel]: `id-${name}` } }
+  const metadata = defined({ name, namespace: namespace || undefined, labels: { [idLabel]: `id-${name}` } })
   return { ...binding, metadata }
 }
 const clusterScoped = (name: string, ...clusters: string[]): ResourceBinding => {

@@ -9,6 +9,7 @@ import {
   type TargetCluster,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, nameOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { bindingName } from '../resource-binding/derive.ts'
 import { dependedByLabel } from './names.ts'
 
@@ -29,17 +30,17 @@ export function newAttachedBinding(
   return {
     apiVersion: apiVersionOf(type),
     kind: type.kind,
-    metadata: {
+    metadata: defined({
       name: bindingName(kind, name),
-      ...(type.namespaced && namespace && { namespace }),
+      namespace: (type.namespaced && namespace) || undefined,
       labels: labelsFor(referrers),
       finalizers: [BINDING_FINALIZER],
       ownerReferences: [owner],
-    },
+    }),
     spec: {
       resource: resourceOf(dependent),
       requiredBy: snapshotsOf(
-        { ...(type.namespaced && namespace && { namespace }), name: bindingName(kind, name) },
+        defined({ namespace: (type.namespaced && namespace) || undefined, name: bindingName(kind, name) }),
         referrers,
       ),
       ...strategyOf(referrers).strategy,
@@ -73,7 +74,7 @@ function byName(a: TargetCluster, b: TargetCluster): number {
 }
 
 function snapshot({ namespace, name }: BindingSnapshot, clusters: TargetCluster[] = []): BindingSnapshot {
-  return { ...(namespace && { namespace }), name, ...(clusters.length > 0 && { clusters }) }
+  return defined({ namespace: namespace || undefined, name, clusters: clusters.length > 0 ? clusters : undefined })
 }
 
 /**
@@ -83,8 +84,7 @@ export function resourceOf(object: K8sObject): BindingSpec['resource'] {
   const { uid, resourceVersion } = object.metadata
   return {
     ...referenceOf(object),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
+    ...defined({ uid: uid || undefined, resourceVersion: resourceVersion || undefined }),
   }
 }
 

@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest'
 import type { ObjectMeta } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { type Dependent, isContentUnchanged } from './dependent.ts'
 
-const dependent = (metadata: ObjectMeta, content?: string): Dependent => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: { name: 'web', uid: 'u1', ...metadata },
-  ...(content !== undefined && { content }),
-})
+const dependent = (metadata: ObjectMeta, content?: string): Dependent =>
+  defined({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', uid: 'u1', ...metadata }, content })
 
 test.each<{ name: string; before?: Dependent; after?: Dependent; want: boolean }>([
   { name: 'equal content', before: dependent({}, 'a'), after: dependent({}, 'a'), want: true },

@@ -4,7 +4,7 @@ import { DEPENDS_ON_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import type { FieldError } from '../../base/field-errors.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { suggest } from '../../base/suggest.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
@@ -90,7 +90,7 @@ export function neverPropagatedErrors(
   if ('errors' in parsed) return []
   const { namespace } = object.metadata
   return parsed.objects.flatMap(({ type: { kind }, name }, i) => {
-    if (!kinds.isNeverPropagated({ kind, name, ...(namespace && { namespace }) })) return []
+    if (!kinds.isNeverPropagated(defined({ kind, name, namespace: namespace || undefined }))) return []
     const message = `${kind} "${name}" is never propagated, because each cluster creates its own; remove the item`
     return [{ path: `${AT}[${i}]`, code: 'Forbidden' as const, message }]
   })

@@ -3,6 +3,7 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type ServiceAccount, services } from '../../api/dependencies.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { matchesLabels } from '../../base/selectors.ts'
 import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../workload-kinds/related-kinds.ts'
@@ -24,7 +25,7 @@ interface Template {
 function workload(...templates: Template[]): Workload {
   const metadata = { name: 'app', namespace: 'shop' }
   const pods = templates.map(({ labels, volumes, spec }) => ({
-    metadata: { labels, ...(volumes && { annotations: { 'lodestone.dev/volumes': volumes } }) },
+    metadata: { labels, ...defined({ annotations: volumes ? { 'lodestone.dev/volumes': volumes } : undefined }) },
     spec,
   }))
   return workloadOf(
@@ -44,7 +45,7 @@ function service(name: string, selector?: Record<string, string>) {
     apiVersion: 'v1',
     kind: services.kind,
     metadata: { name, namespace: 'shop' },
-    spec: { ...(selector && { selector }) },
+    spec: defined({ selector }),
   }
 }
 

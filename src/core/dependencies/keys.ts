@@ -2,7 +2,7 @@
 import { type DependentObjectReference, serviceAccounts } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { sortedUnique } from '../../base/json.ts'
+import { defined, sortedUnique } from '../../base/json.ts'
 import { referenceTo } from '../workload-kinds/references.ts'
 import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
 
@@ -18,7 +18,11 @@ export function dependencyKey(of: DependentObjectReference | K8sObject): string 
 /** Returns the object of a key, with apiVersion, kind, namespace and name only. */
 export function objectOfKey(key: string): K8sObject {
   const [name = '', namespace, kind = '', ...apiVersion] = key.split('/').reverse()
-  return { apiVersion: apiVersion.reverse().join('/'), kind, metadata: { ...(namespace && { namespace }), name } }
+  return {
+    apiVersion: apiVersion.reverse().join('/'),
+    kind,
+    metadata: defined({ namespace: namespace || undefined, name }),
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeVolumeManager } from '../../../test/builders.ts'
 import type { AggregatedStatusItem, ResourceBinding } from '../../api/karmada.ts'
+import { defined } from '../../base/json.ts'
 import { keepMemberStatus, locateUnread, locateVolumeManager, type VolumeUse } from './locate-volume-manager.ts'
 
 const placed = (aggregatedStatus?: AggregatedStatusItem[]): ResourceBinding => ({
@@ -10,7 +11,7 @@ const placed = (aggregatedStatus?: AggregatedStatusItem[]): ResourceBinding => (
     },
     { name: 'sales-volumemanager' },
   ),
-  ...(aggregatedStatus && { status: { aggregatedStatus } }),
+  ...defined({ status: aggregatedStatus && { aggregatedStatus } }),
 })
 
 const running = (clusterName: string, ...bytes: number[]) => ({

@@ -4,7 +4,7 @@
 import type { AggregatedStatusItem, BindingResource, ResourceBinding } from '../../api/karmada.ts'
 import { objectKey } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
-import { sortedUnique } from '../../base/json.ts'
+import { defined, sortedUnique } from '../../base/json.ts'
 import { stringsAt, valuesAt } from '../../base/json-path.ts'
 import type { Answer, ClaimAnswer } from '../data-source/locate.ts'
 
@@ -123,10 +123,10 @@ export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem):
   const bytes = valuesAt(status, 'volumes.*.bytes')
   return {
     clusterName,
-    status: {
-      ...(state && { state }),
-      ...(message && { message }),
-      ...(bytes.length > 0 && { volumes: bytes.map((each) => ({ bytes: each })) }),
-    },
+    status: defined({
+      state: state || undefined,
+      message: message || undefined,
+      volumes: bytes.length > 0 ? bytes.map((each) => ({ bytes: each })) : undefined,
+    }),
   }
 }

@@ -8,7 +8,7 @@ import {
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { hasTarget } from '../placement/binding-state.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { labelsFor, newAttachedBinding, resourceOf, snapshotsOf, strategyOf } from './attached-binding.ts'
@@ -100,12 +100,14 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
       ...Object.fromEntries([...released].map((label) => [label, null])),
     },
     requiredBy: requiredBy.length > 0 ? requiredBy : null,
-    ...(dependent && attached.length > 0 && { resource: resourceOf(dependent) }),
+    ...defined({ resource: dependent && attached.length > 0 ? resourceOf(dependent) : undefined }),
     // If the binding has its own policy, that policy decides how it is applied in members.
-    ...(!stored.spec.placement && {
-      conflictResolution: strategy.conflictResolution ?? null,
-      preserveResourcesOnDeletion: strategy.preserveResourcesOnDeletion ?? null,
-    }),
+    ...(stored.spec.placement
+      ? {}
+      : {
+          conflictResolution: strategy.conflictResolution ?? null,
+          preserveResourcesOnDeletion: strategy.preserveResourcesOnDeletion ?? null,
+        }),
   })
   const wait = left.size > 0 && { requeueAfterMs: KARMADA_MOVES_WITHIN_MS - input.waitedMs }
   if (!patch) return { ...NOTHING, ...wait }
@@ -214,13 +216,13 @@ function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted):
   const changedLabels = Object.entries(labels).filter(([label, value]) => (storedLabels[label] ?? null) !== value)
   const changedSpec = Object.entries(spec).filter(([field, value]) => !jsonEqual(storedSpec[field] ?? null, value))
   if (changedLabels.length === 0 && changedSpec.length === 0) return undefined
-  return {
+  return defined({
     metadata: {
       resourceVersion: stored.metadata.resourceVersion,
-      ...(changedLabels.length > 0 && { labels: Object.fromEntries(changedLabels) }),
+      ...defined({ labels: changedLabels.length > 0 ? Object.fromEntries(changedLabels) : undefined }),
     },
-    ...(changedSpec.length > 0 && { spec: Object.fromEntries(changedSpec) }),
-  }
+    spec: changedSpec.length > 0 ? Object.fromEntries(changedSpec) : undefined,
+  })
 }
 
 /** Returns a warning if the strategies of the referrers differ; emitted only with a write of the binding. */

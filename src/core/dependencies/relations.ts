@@ -1,6 +1,6 @@
 /** The relations of an object, such as a PodDisruptionBudget, to the workloads of its namespace. The caches store nothing else of it. */
 import { groupOf, type K8sObject, type LabelSelector } from '../../api/meta.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { isName, stringsAt, valuesAt } from '../../base/json-path.ts'
 import { labelMatcher } from '../../base/selectors.ts'
 import type { RelatedKind } from '../workload-kinds/related-kinds.ts'
@@ -58,7 +58,7 @@ function targetOf(value: unknown, usual: string | undefined, { metadata }: K8sOb
   const [namespace = metadata.namespace] = stringsAt(value, 'namespace')
   const [apiVersion] = stringsAt(value, 'apiVersion')
   if (!name || !kind || namespace !== metadata.namespace) return []
-  return [{ kind, name, ...(isName(apiVersion) && { group: groupOf(apiVersion) }) }]
+  return [defined({ kind, name, group: isName(apiVersion) ? groupOf(apiVersion) : undefined })]
 }
 
 function isSelector(value: unknown): value is LabelSelector {

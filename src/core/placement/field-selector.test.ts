@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { makeCluster } from '../../../test/builders.ts'
 import type { LabelSelectorRequirement } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { newestRules, strictestRules } from '../karmada-rules.ts'
 import { fieldMatcher } from './field-selector.ts'
 
-const expression = (key: string, operator: string, values?: string[]): LabelSelectorRequirement => ({
-  key,
-  operator,
-  ...(values && { values }),
-})
+const expression = (key: string, operator: string, values?: string[]): LabelSelectorRequirement =>
+  defined({ key, operator, values })
 
 describe("a cluster's fields", () => {
   const full = makeCluster('member1', { provider: 'aws', region: 'eu', zones: ['eu-1', 'eu-2'] })

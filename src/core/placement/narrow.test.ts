@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinityTerm, Placement } from '../../api/karmada.ts'
+import { defined } from '../../base/json.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { type NarrowInput, type Narrowing, narrowPlacement } from './narrow.ts'
 
@@ -242,11 +243,11 @@ describe('spread constraints', () => {
   const clusterSpread = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2, maxGroups: 9 }] }
   const regionSpread = { spreadConstraints: [{ spreadByField: 'region', minGroups: 2, maxGroups: 9 }] }
   const divided = (weightPreference?: { staticWeightList?: unknown[]; dynamicWeight?: string }) => ({
-    replicaScheduling: {
+    replicaScheduling: defined({
       replicaSchedulingType: 'Divided',
       replicaDivisionPreference: 'Weighted',
-      ...(weightPreference && { weightPreference }),
-    },
+      weightPreference,
+    }),
   })
 
   test.each<Row>([

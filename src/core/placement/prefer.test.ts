@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { defined } from '../../base/json.ts'
 import { newestRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from './affinity.ts'
 import type { DataConstraint } from './constraint.ts'
@@ -9,7 +10,7 @@ import { narrowPlacement } from './narrow.ts'
 const group = (affinityName: string, clusterNames?: string[], more: ClusterAffinity = {}): ClusterAffinityTerm => ({
   affinityName,
   ...more,
-  ...(clusterNames && { clusterNames }),
+  ...defined({ clusterNames }),
 })
 const long = 'a'.repeat(32)
 

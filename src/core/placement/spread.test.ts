@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { Placement } from '../../api/karmada.ts'
+import { defined } from '../../base/json.ts'
 import { spreadCheck } from './spread.ts'
 
 const clusters = lookup(
@@ -9,11 +10,8 @@ const clusters = lookup(
   makeCluster('c3'),
   makeCluster('c4', { region: 'us' }),
 )
-const by = (spreadByField: string, minGroups?: number, maxGroups?: number) => ({
-  spreadByField,
-  ...(minGroups && { minGroups }),
-  ...(maxGroups && { maxGroups }),
-})
+const by = (spreadByField: string, minGroups?: number, maxGroups?: number) =>
+  defined({ spreadByField, minGroups: minGroups || undefined, maxGroups: maxGroups || undefined })
 
 test.each<{ name: string; constraints: NonNullable<Placement['spreadConstraints']>; names: string[]; want?: string }>([
   { name: 'no constraint accepts all', constraints: [], names: ['gone'] },
@@ -143,9 +141,6 @@ test.each<{ name: string; replicaScheduling: Placement['replicaScheduling']; isE
     isEnforced: true,
   },
 ])('with $name, the spread is enforced: $isEnforced', ({ replicaScheduling, isEnforced }) => {
-  const placement: Placement = {
-    spreadConstraints: [{ minGroups: 2, maxGroups: 2 }],
-    ...(replicaScheduling && { replicaScheduling }),
-  }
+  const placement: Placement = defined({ spreadConstraints: [{ minGroups: 2, maxGroups: 2 }], replicaScheduling })
   expect(spreadCheck(placement, undefined)(['c1']) !== undefined).toBe(isEnforced)
 })

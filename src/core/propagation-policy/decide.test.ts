@@ -3,6 +3,7 @@ import { makePolicy } from '../../../test/builders.ts'
 import type { PropagationPolicy, PropagationSpec } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { diffJson } from '../admission/diff.ts'
 import { answerPolicy, type DataBound, decidePolicy, isUndecided, type PolicyInput } from './decide.ts'
 
@@ -157,15 +158,12 @@ const cases: Case[] = [
   },
 ]
 
-const said = ({ spec, metadata }: PropagationPolicy) => ({
-  ...(spec.propagateDeps !== undefined && { deps: spec.propagateDeps }),
-  ...(metadata.annotations?.[PROPAGATE_DEPS_ANNOTATION] && {
-    annotation: metadata.annotations[PROPAGATE_DEPS_ANNOTATION],
-  }),
-  ...(metadata.annotations?.[PROPAGATE_DEPS_SET_ANNOTATION] && {
-    set: metadata.annotations[PROPAGATE_DEPS_SET_ANNOTATION],
-  }),
-})
+const said = ({ spec, metadata }: PropagationPolicy) =>
+  defined({
+    deps: spec.propagateDeps,
+    annotation: metadata.annotations?.[PROPAGATE_DEPS_ANNOTATION] || undefined,
+    set: metadata.annotations?.[PROPAGATE_DEPS_SET_ANNOTATION] || undefined,
+  })
 
 describe('the decision on a policy', () => {
   test.each(cases)('$name', ({ change, state, want }) => {
@@ -211,7 +209,7 @@ describe('the decision on a policy', () => {
 
   /** Applies Go's omitempty, which removes a false. */
   function throughKarmada({ spec: { propagateDeps, ...spec }, ...policy }: PropagationPolicy): PropagationPolicy {
-    return { ...policy, spec: { ...spec, ...(propagateDeps && { propagateDeps }) } }
+    return { ...policy, spec: { ...spec, ...defined({ propagateDeps: propagateDeps || undefined }) } }
   }
 
   test.each(cases)("a second decision after Karmada's webhook changes nothing: $name", ({ change }) => {

@@ -2,6 +2,7 @@
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { withAnnotations } from '../admission/annotations.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { declaredPropagateDeps } from './declared.ts'
@@ -104,8 +105,11 @@ export function isUndecided(policy: PropagationPolicy): boolean {
 
 /** The response of admission: a patch if the policy changes, and a warning that describes the change. */
 export function answerPolicy({ state, policy, message }: PolicyDecision, input: PolicyInput): Outcome {
-  const audit = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
-  if (policy === input.policy) return { kind: 'allow', ...audit, ...(input.isTooLarge && { warnings: [TOO_LARGE] }) }
+  const audit = defined({
+    auditAnnotations: state === 'Untouched' ? undefined : { decision: state, reason: cut(message, 512) },
+  })
+  if (policy === input.policy)
+    return { kind: 'allow', ...audit, ...defined({ warnings: input.isTooLarge ? [TOO_LARGE] : undefined }) }
   if (state === 'Untouched') return { kind: 'patch', object: policy }
   return { kind: 'patch', object: policy, warnings: [cut(`lodestone: ${WARNING_PREFIX[state]}${message}`)], ...audit }
 }

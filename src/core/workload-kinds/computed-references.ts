@@ -1,6 +1,7 @@
 /** References of two kinds that no path can express. */
 import { type DependentObjectReference, endpointSlices, secrets, services } from '../../api/dependencies.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { stringsAt, valuesAt } from '../../base/json-path.ts'
 import { referenceTo } from './references.ts'
 
@@ -17,12 +18,12 @@ function derivedService(object: K8sObject): DependentObjectReference[] {
   const [namespace] = stringsAt(object, 'metadata.namespace')
   return stringsAt(object, 'metadata.name').flatMap((name) => [
     referenceTo({ type: services, name: `derived-${name}` }, namespace),
-    {
+    defined({
       apiVersion: apiVersionOf(endpointSlices),
       kind: endpointSlices.kind,
-      ...(namespace && { namespace }),
+      namespace: namespace || undefined,
       labelSelector: { matchLabels: { 'kubernetes.io/service-name': `derived-${name}` } },
-    },
+    }),
   ])
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { workloadOf } from '../dependencies/workload.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from './entry.ts'
@@ -39,7 +40,11 @@ interface Row {
 
 function interpret({ apiVersion, kind, spec }: Row) {
   const namespaced = SHIPPED_KINDS.find(apiVersion, kind)?.type.namespaced
-  const object: K8sObject = { apiVersion, kind, metadata: { name: 'w', ...(namespaced && { namespace: 'ns' }) } }
+  const object: K8sObject = {
+    apiVersion,
+    kind,
+    metadata: defined({ name: 'w', namespace: namespaced ? 'ns' : undefined }),
+  }
   return workloadOf({ ...object, ...{ spec } }).dependencies
 }
 

@@ -2,6 +2,7 @@
 import { configMaps, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
+import { defined } from '../../base/json.ts'
 import { type NeverPropagated, type NeverPropagatedEntry, neverPropagated } from '../dependencies/never-propagated.ts'
 import { computedReferences, type ReferenceFinder } from './computed-references.ts'
 import type { REFERENCED_KINDS, WorkloadKindEntry } from './entry.ts'
@@ -67,14 +68,14 @@ function kindOf(entry: WorkloadKindEntry): WorkloadKind {
   const { type, rest } = divideEntry(entry, namespaced)
   const { scope: _, references = [], ...places } = rest
   const more = computedReferences[keyOfKind(entry)]
-  return {
-    ...(namespaced && { namespace: 'metadata.namespace' }),
+  return defined({
+    namespace: namespaced ? 'metadata.namespace' : undefined,
     ...places,
     type,
     names: references.map((reference) => [REFERENCED[reference.kind], reference.path] as const),
     allPodMetadata: podMetadataPaths(entry),
-    ...(more && { more }),
-  }
+    more,
+  })
 }
 
 /** Whether pods can get volumes from a workload of this kind: admission reviews it. */

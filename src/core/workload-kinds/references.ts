@@ -1,6 +1,7 @@
 /** Builds and sorts references to dependencies. */
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { apiVersionOf, type ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 
 /** An object by kind and name. The object that names it determines the namespace. */
 export interface NamedObject {
@@ -13,7 +14,7 @@ export function named(type: ResourceType, names: Iterable<string>): NamedObject[
 }
 
 export function referenceTo({ type, name }: NamedObject, namespace: string | undefined): DependentObjectReference {
-  return { apiVersion: apiVersionOf(type), kind: type.kind, ...(namespace && { namespace }), name }
+  return defined({ apiVersion: apiVersionOf(type), kind: type.kind, namespace: namespace || undefined, name })
 }
 
 /** Sorts references by apiVersion, kind, namespace and name, and removes duplicates: the same set always gives the same bytes. */

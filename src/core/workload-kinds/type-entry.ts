@@ -1,5 +1,6 @@
 /** The fields by which an entry of either table names a kind, with their schemas and the type that they describe. */
 import type { ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 
 export interface TypeEntry {
   group: string
@@ -31,7 +32,14 @@ export function divideEntry<Entry extends TypeEntry>(
 ): { type: ResourceType; rest: Omit<Entry, keyof TypeEntry> } {
   const [version = '', ...otherVersions] = versions
   return {
-    type: { group, version, kind, plural, namespaced, ...(otherVersions.length > 0 && { otherVersions }) },
+    type: defined({
+      group,
+      version,
+      kind,
+      plural,
+      namespaced,
+      otherVersions: otherVersions.length > 0 ? otherVersions : undefined,
+    }),
     rest,
   }
 }

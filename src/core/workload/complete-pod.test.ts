@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makePod } from '../../../test/builders.ts'
 import type { Pod } from '../../api/pod.ts'
+import { defined } from '../../base/json.ts'
 import { completePod } from './complete-pod.ts'
 
 const podWith = (metadata: Pod['metadata']): Pod => ({ ...makePod('{}'), metadata })
@@ -21,5 +22,5 @@ test.each<[string, Pod['metadata'], string[] | undefined]>([
     ['lodestone: unknown annotation lodestone.dev/volums (did you mean lodestone.dev/volumes?)'],
   ],
 ])('a pod %s', (_name, metadata, warnings) => {
-  expect(completePod(podWith(metadata))).toEqual({ outcome: { kind: 'allow', ...(warnings && { warnings }) } })
+  expect(completePod(podWith(metadata))).toEqual({ outcome: defined({ kind: 'allow', warnings }) })
 })

@@ -1,6 +1,7 @@
 /** Completes a pod that has the annotation for volumes without the label that selects pods for admission. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { Pod } from '../../api/pod.ts'
+import { defined } from '../../base/json.ts'
 import type { Outcome } from '../outcome.ts'
 import { mistypedAnnotations } from './requests/annotation-keys.ts'
 
@@ -11,5 +12,5 @@ export function completePod(pod: Pod): { pod: Pod } | { outcome: Outcome } {
     return { pod: { ...pod, metadata: { ...pod.metadata, labels: { ...labels, [INJECT_LABEL]: 'true' } } } }
   }
   const warnings = mistypedAnnotations(annotations)
-  return { outcome: { kind: 'allow', ...(warnings.length > 0 && { warnings }) } }
+  return { outcome: defined({ kind: 'allow', warnings: warnings.length > 0 ? warnings : undefined }) }
 }

@@ -4,6 +4,7 @@ import { NODE_REQUIREMENTS_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { NodeAffinity } from '../../api/node.ts'
 import type { PodSpec } from '../../api/pod.ts'
+import { defined } from '../../base/json.ts'
 import { isDaemonSet, narrowDaemonSet, planDaemonSet } from './daemon-set.ts'
 import type { WantedVolume } from './requests/resolve.ts'
 import { podPlacesOf } from './requests/templates.ts'
@@ -16,9 +17,9 @@ function daemonSet(nodeAffinity?: NodeAffinity, annotations?: Record<string, str
   return {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
-    metadata: { name: 'agent', namespace: 'default', ...(annotations && { annotations }) },
+    metadata: defined({ name: 'agent', namespace: 'default', annotations }),
     spec: {
-      template: { spec: { containers: [{ name: 'main' }], ...(nodeAffinity && { affinity: { nodeAffinity } }) } },
+      template: { spec: defined({ containers: [{ name: 'main' }], affinity: nodeAffinity && { nodeAffinity } }) },
     },
   }
 }

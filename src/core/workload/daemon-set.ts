@@ -3,7 +3,7 @@ import { NODE_REQUIREMENTS_ANNOTATION } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/node.ts'
 import type { PodSpec } from '../../api/pod.ts'
-import { isObject, parseJson } from '../../base/json.ts'
+import { defined, isObject, parseJson } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import type { Outcome } from '../outcome.ts'
 import { NOTHING, type Plan } from '../plan.ts'
@@ -39,7 +39,7 @@ export function narrowDaemonSet<T extends K8sObject>(
   const note = added.length > 0 ? JSON.stringify(added) : undefined
   const sameTerms = isSame(required?.nodeSelectorTerms, terms)
   if (sameTerms && before === note) return object
-  const noted = { ...annotations, ...(note !== undefined && { [NODE_REQUIREMENTS_ANNOTATION]: note }) }
+  const noted = note === undefined ? annotations : { ...annotations, [NODE_REQUIREMENTS_ANNOTATION]: note }
   const annotated = { ...object, metadata: { ...object.metadata, annotations: noted } }
   return sameTerms ? annotated : withValueAt(annotated, [...keys, 'affinity'], withTerms(affinity, terms))
 }
@@ -87,10 +87,10 @@ function withoutAdded(terms: readonly NodeSelectorTerm[] | undefined, added: Rea
     const fields = matchFields.filter(isOwn)
     if (expressions.length + fields.length === 0) return []
     return [
-      {
-        ...(expressions.length > 0 && { matchExpressions: expressions }),
-        ...(fields.length > 0 && { matchFields: fields }),
-      },
+      defined({
+        matchExpressions: expressions.length > 0 ? expressions : undefined,
+        matchFields: fields.length > 0 ? fields : undefined,
+      }),
     ]
   })
   const distinct = [...new Map(stripped.map((term) => [termKey(term), term])).values()]

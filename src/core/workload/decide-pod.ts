@@ -2,6 +2,7 @@
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../../base/field-errors.ts'
+import { defined } from '../../base/json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { chooseClaims } from './injection/claims.ts'
 import { injectVolumes } from './injection/inject.ts'
@@ -97,12 +98,12 @@ function injectInto(
     ...undecidedShards(wanted),
     ...deniedWrites(wanted),
   ]
-  return {
+  return defined({
     kind: 'patch',
     object: { ...pod, spec } as Pod,
-    ...(warnings.length > 0 && { warnings }),
+    warnings: warnings.length > 0 ? warnings : undefined,
     auditAnnotations: { decision, reason },
-  }
+  })
 }
 
 const MAX_REASON_LENGTH = 300

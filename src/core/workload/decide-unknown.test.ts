@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { decideUnknown } from './decide-unknown.ts'
 
 const widget = (annotations?: Record<string, string>): K8sObject => ({
   apiVersion: 'example.com/v1',
   kind: 'Widget',
-  metadata: { name: 'w', ...(annotations && { annotations }) },
+  metadata: defined({ name: 'w', annotations }),
 })
 const REMEDY =
   'lodestone: no volumes: annotate its pod template instead, or add its kind to workloadKinds: Widget.example.com'

@@ -1,7 +1,7 @@
 /** Decides on an object with an annotation for workloads whose kind is not in the table: it gets a warning with the remedy. */
 import { DEPENDS_ON_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { groupOf, type K8sObject } from '../../api/meta.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
 import { parseVolumeRequests } from './requests/volume-requests.ts'
@@ -27,7 +27,7 @@ export function decideUnknown({ object, stored }: UnknownInput): Outcome {
     ...(annotations?.[DEPENDS_ON_ANNOTATION] === undefined ? [] : [cut(`${NO_DEPENDENCIES}: ${kindTitle(object)}`)]),
     ...mistypedAnnotations(annotations),
   ]
-  return { kind: 'allow', ...(warnings.length > 0 && { warnings }) }
+  return defined({ kind: 'allow', warnings: warnings.length > 0 ? warnings : undefined })
 }
 
 function warningsOf(object: K8sObject, annotation: string | undefined): string[] {

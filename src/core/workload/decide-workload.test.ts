@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeUsable, managers } from '../../../test/builders.ts'
 import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { valuesAt } from '../../base/json-path.ts'
 import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { decideWorkload, type WorkloadInput } from './decide-workload.ts'
@@ -10,10 +11,11 @@ import { volumeName } from './injection/inject.ts'
 const MNIST = '{"name":"mnist"}'
 const LABELLED = { [INJECT_LABEL]: 'true' }
 const asks = (annotation = MNIST) => ({ [VOLUMES_ANNOTATION]: annotation })
-const template = (metadata: ObjectMeta = {}, containers = ['main']) => ({
-  ...(Object.keys(metadata).length > 0 && { metadata }),
-  spec: { containers: containers.map((name) => ({ name })) },
-})
+const template = (metadata: ObjectMeta = {}, containers = ['main']) =>
+  defined({
+    metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+    spec: { containers: containers.map((name) => ({ name })) },
+  })
 const workload = (kind: string, spec: unknown, metadata: ObjectMeta = {}, apiVersion = 'apps/v1'): K8sObject => ({
   apiVersion,
   kind,

@@ -2,7 +2,7 @@
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import type { FieldError } from '../../base/field-errors.ts'
-import { isObject, jsonEqual } from '../../base/json.ts'
+import { defined, isObject, jsonEqual } from '../../base/json.ts'
 import { valuesAt } from '../../base/json-path.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import type { WorkloadKind } from '../workload-kinds/kinds.ts'
@@ -206,7 +206,7 @@ function check(
   if (!place.pod) return { errors, warnings }
   const { path, spec } = place.pod
   const injected = inject(spec, path)
-  return {
+  return defined({
     errors: [
       ...operatingSystemErrors(spec, path),
       ...errors,
@@ -215,8 +215,8 @@ function check(
     ],
     warnings,
     // Until all volumes are known, the nodes of a DaemonSet stay as they are. On a hub, the member narrows it.
-    ...(unresolved.length === 0 && !isHub && { wanted }),
-  }
+    wanted: unresolved.length === 0 && !isHub ? wanted : undefined,
+  })
 }
 
 /** Narrows a DaemonSet to the nodes with the volumes of its pods. */

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { ANY_NODE, makePod, makeUsable, managers } from '../../../../test/builders.ts'
 import type { Pod } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import { decidePod } from '../decide-pod.ts'
 import type { UsableVolume } from '../injection/mountable-volumes.ts'
 import { gateStateOf, isGated } from './gate-state.ts'
 
 const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>
-  managers({ name: 'mnist', volumes: [makeUsable('vol1', volume)], ...(refusal && { refusal }) })
+  managers(defined({ name: 'mnist', volumes: [makeUsable('vol1', volume)], refusal: refusal || undefined }))
 
 /** A pod that was created before its data was ready. */
 function gated(metadata: Pod['metadata'] = {}): Pod {

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { ANY_NODE, makePod, makeUsable, managers, nodesWith } from '../../../../test/builders.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import { decidePod } from '../decide-pod.ts'
 import type { UsableVolume } from '../injection/mountable-volumes.ts'
 import { planGate } from './plan-gate.ts'
 
 const OWNER = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'u', controller: true }
 const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>
-  managers({ name: 'mnist', volumes: [makeUsable('vol1', volume)], ...(refusal && { refusal }) })
+  managers(defined({ name: 'mnist', volumes: [makeUsable('vol1', volume)], refusal: refusal || undefined }))
 
 /** A stored pod that was created before its data was ready. */
 function gated(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
@@ -184,7 +185,7 @@ describe('a pod with the claim of a replica', () => {
   const PLANNED = [{ claimName: 'c0' }, { claimName: 'c1' }]
   const waiting = { claims: PLANNED, source: { persistentVolumeClaim: { claimName: 'c0' } }, state: 'Waiting' as const }
   const lookupOf = (claims: UsableVolume['claims'], state: UsableVolume['state'] = 'Ready') =>
-    lookup({ ...waiting, state, ...(claims && { claims }) })
+    lookup({ ...waiting, state, ...defined({ claims }) })
   /** A pod that waits for the replica with the claim c1. */
   function claiming(metadata: Pod['metadata'] = {}): Pod {
     const labels = { ...makePod('').metadata.labels, 'apps.kubernetes.io/pod-index': '1' }

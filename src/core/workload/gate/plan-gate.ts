@@ -1,6 +1,7 @@
 /** Plans for a pod that waits for its volumes: removes its scheduling gate when the data is ready. */
 import { VOLUMES_GATE } from '../../../api/lodestone.ts'
 import { type Pod, type PodSpec, pods } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import type { Action, Plan } from '../../plan.ts'
 import { NOTHING } from '../../plan.ts'
 import type { VolumeManagerLookup } from '../injection/mountable-volumes.ts'
@@ -26,10 +27,13 @@ function release(pod: Pod, { affinity }: PodSpec): Action {
   const rest = (pod.spec.schedulingGates ?? []).filter((gate) => gate.name !== VOLUMES_GATE)
   return {
     kind: 'patch',
-    of: { type: pods, ...(namespace && { namespace }), name },
+    of: defined({ type: pods, namespace: namespace || undefined, name }),
     patch: {
       metadata: { resourceVersion },
-      spec: { schedulingGates: rest.length > 0 ? rest : null, ...(affinity !== pod.spec.affinity && { affinity }) },
+      spec: defined({
+        schedulingGates: rest.length > 0 ? rest : null,
+        affinity: affinity === pod.spec.affinity ? undefined : affinity,
+      }),
     },
   }
 }

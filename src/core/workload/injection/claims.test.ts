@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeUsable } from '../../../../test/builders.ts'
 import type { PodSpec } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import { chooseClaims, mountedClaims } from './claims.ts'
 import type { ReplicaClaim, UsableVolume } from './mountable-volumes.ts'
@@ -20,7 +21,7 @@ function wants(
   return {
     path: `p-${claims?.[0]?.claimName}-${enforcement}`,
     request: { name: 'mnist', enforcement },
-    volume: makeUsable('vol1', { state: isReady ? 'Ready' : 'Waiting', ...(claims && { claims }), ...over }),
+    volume: makeUsable('vol1', { state: isReady ? 'Ready' : 'Waiting', ...defined({ claims }), ...over }),
     source: claims ? { persistentVolumeClaim: { claimName: 'placeholder' } } : { hostPath: { path: '/d' } },
   }
 }

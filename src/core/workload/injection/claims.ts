@@ -1,6 +1,7 @@
 /** Chooses the claims of a pod: each claim is for one replica of a volume, so it also determines the node of the pod. */
 import type { PodSpec } from '../../../api/pod.ts'
 import { fnv1a } from '../../../base/hash.ts'
+import { defined } from '../../../base/json.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import type { ReplicaClaim } from './mountable-volumes.ts'
 
@@ -103,7 +104,7 @@ function withClaim(one: Claimed, { claimName, node }: ReplicaClaim): WantedVolum
   const { volume } = one
   return {
     ...one,
-    source: { persistentVolumeClaim: { claimName, ...(volume.readOnly && { readOnly: true }) } },
+    source: { persistentVolumeClaim: defined({ claimName, readOnly: volume.readOnly || undefined }) },
     volume: {
       ...volume,
       nodeAffinity: {},

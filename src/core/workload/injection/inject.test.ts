@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeUsable, managers, nodesWith } from '../../../../test/builders.ts'
 import type { NodeSelectorTerm } from '../../../api/node.ts'
 import type { PodSpec } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS } from '../requests/limits.ts'
 import { resolveRequests, type WantedVolume } from '../requests/resolve.ts'
 import { parseVolumeRequests } from '../requests/volume-requests.ts'
@@ -65,10 +66,12 @@ describe('the terms of node affinity have a limit:', () => {
   const expressions = (count: number, prefix: string) =>
     Array.from({ length: count }, (_, i) => ({ key: `${prefix}${i}`, operator: 'Exists' }))
   const terms = (count: number, each: number, fields = 0): NodeSelectorTerm[] =>
-    Array.from({ length: count }, (_, i) => ({
-      matchExpressions: expressions(each, `t${i}-`),
-      ...(fields > 0 && { matchFields: expressions(fields, 'f') }),
-    }))
+    Array.from({ length: count }, (_, i) =>
+      defined({
+        matchExpressions: expressions(each, `t${i}-`),
+        matchFields: fields > 0 ? expressions(fields, 'f') : undefined,
+      }),
+    )
   const tooLong = {
     errors: [
       {

@@ -3,6 +3,7 @@ import type { NodeSelectorTerm } from '../../../api/node.ts'
 import type { PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
 import { fnv1a } from '../../../base/hash.ts'
+import { defined } from '../../../base/json.ts'
 import { isTooLarge, narrowAffinity } from '../node-affinity/volume-affinity.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS, specSizeErrors } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
@@ -46,9 +47,9 @@ export function injectorOf(wanted: readonly WantedVolume[]): Injector {
     const injected = {
       ...spec,
       ...protect(mounted.containers, volumes),
-      ...(volumes.length > 0 && { volumes }),
-      ...(nodeAffinity && {
-        affinity: nodeAffinity === affinity?.nodeAffinity ? affinity : { ...affinity, nodeAffinity },
+      ...defined({
+        volumes: volumes.length > 0 ? volumes : undefined,
+        affinity: nodeAffinity && (nodeAffinity === affinity?.nodeAffinity ? affinity : { ...affinity, nodeAffinity }),
       }),
     }
     const tooLarge = specSizeErrors(at, injected, wanted.length)

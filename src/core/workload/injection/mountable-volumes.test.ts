@@ -3,6 +3,7 @@ import { makeVolumeManager, nodesWith } from '../../../../test/builders.ts'
 import type { Condition } from '../../../api/meta.ts'
 import type { VolumeManager, VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import { defined } from '../../../base/json.ts'
 import { replicaClaimName } from '../../volume-manager/rules/names.ts'
 import { revisionOf } from '../../volume-manager/rules/source-types.ts'
 import { mountableVolumes } from './mountable-volumes.ts'
@@ -10,14 +11,8 @@ import { mountableVolumes } from './mountable-volumes.ts'
 const uid = '0b7c1a52-8d0c-4f0e-9f70-2f6f3f5a7c11'
 const fresh = makeVolumeManager([{}], { uid })
 const revision = revisionOf(fresh.spec.volumeConfigs[0] as never)
-const replica = (index: number, node: string, state: ReplicaStatus['state'], shard?: string): ReplicaStatus => ({
-  index,
-  state,
-  revision,
-  node,
-  attempt: 1,
-  ...(shard && { shard }),
-})
+const replica = (index: number, node: string, state: ReplicaStatus['state'], shard?: string): ReplicaStatus =>
+  defined({ index, state, revision, node, attempt: 1, shard: shard || undefined })
 const done: VolumeStatus = {
   id: 'vol1',
   message: 'success',
@@ -104,11 +99,8 @@ describe('a volume', () => {
 const COMPLETED = 'it is Completed, and its data is deleted'
 
 function failedAt(generation: number | undefined, observedGeneration: number | undefined): VolumeManager {
-  const failed = running(
-    {},
-    { state: 'Failed', message: 'no such bucket', ...(observedGeneration !== undefined && { observedGeneration }) },
-  )
-  return { ...failed, metadata: { ...failed.metadata, ...(generation !== undefined && { generation }) } }
+  const failed = running({}, defined({ state: 'Failed', message: 'no such bucket', observedGeneration }))
+  return { ...failed, metadata: { ...failed.metadata, ...defined({ generation }) } }
 }
 
 describe('a volume with claims', () => {

@@ -4,6 +4,7 @@ import type { VolumeSource } from '../../../api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { isTrue } from '../../../base/conditions.ts'
+import { defined } from '../../../base/json.ts'
 import { isDeployed } from '../../volume-manager/codes.ts'
 import { isUsable } from '../../volume-manager/replica/download.ts'
 import { wantedReplicas } from '../../volume-manager/rules/distribution.ts'
@@ -73,16 +74,16 @@ export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): Mou
   // The CRD of VCK allows any content.
   const configs = Array.isArray(manager.spec?.volumeConfigs) ? manager.spec.volumeConfigs : []
   const known = Array.isArray(manager.status?.volumes) ? manager.status.volumes : []
-  return {
+  return defined({
     name: manager.metadata.name ?? '',
-    ...(refusal && { refusal }),
+    refusal: refusal || undefined,
     volumes: configs.map((config) => {
       const status = known.find(({ id }) => id === config.id)
       // The status of an older source is ignored: the pod requests the data of the source in the spec.
       const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)
       return mountableVolume(manager, config, isCurrent ? status : undefined, roots)
     }),
-  }
+  })
 }
 
 function refusalOf({ metadata, spec, status }: VolumeManager): string | undefined {
@@ -114,21 +115,21 @@ function mountableVolume(
       nodes: nodesOf(ready.filter(({ shard }) => shard === name)),
     }))
   let shards: VolumeShard[] | undefined
-  return {
+  return defined({
     id: config.id,
     state: isDeployed(status) && status?.volumeSource ? 'Ready' : 'Waiting',
     message: status?.message ?? '',
-    ...(source.hostPath?.path !== '' && mayMount(config, roots) && { source }),
+    source: source.hostPath?.path !== '' && mayMount(config, roots) ? source : undefined,
     nodeAffinity: status?.volumeSource ? status.nodeAffinity : published.nodeAffinity,
     readOnly: isReadOnly(config),
-    ...(status?.bytes !== undefined && { bytes: status.bytes }),
+    bytes: status?.bytes,
     nodes: nodesOf(ready),
-    ...(claims && { claims }),
+    claims,
     shards() {
       shards ??= mountableShards()
       return shards
     },
-  }
+  })
 }
 
 /**
@@ -143,7 +144,7 @@ function claimsOf(manager: VolumeManager, config: VolumeConfig, status: VolumeSt
     return replicas.map((replica) => {
       const { index, shard, node } = replica
       const isThere = node !== undefined && isUsable(replica, config.sourceType)
-      return { claimName: claimName(index), ...(shard !== undefined && { shard }), ...(isThere && { node }) }
+      return defined({ claimName: claimName(index), shard, node: isThere ? node : undefined })
     })
   }
   const shards = [...wantedReplicas(config)].flatMap(([shard, count]) =>
@@ -151,7 +152,7 @@ function claimsOf(manager: VolumeManager, config: VolumeConfig, status: VolumeSt
   )
   return shards
     .slice(0, MAX_PLANNED)
-    .map((shard, i) => ({ claimName: claimName((status?.nextIndex ?? 0) + i), ...(shard !== undefined && { shard }) }))
+    .map((shard, i) => defined({ claimName: claimName((status?.nextIndex ?? 0) + i), shard }))
 }
 
 function mayMount({ sourceType, options }: VolumeConfig, roots: HostRoots | undefined): boolean {

@@ -1,6 +1,7 @@
 /** Adds the mounts of volumes to the containers of a pod, or lists the conflicts. */
 import type { Container, PodSpec, VolumeMount } from '../../../api/pod.ts'
 import { ErrorList, type FieldError } from '../../../base/field-errors.ts'
+import { defined } from '../../../base/json.ts'
 import { listNames } from '../../../base/names.ts'
 import type { PlacedRequest } from '../requests/volume-requests.ts'
 
@@ -35,10 +36,10 @@ export function mountVolumes(
   const collisions = new ErrorList()
   const mountAll = (list: readonly Container[], path: string) =>
     list.map((container, i) => mountInto(container, mountsOf(container.name), `${path}[${i}]`, collisions))
-  const mounted = {
+  const mounted = defined({
     containers: mountAll(containers, `${at}.containers`),
-    ...(initContainers && { initContainers: mountAll(initContainers, `${at}.initContainers`) }),
-  }
+    initContainers: initContainers && mountAll(initContainers, `${at}.initContainers`),
+  })
   const errors = [...unknown, ...collisions.errors()]
   return errors.length > 0 ? { errors } : { containers: mounted }
 }
@@ -76,7 +77,7 @@ function mountInto(container: Container, wanted: readonly RequestedMount[], at: 
     if (table.has(volume, place) || (!isExplicit && table.hasVolume(volume))) continue
     const taken = table.at(place)
     if (taken === undefined) {
-      added.push({ name: volume, mountPath, ...(readOnly && { readOnly }) })
+      added.push(defined({ name: volume, mountPath, readOnly: readOnly || undefined }))
       table.add(volume, place)
     } else {
       errors.add(() => {

@@ -1,5 +1,6 @@
 /** Makes the mounts of read-only volumes read-only. The request of the pod and the name of the volume in the pod do not matter. */
 import type { Container, PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import { isBelow } from '../../volume-manager/rules/host-paths.ts'
 
 type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
@@ -24,10 +25,7 @@ export function readOnlyMounts(
     if (names.size === 0) return given
     const { containers, initContainers } = given
     const protect = (list: Container[]) => list.map((container) => protectMounts(container, names))
-    return {
-      containers: protect(containers),
-      ...(initContainers && { initContainers: protect(initContainers) }),
-    }
+    return defined({ containers: protect(containers), initContainers: initContainers && protect(initContainers) })
   }
 }
 

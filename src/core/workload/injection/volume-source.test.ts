@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { VolumeSource } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import { findVolume, mountedSource } from './volume-source.ts'
 
-const path = (text: string, type?: string): VolumeSource => ({ hostPath: { path: text, ...(type && { type }) } })
+const path = (text: string, type?: string): VolumeSource => ({
+  hostPath: defined({ path: text, type: type || undefined }),
+})
 const claim = (claimName: string, readOnly?: boolean): VolumeSource => ({
-  persistentVolumeClaim: { claimName, ...(readOnly !== undefined && { readOnly }) },
+  persistentVolumeClaim: defined({ claimName, readOnly }),
 })
 
 describe('a volume of the pod is found', () => {

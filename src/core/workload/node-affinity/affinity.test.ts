@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Node, NodeSelectorTerm } from '../../../api/node.ts'
+import { defined } from '../../../base/json.ts'
 import { allowsNode } from '../../volume-manager/nodes/node-affinity.ts'
 import { addPreferences, narrowTerms, pinnedNode } from './affinity.ts'
 
@@ -11,7 +12,7 @@ const named = (name: string): NodeSelectorTerm => ({
   matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }],
 })
 const byField = (key: string, operator: string, values?: string[]): NodeSelectorTerm => ({
-  matchFields: [{ key, operator, ...(values && { values }) }],
+  matchFields: [defined({ key, operator, values })],
 })
 const NOTHING: NodeSelectorTerm = {}
 

@@ -1,5 +1,6 @@
 /** Narrows the node affinity of a pod to required nodes, and adds preferences for nodes. */
 import type { NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm } from '../../../api/node.ts'
+import { defined } from '../../../base/json.ts'
 import { isCovered, requirementKey, type TermKeys, termKey } from './requirement-key.ts'
 
 /**
@@ -72,8 +73,10 @@ function both(term: NodeSelectorTerm, other: NodeSelectorTerm, own: TermKeys): N
   const fields = missing(own.fields, other.matchFields)
   return {
     ...term,
-    ...(expressions.length > 0 && { matchExpressions: [...(term.matchExpressions ?? []), ...expressions] }),
-    ...(fields.length > 0 && { matchFields: [...(term.matchFields ?? []), ...fields] }),
+    ...defined({
+      matchExpressions: expressions.length > 0 ? [...(term.matchExpressions ?? []), ...expressions] : undefined,
+      matchFields: fields.length > 0 ? [...(term.matchFields ?? []), ...fields] : undefined,
+    }),
   }
 }
 

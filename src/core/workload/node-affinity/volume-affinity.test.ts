@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeUsable, nodesWith } from '../../../../test/builders.ts'
+import { defined } from '../../../base/json.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import { isTooLarge, narrowAffinity, narrowToVolumes } from './volume-affinity.ts'
@@ -7,7 +8,7 @@ import { isTooLarge, narrowAffinity, narrowToVolumes } from './volume-affinity.t
 const wants = (label: string, enforcement: 'Required' | 'Preferred', bytes?: number): WantedVolume => ({
   path: 'p',
   request: { name: 'mnist', enforcement },
-  volume: makeUsable('vol1', { nodeAffinity: nodesWith(label), ...(bytes !== undefined && { bytes }) }),
+  volume: makeUsable('vol1', defined({ nodeAffinity: nodesWith(label), bytes })),
   source: { hostPath: { path: '/d' } },
 })
 const term = (...keys: string[]) => ({ matchExpressions: keys.map((key) => ({ key, operator: 'Exists' })) })

@@ -1,5 +1,6 @@
 /** The node affinity of a pod for its volumes: required nodes, preferred nodes and their limits. */
 import type { NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm } from '../../../api/node.ts'
+import { defined } from '../../../base/json.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import { addPreferences, narrowTerms } from './affinity.ts'
@@ -42,13 +43,13 @@ export function narrowAffinity(
   if (isSameList(terms, before) && preferred === preferences) return own
   return {
     ...own,
-    ...(terms && {
-      requiredDuringSchedulingIgnoredDuringExecution: {
+    ...defined({
+      requiredDuringSchedulingIgnoredDuringExecution: terms && {
         ...own?.requiredDuringSchedulingIgnoredDuringExecution,
         nodeSelectorTerms: [...terms],
       },
+      preferredDuringSchedulingIgnoredDuringExecution: preferred.length > 0 ? [...preferred] : undefined,
     }),
-    ...(preferred.length > 0 && { preferredDuringSchedulingIgnoredDuringExecution: [...preferred] }),
   }
 }
 

@@ -1,4 +1,5 @@
 // Values that admission adds to a workload are removed with their cause, by each tool that writes manifests.
+
 import { describe, expect, test } from 'vitest'
 import { makeUsable, managers, nodesWith } from '../../../../test/builders.ts'
 import {
@@ -8,6 +9,7 @@ import {
   VOLUMES_ANNOTATION,
 } from '../../../api/lodestone.ts'
 import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../../api/meta.ts'
+import { defined } from '../../../base/json.ts'
 import { valuesAt } from '../../../base/json-path.ts'
 import { SHIPPED_KINDS } from '../../workload-kinds/kinds.ts'
 import { decideWorkload } from '../decide-workload.ts'
@@ -26,12 +28,12 @@ interface Manifest {
 }
 
 function manifest({ own, inTemplate, label, kind = 'Deployment' }: Manifest): K8sObject {
-  const labels = { app: 'server', ...(label && { [INJECT_LABEL]: label }) }
+  const labels = { app: 'server', ...(label ? { [INJECT_LABEL]: label } : {}) }
   const template = {
-    metadata: { labels, ...(inTemplate && { annotations: asks(inTemplate) }) },
+    metadata: defined({ labels, annotations: inTemplate ? asks(inTemplate) : undefined }),
     spec: { containers: [{ name: 'main' }] },
   }
-  const metadata = { name: 'server', namespace: 'default', ...(own && { annotations: asks(own) }) }
+  const metadata = defined({ name: 'server', namespace: 'default', annotations: own ? asks(own) : undefined })
   return { apiVersion: 'apps/v1', kind, metadata, ...{ spec: { template } } }
 }
 
@@ -60,11 +62,11 @@ function writeAll(writer: string, manifests: readonly Manifest[]): { object: K8s
 function podsOf(object: K8sObject): { labels?: unknown; volumes?: unknown; added: boolean } {
   const [metadata = {}] = valuesAt(object, 'spec.template.metadata') as ObjectMeta[]
   const { annotations = {}, labels = {} } = metadata
-  return {
-    ...(labels[INJECT_LABEL] && { label: labels[INJECT_LABEL] }),
-    ...(annotations[VOLUMES_ANNOTATION] && { volumes: annotations[VOLUMES_ANNOTATION] }),
+  return defined({
+    label: labels[INJECT_LABEL] || undefined,
+    volumes: annotations[VOLUMES_ANNOTATION] || undefined,
     added: ADDED_ANNOTATION in annotations,
-  }
+  })
 }
 
 const NOTHING = { added: false }

@@ -2,7 +2,7 @@
 import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { isObject, parseJson } from '../../../base/json.ts'
+import { defined, isObject, parseJson } from '../../../base/json.ts'
 import type { IsDeclared } from '../../admission/declared-value.ts'
 import { type PodPlace, withValueAt } from './templates.ts'
 
@@ -89,7 +89,7 @@ export function mapsWith(
   { annotation, hash }: ValueToAdd,
   isOurLabel: boolean,
 ): Record<'labels' | 'annotations', Record<string, string>> {
-  const note: Note = { ...(isOurLabel && { inject: true }), ...(hash !== undefined && { volumes: hash }) }
+  const note: Note = defined({ inject: isOurLabel || undefined, volumes: hash })
   return {
     labels: { ...labels, [INJECT_LABEL]: 'true' },
     annotations: { ...annotations, [VOLUMES_ANNOTATION]: annotation, [ADDED_ANNOTATION]: JSON.stringify(note) },

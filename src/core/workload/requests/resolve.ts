@@ -2,6 +2,7 @@
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
+import { defined } from '../../../base/json.ts'
 import { jsonBytes, MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
 import { cut } from '../../outcome.ts'
 import { isDeployed } from '../../volume-manager/codes.ts'
@@ -94,7 +95,7 @@ function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found
   }
   const { nodeAffinity, nodes } = shard
   const claims = volume.claims?.filter((claim) => claim.shard === request.shard)
-  return { wanted: { ...placed, volume: { ...volume, nodeAffinity, nodes, ...(claims && { claims }) }, source } }
+  return { wanted: { ...placed, volume: { ...volume, nodeAffinity, nodes, ...defined({ claims }) }, source } }
 }
 
 function choice(what: string, names: readonly string[]): string {

@@ -1,7 +1,7 @@
 /** Finds the places of a workload that have the labels and annotations of its pods, and writes changed values back. */
 import type { K8sObject, ObjectMeta } from '../../../api/meta.ts'
 import type { PodSpec } from '../../../api/pod.ts'
-import { isObject } from '../../../base/json.ts'
+import { defined, isObject } from '../../../base/json.ts'
 import { segmentsOf } from '../../../base/json-path.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
 import { validatePodSpec } from '../validate.ts'
@@ -75,7 +75,12 @@ function templatePlace({ keys, value }: Place): FoundPlace[] {
   const [place] = metadataPlace({ keys: [...keys, 'metadata'], value: metadata })
   if (!place) return []
   const at = [...keys, 'spec']
-  return [{ ...place, ...(!isPartial && { pod: { path: pathOf(at), keys: at, spec: spec as unknown as PodSpec } }) }]
+  return [
+    {
+      ...place,
+      ...defined({ pod: isPartial ? undefined : { path: pathOf(at), keys: at, spec: spec as unknown as PodSpec } }),
+    },
+  ]
 }
 
 function metadataPlace({ keys, value }: Place): FoundPlace[] {

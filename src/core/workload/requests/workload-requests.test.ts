@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
+import { defined } from '../../../base/json.ts'
 import { SHIPPED_KINDS } from '../../workload-kinds/kinds.ts'
 import { ownAnnotation, parseAll, requestsOf, withRequests } from './workload-requests.ts'
 
@@ -9,7 +10,7 @@ const template = { spec: { containers: [{ name: 'main' }] } }
 const make = (kind: string, spec: object, annotation?: string): K8sObject => ({
   apiVersion: kind === 'Workflow' ? 'argoproj.io/v1alpha1' : 'apps/v1',
   kind,
-  metadata: { name: 'w', ...(annotation && { annotations: { [VOLUMES_ANNOTATION]: annotation } }) },
+  metadata: defined({ name: 'w', annotations: annotation ? { [VOLUMES_ANNOTATION]: annotation } : undefined }),
   ...{ spec },
 })
 const find = (object: K8sObject, stored?: K8sObject) => {

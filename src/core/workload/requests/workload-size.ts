@@ -2,6 +2,7 @@
 import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
+import { defined } from '../../../base/json.ts'
 import { annotationSizeErrors } from '../../admission/annotations.ts'
 import { fitsIntoBytes, jsonBytes, MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
 import { hasAdded, mapsWith } from './added-values.ts'
@@ -63,7 +64,7 @@ function addedCopies(requests: readonly PlacedAnnotation[]): AddedCopies {
   for (const request of requests) {
     if (!isMissing(request)) continue
     const { annotation, hash } = request
-    const value = { annotation, ...(hash !== undefined && { hash }) }
+    const value = defined({ annotation, hash })
     const size = sizes.get(annotation) ?? jsonBytes(mapsWith({}, value, true))
     sizes.set(annotation, size)
     added.copies++
