@@ -7,7 +7,7 @@ import { bindingSchema, policySchema } from '../src/api/schemas/karmada.ts'
 import { podSpecSchema } from '../src/api/schemas/pod.ts'
 import { volumeManagerSchema } from '../src/api/schemas/volume-manager.ts'
 import { isObject } from '../src/base/json.ts'
-import { segmentsOf } from '../src/base/json-path.ts'
+import { pathSegments } from '../src/base/json-path.ts'
 import type { JsonSchema } from '../src/base/schema/explain-mismatch.ts'
 import { hasPods, SHIPPED_KINDS, type WorkloadKind } from '../src/core/workload-kinds/kinds.ts'
 import {
@@ -146,7 +146,7 @@ function workloadBody(kind: WorkloadKind, templates: number, pathLength: number)
   const annotation = JSON.stringify(
     range(40).map((i) => ({ name: 'sales', id: `v${i}`, 'mount-path': `/${i}/${'x'.repeat(pathLength)}` })),
   )
-  const object = makeObject(apiVersionOf(type), type.kind, 'train', at(segmentsOf(path)) as object) as K8sObject
+  const object = makeObject(apiVersionOf(type), type.kind, 'train', at(pathSegments(path)) as object) as K8sObject
   const written = { ...object, metadata: { ...object.metadata, annotations: { [VOLUMES_ANNOTATION]: annotation } } }
   return {
     name: `${type.kind} of ${type.group}, ${templates} templates, paths of ${pathLength}`,

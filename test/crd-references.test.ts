@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { K8sObject } from '../src/api/meta.ts'
-import { segmentsOf } from '../src/base/json-path.ts'
+import { pathSegments } from '../src/base/json-path.ts'
 import { workloadOf } from '../src/core/dependencies/workload.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import fields from './crd-references/fields.json' with { type: 'json' }
@@ -48,7 +48,7 @@ const titled = known.map((entry) => ({ title: `${entry.group} ${entry.kind} (${e
 
 /** The value at a path, in objects and lists of one member. */
 function nested(path: string, value: unknown): Record<string, unknown> {
-  const wrapped = segmentsOf(path).reduceRight((inner, segment, i, all) => {
+  const wrapped = pathSegments(path).reduceRight((inner, segment, i, all) => {
     if (segment !== '*') return { [segment]: inner }
     return path.split('.').some((part) => part.startsWith(`${all[i - 1]}[`)) ? [inner] : { any: inner }
   }, value)

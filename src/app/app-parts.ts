@@ -15,7 +15,7 @@ import type { ClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { limitsOf } from './config/server-config.ts'
-import { workloadKindsOf } from './config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 import { type FeaturesInput, openFeatureReport } from './features.ts'
 import type { KarmadaVersion } from './karmada.ts'
 import { type LoopsInput, startLoops } from './loops.ts'
@@ -37,7 +37,7 @@ export function openHealth({
 export function openInterpreter(config: Config, store: ObjectStore): Interpreter | undefined {
   const { claims, dependencies } = config
   if (dependencies.distribution === 'none') return undefined
-  const kinds = workloadKindsOf(config)
+  const kinds = configuredWorkloadKinds(config)
   return {
     types: interpreterTypes(kinds),
     isStored: (object) => isStoredWorkload(object, store),
@@ -80,7 +80,7 @@ export function openAdmissionServer({
     return { cert, key, ...(ca && { clientCa: ca }) }
   }
   const server = buildServer({
-    webhooks: webhooksOf(workloadKindsOf(config)),
+    webhooks: webhooksOf(configuredWorkloadKinds(config)),
     ...(interpreter && { interpreter }),
     store,
     now: wallClock.now,

@@ -18,7 +18,7 @@ import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
-import { workloadKindsOf } from './config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 import type { KarmadaVersion } from './karmada.ts'
 import { type Leadership, startLeader } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
@@ -96,7 +96,7 @@ export async function startLoops({
       systems,
       clusterScopedClaims: config.claims.clusterScoped,
       timing: placementTiming(config.placement),
-      kinds: workloadKindsOf(config),
+      kinds: configuredWorkloadKinds(config),
       karmadaRules: karmada.rules,
       now,
       jumps,

@@ -13,14 +13,14 @@ import { webhooksOf } from '../webhooks/index.ts'
 import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpreter.ts'
 import { type Registration, registrationOf } from '../webhooks/registration.ts'
 import type { Config } from './config/config.ts'
-import { workloadKindsOf } from './config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 
 /** Returns the webhook configurations that the API server should have, with the present CA bundle. */
 export function wantedRegistration(
   config: Config,
   certificates?: Pick<ServingCertificates, 'caBundlePem'>,
 ): WebhookConfiguration[] {
-  return registrationOf(webhooksOf(workloadKindsOf(config)), registrationTerms(config, certificates), toBase64)
+  return registrationOf(webhooksOf(configuredWorkloadKinds(config)), registrationTerms(config, certificates), toBase64)
 }
 
 /** Returns the configuration for Karmada's resource interpreter; undefined if Lodestone does not serve it. */

@@ -32,7 +32,7 @@ export function parseJsonPath(path: string): ParsedPath {
 /** Returns the values at a path; an empty list if the path does not exist in the value. The empty path is the value itself. */
 export function valuesAt(value: unknown, path: string): unknown[] {
   let found = [value]
-  for (const segment of segmentsOf(path)) {
+  for (const segment of pathSegments(path)) {
     if (found.length === 0) return found
     found = below(found, segment)
   }
@@ -43,7 +43,7 @@ export function valuesAt(value: unknown, path: string): unknown[] {
 const segments = new Map<string, readonly string[]>()
 
 /** Returns the segments of a valid path. Throws for an invalid path, since the configuration is validated before. */
-export function segmentsOf(path: string): readonly string[] {
+export function pathSegments(path: string): readonly string[] {
   const known = segments.get(path)
   if (known) return known
   const parsed = parseJsonPath(path)
@@ -66,11 +66,11 @@ function below(values: readonly unknown[], segment: string): unknown[] {
   const found: unknown[] = []
   if (segment === '**') for (const value of values) selfAndBelow(value, found)
   else if (segment.startsWith('*')) for (const value of values) membersEndingIn(segment.slice(1), value, found)
-  else for (const value of values) memberOf(value, segment, found)
+  else for (const value of values) collectMember(value, segment, found)
   return found
 }
 
-function memberOf(value: unknown, name: string, found: unknown[]): void {
+function collectMember(value: unknown, name: string, found: unknown[]): void {
   if (isContainer(value) && Object.hasOwn(value, name)) found.push((value as Record<string, unknown>)[name])
 }
 
@@ -93,7 +93,7 @@ function membersEndingIn(suffix: string, value: unknown, found: unknown[]): void
 export function openPaths(root: unknown): (path: string) => unknown[] {
   const walked = new Map<string, unknown[]>()
   return (path) => {
-    const all = segmentsOf(path)
+    const all = pathSegments(path)
     const end = all.indexOf('**') + 1
     if (end === 0) return valuesAt(root, path)
     const prefix = all.slice(0, end)

@@ -5,9 +5,9 @@ export function suggest(word: string, known: Iterable<string>): string {
   const [closest] = [...known]
     .flatMap((candidate) => formsOf(candidate).map((form, i) => ({ candidate, form, isPart: i })))
     // The distance is at least the difference in length. This also limits the cost of a long word.
-    .filter(({ form }) => Math.abs(form.length - word.length) <= limitOf(form))
+    .filter(({ form }) => Math.abs(form.length - word.length) <= editLimit(form))
     .map((close) => ({ ...close, distance: distance(word.toLowerCase(), close.form.toLowerCase()) }))
-    .filter(({ form, distance: d }) => d <= limitOf(form))
+    .filter(({ form, distance: d }) => d <= editLimit(form))
     .sort((a, b) => a.distance - b.distance || a.isPart - b.isPart)
   return closest ? ` (did you mean ${closest.candidate}?)` : ''
 }
@@ -19,7 +19,7 @@ function formsOf(candidate: string): string[] {
 }
 
 /** The most edits between a word and the known word that it is likely to mean. */
-function limitOf(candidate: string): number {
+function editLimit(candidate: string): number {
   return Math.max(2, Math.floor(candidate.length / 3))
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { textOf } from './xml.ts'
+import { elementText } from './xml.ts'
 
 test.each([
   { name: 'the text of an element', xml: '<A><Key>a/b</Key></A>', want: 'a/b' },
@@ -16,5 +16,5 @@ test.each([
   { name: 'a number above the range of Unicode as it is', xml: '<Key>&#x110000;</Key>', want: '&#x110000;' },
   { name: 'an escaped ampersand once', xml: '<Key>&amp;lt;</Key>', want: '&lt;' },
 ])('gives $name', ({ xml, want }) => {
-  expect(textOf(xml, 'Key')).toBe(want)
+  expect(elementText(xml, 'Key')).toBe(want)
 })

@@ -3,7 +3,7 @@
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }
 
 /** Returns the text of the first element with this name; undefined without one. */
-export function textOf(xml: string, element: string): string | undefined {
+export function elementText(xml: string, element: string): string | undefined {
   const from = xml.indexOf(`<${element}>`)
   if (from < 0) return undefined
   const to = xml.indexOf(`</${element}>`, from)

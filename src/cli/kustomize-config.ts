@@ -5,7 +5,7 @@ import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.
 import type { ResourceType } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { loadConfig } from '../app/config/config.ts'
-import { workloadKindsOf } from '../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
 import { defined } from '../base/json.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/any-kind.ts'
@@ -52,7 +52,7 @@ const HEAD = `# Name references of Lodestone for kustomize. In kustomization.yam
 `
 
 async function printConfig(args: Arguments, io: CommandIo): Promise<number> {
-  const nameReference = nameReferences(workloadKindsOf(loadConfig(args.text('config'))))
+  const nameReference = nameReferences(configuredWorkloadKinds(loadConfig(args.text('config'))))
   io.stdout.write(`${HEAD}${renderYaml({ nameReference })}`)
   return 0
 }

@@ -6,7 +6,7 @@ import { customResourceDefinitions } from '../api/crds.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { chartValuesSchema } from '../app/config/chart-values.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config/config.ts'
-import { workloadKindsOf } from '../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { podRolesFor, rolesFor } from '../app/roles/granted.ts'
 import { credentialRoles, storageClass } from '../app/roles/volume-roles.ts'
@@ -140,7 +140,7 @@ function registrationOf(args: Arguments): [Config, { caBundlePem: string | undef
 }
 
 function interpreterRegistration(config: Config, ca?: { caBundlePem: string | undefined }): K8sObject[] {
-  const wanted = wantedInterpreterRegistration(config, interpreterTypes(workloadKindsOf(config)), ca)
+  const wanted = wantedInterpreterRegistration(config, interpreterTypes(configuredWorkloadKinds(config)), ca)
   return wanted ? [wanted] : []
 }
 

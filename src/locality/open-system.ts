@@ -40,7 +40,7 @@ export interface OpenSystemInput {
 export function openSystem(input: OpenSystemInput): OpenSystem {
   const { config, clock, observer } = input
   const inner = input.definition.open(config, clock)
-  const rules = rulesOf(config)
+  const rules = clusterRules(config)
   const version = digest([
     config.locationMapping,
     config.locationMatching,
@@ -89,7 +89,7 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   }
 }
 
-function rulesOf(config: SystemConfig): ClusterRules {
+function clusterRules(config: SystemConfig): ClusterRules {
   const { locationMapping, locationMatching, regionMapping, extra, plugin, endpoint } = config
   const { region, provider } = extra as { region?: string; provider?: string }
   const hosts = plugin === 's3' ? endpoint.urls.map((url) => new URL(url).hostname) : []

@@ -3,8 +3,8 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatBytes } from '../base/quantity.ts'
 import type { Done } from './download/download.ts'
-import { idOf, readEntries } from './download/manifest.ts'
-import { damagedFiles, deleteOldTrees, sizeOf } from './download/replace.ts'
+import { entryId, readEntries } from './download/manifest.ts'
+import { damagedFiles, deleteOldTrees, readableFileSize } from './download/replace.ts'
 import { type Completion, isEmptyDirectory, locate, type Place, readRecord } from './download/staging.ts'
 import { MoverError } from './mover-error.ts'
 import type { Progress } from './progress.ts'
@@ -27,7 +27,7 @@ const MAX_NAMED = 3
 /** Checks the dataset. Throws `DataMissing` or `DataDamaged` when data is lost. Any other error says nothing about the data. */
 export async function checkDataset(input: CheckInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.target)
-  const record = await recordOf(place, input)
+  const record = await checkRecord(place, input)
   progress.begin(record.bytes, record.files)
   if (input.contents !== 'record') await checkSizes(place, record, progress, signal)
   if (input.contents === 'checksums') await checkContents(place, progress, signal)
@@ -39,7 +39,7 @@ export async function checkDataset(input: CheckInput, progress: Progress, signal
 
 const CHECKED = { record: 'the record is there', files: 'all files are there', checksums: 'all checksums match' }
 
-async function recordOf(place: Place, { target, contents }: CheckInput): Promise<Completion> {
+async function checkRecord(place: Place, { target, contents }: CheckInput): Promise<Completion> {
   const record = await readRecord(place)
   const isThere = await isPresent(place.target)
   if (record && !isThere) {
@@ -75,12 +75,12 @@ async function checkSizes(
 ): Promise<void> {
   const lost: string[] = []
   let [listed, missing] = [0, 0]
-  for await (const { path, size, isFolder } of entriesOf(state)) {
+  for await (const { path, size, isFolder } of manifestEntries(state)) {
     signal.throwIfAborted()
     if (isFolder) continue
     listed += 1
     progress.fileDone()
-    if ((await sizeOf(join(target, path))) === size) continue
+    if ((await readableFileSize(join(target, path))) === size) continue
     missing += 1
     if (lost.length < MAX_NAMED) lost.push(path)
   }
@@ -100,9 +100,9 @@ async function checkContents(place: Place, progress: Progress, signal: AbortSign
   if (damaged.size === 0) return
   const lost: string[] = []
   let count = 0
-  for await (const entry of entriesOf(place.state)) {
+  for await (const entry of manifestEntries(place.state)) {
     // A recorded checksum may be of an earlier version of the object.
-    if (!damaged.has(idOf(entry))) continue
+    if (!damaged.has(entryId(entry))) continue
     count += 1
     if (lost.length < MAX_NAMED) lost.push(entry.path)
   }
@@ -111,7 +111,7 @@ async function checkContents(place: Place, progress: Progress, signal: AbortSign
 }
 
 /** The entries of the manifest; none when it is missing. Throws `DataDamaged` when it is not readable as a manifest. */
-async function* entriesOf(state: string): ReturnType<typeof readEntries> {
+async function* manifestEntries(state: string): ReturnType<typeof readEntries> {
   try {
     yield* readEntries(join(state, 'manifest'))
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   type WebhookConfiguration,
 } from '../api/registration.ts'
 import type { WriteAction } from '../core/plan.ts'
-import { MissingPrerequisiteError, type ObjectStore, refusalOf } from '../store/store.ts'
+import { MissingPrerequisiteError, type ObjectStore, rejectionMessage } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
 import { planRegistration, planWithdrawal } from './plan-registration.ts'
 
@@ -57,7 +57,7 @@ async function applyAll(store: ObjectStore, writes: readonly WriteAction[]): Pro
       await applyWrite(store, write)
     } catch (error) {
       // Lodestone's own role has no right to create configurations; an administrator may give it.
-      if (write.kind === 'create' && refusalOf(error) !== undefined) throw missing(write, error)
+      if (write.kind === 'create' && rejectionMessage(error) !== undefined) throw missing(write, error)
       throw error
     }
   }

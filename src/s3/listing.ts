@@ -1,7 +1,7 @@
 /** Parses a page of S3's ListObjectsV2. */
 import { isCount } from '../base/json.ts'
 import type { ListedObject, ListingPage } from '../base/objects.ts'
-import { textOf } from '../base/xml.ts'
+import { elementText } from '../base/xml.ts'
 
 /** In characters. Tokens are opaque, and become part of the URL of the next request. */
 const MAX_TOKEN_LENGTH = 4096
@@ -17,7 +17,7 @@ export function parseListing(xml: string): ListingPage | undefined {
     return undefined
   }
   // Keys are encoded only if the request asked for it and the store supports it.
-  const encoded = textOf(xml, 'EncodingType') === 'url'
+  const encoded = elementText(xml, 'EncodingType') === 'url'
   const objects: ListedObject[] = []
   for (const inner of contentsOf(xml)) {
     const object = readObject(inner, encoded)
@@ -25,7 +25,7 @@ export function parseListing(xml: string): ListingPage | undefined {
     objects.push(object)
   }
   if (!xml.includes('<IsTruncated>true</IsTruncated>')) return { objects }
-  const next = textOf(xml, 'NextContinuationToken')
+  const next = elementText(xml, 'NextContinuationToken')
   return next && next.length <= MAX_TOKEN_LENGTH && next.isWellFormed() ? { objects, next } : undefined
 }
 
@@ -43,10 +43,10 @@ function* contentsOf(xml: string): Generator<string> {
 const SIZE = /^\d{1,16}$/
 
 function readObject(xml: string, encoded: boolean): ListedObject | undefined {
-  const text = textOf(xml, 'Key') ?? ''
+  const text = elementText(xml, 'Key') ?? ''
   const key = encoded ? decodeKey(text) : text
-  const size = textOf(xml, 'Size') ?? ''
-  const etag = (textOf(xml, 'ETag') ?? '').replace(/^"|"$/g, '')
+  const size = elementText(xml, 'Size') ?? ''
+  const etag = (elementText(xml, 'ETag') ?? '').replace(/^"|"$/g, '')
   // The ETag is sent back in a header, where a line break would be invalid.
   if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
   return { key, size: Number(size), etag }

@@ -2,7 +2,7 @@
 import { isObject, parseJson } from '../base/json.ts'
 import { localHostFault } from '../base/net/local-address.ts'
 import { withoutTrailingSlashes } from '../base/net/url-encoding.ts'
-import { textOf } from '../base/xml.ts'
+import { elementText } from '../base/xml.ts'
 import type { AccessKeys } from './sigv4.ts'
 
 /** Keys that expire, in ms since the epoch. */
@@ -96,10 +96,10 @@ export function assumeRoleBody(
 /** The keys in an answer of STS; undefined for an answer of another form. */
 export function parseAssumedRole(xml: string): TemporaryKeys | undefined {
   return temporaryKeys({
-    id: textOf(xml, 'AccessKeyId'),
-    secret: textOf(xml, 'SecretAccessKey'),
-    token: textOf(xml, 'SessionToken'),
-    expiration: textOf(xml, 'Expiration'),
+    id: elementText(xml, 'AccessKeyId'),
+    secret: elementText(xml, 'SecretAccessKey'),
+    token: elementText(xml, 'SessionToken'),
+    expiration: elementText(xml, 'Expiration'),
   })
 }
 

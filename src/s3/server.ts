@@ -1,5 +1,5 @@
 /** Reads from the host and the responses of an S3 server: its provider, the region of a bucket, and whether it speaks S3 at all. */
-import { textOf } from '../base/xml.ts'
+import { elementText } from '../base/xml.ts'
 
 type Headers = Readonly<Record<string, string | undefined>>
 
@@ -47,6 +47,6 @@ export function isS3Body(xml: string): boolean {
 
 /** Returns the code of an error of S3, such as `NoSuchBucket`; undefined for any other text. */
 export function s3ErrorCode(xml: string): string | undefined {
-  const code = /^\uFEFF?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<Error[\s>]/.test(xml) ? textOf(xml, 'Code') : undefined
+  const code = /^\uFEFF?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<Error[\s>]/.test(xml) ? elementText(xml, 'Code') : undefined
   return code !== undefined && /^[A-Za-z]{1,80}$/.test(code) ? code : undefined
 }

@@ -166,7 +166,7 @@ export class NamespaceTerminatingError extends Error {
  * The message of an error with which the API server rejects an object because of a policy, a quota or its validation. A retry would fail
  * too. Undefined for any other error.
  */
-export function refusalOf(error: unknown): string | undefined {
+export function rejectionMessage(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof ConflictError || !('status' in error)) return undefined
   return [400, 403, 422].includes(error.status as number) ? error.message : undefined
 }

@@ -46,14 +46,14 @@ export function openFolderStorage(folder: string): CertificateStorage {
   }
   return {
     async read() {
-      const number = (await statesOf(folder)).at(-1) ?? 0
+      const number = (await storedStates(folder)).at(-1) ?? 0
       // This also repairs the links after a crash between the two steps of a write.
       if (number > 0) await pointTo(folder, number)
       return readState(number)
     },
     async write(next, previous) {
       await makeFolder(folder, 0o700)
-      const states = await statesOf(folder)
+      const states = await storedStates(folder)
       const number = states.at(-1) ?? 0
       if (!sameCertificates(await readState(number), previous)) return false
       if (!(await writeState(folder, number + 1, encodeStoredFiles(next)))) return false
@@ -67,7 +67,7 @@ export function openFolderStorage(folder: string): CertificateStorage {
 }
 
 /** The numbers of the states in a folder, ascending; empty without a folder. Throws `BrokenCertificatesError` if the folder cannot be read. */
-async function statesOf(folder: string): Promise<number[]> {
+async function storedStates(folder: string): Promise<number[]> {
   try {
     const numbers = (await readdir(folder)).map((name) => Number(STATE.exec(name)?.[1] ?? 0))
     return numbers.filter((number) => number > 0).sort((a, b) => a - b)

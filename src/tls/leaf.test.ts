@@ -6,7 +6,7 @@ import { defined } from '../base/json.ts'
 import { normalizeHosts } from './hosts.ts'
 import { makeLeaf } from './leaf.ts'
 import { makeAuthority } from './renewal.ts'
-import { belongsTo, hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
+import { belongsTo, certificateHosts, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
 
 const now = Date.now()
 const DAY = 24 * 3600 * 1000
@@ -25,8 +25,8 @@ describe('a serving certificate', () => {
     expect(uncoveredHosts(parsed, HOSTS)).toEqual([])
     const others = ['example.com', 'lodestone', '127.0.0.2', '::2', '*.lodestone-system.svc']
     expect(uncoveredHosts(parsed, others)).toEqual(others)
-    expect(hostsOf(parsed)).toHaveLength(HOSTS.length)
-    expect(normalizeHosts(hostsOf(parsed))).toEqual(normalizeHosts(HOSTS))
+    expect(certificateHosts(parsed)).toHaveLength(HOSTS.length)
+    expect(normalizeHosts(certificateHosts(parsed))).toEqual(normalizeHosts(HOSTS))
   })
 
   test('is signed by its CA, belongs to its key, and can serve but not sign', () => {

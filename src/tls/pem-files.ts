@@ -23,7 +23,7 @@ export function certificatesIn(
   try {
     return parseCertificates(text)
   } catch (error) {
-    throw broken(place, name, messageOf(error), error)
+    throw broken(place, name, errorMessage(error), error)
   }
 }
 
@@ -43,7 +43,7 @@ export function pairIn({ certificate, certName, keyName }: PairInput, files: Pem
   try {
     fits = belongsTo(certificate, keyPem)
   } catch (error) {
-    throw broken(place, keyName, messageOf(error), error)
+    throw broken(place, keyName, errorMessage(error), error)
   }
   if (!fits) throw broken(place, keyName, `does not belong to the certificate in ${certName}`)
   return { certPem: certificate.pem, keyPem }
@@ -54,6 +54,6 @@ export function broken(place: StoragePlace, name: string, problem: string, cause
   return new BrokenCertificatesError(`${place.name}: ${name} ${problem}; ${place.remedy}`, { cause })
 }
 
-function messageOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

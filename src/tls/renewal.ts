@@ -5,7 +5,7 @@ import { keyIdentifier, makeCertificate } from './new-certificate.ts'
 import type { CertificatePlan, ObservedCertificates } from './plan-certificates.ts'
 import { CA_LIFE_MS, CLOCK_SKEW_MS, trustedAuthorities } from './renew.ts'
 import type { StoredCertificates } from './storage.ts'
-import { hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
+import { certificateHosts, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
 
 export interface GatherCertificatesInput {
   stored: StoredCertificates
@@ -49,7 +49,7 @@ async function applyAuthorityStep(input: ApplyCertificatePlanInput): Promise<Omi
   const { plan, stored, now } = input
   if (stored === undefined) return { signing: await makeAuthority(now), retired: [] }
   const { signing, next, retired } = stored
-  const nextCerts = certsOf(next)
+  const nextCerts = pairCertificates(next)
   switch (plan.authority.kind) {
     case 'keep':
       return defined({ signing, next, retired })
@@ -68,10 +68,10 @@ async function applyAuthorityStep(input: ApplyCertificatePlanInput): Promise<Omi
 // the conflict. The next renewal because of its age removes hosts that are not needed any more.
 function hostsOfNewLeaf({ plan, stored, hosts }: ApplyCertificatePlanInput): readonly string[] {
   if (plan.leaf !== 'hosts-not-covered' || stored === undefined) return hosts
-  return [...hosts, ...hostsOf(parseCertificates(stored.leaf.certPem)[0])]
+  return [...hosts, ...certificateHosts(parseCertificates(stored.leaf.certPem)[0])]
 }
 
-function certsOf(pair: PemPair | undefined): string[] {
+function pairCertificates(pair: PemPair | undefined): string[] {
   return pair === undefined ? [] : [pair.certPem]
 }
 

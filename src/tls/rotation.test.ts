@@ -7,7 +7,7 @@ import { type OpenCertificatesInput, openCertificates } from './rotation.ts'
 import type { CertificateSource } from './source.ts'
 import { BrokenCertificatesError, type CertificateStorage, type StoredCertificates } from './storage.ts'
 import { caBundleOf } from './stored-files.ts'
-import { hostsOf, isSignedBy, parseCertificates } from './x509.ts'
+import { certificateHosts, isSignedBy, parseCertificates } from './x509.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -127,10 +127,14 @@ describe('the rotation', () => {
     const after = await open({ hosts: ['new.svc', '10.0.0.1'] })
     await before.check()
     expect(before.current()).toEqual(after.current())
-    expect(hostsOf(parseCertificates(after.current().certPem)[0])).toEqual(['new.svc', '10.0.0.1', 'localhost'])
+    expect(certificateHosts(parseCertificates(after.current().certPem)[0])).toEqual([
+      'new.svc',
+      '10.0.0.1',
+      'localhost',
+    ])
     clock += 61 * DAY
     await after.check()
-    expect(hostsOf(parseCertificates(after.current().certPem)[0])).toEqual(['new.svc', '10.0.0.1'])
+    expect(certificateHosts(parseCertificates(after.current().certPem)[0])).toEqual(['new.svc', '10.0.0.1'])
   })
 
   test('serves the certificate that another replica renewed', async () => {

@@ -48,7 +48,7 @@ export function isSignedBy(certificate: ParsedCertificate, ca: ParsedCertificate
 
 /** Returns the `hosts` (DNS names, `*.` names, IP addresses) that are not in the SAN of a certificate. */
 export function uncoveredHosts(certificate: ParsedCertificate, hosts: readonly string[]): string[] {
-  const own = hostsOf(certificate)
+  const own = certificateHosts(certificate)
   return hosts.filter((host) => {
     if (isIP(host) !== 0) return certificate.x509.checkIP(host) === undefined
     if (host.startsWith('*.')) return !own.includes(host.toLowerCase())
@@ -57,7 +57,7 @@ export function uncoveredHosts(certificate: ParsedCertificate, hosts: readonly s
 }
 
 /** The DNS names and IP addresses in the SAN of a certificate. */
-export function hostsOf(certificate: ParsedCertificate): string[] {
+export function certificateHosts(certificate: ParsedCertificate): string[] {
   const names = certificate.x509.subjectAltName ?? ''
   return [...names.matchAll(/(?:^|, )(?:DNS|IP Address):([^,"]+)/g)].map((match) => (match[1] ?? '').toLowerCase())
 }

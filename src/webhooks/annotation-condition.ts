@@ -1,5 +1,5 @@
 /** Builds the CEL expressions by which an API server filters objects with annotations of Lodestone. They need Kubernetes 1.28. */
-import { segmentsOf } from '../base/json-path.ts'
+import { pathSegments } from '../base/json-path.ts'
 import { IN_OUR_KEYS } from '../core/workload/requests/annotation-keys.ts'
 
 /**
@@ -9,7 +9,7 @@ import { IN_OUR_KEYS } from '../core/workload/requests/annotation-keys.ts'
  * The expression must not fail for any object, since a failure counts as a failure of Lodestone. So each step checks the type of its value.
  */
 export function hasOurKey(paths: readonly string[]): string {
-  return anyOf('object', [['metadata'], ...new Map(paths.map((path) => [path, segmentsOf(path)])).values()], 0)
+  return anyOf('object', [['metadata'], ...new Map(paths.map((path) => [path, pathSegments(path)])).values()], 0)
 }
 
 /** Returns an expression: whether the object itself has an annotation for workloads, or a key that begins in the same way. */

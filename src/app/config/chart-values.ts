@@ -25,9 +25,9 @@ const name = {
 const nameOrEmpty = { ...name, pattern: `^(${SUBDOMAIN})?$` }
 /** A structure of Kubernetes: the API server checks its fields. */
 const open = { type: 'object' }
-const listOf = (items: object) => ({ type: 'array', items })
-const peers = listOf(open)
-const ports = listOf({
+const arraySchema = (items: object) => ({ type: 'array', items })
+const peers = arraySchema(open)
+const ports = arraySchema({
   type: ['integer', 'string'],
   minimum: 1,
   maximum: 65_535,
@@ -99,7 +99,7 @@ const values = shape(
       },
       ['repository', 'pullPolicy'],
     ),
-    imagePullSecrets: listOf(shape({ name }, ['name'])),
+    imagePullSecrets: arraySchema(shape({ name }, ['name'])),
     kubeconfigSecret: shape(
       {
         name: nameOrEmpty,
@@ -121,13 +121,13 @@ const values = shape(
       additionalProperties: system,
       ...keysThat({ pattern: FILE_NAME }, `whose keys consist of ${IN_FILE_NAMES}`),
     },
-    systemSecrets: { ...listOf(name), uniqueItems: true },
+    systemSecrets: { ...arraySchema(name), uniqueItems: true },
     serviceAccount: shape({ annotations: texts }),
     // A number or boolean as the value is a common mistake.
-    env: listOf(shape({ name: text, value: { type: ['string', 'null'] }, valueFrom: open }, ['name'])),
-    resources: shape({ limits: quantities, requests: quantities, claims: listOf(open) }),
+    env: arraySchema(shape({ name: text, value: { type: ['string', 'null'] }, valueFrom: open }, ['name'])),
+    resources: shape({ limits: quantities, requests: quantities, claims: arraySchema(open) }),
     nodeSelector: texts,
-    tolerations: listOf(open),
+    tolerations: arraySchema(open),
     affinity: open,
     priorityClassName: nameOrEmpty,
     podDisruptionBudget: shape(
@@ -148,7 +148,7 @@ const values = shape(
         apiServer: shape({ from: peers, to: peers, ports }),
         prometheus: shape({ from: peers }),
         dns: shape({ to: peers }),
-        systems: listOf(shape({ to: peers, ports })),
+        systems: arraySchema(shape({ to: peers, ports })),
       },
       ['apiServer', 'prometheus', 'dns'],
     ),

@@ -67,7 +67,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
 
   function reload(file: string, readNow: () => Config): void {
     // Any change in the folder triggers this function, for instance of log files in the same folder. So the text is compared first.
-    const text = textOf(file)
+    const text = readConfigText(file)
     if (text !== undefined && text === seen) return
     let next: Config
     try {
@@ -101,7 +101,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
 }
 
 /** Returns undefined if the file is not readable: the reader of the configuration reports the error. */
-function textOf(file: string): string | undefined {
+function readConfigText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch {

@@ -28,7 +28,7 @@ const built = new WeakMap<
 >()
 
 /** Returns the table of workload kinds for a valid configuration. */
-export function workloadKindsOf({ workloadKinds, dependencies }: KindsConfig): WorkloadKinds {
+export function configuredWorkloadKinds({ workloadKinds, dependencies }: KindsConfig): WorkloadKinds {
   const known = built.get(workloadKinds)
   if (known?.dependencies === dependencies) return known.kinds
   const kinds = buildWorkloadKinds(workloadKinds, buildRelatedKinds(dependencies), dependencies.neverPropagated)

@@ -5,7 +5,7 @@ import { moverAccess } from '../../core/volume-manager/mover/credentials.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { Config } from '../config/config.ts'
 import { systemsRoles } from '../config/systems-config.ts'
-import { workloadKindsOf } from '../config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../config/workload-kinds-config.ts'
 import {
   clusterRoles,
   dependencyRoles,
@@ -32,7 +32,7 @@ export function rolesFor(config: Config | undefined): K8sObject[] {
   const distributes = config?.dependencies.distribution !== 'none'
   const registers = config?.registration.mode !== 'none'
   const hasLoops = config?.loops.enabled !== false
-  const kinds = config ? workloadKindsOf(config) : SHIPPED_KINDS
+  const kinds = config ? configuredWorkloadKinds(config) : SHIPPED_KINDS
   return [
     ...clusterRoles(kinds),
     ...(hasLoops ? loopRoles() : []),

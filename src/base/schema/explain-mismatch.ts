@@ -18,7 +18,7 @@ export interface JsonSchema {
 type Check = (limit: never, value: never) => [FieldErrorCode, string] | undefined
 
 /** An empty value means the default, and is not worth a mention. */
-function oneOf(allowed: readonly unknown[], value: unknown): string {
+function mustBeOneOf(allowed: readonly unknown[], value: unknown): string {
   const words = allowed.filter((one) => one !== '').map(String)
   return `must be one of ${words.join(', ')}${typeof value === 'string' ? suggest(value, words) : ''}`
 }
@@ -27,7 +27,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   const: (wanted: unknown, value: unknown) =>
     value === wanted ? undefined : ['NotSupported', `must be ${JSON.stringify(wanted)}`],
   enum: (allowed: readonly unknown[], value: unknown) =>
-    allowed.includes(value) ? undefined : ['NotSupported', oneOf(allowed, value)],
+    allowed.includes(value) ? undefined : ['NotSupported', mustBeOneOf(allowed, value)],
 }
 
 const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
@@ -75,7 +75,7 @@ export function explainMismatch(schema: JsonSchema, data: unknown): FieldError[]
 
 /** @param path returns the path; called only for the errors that are listed */
 function explain(schema: JsonSchema, value: unknown, path: () => string, errors: ErrorList): void {
-  const type = typeOf(value)
+  const type = jsonType(value)
   if (schema.type !== undefined && !isOfType(schema.type, type, value)) {
     errors.add(() => {
       const wanted = typeof schema.type === 'string' ? schema.type : schema.type?.join(' or ')
@@ -128,7 +128,7 @@ function explainItems({ items }: JsonSchema, list: readonly unknown[], path: () 
   for (let i = 0; i < list.length; i++) {
     const item = list[i]
     // The rest of a long list is only counted.
-    if (errors.isFull && items.type !== undefined && !isOfType(items.type, typeOf(item), item)) errors.count()
+    if (errors.isFull && items.type !== undefined && !isOfType(items.type, jsonType(item), item)) errors.count()
     else explain(items, item, errors.isFull ? path : () => `${path()}[${i}]`, errors)
   }
 }
@@ -165,7 +165,7 @@ function member(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`
 }
 
-function typeOf(value: unknown): string {
+function jsonType(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   return value === null ? 'null' : typeof value
 }

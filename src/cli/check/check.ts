@@ -1,7 +1,7 @@
 /** `lodestone check`: shows the decision of admission for manifests, and changes nothing. */
 import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { excludedNamespacesOf } from '../../app/registration.ts'
 import { defined } from '../../base/json.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
@@ -72,7 +72,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
 /** Reads and reviews the manifests. */
 async function reportOf(options: CheckOptions, config: Config, args: Arguments, io: CommandIo): Promise<Report> {
   const { claims, dependencies, volumes } = config
-  const workloads = workloadKindsOf(config)
+  const workloads = configuredWorkloadKinds(config)
   const types = allKinds(workloads).map(({ type }) => type)
   const { manifests, problems, systems } = await readManifests(options.files, io.signal)
   const namespace = options.namespace ?? (options.hasHub ? contextNamespace(args, io) : undefined)

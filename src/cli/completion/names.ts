@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { loadConfig } from '../../app/config/config.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
 import { loadKubeconfig, readKubeconfigFiles } from '../../store/cluster/kubeconfig.ts'
 import type { Arguments, CommandIo } from '../command.ts'
@@ -35,7 +35,7 @@ export async function readNames({ names, given }: NameQuery, io: CommandIo): Pro
 
 async function find(names: NameQuery['names'], given: Given, io: CommandIo, signal: AbortSignal): Promise<string[]> {
   if (names === 'contexts') return contextsOf(given, io)
-  const kinds = knownKinds(workloadKindsOf(loadConfig(given.options['config'])))
+  const kinds = knownKinds(configuredWorkloadKinds(loadConfig(given.options['config'])))
   if (names === 'kinds') return kindNames(kinds)
   const { folder } = given.options
   if (names === 'namespaces') {
@@ -57,7 +57,7 @@ async function listFolder(
   types: readonly ResourceType[],
   signal: AbortSignal,
 ): Promise<K8sObject[]> {
-  const workloads = workloadKindsOf(loadConfig(given.options['config']))
+  const workloads = configuredWorkloadKinds(loadConfig(given.options['config']))
   const store = openFolder(folder, { watch: false, workloads })
   try {
     await store.start(signal)

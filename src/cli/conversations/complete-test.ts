@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import type { Document } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { type Config, completeConfig, DEFAULT_CONFIG } from '../../app/config/config.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { defined, without, withoutNulls } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
@@ -137,7 +137,7 @@ async function readFolder(directory: string, config: Config, folders: ReadFolder
   const errors: string[] = []
   const store = openFolder(directory, {
     watch: false,
-    workloads: workloadKindsOf(config),
+    workloads: configuredWorkloadKinds(config),
     observer: { fileError: ({ file, line, message }) => errors.push(`${file}${line ? `:${line}` : ''}: ${message}`) },
   })
   await store.start(new AbortController().signal)

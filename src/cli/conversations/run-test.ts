@@ -1,7 +1,7 @@
 /** Runs a test in memory: stores the given objects, and reviews the request as the server would. */
 import { isBinding, type Placement, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { excludedNamespacesOf } from '../../app/registration.ts'
 import { describeErrors } from '../../base/field-errors.ts'
 import { jsonEqual } from '../../base/json.ts'
@@ -32,7 +32,7 @@ export async function runTest(test: TestCase): Promise<TestResult> {
 }
 
 async function answerOf({ config, now, given, object: raw, oldObject }: TestCase): Promise<ActualAnswer> {
-  const workloads = workloadKindsOf(config)
+  const workloads = configuredWorkloadKinds(config)
   const store = openFolder(undefined, { watch: false, workloads })
   await store.start(new AbortController().signal)
   const session = openSession({

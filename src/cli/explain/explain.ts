@@ -1,7 +1,7 @@
 /** `lodestone explain`: explains an object: the placement of a workload, and the objects that decide it. */
 import type { ResourceType } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config/config.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { printable } from '../../base/printable.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../karmada-version.ts'
@@ -56,7 +56,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   const format = readFormat(args, OUTPUT_FORMATS)
   const namespace = readNamespace(args, io)
   const config = loadConfig(args.text('config'))
-  const kinds = workloadKindsOf(config)
+  const kinds = configuredWorkloadKinds(config)
   const named = kindsNamed(kind, knownKinds(kinds))
   // Only policies and claims have the kinds that no table has. The explanation of a workload reads them.
   const explainers = named.length > 0 ? named.map((type) => explainerOf(type, kinds)) : [workloadExplainer]

@@ -1,6 +1,6 @@
 /** `lodestone migrate`: removes what volcano-global wrote into the objects of a hub, and keeps claims and sources. */
 import { openClusterStore } from '../../store/cluster/cluster.ts'
-import { ConflictError, refusalOf } from '../../store/store.ts'
+import { ConflictError, rejectionMessage } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import {
@@ -89,7 +89,7 @@ async function migrateOne(candidate: Candidate, context: MigrationContext, io: C
     return true
   } catch (error) {
     const reason =
-      error instanceof ConflictError ? 'another client changes it all the time; run again' : refusalOf(error)
+      error instanceof ConflictError ? 'another client changes it all the time; run again' : rejectionMessage(error)
     if (reason === undefined) throw error
     io.stderr.write(`lodestone migrate: ${titleOf(candidate)}: ${reason}\n`)
     return false

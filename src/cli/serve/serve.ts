@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { type App, type AppInput, startApp } from '../../app/app.ts'
 import type { Config } from '../../app/config/config.ts'
 import { limitsOf } from '../../app/config/server-config.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
 import { defined } from '../../base/json.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
@@ -149,7 +149,7 @@ function openStores(
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
-    const store = openFolder(folder, { observer, workloads: workloadKindsOf(config) })
+    const store = openFolder(folder, { observer, workloads: configuredWorkloadKinds(config) })
     return { store }
   }
   const { writesPerSecond } = config.loops
@@ -161,7 +161,7 @@ function openStores(
     store: openClusterStore({
       connection,
       kinds: kindsFor({
-        workloads: workloadKindsOf(config),
+        workloads: configuredWorkloadKinds(config),
         dependencies: config.dependencies.distribution !== 'none',
         movesData: config.volumes.enabled,
       }),

@@ -5,7 +5,7 @@ import type { ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
-import { workloadKindsOf } from '../../app/config/workload-kinds-config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { excludedNamespacesOf } from '../../app/registration.ts'
 import { suggest } from '../../base/suggest.ts'
 import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
@@ -57,7 +57,7 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   const selection = readSelection(args)
   const config = readConfig(args, io)
   const watch = args.flag('watch')
-  const workloads = workloadKindsOf(config)
+  const workloads = configuredWorkloadKinds(config)
   const { store, folder, close } = await openSource('status', args, io, {
     kinds: statusKinds,
     workloads,
@@ -154,7 +154,7 @@ async function holdsOf(
   if (!folder) return stored
   const { claims, dependencies, karmada, volumes } = config
   const context = {
-    workloads: workloadKindsOf(config),
+    workloads: configuredWorkloadKinds(config),
     now,
     propagateDeps: dependencies.propagate,
     clusterScopedClaims: claims.clusterScoped,

@@ -34,7 +34,7 @@ const NAME = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/]*))?(.*)$/is
 export function pathIn(fileSystem: FileSystem, name: string): { path: string } | { refusal: string } {
   const [, scheme, authority, rest = ''] = NAME.exec(name) ?? []
   if (authority?.includes('@')) return { refusal: 'the name of a path must not have a user' }
-  const named = scheme === undefined && !authority ? undefined : addressOf(fileSystem, scheme, authority)
+  const named = scheme === undefined && !authority ? undefined : fileSystemAddress(fileSystem, scheme, authority)
   if (named !== undefined && !isOwn(fileSystem, named)) {
     const [its, own] = [`${named.scheme}://${authority ?? ''}`, fileSystem.root]
     const remedy = 'name its own system, or correct extra.defaultFs of this one'
@@ -50,7 +50,7 @@ export function pathIn(fileSystem: FileSystem, name: string): { path: string } |
 }
 
 /** As in Hadoop, a name without a scheme or an authority has that of the default file system, if the rest agrees. */
-function addressOf({ root }: FileSystem, scheme: string | undefined, authority: string | undefined): Address {
+function fileSystemAddress({ root }: FileSystem, scheme: string | undefined, authority: string | undefined): Address {
   const own = parseAddress(root)
   const named = { scheme: scheme?.toLowerCase() ?? own.scheme, ...splitAuthority(authority ?? '') }
   return named.host === '' && named.scheme === own.scheme ? own : named

@@ -1,7 +1,7 @@
 /** Tests which errors of a catalog prove that a table does not exist. */
 import { expect, test } from 'vitest'
 import { defined } from '../../base/json.ts'
-import { absenceOf, errorType } from './iceberg-absence.ts'
+import { errorType, icebergAbsence } from './iceberg-absence.ts'
 
 const named = { namespace: 'sales', table: 'orders' }
 const error = (message: string, type?: string | null) => ({
@@ -34,11 +34,11 @@ test.each([
   { body: undefined, want: 'other' },
   { body: 'Table orders not found', want: 'other' },
 ])('$body is $want', ({ body, want }) => {
-  expect(absenceOf(body, named)).toBe(want)
+  expect(icebergAbsence(body, named)).toBe(want)
 })
 
 test('a message of any length is read in bounded time', () => {
-  expect(absenceOf(error(`${'table orders '.repeat(1e6)} not found`), named)).toBe('unclear')
+  expect(icebergAbsence(error(`${'table orders '.repeat(1e6)} not found`), named)).toBe('unclear')
 })
 
 test.each([

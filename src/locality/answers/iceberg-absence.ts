@@ -17,14 +17,14 @@ const VAGUE = /^(?:Base)?(?:Exception|Error|NotFound)$/
 /** Returns the name of the exception in a response, with or without the `error` envelope; undefined if there is none. */
 export function errorType(body: unknown): string | undefined {
   const error = members(body)?.['error']
-  const type = typeof error === 'string' ? error : errorOf(body)?.['type']
+  const type = typeof error === 'string' ? error : icebergError(body)?.['type']
   return typeof type === 'string' && /^[A-Za-z][A-Za-z_]{0,80}$/.test(type) ? type : undefined
 }
 
 /** Decides by the type of the error, or by its message if it has none. Embucket and OneLake send no type. */
-export function absenceOf(body: unknown, named: NamedTable): Absence {
+export function icebergAbsence(body: unknown, named: NamedTable): Absence {
   const type = errorType(body)
-  const message = errorOf(body)?.['message']
+  const message = icebergError(body)?.['message']
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : ''
   if (type !== undefined && ABSENT.test(type)) {
     return type.startsWith('ObjectNotExists') && subjectOf(text) === 'catalog' ? 'other' : 'absent'
@@ -33,7 +33,7 @@ export function absenceOf(body: unknown, named: NamedTable): Absence {
   return saysAbsent(text, named) ? 'absent' : 'unclear'
 }
 
-function errorOf(body: unknown): Members | undefined {
+function icebergError(body: unknown): Members | undefined {
   return members(members(body)?.['error']) ?? members(body)
 }
 

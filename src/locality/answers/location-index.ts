@@ -37,15 +37,15 @@ export function indexLocations(mapping: LocationMapping, matching: LocationMatch
  * mapLocationToClusters). As there, an empty key matches nothing.
  */
 function prefixFinder(mapping: LocationMapping): LocationIndex['find'] {
-  const clustersOf = new Map(Object.entries(mapping))
-  const lengths = [...new Set([...clustersOf.keys()].map((key) => key.length))]
+  const mappedClusters = new Map(Object.entries(mapping))
+  const lengths = [...new Set([...mappedClusters.keys()].map((key) => key.length))]
     .filter((length) => length > 0)
     .sort((a, b) => b - a)
   return (uri) => {
     for (const length of lengths) {
       if (length > uri.length) continue
       const key = uri.slice(0, length)
-      const clusters = clustersOf.get(key)
+      const clusters = mappedClusters.get(key)
       if (clusters !== undefined) return { keys: [key], clusters: sortedUnique(clusters) }
     }
     return undefined
@@ -69,7 +69,7 @@ function segmentFinder(mapping: LocationMapping): LocationIndex['find'] {
     const location = parseLocation(key)
     if (location === undefined) continue
     const { scheme, port, segments } = location
-    const place = placeOf(location, port, segments)
+    const place = placeKey(location, port, segments)
     const equivalent = entries.get(place) ?? []
     equivalent.push({ key, scheme, clusters })
     entries.set(place, equivalent)
@@ -81,7 +81,7 @@ function segmentFinder(mapping: LocationMapping): LocationIndex['find'] {
     const { scheme, port, segments } = location
     for (let count = Math.min(deepest, segments.length); count >= 0; count--) {
       for (const itsPort of port === undefined ? [undefined] : [port, undefined]) {
-        const covering = entries.get(placeOf(location, itsPort, segments.slice(0, count)))
+        const covering = entries.get(placeKey(location, itsPort, segments.slice(0, count)))
         if (covering !== undefined) return combined(covering, scheme)
       }
     }
@@ -96,7 +96,7 @@ function combined(entries: readonly Entry[], scheme: string): LocationMatch {
 }
 
 /** A key for entries of the same place. No part has a slash. */
-function placeOf({ family, authority }: Location, port: string | undefined, segments: readonly string[]): string {
+function placeKey({ family, authority }: Location, port: string | undefined, segments: readonly string[]): string {
   return [family, authority, port ?? '', ...segments].join('/')
 }
 

@@ -32,7 +32,7 @@ export function completeAuth(
   file: string,
   errors: FieldError[],
 ): AuthConfig {
-  const type = typeOf(given.type)
+  const type = normalizeAuthType(given.type)
   if (!isOneOf(type, allowed)) {
     const message = `must be one of ${allowed.join(', ')}${suggest(type, allowed)}`
     errors.push({ path: 'endpoint.auth.type', code: 'NotSupported', message })
@@ -64,7 +64,7 @@ export function completeAuth(
 }
 
 /** Normalizes the type. As in volcano-global, case is ignored, and `token` means bearer. */
-function typeOf(given = ''): string {
+function normalizeAuthType(given = ''): string {
   const type = given.toLowerCase()
   if (type === '') return 'none'
   return type === 'token' ? 'bearer' : type

@@ -30,15 +30,15 @@ const INVALID_RESPONSE =
 /** Converts the error of a request to a `LocalityError`. `what` names the request, without secrets. */
 export function errorOfFailure(what: string, error: unknown): LocalityError {
   if (error instanceof LocalityError) return error
-  const codes = codesOf(error)
+  const codes = errorCodes(error)
   for (const code of codes) {
-    const meaning = meaningOf(code)
+    const meaning = codeMeaning(code)
     if (meaning !== undefined) return new LocalityError(meaning, `${what}: ${code}`, { cause: error })
   }
   return new LocalityError('unreachable', `${what}: ${codes[0] ?? 'failed'}`, { cause: error })
 }
 
-function meaningOf(code: string): LocalityErrorCode | undefined {
+function codeMeaning(code: string): LocalityErrorCode | undefined {
   if (TIMEOUT.has(code)) return 'timeout'
   // For example, a credential with a line break, which is invalid in a header.
   if (code === 'UND_ERR_INVALID_ARG' || UNTRUSTED.test(code)) return 'rejected'
@@ -47,11 +47,11 @@ function meaningOf(code: string): LocalityErrorCode | undefined {
 }
 
 /** The codes of an error, of its causes and of its aggregated errors: a host with two addresses fails once for each. */
-function codesOf(error: unknown, depth = 0): string[] {
+function errorCodes(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > 8) return []
   const own = (error as { code?: unknown }).code
-  const gathered = error instanceof AggregateError ? error.errors.flatMap((one) => codesOf(one, depth + 1)) : []
-  return [...codesOf(error.cause, depth + 1), ...gathered, ...(typeof own === 'string' ? [own] : [])]
+  const gathered = error instanceof AggregateError ? error.errors.flatMap((one) => errorCodes(one, depth + 1)) : []
+  return [...errorCodes(error.cause, depth + 1), ...gathered, ...(typeof own === 'string' ? [own] : [])]
 }
 
 /** Converts an unsuccessful response to a `LocalityError`. `detail` names the error of the system, such as the class of an exception. */

@@ -68,7 +68,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /** The target of a redirect to the same server; undefined for any other response. */
 function redirectOf({ method, url }: HttpRequest, response: HttpResponse): string | undefined {
-  const target = targetOf(response, url)
+  const target = redirectUrl(response, url)
   if (target === null || method === 'POST') return undefined
   const { origin, username, password, href } = target
   return origin === new URL(url).origin && username === '' && password === '' ? href : undefined
@@ -76,11 +76,11 @@ function redirectOf({ method, url }: HttpRequest, response: HttpResponse): strin
 
 /** The target server of a redirect, for messages; undefined for a response that does not name another server. */
 function redirectOrigin(response: HttpResponse): string | undefined {
-  const origin = targetOf(response)?.origin
+  const origin = redirectUrl(response)?.origin
   return origin === undefined || origin === 'null' ? undefined : origin.slice(0, 200)
 }
 
-function targetOf({ status, headers }: HttpResponse, base?: string): URL | null {
+function redirectUrl({ status, headers }: HttpResponse, base?: string): URL | null {
   const { location } = headers
   return location !== undefined && REDIRECTS.has(status) ? URL.parse(location, base) : null
 }
@@ -89,11 +89,11 @@ function targetOf({ status, headers }: HttpResponse, base?: string): URL | null 
 export function checkEndpoint(text: string, configured: readonly string[]): void {
   const url = URL.parse(text)
   if (url === null) throw new LocalityError('rejected', 'the endpoint and the name of the data make no valid URL')
-  if (url.username === '' && configured.some((base) => isOf(url, new URL(base)))) return
+  if (url.username === '' && configured.some((base) => isOnServer(url, new URL(base)))) return
   throw new LocalityError('rejected', `${url.origin}: not an endpoint of this system; name it in endpoint.url`)
 }
 
-function isOf({ protocol, port, hostname }: URL, base: URL): boolean {
+function isOnServer({ protocol, port, hostname }: URL, base: URL): boolean {
   if (protocol !== base.protocol || port !== base.port) return false
   if (hostname === base.hostname || hostname.endsWith(`.${base.hostname}`)) return true
   return base.origin === AWS_ENDPOINT && /(?:^|\.)s3\.[a-z0-9-]+\.amazonaws\.com$/.test(hostname)

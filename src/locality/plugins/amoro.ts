@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
 import { dataLocation } from '../answers/iceberg.ts'
-import { absenceOf, errorType } from '../answers/iceberg-absence.ts'
+import { errorType, icebergAbsence } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'
 import { pathSegment, splitName } from '../answers/table-name.ts'
 import { needSecret } from '../auth/credentials.ts'
@@ -103,7 +103,7 @@ async function locateInternal(
   if (response.status !== 200) {
     const error = tryJson(response)
     const type = errorType(error)
-    if (response.status === 404 && absenceOf(error, plain) === 'absent') {
+    if (response.status === 404 && icebergAbsence(error, plain) === 'absent') {
       return { kind: 'nowhere', reason: `Amoro has no table ${query.name} (${type ?? 'HTTP 404'})` }
     }
     throw http.refusal(response, type)

@@ -1,6 +1,6 @@
 /** Finds out what the 404 of an Iceberg catalog for a table means, with further requests if the response does not say it. */
 import type { NamedTable } from '../answers/absence-message.ts'
-import { absenceOf } from '../answers/iceberg-absence.ts'
+import { icebergAbsence } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'
 import type { HttpResponse } from '../http/http.ts'
 import { tryJson } from '../http/json.ts'
@@ -18,11 +18,11 @@ export interface MissingTable {
  * lists namespaces. Throws if one of these requests fails.
  */
 export async function isAbsent(response: HttpResponse, { named, paths, get }: MissingTable): Promise<boolean> {
-  const absence = absenceOf(tryJson(response), named)
+  const absence = icebergAbsence(tryJson(response), named)
   if (absence !== 'unclear') return absence === 'absent'
   const namespace = await get(paths.namespace)
   if (namespace.status === 200) return Array.isArray(members(tryJson(namespace))?.['namespace'])
-  const ofNamespace = namespace.status === 404 ? absenceOf(tryJson(namespace), named) : 'other'
+  const ofNamespace = namespace.status === 404 ? icebergAbsence(tryJson(namespace), named) : 'other'
   if (ofNamespace !== 'unclear') return ofNamespace === 'absent'
   const all = await get(`${paths.namespaces}?pageToken=&pageSize=1`)
   return all.status === 200 && Array.isArray(members(tryJson(all))?.['namespaces'])

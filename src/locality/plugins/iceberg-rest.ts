@@ -36,7 +36,7 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
   const configured = { prefix, separator }
   const known = new Map<string, { paths: CatalogPaths; until: number }>()
 
-  async function pathsOf(named: string | undefined, signal: AbortSignal): Promise<CatalogPaths> {
+  async function catalogPaths(named: string | undefined, signal: AbortSignal): Promise<CatalogPaths> {
     const key = named ?? ''
     const kept = known.get(key)
     if (kept !== undefined && clock.now() < kept.until) return kept.paths
@@ -51,7 +51,7 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
     locate: async (query, signal) => {
       const name = parseName(query)
       const named = query.attributes['warehouse'] ?? warehouse
-      const paths = await pathsOf(named, signal)
+      const paths = await catalogPaths(named, signal)
       const { namespaces, namespace, table, view } = pathsOfTable(paths, name)
       const headers = query.etag === undefined ? {} : { 'if-none-match': query.etag }
       const get = (path: string) => http.send({ method: 'GET', url: `${base}/v1${path}`, headers: {} }, signal)

@@ -121,7 +121,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
       }
       const region = regionOfData(named, config)
       const location = withRegions(`s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`, region ? [region] : [])
-      return { kind: 'located', location, ...sizeOf(listed) }
+      return { kind: 'located', location, ...listedSize(listed) }
     },
     health: async (signal) => {
       // Any user may list buckets. A server that rejects this is healthy too.
@@ -140,7 +140,7 @@ interface Reading {
 }
 
 /** The size of the listed objects, which is a minimum if there are more; unknown if none is listed and there may be some. */
-function sizeOf(listed: Listed | undefined): { bytes?: number; bytesAreMinimum?: true } {
+function listedSize(listed: Listed | undefined): { bytes?: number; bytesAreMinimum?: true } {
   if (listed === undefined || (listed.objects === 0 && !listed.isComplete)) return {}
   return defined({ bytes: listed.bytes, bytesAreMinimum: listed.isComplete ? undefined : true })
 }

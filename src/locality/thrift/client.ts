@@ -49,7 +49,7 @@ export function openThriftClient(config: SystemConfig, clock: Clock): ThriftClie
     const timer = setTimeout(() => limit.abort(), timeoutMs)
     try {
       return await withSignals([signal, limit.signal], (either) =>
-        withConnection({ ...targetOf(url), ...tls }, either, async (connection) => {
+        withConnection({ ...hostAndPort(url), ...tls }, either, async (connection) => {
           await begin(connection)
           return query(connection)
         }),
@@ -58,7 +58,7 @@ export function openThriftClient(config: SystemConfig, clock: Clock): ThriftClie
       signal.throwIfAborted()
       const name = `${what} at ${url}`
       if (limit.signal.aborted) throw new LocalityError('timeout', `${name}: no response within ${timeoutMs} ms`)
-      throw errorOf(name, error)
+      throw thriftError(name, error)
     } finally {
       clearTimeout(timer)
     }
@@ -95,12 +95,12 @@ async function withConnection<T>(
   }
 }
 
-function targetOf(url: string): { host: string; port: number } {
+function hostAndPort(url: string): { host: string; port: number } {
   const { hostname, port } = new URL(url)
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-function errorOf(name: string, error: unknown): LocalityError {
+function thriftError(name: string, error: unknown): LocalityError {
   if (error instanceof ThriftProtocolError) return new LocalityError('invalidResponse', `${name}: ${error.message}`)
   if (error instanceof LocalityError) return new LocalityError(error.code, `${name}: ${error.message}`)
   return errorOfFailure(name, error)

@@ -1,5 +1,5 @@
 /** The errors of Azure Blob Storage, with the remedy for the user. */
-import { textOf } from '../../base/xml.ts'
+import { elementText } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { type ErrorTable, type RefusalError, serverError } from '../http/server-error.ts'
 
@@ -43,14 +43,14 @@ const TABLE: ErrorTable = {
 }
 
 /** The error code of a response. A response to HEAD has it in a header only. */
-export function codeOf({ headers, text }: HttpResponse): string | undefined {
-  return headers['x-ms-error-code'] ?? textOf(text, 'Code')
+export function azureErrorCode({ headers, text }: HttpResponse): string | undefined {
+  return headers['x-ms-error-code'] ?? elementText(text, 'Code')
 }
 
 /** Returns the error for a response of status 300 or above; `what` names the blob. */
 export function errorOfAnswer(what: string, response: HttpResponse): RefusalError {
   // The next lines have the ID and the time of the request. A proxy may repeat the URL with the signature of a SAS token.
-  const [first = ''] = (textOf(response.text, 'Message') ?? '').split('\n')
+  const [first = ''] = (elementText(response.text, 'Message') ?? '').split('\n')
   const message = first.replace(/sig(?:=|%3D)[^&\s"'<]*/gi, 'sig=…')
-  return serverError(TABLE, what, response, { code: codeOf(response), message })
+  return serverError(TABLE, what, response, { code: azureErrorCode(response), message })
 }

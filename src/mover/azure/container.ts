@@ -31,7 +31,7 @@ export interface BlobRequest {
 export interface Container {
   readonly retry: RetryOptions
   /** The URL of a blob, without a SAS token. */
-  nameOf(key: string): string
+  objectUri(key: string): string
   /** Makes one attempt and returns the response of any status. It follows no redirects. */
   exchange(request: BlobRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
   /** Sends with retries. Throws a `MoverError` for a response of status 300 or above. */
@@ -47,7 +47,7 @@ export function openContainer(
 ): Container {
   const { origin, pathname } = new URL(endpoint)
   const base = `${pathname.replace(/\/$/, '')}/${container}`
-  const nameOf = (key: string) => `${endpoint}/${container}/${key}`
+  const objectUri = (key: string) => `${endpoint}/${container}/${key}`
 
   async function exchange(request: BlobRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse> {
     const { method, key, query = {}, body } = request
@@ -73,13 +73,13 @@ export function openContainer(
   }
 
   return {
-    nameOf,
+    objectUri,
     retry,
     exchange,
     send: (request, signal) =>
       withRetries(retry, signal, async () => {
         const answer = await exchange(request, signal)
-        if (answer.status >= 300) throw errorOfAnswer(nameOf(request.key), answer)
+        if (answer.status >= 300) throw errorOfAnswer(objectUri(request.key), answer)
         return answer
       }),
   }

@@ -2,7 +2,7 @@
 import { base64ToHex } from '../../base/checksum.ts'
 import { defined, isCount } from '../../base/json.ts'
 import type { ListedObject, ListingPage } from '../../base/objects.ts'
-import { textOf } from '../../base/xml.ts'
+import { elementText } from '../../base/xml.ts'
 
 /** In characters. Markers are opaque, contain the name of a blob, and become part of the URL of the next request. */
 const MAX_MARKER_LENGTH = 8192
@@ -26,7 +26,7 @@ export function parseBlobListing(xml: string): ListingPage | undefined {
   }
   const tail = xml.slice(xml.lastIndexOf('<NextMarker'))
   if (/^<NextMarker\s*\/>/.test(tail)) return { objects }
-  const next = textOf(tail, 'NextMarker')
+  const next = elementText(tail, 'NextMarker')
   if (next === '') return { objects }
   return next && next.length <= MAX_MARKER_LENGTH && next.isWellFormed() ? { objects, next } : undefined
 }
@@ -51,7 +51,7 @@ function section(xml: string, name: string): string {
 
 function isDirectory(xml: string, properties: string): boolean {
   const isFolder = /<hdi_isfolder>\s*true\s*<\/hdi_isfolder>/i
-  return textOf(properties, 'ResourceType') === 'directory' || isFolder.test(section(xml, 'Metadata'))
+  return elementText(properties, 'ResourceType') === 'directory' || isFolder.test(section(xml, 'Metadata'))
 }
 
 const SIZE = /^\d{1,16}$/
@@ -59,9 +59,9 @@ const MD5_LENGTH = 32
 
 function readBlob(xml: string, properties: string): ListedObject | undefined {
   const key = blobName(xml)
-  const size = textOf(properties, 'Content-Length') ?? ''
-  const etag = (textOf(properties, 'Etag') ?? '').replace(/^"|"$/g, '')
-  const md5 = base64ToHex(textOf(properties, 'Content-MD5') ?? '')
+  const size = elementText(properties, 'Content-Length') ?? ''
+  const etag = (elementText(properties, 'Etag') ?? '').replace(/^"|"$/g, '')
+  const md5 = base64ToHex(elementText(properties, 'Content-MD5') ?? '')
   // The ETag is sent back in a header, where a line break would be invalid.
   if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
   return defined({ key, size: Number(size), etag, md5: md5?.length === MD5_LENGTH ? md5 : undefined })
@@ -71,9 +71,9 @@ const ENCODED = '<Name Encoded="true">'
 
 /** The name of a blob. Since version 2021-02-12, names with characters that XML does not allow are percent-encoded. */
 function blobName(xml: string): string | undefined {
-  if (!xml.trimStart().startsWith(ENCODED)) return textOf(xml, 'Name')
+  if (!xml.trimStart().startsWith(ENCODED)) return elementText(xml, 'Name')
   try {
-    return decodeURIComponent(textOf(xml.replace(ENCODED, '<Name>'), 'Name') ?? '')
+    return decodeURIComponent(elementText(xml.replace(ENCODED, '<Name>'), 'Name') ?? '')
   } catch (error) {
     if (!(error instanceof URIError)) throw error
     return undefined

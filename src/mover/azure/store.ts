@@ -3,7 +3,7 @@ import { base64ToHex } from '../../base/checksum.ts'
 import { defined } from '../../base/json.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
-import { codeOf, errorOfAnswer } from './azure-error.ts'
+import { azureErrorCode, errorOfAnswer } from './azure-error.ts'
 import type { Container } from './container.ts'
 import { parseBlobListing } from './listing.ts'
 import { localMd5, sendFile } from './upload-file.ts'
@@ -13,12 +13,12 @@ const PAGE_SIZE = '1000'
 const MD5_LENGTH = 32
 
 export function createAzureStore(container: Container): ObjectStore {
-  const { nameOf, retry } = container
+  const { objectUri, retry } = container
   return {
-    nameOf,
+    objectUri,
     retry,
-    errorOf: (key, answer) => errorOfAnswer(nameOf(key), answer),
-    isObjectMissing: (answer) => answer.status === 404 && codeOf(answer) !== 'ContainerNotFound',
+    errorOf: (key, answer) => errorOfAnswer(objectUri(key), answer),
+    isObjectMissing: (answer) => answer.status === 404 && azureErrorCode(answer) !== 'ContainerNotFound',
     async list(prefix, token, signal) {
       const query = defined({
         restype: 'container',
@@ -32,13 +32,13 @@ export function createAzureStore(container: Container): ObjectStore {
       const page = parseBlobListing(text)
       if (page !== undefined) return page
       const wrong = 'the answer is not a page of List Blobs; is the endpoint an Azure Blob server?'
-      throw new MoverError('Rejected', `${nameOf('')}: ${wrong}`)
+      throw new MoverError('Rejected', `${objectUri('')}: ${wrong}`)
     },
     async head(key, signal) {
       const { headers } = await container.send({ method: 'HEAD', key }, signal)
       const isFolder = headers['x-ms-resource-type'] === 'directory' || headers['x-ms-meta-hdi_isfolder'] === 'true'
       if (!isFolder || headers['content-length'] !== '0') return headers
-      throw new MoverError('NotFound', `${nameOf(key)} is a directory; the source of a prefix must end in a slash`)
+      throw new MoverError('NotFound', `${objectUri(key)} is a directory; the source of a prefix must end in a slash`)
     },
     get: (key, headers, signal, receive) =>
       container.exchange({ method: 'GET', key, headers: { ...headers } }, signal, receive),

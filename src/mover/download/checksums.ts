@@ -6,11 +6,11 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Checksum } from '../../base/checksum.ts'
 import { openLineLog } from './line-log.ts'
-import { type Entry, idOf } from './manifest.ts'
+import { type Entry, entryId } from './manifest.ts'
 import type { Place } from './staging.ts'
 
 export interface RecordedChecksum extends Checksum {
-  /** The id of the object (`idOf`). Checksums of objects that are not in the manifest any more are ignored. */
+  /** The id of the object (`entryId`). Checksums of objects that are not in the manifest any more are ignored. */
   id: string
   path: string
 }
@@ -37,8 +37,8 @@ export async function openChecksums(place: Place, resumed: boolean): Promise<Che
   const copy = (recorded: RecordedChecksum | RecordedTime) => log.append(JSON.stringify(recorded))
   return {
     copy,
-    add: (entry, { algorithm, value }) => copy({ id: idOf(entry), path: entry.path, algorithm, value }),
-    addTime: (entry, mtimeMs) => copy({ id: idOf(entry), path: entry.path, mtimeMs }),
+    add: (entry, { algorithm, value }) => copy({ id: entryId(entry), path: entry.path, algorithm, value }),
+    addTime: (entry, mtimeMs) => copy({ id: entryId(entry), path: entry.path, mtimeMs }),
     close: log.close,
   }
 }

@@ -12,7 +12,7 @@ import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openChecksums } from './checksums.ts'
 import { type Journal, journalHeader, openJournal } from './journal.ts'
-import { idOf, type Manifest, writeManifest } from './manifest.ts'
+import { entryId, type Manifest, writeManifest } from './manifest.ts'
 import { ObjectFiles, type ObjectFilesInput } from './object-files.ts'
 import { keepEarlier, pruneInPlace, pruneStaging } from './prune.ts'
 import { deleteOldTrees, finishReplacement, publishReplacement, replacementOf, reuseFiles } from './replace.ts'
@@ -90,7 +90,7 @@ async function downloadTo(place: Place, input: DownloadInput, progress: Progress
   const complete = await readCompletion(place)
   if (complete?.origin === origin) {
     if (input.existing !== 'trust') return replaceChanged(input, place, complete, progress, owner)
-    return { ...resultOf(complete), message: 'the data is complete already' }
+    return { ...downloadResult(complete), message: 'the data is complete already' }
   }
   const isFree = complete === undefined && (input.inPlace || (await isUnused(place)))
   if (!isFree) throw takenError(input, complete)
@@ -169,7 +169,7 @@ async function downloadListed(
       ? await reuseFiles(published.place, fresh, input.existing === 'verify', progress, signal)
       : new Set()
     if (published && isSame && reused.size === manifest.files) return await unchanged(place, published.record)
-    const left = await leftOf(manifest, journal, reused, input.partSize)
+    const left = await remainingWork(manifest, journal, reused, input.partSize)
     await requireSpace(place.state, left.bytes, left.files, input.keepFree)
     const files = new ObjectFiles({
       ...input,
@@ -199,18 +199,18 @@ async function downloadListed(
   if (place.files !== place.target) await requireSizes(manifest, place.files)
   if (published) {
     await publishReplacement(published.place, completion, owner)
-    return { ...resultOf(completion), replaced: true }
+    return { ...downloadResult(completion), replaced: true }
   }
   await publish(place, completion, owner)
-  return resultOf(completion)
+  return downloadResult(completion)
 }
 
 async function unchanged({ state }: Place, record: Completion): Promise<Done> {
   await rm(state, { recursive: true, force: true })
-  return { ...resultOf(record), message: 'the data is unchanged' }
+  return { ...downloadResult(record), message: 'the data is unchanged' }
 }
 
-function resultOf({ bytes, files, digest }: Completion): Done {
+function downloadResult({ bytes, files, digest }: Completion): Done {
   return { bytes, files, digest, message: `${files} files, ${formatBytes(bytes)}` }
 }
 
@@ -229,7 +229,7 @@ function originOf({ endpoint, selection: { place, match, exclude, flat } }: Down
   ].join(', ')
 }
 
-async function leftOf(
+async function remainingWork(
   manifest: Manifest,
   journal: Journal,
   reused: ReadonlySet<string>,
@@ -238,7 +238,7 @@ async function leftOf(
   let [bytes, files] = [manifest.bytes, manifest.files]
   if (!journal.resumed && reused.size === 0) return { bytes, files }
   for await (const entry of manifest.entries()) {
-    const id = idOf(entry)
+    const id = entryId(entry)
     const isDone = journal.isDone(id) || reused.has(id)
     if (isDone) files -= 1
     bytes -= isDone ? entry.size : Math.min(entry.size, journal.partsOf(id).size * partSize)

@@ -80,7 +80,7 @@ export async function writeManifest(
 }
 
 /** The ID of an object in the journal: a hash of its key, size, ETag and path. */
-export function idOf({ key, size, etag, path }: Entry): string {
+export function entryId({ key, size, etag, path }: Entry): string {
   return shortHash(JSON.stringify([key, size, etag, path]))
 }
 
@@ -100,7 +100,7 @@ export async function* readEntries(path: string): AsyncGenerator<Entry> {
 }
 
 function nothing(store: ObjectStore, { place, match }: Selection, seen: number): MoverError {
-  const where = store.nameOf(place.key)
+  const where = store.objectUri(place.key)
   if (seen === 0) return new MoverError('NotFound', `no object below ${where}; check the source`)
   return new MoverError(
     'NothingSelected',

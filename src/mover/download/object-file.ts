@@ -12,7 +12,7 @@ import type { ChecksumLog } from './checksums.ts'
 import { type BlockPool, FileWriter } from './file-writer.ts'
 import type { Folders } from './folders.ts'
 import type { Journal } from './journal.ts'
-import { type Entry, idOf } from './manifest.ts'
+import { type Entry, entryId } from './manifest.ts'
 
 /** What all files of a download share. */
 export interface FileContext {
@@ -49,7 +49,7 @@ export class ObjectFile {
   constructor(context: FileContext, entry: Entry) {
     this.context = context
     this.entry = entry
-    this.id = idOf(entry)
+    this.id = entryId(entry)
     this.path = join(context.folder, entry.path)
     this.written = context.parts === undefined ? this.path : join(context.parts, this.id)
   }
@@ -105,14 +105,14 @@ export class ObjectFile {
   mismatch({ algorithm, value }: Checksum, got: string): MoverError {
     return new MoverError(
       'ChecksumMismatch',
-      `${this.context.store.nameOf(this.entry.key)}: its ${algorithm} is ${got}, expected ${value}; ` +
+      `${this.context.store.objectUri(this.entry.key)}: its ${algorithm} is ${got}, expected ${value}; ` +
         'the data is damaged, or the server has a wrong checksum: then set --verify size',
     )
   }
 }
 
 /** The size of a file; undefined when there is no regular file. */
-export async function sizeOf(path: string): Promise<number | undefined> {
+export async function fileSize(path: string): Promise<number | undefined> {
   return lstat(path).then(
     (stats) => (stats.isFile() ? stats.size : undefined),
     () => undefined,

@@ -5,7 +5,7 @@ import { BackgroundFlush } from './background-flush.ts'
 import { BlockPool } from './file-writer.ts'
 import { Folders } from './folders.ts'
 import type { Entry } from './manifest.ts'
-import { type FileContext, ObjectFile, sizeOf } from './object-file.ts'
+import { type FileContext, fileSize, ObjectFile } from './object-file.ts'
 import { requestsFor } from './object-parts.ts'
 import { downloadWhole } from './whole-object.ts'
 
@@ -31,7 +31,7 @@ export class ObjectFiles {
     const { journal, progress, folder, partSize, reused, isWhole } = this.#input
     if (entry.isFolder) return void (await this.#context.folders.ensure(join(folder, entry.path)))
     const file = new ObjectFile(this.#context, entry)
-    if ((journal.isDone(file.id) || reused.has(file.id)) && (await sizeOf(file.path)) === entry.size) {
+    if ((journal.isDone(file.id) || reused.has(file.id)) && (await fileSize(file.path)) === entry.size) {
       progress.adjust(entry.size)
       progress.fileDone()
     } else if (entry.size <= partSize) {

@@ -9,7 +9,7 @@ import { MoverError } from '../mover-error.ts'
 import { type Part, partAt, partCount, partsOfRequest } from '../objects/byte-ranges.ts'
 import { unquoteEtag } from '../objects/object-store.ts'
 import type { Job } from '../pool.ts'
-import { type ObjectFile, type RangeSink, sizeOf } from './object-file.ts'
+import { fileSize, type ObjectFile, type RangeSink } from './object-file.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 
@@ -19,7 +19,7 @@ export async function* requestsFor(target: ObjectFile, signal: AbortSignal): Asy
   const { journal, progress, partSize, parallel, store, verify, folders, flush } = context
   await folders.ensure(dirname(target.path))
   // If the file is missing although the journal has its parts, these parts would be holes.
-  const there = (await sizeOf(target.written)) === undefined ? new Set<number>() : journal.partsOf(id)
+  const there = (await fileSize(target.written)) === undefined ? new Set<number>() : journal.partsOf(id)
   const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
   const missing = parts.filter(({ index }) => !there.has(index))
   for (const { index, start, end } of parts) if (there.has(index)) progress.adjust(end - start)

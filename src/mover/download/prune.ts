@@ -8,7 +8,7 @@ import { exists } from './staging.ts'
 
 /** Removes every file and folder of a staging directory that the manifest does not have, or has as the other type. */
 export async function pruneStaging(folder: string, manifest: Manifest, signal: AbortSignal): Promise<void> {
-  const { files, folders } = await pathsOf(manifest)
+  const { files, folders } = await manifestPaths(manifest)
 
   async function walk(below: string): Promise<void> {
     const at = Buffer.from(join(folder, below))
@@ -45,7 +45,7 @@ export async function pruneInPlace(
 ): Promise<void> {
   const earlier = earlierOf(manifestPath)
   if (!(await exists(earlier))) return
-  const { files } = await pathsOf(manifest)
+  const { files } = await manifestPaths(manifest)
   for await (const { path, isFolder } of readEntries(earlier)) {
     signal.throwIfAborted()
     if (isFolder || files.has(shortHash(path))) continue
@@ -56,7 +56,7 @@ export async function pruneInPlace(
   await rm(earlier)
 }
 
-async function pathsOf(manifest: Manifest): Promise<{ files: Set<string>; folders: Set<string> }> {
+async function manifestPaths(manifest: Manifest): Promise<{ files: Set<string>; folders: Set<string> }> {
   const [files, folders] = [new Set<string>(), new Set<string>()]
   for await (const { path, isFolder } of manifest.entries()) {
     ;(isFolder ? folders : files).add(shortHash(path))

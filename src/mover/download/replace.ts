@@ -8,7 +8,7 @@ import { removeTree } from '../file-names.ts'
 import type { Owner } from '../owner.ts'
 import type { Progress } from '../progress.ts'
 import { type ChecksumLog, readChecksums, readRecords } from './checksums.ts'
-import { idOf, type Manifest, readEntries } from './manifest.ts'
+import { entryId, type Manifest, readEntries } from './manifest.ts'
 import {
   type Completion,
   exists,
@@ -39,14 +39,14 @@ export async function reuseFiles(
 ): Promise<Set<string>> {
   const damaged = verify ? await damagedFiles(published, progress, signal) : new Set<string>()
   const known = new Set<string>()
-  for await (const entry of readEntries(join(published.state, 'manifest'))) known.add(idOf(entry))
+  for await (const entry of readEntries(join(published.state, 'manifest'))) known.add(entryId(entry))
   const reused = new Set<string>()
   const folders = new Set<string>()
   for await (const entry of manifest.entries()) {
     signal.throwIfAborted()
-    const id = idOf(entry)
+    const id = entryId(entry)
     const file = join(published.target, entry.path)
-    if (entry.isFolder || !known.has(id) || damaged.has(id) || (await sizeOf(file)) !== entry.size) continue
+    if (entry.isFolder || !known.has(id) || damaged.has(id) || (await readableFileSize(file)) !== entry.size) continue
     const linked = join(folder, entry.path)
     if (!folders.has(dirname(linked))) await makeFolder(dirname(linked))
     folders.add(dirname(linked))
@@ -81,7 +81,7 @@ function unreadable(error: NodeJS.ErrnoException): undefined {
 }
 
 /** The size of a file; undefined when there is no regular file, or when the disk cannot read it. */
-export async function sizeOf(path: string): Promise<number | undefined> {
+export async function readableFileSize(path: string): Promise<number | undefined> {
   const stats = await lstat(path).catch(unreadable)
   return stats?.isFile() ? stats.size : undefined
 }

@@ -100,7 +100,7 @@ export async function readCompletion(place: Place): Promise<Completion | undefin
 
 /** Reads the record of a complete download, whatever the target has; undefined when it is missing or was truncated by a power loss. */
 export async function readRecord(place: Pick<Place, 'state'>): Promise<Completion | undefined> {
-  const text = await readFile(recordOf(place), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(recordFile(place), 'utf8').catch((error: NodeJS.ErrnoException) => {
     // An error of the disk does not mean that the record is missing.
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
     return ''
@@ -115,7 +115,7 @@ export async function readRecord(place: Pick<Place, 'state'>): Promise<Completio
 }
 
 export async function writeRecord(place: Pick<Place, 'state'>, completion: Completion): Promise<void> {
-  const record = await open(recordOf(place), 'w')
+  const record = await open(recordFile(place), 'w')
   await record.writeFile(JSON.stringify(completion))
   await record.sync()
   await record.close()
@@ -157,7 +157,7 @@ function refuseTaken(cause: NodeJS.ErrnoException): never {
   throw new MoverError('TargetExists', message, { cause })
 }
 
-function recordOf({ state }: Pick<Place, 'state'>): string {
+function recordFile({ state }: Pick<Place, 'state'>): string {
   return join(state, 'complete.json')
 }
 

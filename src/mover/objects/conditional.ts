@@ -3,7 +3,7 @@ import { NotImplementedError } from '../http/server-error.ts'
 import type { ExpectedObject } from './object-store.ts'
 
 /** The headers of a write that expects an object, or none (RFC 9110, section 13.1). An object without an ETag has no condition. */
-function conditionOf(expected: ExpectedObject): Record<string, string> {
+function preconditionHeaders(expected: ExpectedObject): Record<string, string> {
   if (expected === 'absent') return { 'if-none-match': '*' }
   return expected.etag === '' ? {} : { 'if-match': `"${expected.etag}"` }
 }
@@ -18,7 +18,7 @@ export async function sendConditionally<Request extends { headers?: Record<strin
   expected: ExpectedObject,
 ): Promise<Response> {
   try {
-    return await send({ ...request, headers: { ...request.headers, ...conditionOf(expected) } })
+    return await send({ ...request, headers: { ...request.headers, ...preconditionHeaders(expected) } })
   } catch (error) {
     if (!(error instanceof NotImplementedError)) throw error
     return send(request)

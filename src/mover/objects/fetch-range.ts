@@ -52,7 +52,7 @@ export async function fetchRange(
   let hasBegun = false
   let { etag } = object
   let asStored = false
-  const what = store.nameOf(object.key)
+  const what = store.objectUri(object.key)
 
   for (;;) {
     const begun = at
@@ -112,7 +112,7 @@ async function causeOf(store: ObjectStore, { key, etag }: ListedObject, error: O
   const message =
     'the server sends other bytes than it stores, because it decodes or encodes objects on the way; ' +
     'store the object without Content-Encoding, or leave it out with exclude'
-  return new MoverError('Rejected', `${store.nameOf(key)}: ${message}`, { cause: error })
+  return new MoverError('Rejected', `${store.objectUri(key)}: ${message}`, { cause: error })
 }
 
 function headersFor(
@@ -128,7 +128,7 @@ function headersFor(
 
 /** The error for a response without data. An object that is missing although it was listed has changed; the next attempt lists it again. */
 function refusal(store: ObjectStore, key: string, answer: HttpResponse) {
-  return store.isObjectMissing(answer) ? changed(store.nameOf(key), 'it was deleted') : store.errorOf(key, answer)
+  return store.isObjectMissing(answer) ? changed(store.objectUri(key), 'it was deleted') : store.errorOf(key, answer)
 }
 
 function checkAnswer(

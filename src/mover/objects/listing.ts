@@ -16,7 +16,7 @@ export async function* listObjects(
   const length = headers['content-length'] ?? ''
   const size = /^\d{1,16}$/.test(length) ? Number(length) : Number.NaN
   if (!isCount(size)) {
-    throw new MoverError('Rejected', `${store.nameOf(key)}: the server sends no valid content-length`)
+    throw new MoverError('Rejected', `${store.objectUri(key)}: the server sends no valid content-length`)
   }
   yield { key, size, etag: (headers['etag'] ?? '').replace(/^(?:W\/)?"|"$/g, '') }
 }
@@ -30,7 +30,7 @@ const MAX_LISTED = 10_000_000
 async function* listBelow(store: ObjectStore, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject> {
   let token: string | undefined
   let [listed, empty] = [0, 0]
-  const refuse = (message: string) => new MoverError('Rejected', `${store.nameOf('')}: ${message}`)
+  const refuse = (message: string) => new MoverError('Rejected', `${store.objectUri('')}: ${message}`)
   do {
     const page = await store.list(prefix, token, signal)
     const foreign = page.objects.find(({ key }) => !key.startsWith(prefix))

@@ -12,7 +12,7 @@ import type { Progress } from '../progress.ts'
 export interface ObjectStore {
   readonly retry: RetryOptions
   /** The URL of an object for messages, without credentials. */
-  nameOf(key: string): string
+  objectUri(key: string): string
   /** Lists one page of the objects below a prefix, with retries. Throws a `MoverError`, also for an answer that is no page. */
   list(prefix: string, token: string | undefined, signal: AbortSignal): Promise<ListingPage>
   /** Requests the attributes of an object, with retries. Throws a `MoverError`. */

@@ -1,7 +1,7 @@
 /** Gets temporary keys of a role from STS or from the agent of the node, and renews them before they expire. */
 import { readFile } from 'node:fs/promises'
 import { describeFileError } from '../../base/file-error.ts'
-import { textOf } from '../../base/xml.ts'
+import { elementText } from '../../base/xml.ts'
 import {
   assumeRoleBody,
   parseAgentKeys,
@@ -136,7 +136,7 @@ const TABLE: ErrorTable = {
 function keysIn(answer: HttpResponse, what: string, parse: (text: string) => TemporaryKeys | undefined): TemporaryKeys {
   const { status, text } = answer
   if (status >= 300)
-    throw serverError(TABLE, what, answer, { code: textOf(text, 'Code'), message: textOf(text, 'Message') })
+    throw serverError(TABLE, what, answer, { code: elementText(text, 'Code'), message: elementText(text, 'Message') })
   const keys = parse(text)
   if (keys === undefined)
     throw new MoverError('Rejected', `${what}: the answer has no temporary keys with an expiration`)

@@ -1,5 +1,5 @@
 /** The errors of S3 servers, with the remedy for the user. */
-import { textOf } from '../../base/xml.ts'
+import { elementText } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { type ErrorTable, type RefusalError, serverError } from '../http/server-error.ts'
 import { needsCustomerKey } from './customer-key.ts'
@@ -61,7 +61,7 @@ const TABLE: ErrorTable = {
 
 /** Returns the error for a response of status 300 or above; `what` names the object. */
 export function errorOfResponse(what: string, response: HttpResponse): RefusalError {
-  const message = textOf(response.text, 'Message')
-  const code = needsCustomerKey(response.status, message) ? CUSTOMER_KEY : textOf(response.text, 'Code')
+  const message = elementText(response.text, 'Message')
+  const code = needsCustomerKey(response.status, message) ? CUSTOMER_KEY : elementText(response.text, 'Code')
   return serverError(TABLE, what, response, { code, message })
 }

@@ -39,7 +39,7 @@ export interface ObjectRequest {
 export interface Bucket {
   readonly name: string
   /** `s3://bucket/key`. */
-  nameOf(key: string): string
+  objectUri(key: string): string
   /** Makes one attempt and returns the response of any status. It follows one redirect to the same origin. */
   exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
   /** Sends with retries. Throws a `MoverError` for a response of status 300 or above. */
@@ -69,7 +69,7 @@ export async function openBucket(options: BucketOptions, http: HttpClient, signa
   const guess = createBucket({ ...options, credentials: async () => undefined }, DEFAULT_REGION, http)
   const { headers } = await withRetries(options.retry, signal, async () => {
     const answer = await guess.exchange({ method: 'HEAD', key: '' }, signal)
-    if (answer.status >= 500 || answer.status === 429) throw errorOfResponse(guess.nameOf(''), answer)
+    if (answer.status >= 500 || answer.status === 429) throw errorOfResponse(guess.objectUri(''), answer)
     return answer
   })
   const region = headers['x-amz-bucket-region']
@@ -85,7 +85,7 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
   }
   const { origin, host, pathname } = new URL(bucketUrl(endpoint, name, region, pathStyle))
   const base = pathname.replace(/\/$/, '')
-  const nameOf = (key: string) => `s3://${name}/${key}`
+  const objectUri = (key: string) => `s3://${name}/${key}`
   const sign = createSigner({ region, service: 's3' }, digest)
 
   async function exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse> {
@@ -124,20 +124,21 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     const get: ObjectRequest = { ...request, method: 'GET', headers: { ...request.headers, range: 'bytes=0-0' } }
     return exchange(get, signal, ({ status }) => {
       // The object itself is not read.
-      if (status !== 400) throw errorOfResponse(nameOf(request.key), answer)
+      if (status !== 400) throw errorOfResponse(objectUri(request.key), answer)
       return undefined
     })
   }
 
   return {
     name,
-    nameOf,
+    objectUri,
     exchange,
     retry: options.retry,
     send: (request, signal) =>
       withRetries(options.retry, signal, async () => {
         const answer = await exchange(request, signal)
-        if (answer.status >= 300) throw errorOfResponse(nameOf(request.key), await withReason(request, answer, signal))
+        if (answer.status >= 300)
+          throw errorOfResponse(objectUri(request.key), await withReason(request, answer, signal))
         return answer
       }),
   }

@@ -12,12 +12,12 @@ import { localEtag, sendFile } from './upload-file.ts'
 const WITH_CHECKSUM = { 'x-amz-checksum-mode': 'ENABLED' }
 
 export function createS3Store(bucket: Bucket): ObjectStore {
-  const { nameOf, retry } = bucket
+  const { objectUri, retry } = bucket
   return {
-    nameOf,
+    objectUri,
     retry,
     checksumOf,
-    errorOf: (key, answer) => errorOfResponse(nameOf(key), answer),
+    errorOf: (key, answer) => errorOfResponse(objectUri(key), answer),
     isObjectMissing: ({ status, text }) => status === 404 && !text.includes('NoSuchBucket'),
     async list(prefix, token, signal) {
       const query = defined({
@@ -31,7 +31,7 @@ export function createS3Store(bucket: Bucket): ObjectStore {
       const page = parseListing(text)
       if (page !== undefined) return page
       const wrong = 'the answer is not a page of ListObjectsV2; is the endpoint an S3 server?'
-      throw new MoverError('Rejected', `${nameOf('')}: ${wrong}`)
+      throw new MoverError('Rejected', `${objectUri('')}: ${wrong}`)
     },
     async head(key, signal) {
       return (await bucket.send({ method: 'HEAD', key, headers: WITH_CHECKSUM }, signal)).headers

@@ -1,6 +1,6 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash, randomBytes } from 'node:crypto'
-import { textOf } from '../../base/xml.ts'
+import { elementText } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
@@ -55,9 +55,9 @@ async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<str
   const { bucket, key, mark } = input
   const create: ObjectRequest = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } }
   const created = await bucket.send(create, signal)
-  const uploadId = textOf(created.text, 'UploadId')
+  const uploadId = elementText(created.text, 'UploadId')
   if (uploadId === undefined)
-    throw new MoverError('Rejected', `${bucket.nameOf(key)}: the server did not start a multipart upload`)
+    throw new MoverError('Rejected', `${bucket.objectUri(key)}: the server did not start a multipart upload`)
   try {
     return await sendParts(input, uploadId, signal)
   } catch (error) {
@@ -75,7 +75,7 @@ async function sendWhole(input: SendInput, signal: AbortSignal): Promise<string>
   const body = await readPart(file, 0, size)
   const request: ObjectRequest = { method: 'PUT', key, headers: { [MARK]: mark }, body }
   const { headers } = await sendConditionally((one) => bucket.send(one, signal), request, expected)
-  checkSent(bucket.nameOf(key), headers, md5(body))
+  checkSent(bucket.objectUri(key), headers, md5(body))
   progress.moved(body.length)
   return unquoteEtag(headers['etag'])
 }
@@ -92,7 +92,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
     const query = { partNumber: `${index + 1}`, uploadId }
     const { headers } = await bucket.send({ method: 'PUT', key, query, body }, signal)
     const hash = md5(body)
-    checkSent(bucket.nameOf(key), headers, hash)
+    checkSent(bucket.objectUri(key), headers, hash)
     isEncrypted ||= isEncryptedByKey(headers)
     hashes.push(hash)
     etags.push(unquoteEtag(headers['etag']))
@@ -104,12 +104,12 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   if (text.includes('<Error>'))
     throw new MoverError(
       'Unexpected',
-      `${bucket.nameOf(key)}: ${textOf(text, 'Message')?.slice(0, 500) ?? 'the server did not complete the multipart upload'}`,
+      `${bucket.objectUri(key)}: ${elementText(text, 'Message')?.slice(0, 500) ?? 'the server did not complete the multipart upload'}`,
     )
-  const etag = unquoteEtag(textOf(text, 'ETag') ?? headers['etag'])
+  const etag = unquoteEtag(elementText(text, 'ETag') ?? headers['etag'])
   // The ETag of an object that a key of KMS or of the customer encrypts is no MD5; each part was signed.
   const isComparable = /-\d+$/.test(etag) && !isEncrypted && !isEncryptedByKey(headers)
-  if (isComparable && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
+  if (isComparable && etag !== composite(hashes)) throw mismatch(bucket.objectUri(key), etag, composite(hashes))
   return etag
 }
 

@@ -6,7 +6,7 @@ import { makeFolder } from '../../base/make-folder.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { readRecords } from '../download/checksums.ts'
 import { type LineLog, openLineLog } from '../download/line-log.ts'
-import { idOf, readEntries } from '../download/manifest.ts'
+import { entryId, readEntries } from '../download/manifest.ts'
 import { exists, type Place, readRecord } from '../download/staging.ts'
 
 /** The object of a file as this directory last received or sent it. */
@@ -39,7 +39,7 @@ export async function openBase(place: Place, target: ObjectPlace): Promise<Uploa
       // Another rule for paths would compare a file with the object of another file.
       if (entry.isFolder || entry.key !== `${target.key}${entry.path}`) continue
       const { key, size, etag, md5 } = entry
-      const mtimeMs = times.get(idOf(entry))
+      const mtimeMs = times.get(entryId(entry))
       objects.set(key, defined({ key, size, etag, md5: md5 || undefined, mtimeMs }))
     }
   }

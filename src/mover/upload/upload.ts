@@ -123,7 +123,7 @@ function throwIfUnnamed(paths: readonly string[]): void {
 
 function throwIfConflicting(store: ObjectStore, conflicts: readonly Conflict[]): void {
   if (conflicts.length === 0) return
-  const copies = conflicts.map(({ key, copy }) => `${store.nameOf(key)} (copy ${copy.slice(key.length)})`)
+  const copies = conflicts.map(({ key, copy }) => `${store.objectUri(key)} (copy ${copy.slice(key.length)})`)
   throw new MoverError(
     'WriteConflict',
     `another client changed objects that pods changed too: ${named(copies)}; keep one version of each, and delete the copy`,

@@ -10,7 +10,7 @@ import { sourceKeyOfSource } from '../../core/data-source-claim/keys.ts'
 import type { System } from '../../locality/locality.ts'
 import { claimsRegranted, workloadsFor } from '../../queries/permission.ts'
 import { claimsOfSource, namesAfter, sourceNamesOfClaim, sourceToCreate } from '../../queries/source.ts'
-import { refusalOf } from '../../store/store.ts'
+import { rejectionMessage } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { handleUnavailable } from './deleted-definition.ts'
@@ -134,7 +134,7 @@ async function write(
   } catch (error) {
     // The CRD of volcano-global rejects a source without a location.
     const isNew = source.metadata.resourceVersion === undefined
-    if (isNew && crd !== 'upstream' && attempt?.kind !== 'located' && refusalOf(error)) return 'upstream'
+    if (isNew && crd !== 'upstream' && attempt?.kind !== 'located' && rejectionMessage(error)) return 'upstream'
     throw error
   }
   // A newer answer may have arrived during the write.

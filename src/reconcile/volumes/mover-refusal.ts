@@ -1,6 +1,6 @@
 /** Tells the refusal of a mover by the API server from an error that passes by itself. */
 import { printable } from '../../base/printable.ts'
-import { MissingPrerequisiteError, refusalOf } from '../../store/store.ts'
+import { MissingPrerequisiteError, rejectionMessage } from '../../store/store.ts'
 
 /**
  * kube-apiserver has no code for these. A webhook rejects an object with any status that it likes, and a webhook that cannot be called is an
@@ -16,6 +16,6 @@ export function refusalOfMover(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { message: text } = error
   const isRejected = error instanceof MissingPrerequisiteError || BY_WEBHOOK.test(text)
-  const refusal = isRejected ? text : refusalOf(error)
+  const refusal = isRejected ? text : rejectionMessage(error)
   return refusal === undefined ? undefined : printable(refusal)
 }

@@ -121,12 +121,12 @@ function readStatus(value: unknown): StatusFields {
     details: defined({
       kind: typeof kind === 'string' ? kind : undefined,
       name: typeof name === 'string' ? name : undefined,
-      causes: Array.isArray(causes) ? causes.flatMap(reasonOf) : undefined,
+      causes: Array.isArray(causes) ? causes.flatMap(causeReasons) : undefined,
     }),
   })
 }
 
-function reasonOf(cause: unknown): string[] {
+function causeReasons(cause: unknown): string[] {
   return isObject(cause) && typeof cause['reason'] === 'string' ? [cause['reason']] : []
 }
 

@@ -30,7 +30,7 @@ export function readKubeconfigFiles({ kubeconfig }: KubeconfigSource): Kubeconfi
   const isList = typeof kubeconfig !== 'string'
   const files = (isList ? kubeconfig : [kubeconfig]).flatMap((file) => readFile(file, isList))
   if (files.length > 0) return files
-  throw new ConnectionConfigError(`kubeconfig ${titleOf(kubeconfig)}: no such file`)
+  throw new ConnectionConfigError(`kubeconfig ${kubeconfigTitle(kubeconfig)}: no such file`)
 }
 
 function readFile(file: string, mayBeMissing: boolean): KubeconfigFile[] {
@@ -53,7 +53,7 @@ export function loadKubeconfig(files: readonly KubeconfigFile[], context: string
     merged.users = addMissing(merged.users, config.users)
   }
   if (context !== undefined) merged.setCurrentContext(context)
-  checkConfig(merged, titleOf(files.map(({ file }) => file)))
+  checkConfig(merged, kubeconfigTitle(files.map(({ file }) => file)))
   return merged
 }
 
@@ -117,6 +117,6 @@ function checkConfig(config: KubeConfig, file: string): void {
   }
 }
 
-function titleOf(kubeconfig: KubeconfigSource['kubeconfig']): string {
+function kubeconfigTitle(kubeconfig: KubeconfigSource['kubeconfig']): string {
   return typeof kubeconfig === 'string' ? kubeconfig : kubeconfig.join(delimiter)
 }

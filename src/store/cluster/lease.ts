@@ -80,7 +80,7 @@ export class LeaseLock {
     const { store, namespace, name, identity } = this.#input
     this.#own = undefined
     const lease = await store.read(leases, namespace, name)
-    if (lease === undefined || holderOf(lease) !== identity) return
+    if (lease === undefined || leaseHolder(lease) !== identity) return
     try {
       await store.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: '', renewTime: this.#time() } })
     } catch (error) {
@@ -118,7 +118,7 @@ export class LeaseLock {
   }
 
   #isFree(lease: Lease): boolean {
-    const holder = holderOf(lease)
+    const holder = leaseHolder(lease)
     return holder === '' || holder === this.#input.identity || this.msUntilFree() === 0
   }
 
@@ -130,7 +130,7 @@ export class LeaseLock {
   #mine(lease: Lease): Lease {
     const { identity, durationSeconds } = this.#input
     const time = this.#time()
-    const isChange = holderOf(lease) !== identity
+    const isChange = leaseHolder(lease) !== identity
     const { acquireTime = time, leaseTransitions = -1 } = lease.spec ?? {}
     return {
       ...lease,
@@ -151,6 +151,6 @@ export class LeaseLock {
   }
 }
 
-function holderOf(lease: Lease): string {
+function leaseHolder(lease: Lease): string {
   return lease.spec?.holderIdentity ?? ''
 }

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { buildBinding } from '../objects.fake.ts'
-import { MissingPrerequisiteError, NamespaceTerminatingError, NotFoundError, refusalOf } from '../store.ts'
+import { MissingPrerequisiteError, NamespaceTerminatingError, NotFoundError, rejectionMessage } from '../store.ts'
 import { createConnection } from './api-connection.ts'
 import { json } from './api-responses.fake.ts'
 import { FakeApiServer } from './api-server.fake.ts'
@@ -44,7 +44,7 @@ test.each([
   )
   const error: unknown = await createObject(connection, resourceBindings, binding).catch((thrown: unknown) => thrown)
   expect(error instanceof NamespaceTerminatingError).toBe(isTerminating)
-  expect(refusalOf(error)).toContain(message)
+  expect(rejectionMessage(error)).toContain(message)
 })
 
 const NOT_SERVED = 'does not serve ResourceBinding in work.karmada.io/v1alpha2; install its CustomResourceDefinition'

@@ -27,14 +27,14 @@ export function openWebhookProbe(connection: ApiConnection): WebhookProbe {
       })
       return { result: 'unseen', reason: 'the API server did not call the webhook of bindings' }
     } catch (error) {
-      if (error instanceof ApiError) return resultOf(error)
+      if (error instanceof ApiError) return probeResult(error)
       if (error instanceof RequestError) return { result: 'unseen', reason: error.message }
       throw error
     }
   }
 }
 
-function resultOf({ status, reason, message }: ApiError): ProbeResult {
+function probeResult({ status, reason, message }: ApiError): ProbeResult {
   if (reason === PROBE_REASON) return { result: 'seen' }
   if (status === 404) return { result: 'notNeeded' }
   const remedy = status === 403 ? "; apply the roles: 'lodestone manifests rbac' prints them" : ''

@@ -45,10 +45,10 @@ export class FolderObjects {
   }
 
   get(type: ResourceType, namespace: string | undefined, name: string): K8sObject | undefined {
-    const found = this.#entries.get(keyOf(kindKey(type), type.namespaced ? (namespace ?? 'default') : '', name))
+    const found = this.#entries.get(entryKey(kindKey(type), type.namespaced ? (namespace ?? 'default') : '', name))
     if (found !== undefined || namespace !== 'default') return found?.object
     // The scope of kinds that are not cached is unknown. Their objects without a namespace have an empty one.
-    return this.#entries.get(keyOf(kindKey(type), '', name))?.object
+    return this.#entries.get(entryKey(kindKey(type), '', name))?.object
   }
 
   /**
@@ -179,7 +179,7 @@ export class FolderObjects {
     const { namespace: given, ...metadata } = structuredClone(object.metadata)
     const namespace = this.#namespaceOf(object) || undefined
     const generation = before?.metadata.generation ?? 0
-    const sameSpec = before !== undefined && isDeepStrictEqual(specOf(before), specOf(object))
+    const sameSpec = before !== undefined && isDeepStrictEqual(objectSpec(before), objectSpec(object))
     return {
       ...structuredClone(object),
       metadata: {
@@ -194,7 +194,7 @@ export class FolderObjects {
 
   #keyOf(object: K8sObject): string {
     const group = groupOf(object.apiVersion)
-    return keyOf(kindKey({ group, kind: object.kind }), this.#namespaceOf(object), object.metadata.name ?? '')
+    return entryKey(kindKey({ group, kind: object.kind }), this.#namespaceOf(object), object.metadata.name ?? '')
   }
 
   #namespaceOf(object: K8sObject): string {
@@ -204,11 +204,11 @@ export class FolderObjects {
   }
 }
 
-function keyOf(kind: string, namespace: string, name: string): string {
+function entryKey(kind: string, namespace: string, name: string): string {
   return `${kind}/${namespace}/${name}`
 }
 
-function specOf(object: K8sObject): unknown {
+function objectSpec(object: K8sObject): unknown {
   return (object as K8sObject & { spec?: unknown }).spec
 }
 

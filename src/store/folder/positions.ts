@@ -22,7 +22,7 @@ export function positionAt(offset: number | undefined, lines: LineCounter): Posi
 export function positionOf(path: string, root: Node, document: Document, lines: LineCounter): Position {
   let node: unknown = root
   let offset = root.range?.[0]
-  for (const segment of segmentsOf(path)) {
+  for (const segment of fieldSegments(path)) {
     const target = isAlias(node) ? node.resolve(document) : node
     if (isMap(target)) {
       const pair = target.items.find(({ key }) => isScalar(key) && String(key.value) === segment)
@@ -39,6 +39,6 @@ export function positionOf(path: string, root: Node, document: Document, lines: 
   return positionAt(offset, lines)
 }
 
-function segmentsOf(path: string): string[] {
+function fieldSegments(path: string): string[] {
   return [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([whole, inBrackets]) => inBrackets ?? whole)
 }

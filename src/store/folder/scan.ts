@@ -59,7 +59,7 @@ export async function scanFolder(directory: string): Promise<Scan> {
     // Such as a named pipe: it would block.
     if (!stats.isFile()) scan.errors.push({ file: path, message: 'is not a file, and was not read' })
     else if (scan.files.length < MAX_FILES)
-      scan.files.push({ file: path, bytes: Number(stats.size), stamp: stampOf(stats) })
+      scan.files.push({ file: path, bytes: Number(stats.size), stamp: fileStamp(stats) })
     else if (scan.files.length === MAX_FILES && scan.errors.at(-1)?.file !== directory) {
       scan.errors.push({
         file: directory,
@@ -88,7 +88,7 @@ function sorted(entries: Dirent[]): Dirent[] {
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-function stampOf(stats: BigIntStats): string | undefined {
+function fileStamp(stats: BigIntStats): string | undefined {
   if (Date.now() - Number(stats.mtimeMs) < SETTLED_AFTER_MS) return undefined
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
 }

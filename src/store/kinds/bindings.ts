@@ -90,7 +90,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
           gracefulEvictionTasks: spec.gracefulEvictionTasks?.map(({ fromCluster }) => ({ fromCluster })),
           propagateDeps: propagateDeps || undefined,
         }),
-        ...((propagateDeps || isAttached) && strategyOf(spec)),
+        ...((propagateDeps || isAttached) && keptStrategy(spec)),
       }),
       ...defined({ requiredBy: spec.requiredBy }),
     },
@@ -121,7 +121,7 @@ function keptMembers({ metadata, spec, status }: ResourceBinding): AggregatedSta
 }
 
 /** The fields that decide how a dependency is applied to members. */
-function strategyOf({ conflictResolution, preserveResourcesOnDeletion }: BindingSpec): Partial<BindingSpec> {
+function keptStrategy({ conflictResolution, preserveResourcesOnDeletion }: BindingSpec): Partial<BindingSpec> {
   return defined({ conflictResolution, preserveResourcesOnDeletion })
 }
 

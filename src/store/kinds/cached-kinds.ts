@@ -29,7 +29,7 @@ import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { intern } from '../cache/intern.ts'
 import type { CachedKind } from '../store.ts'
 import { bindingKinds } from './bindings.ts'
-import { dependencyKinds, workloadKindsOf } from './dependencies.ts'
+import { cachedWorkloadKinds, dependencyKinds } from './dependencies.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { nodeKinds } from './nodes.ts'
 import { volumeClaimKinds } from './persistent-volumes.ts'
@@ -190,7 +190,7 @@ const volumeKinds = [...injectionKinds, ...volumeClaimKinds, ...nodeKinds]
 export function allKinds(workloads: WorkloadKinds): AnyCachedKind[] {
   return [
     ...placementKinds,
-    ...workloadKindsOf(workloads),
+    ...cachedWorkloadKinds(workloads),
     ...dependencyKinds,
     ...relatedKindsOf(workloads),
     ...volumeKinds,
@@ -211,7 +211,7 @@ export function kindsFor({ workloads, dependencies, movesData }: Features): AnyC
   const kinds = [
     ...placementKinds,
     // Workloads name volumes, and are placed where the data of these is.
-    ...workloadKindsOf(workloads),
+    ...cachedWorkloadKinds(workloads),
     ...injectionKinds,
     ...(dependencies ? [...dependencyKinds, ...relatedKindsOf(workloads), ...volumeClaimKinds] : []),
     ...(movesData ? [...volumeClaimKinds, ...nodeKinds] : []),

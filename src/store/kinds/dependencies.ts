@@ -28,7 +28,7 @@ import type { CachedKind } from '../store.ts'
 const SHARED: readonly string[] = [pods, persistentVolumes].map(kindKey)
 
 /** Returns the kinds whose objects have dependencies. An Ingress is itself a dependency of the pods behind it. */
-export function workloadKindsOf(kinds: WorkloadKinds): CachedKind<Workload & Dependent>[] {
+export function cachedWorkloadKinds(kinds: WorkloadKinds): CachedKind<Workload & Dependent>[] {
   return kinds.all.filter(({ type }) => !SHARED.includes(kindKey(type))).map(({ type }) => workloadKind(type, kinds))
 }
 
@@ -44,7 +44,7 @@ export function workloadKind(type: ResourceType, kinds: WorkloadKinds): CachedKi
         kind,
         metadata: { ...keepIdentity(metadata), ...(inherits && keepAnnotation(metadata)) },
         dependencies,
-        ...(type.kind === ingresses.kind && contentOf(raw)),
+        ...(type.kind === ingresses.kind && dependentContent(raw)),
       }
     },
     indexes: {
@@ -122,7 +122,7 @@ export function selectorKey({ kind, metadata }: { kind: string; metadata: Object
 
 export function keepContent(raw: K8sObject): Dependent {
   const { apiVersion, kind, metadata } = raw
-  return { apiVersion, kind, metadata: keepIdentity(metadata), ...contentOf(raw) }
+  return { apiVersion, kind, metadata: keepIdentity(metadata), ...dependentContent(raw) }
 }
 
 /** Keeps name, uid, version, deletion time and labels. */
@@ -144,7 +144,7 @@ function keepAnnotation({ annotations }: ObjectMeta): ObjectMeta {
 }
 
 /** A digest of the object without its status, resourceVersion and managedFields. */
-function contentOf(raw: K8sObject): { content: string } {
+function dependentContent(raw: K8sObject): { content: string } {
   const { status: _status, metadata, ...rest } = raw as K8sObject & { status?: unknown }
   const {
     resourceVersion: _version,

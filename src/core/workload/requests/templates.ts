@@ -2,7 +2,7 @@
 import type { K8sObject, ObjectMeta } from '../../../api/meta.ts'
 import type { PodSpec } from '../../../api/pod.ts'
 import { defined, isObject } from '../../../base/json.ts'
-import { segmentsOf } from '../../../base/json-path.ts'
+import { pathSegments } from '../../../base/json-path.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
 import { validatePodSpec } from '../validate.ts'
 
@@ -42,11 +42,11 @@ export function podPlacesOf(object: K8sObject, kind: Kind): readonly PodPlace[] 
 
 function findPlaces(object: K8sObject, { templates = [], podMetadata = [], allPods }: Kind): PodPlace[] {
   const found = [
-    ...templates.flatMap((path) => placesAt(object, segmentsOf(path))).flatMap(templatePlace),
-    ...podMetadata.flatMap((path) => placesAt(object, segmentsOf(path))).flatMap(metadataPlace),
+    ...templates.flatMap((path) => placesAt(object, pathSegments(path))).flatMap(templatePlace),
+    ...podMetadata.flatMap((path) => placesAt(object, pathSegments(path))).flatMap(metadataPlace),
   ].map((place) => ({ ...place, forAll: place.path === allPods }))
   if (allPods === undefined || found.some(({ forAll }) => forAll)) return found
-  const keys = segmentsOf(allPods)
+  const keys = pathSegments(allPods)
   const [value] = placesAt(object, keys)
   const place = metadataPlace({ keys, value: value?.value ?? {} })
   return [...found, ...place.map((one) => ({ ...one, forAll: true }))]

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ANY_NODE, makeObject, makePod, makeUsable, managers, nodesWith } from '../../../../test/builders.ts'
 import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import { apiVersionOf, type K8sObject } from '../../../api/meta.ts'
-import { segmentsOf } from '../../../base/json-path.ts'
+import { pathSegments } from '../../../base/json-path.ts'
 import { jsonBytes, MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
 import { hasPods, SHIPPED_KINDS, type WorkloadKind } from '../../workload-kinds/kinds.ts'
 import { decidePod } from '../decide-pod.ts'
@@ -22,7 +22,7 @@ function objectAt(path: string, count: number, value: object): unknown {
     if (segment === '*') return range(count).map(() => build(rest))
     return { [segment]: build(rest) }
   }
-  return build(segmentsOf(path))
+  return build(pathSegments(path))
 }
 
 function workload(

@@ -61,11 +61,11 @@ export function endsObject(kind: KindCache, type: WatchEventType, { metadata }: 
  */
 export async function confirmKind(connection: ApiConnection, kind: KindCache, signal: AbortSignal): Promise<void> {
   if (kind.absence !== 'confirm') return
-  const problem = await problemOf(connection, kind.type, signal)
+  const problem = await findDefinitionProblem(connection, kind.type, signal)
   if (problem && (kind.cache.synced || problem.unavailable.reason === 'Terminating')) throw problem
 }
 
-async function problemOf(
+async function findDefinitionProblem(
   connection: ApiConnection,
   type: ResourceType,
   signal: AbortSignal,
