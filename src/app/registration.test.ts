@@ -8,7 +8,7 @@ import { createConnection } from '../store/cluster/api-connection.ts'
 import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
-import { pathOf } from '../webhooks/define.ts'
+import { webhookPath } from '../webhooks/define.ts'
 import { webhooksOf } from '../webhooks/index.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { servingHosts } from './certificates.ts'
@@ -90,7 +90,7 @@ describe('the address of Lodestone', () => {
     const wanted = wantedRegistration(configured({ mode: 'url', url: 'https://10.0.0.7:9443/hub/' }))
 
     const urls = new Set(entriesOf(wanted).map(({ clientConfig }) => clientConfig.url))
-    expect([...urls]).toEqual(webhooks.map((webhook) => `https://10.0.0.7:9443/hub${pathOf(webhook)}`))
+    expect([...urls]).toEqual(webhooks.map((webhook) => `https://10.0.0.7:9443/hub${webhookPath(webhook)}`))
     for (const { clientConfig } of entriesOf(wanted)) expect(clientConfig.service).toBeUndefined()
   })
 

@@ -11,7 +11,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
 import { webhooksOf } from '../webhooks/index.ts'
 import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpreter.ts'
-import { type Registration, registrationOf } from '../webhooks/registration.ts'
+import { type Registration, webhookConfigurations } from '../webhooks/registration.ts'
 import type { Config } from './config/config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 
@@ -20,7 +20,11 @@ export function wantedRegistration(
   config: Config,
   certificates?: Pick<ServingCertificates, 'caBundlePem'>,
 ): WebhookConfiguration[] {
-  return registrationOf(webhooksOf(configuredWorkloadKinds(config)), registrationTerms(config, certificates), toBase64)
+  return webhookConfigurations(
+    webhooksOf(configuredWorkloadKinds(config)),
+    registrationTerms(config, certificates),
+    toBase64,
+  )
 }
 
 /** Returns the configuration for Karmada's resource interpreter; undefined if Lodestone does not serve it. */

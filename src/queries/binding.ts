@@ -20,7 +20,7 @@ import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
-import { sourceOf } from './source.ts'
+import { claimSource } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
 
 interface BindingContext extends Present {
@@ -46,12 +46,12 @@ export function gatherBindingInput(
   { store, now, jumps, clusterScopedClaims, karmadaRules, timing, kinds }: BindingContext,
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
-  const policy = policyOf(binding, store)
+  const policy = bindingPolicy(binding, store)
   const claimsUnknown = whyClaimsUnknown(store)
   // The honored claims; none for a malformed binding.
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
     .filter((claim) => isHonored(claim, now))
-    .map((claim) => locateClaim(claim, sourceOf(claim, store), now))
+    .map((claim) => locateClaim(claim, claimSource(claim, store), now))
   return {
     binding,
     stored,
@@ -75,7 +75,7 @@ function whyClaimsUnknown(store: ObjectStore): string | undefined {
 }
 
 /** Returns the policy in the annotations of a binding; undefined if it is not cached. */
-export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
+export function bindingPolicy({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const reference = policyReferenceOf(metadata)
   return reference && policyNamed(reference, store)
 }

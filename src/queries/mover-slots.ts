@@ -14,7 +14,7 @@ import type { PreemptionInput } from '../core/volume-manager/schedule/preemption
 import type { QueueEntry } from '../core/volume-manager/schedule/queue.ts'
 import { firstManagers } from '../core/volume-manager/schedule/shares.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { activeMovers, moversOf } from './own-movers.ts'
+import { activeMovers, managerMovers } from './own-movers.ts'
 
 /** The memory about the slots of all VolumeManagers. */
 export interface KnownSlots {
@@ -58,7 +58,7 @@ function hasPreviousMover(
   settings: VolumeSettings,
 ) {
   if (role === 'deletion') return false
-  return moversOf(store, manager, settings.movers).some((pod) => {
+  return managerMovers(store, manager, settings.movers).some((pod) => {
     const task = readTask(pod)
     if (task?.id !== id || task.role === 'deletion') return false
     const isSearching = !isEnded(pod.status) && nodeOfMover(pod) === undefined && !isUnschedulable(pod)

@@ -23,7 +23,7 @@ export function activeMovers(store: ObjectStore, settings: VolumeSettings, creat
 }
 
 /** Returns the Pods with tasks of a VolumeManager, in a namespace of its movers; also those of an earlier one with the same name. */
-export function moversOf(store: ObjectStore, key: string, settings: VolumeSettings['movers']): Pod[] {
+export function managerMovers(store: ObjectStore, key: string, settings: VolumeSettings['movers']): Pod[] {
   const { namespace, name } = splitObjectKey(key)
   const manager = { metadata: defined({ namespace, name }) }
   return store.byIndex(pods, 'mover', key).filter((pod) => isInMoverNamespace(pod, manager, settings))

@@ -10,9 +10,9 @@ import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts
 import {
   type ClaimRules,
   type ClusterScopedClaims,
+  claimRefusal,
   permits,
   permittedWorkloads,
-  refusalOf,
 } from '../core/data-source-claim/permission.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { bindingsOfWorkload } from './workload.ts'
@@ -21,14 +21,14 @@ import { bindingsOfWorkload } from './workload.ts'
 export type ClusterScope = ClusterScopedClaims | undefined
 
 /** The present rules. Only a claim for a workload of another namespace needs the cache of Namespaces. */
-function rulesOf(store: ObjectStore, clusterScoped: ClusterScope = 'forbidden'): ClaimRules {
+function claimRules(store: ObjectStore, clusterScoped: ClusterScope = 'forbidden'): ClaimRules {
   const type: ResourceType<GrantingNamespace> = namespaces
   return { clusterScoped, grantOf: (namespace) => store.get(type, undefined, namespace)?.claimGrant }
 }
 
 /** Returns the claims that name a workload and are permitted to. */
 export function claimsFor(workload: WorkloadReference, store: ObjectStore, scope: ClusterScope): DataSourceClaim[] {
-  const rules = rulesOf(store, scope)
+  const rules = claimRules(store, scope)
   return store
     .byIndex(dataSourceClaims, 'workload', workloadKey(workload))
     .filter((claim) => permits(claim, workload, rules))
@@ -36,7 +36,7 @@ export function claimsFor(workload: WorkloadReference, store: ObjectStore, scope
 
 /** Returns the workloads that a claim may name and is permitted to apply to. */
 export function workloadsFor(claim: DataSourceClaim, store: ObjectStore, scope: ClusterScope): WorkloadReference[] {
-  return permittedWorkloads(claim, rulesOf(store, scope))
+  return permittedWorkloads(claim, claimRules(store, scope))
 }
 
 /** Returns why a claim does not apply to a workload that it names; undefined if it applies. */
@@ -46,7 +46,7 @@ export function refusalFor(
   store: ObjectStore,
   scope: ClusterScope,
 ): string | undefined {
-  return refusalOf(claim, workload, rulesOf(store, scope))
+  return claimRefusal(claim, workload, claimRules(store, scope))
 }
 
 /**
@@ -54,9 +54,9 @@ export function refusalFor(
  * cluster-scoped workload counts only if it has a binding.
  */
 export function refusalOfClaim(claim: DataSourceClaim, store: ObjectStore, scope: ClusterScope): string | undefined {
-  const rules = rulesOf(store, scope)
+  const rules = claimRules(store, scope)
   for (const workload of workloadsOfClaim(claim)) {
-    const refusal = refusalOf(claim, workload, rules)
+    const refusal = claimRefusal(claim, workload, rules)
     if (refusal && (workload.namespace || bindingsOfWorkload(workload, store).length > 0)) return refusal
   }
   return undefined

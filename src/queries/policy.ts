@@ -103,7 +103,7 @@ function dataBoundOf(
       if (compared > MAX_COMPARISONS) return 'TooLarge'
       const workload = workloads.find((each) => isSelected(each, policy, store))
       if (workload) {
-        return { workload: titleOf(workload), claim: keyOfObject(claim) }
+        return { workload: workloadTitle(workload), claim: keyOfObject(claim) }
       }
     }
     const type = types.get(kindOfKey(key))
@@ -111,7 +111,7 @@ function dataBoundOf(
       const workload = referenceOf(object)
       compared += candidateCount(policy, workload)
       if (compared > MAX_COMPARISONS) return 'TooLarge'
-      if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: titleOf(workload) }
+      if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: workloadTitle(workload) }
     }
   }
   return undefined
@@ -141,6 +141,6 @@ function governs({ metadata }: PropagationPolicy, binding: ResourceBinding): boo
   return reference?.name === metadata.name && (reference?.namespace ?? '') === (metadata.namespace ?? '')
 }
 
-function titleOf({ kind, namespace, name }: WorkloadReference): string {
+function workloadTitle({ kind, namespace, name }: WorkloadReference): string {
   return `${kind} ${objectKey(namespace, name)}`
 }

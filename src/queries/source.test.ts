@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { makeClaim, makeSource } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
-import { sourceOf } from './source.ts'
+import { claimSource } from './source.ts'
 
 describe('of several DataSources for one query, created in any order', () => {
   const sources = ['b', 'amoro-table-lake.shop.sales', 'a', 'c'].map((name) => makeSource({}, { name }))
   const answering = async (claim = makeClaim(), without = '') => {
     const names = [sources, sources.toReversed()].map(async (order) => {
       const store = await storeOf(order.filter(({ metadata }) => metadata.name !== without))
-      return sourceOf(claim, store)?.metadata.name
+      return claimSource(claim, store)?.metadata.name
     })
     return Promise.all(names)
   }

@@ -12,7 +12,7 @@ export { nameOfSource }
  * Returns the source that a claim is bound to, or else a source with the same query. Of several, it prefers the one with the name that
  * Lodestone generates, then the lowest name. The order of creation does not matter.
  */
-export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
+export function claimSource(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
   const bound = boundSourceOf(claim)
   const source = bound ? store.get(dataSources, undefined, bound) : undefined
   return source ?? preferred(claim, sourcesFor(claim, store))
@@ -26,10 +26,10 @@ function sourcesFor(claim: DataSourceClaim, store: ObjectStore): readonly DataSo
 function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): DataSource | undefined {
   if (sources.length < 2) return sources[0]
   const canonical = nameOfSource(queryOfClaim(claim))
-  const nameOf = ({ metadata }: DataSource) => metadata.name ?? ''
+  const sourceName = ({ metadata }: DataSource) => metadata.name ?? ''
   return (
-    sources.find((source) => nameOf(source) === canonical) ??
-    sources.reduce((lowest, source) => (nameOf(source) < nameOf(lowest) ? source : lowest))
+    sources.find((source) => sourceName(source) === canonical) ??
+    sources.reduce((lowest, source) => (sourceName(source) < sourceName(lowest) ? source : lowest))
   )
 }
 

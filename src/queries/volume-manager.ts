@@ -22,7 +22,7 @@ import { allowanceOf } from '../core/volume-manager/schedule/shares.ts'
 import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { type KnownSlots, managersFor, nextManagers, type SlotContext, sharesOf } from './mover-slots.ts'
-import { moversOf } from './own-movers.ts'
+import { managerMovers } from './own-movers.ts'
 import { terminatingNamespace } from './terminating.ts'
 import { lastEndOf, usersOf } from './volume-users.ts'
 
@@ -43,7 +43,7 @@ export function gatherVolumeManager(
   const key = objectKey(namespace, name)
   const owner = ownerKey(manager)
   const movers = new Map(
-    [...moversOf(store, key, settings.movers), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const),
+    [...managerMovers(store, key, settings.movers), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const),
   )
   const shares = sharesOf(slots, { store, settings, now })
   const overdue = overdueMovers({ manager, movers, progress, settings: settings.movers, now, jumps })

@@ -16,14 +16,14 @@ type MountingPod = Pod & CachedUse
  * pod with a claim for the directory uses it on the node of its PersistentVolume, even before it is scheduled.
  */
 export function usersOf(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
-  if (!place.startsWith('/')) return store.byIndex(pods, 'claim', objectKey(namespace, place)).map(userOf)
+  if (!place.startsWith('/')) return store.byIndex(pods, 'claim', objectKey(namespace, place)).map(volumeUser)
   const byClaim = claimsOn(store, place).flatMap(({ node, claim }) =>
-    store.byIndex(pods, 'claim', claim).map((pod) => ({ ...userOf(pod), node })),
+    store.byIndex(pods, 'claim', claim).map((pod) => ({ ...volumeUser(pod), node })),
   )
-  return [...store.byIndex(pods, 'directory', place).map(userOf), ...byClaim]
+  return [...store.byIndex(pods, 'directory', place).map(volumeUser), ...byClaim]
 }
 
-function userOf(pod: Pod): VolumeUser {
+function volumeUser(pod: Pod): VolumeUser {
   const { use } = pod as MountingPod
   return defined({ pod: keyOfObject(pod), node: use?.node, startTime: use?.startTime })
 }

@@ -20,7 +20,7 @@ export function bindingsOfClaim(claim: DataSourceClaim, store: ObjectStore): Res
 }
 
 /** Returns the binding of an object, by the name that Karmada generates. */
-export function bindingOf(object: K8sObject, store: ObjectStore): ResourceBinding | undefined {
+export function objectBinding(object: K8sObject, store: ObjectStore): ResourceBinding | undefined {
   const { namespace, name } = nameOfObject(object)
   return bindingNamed({ namespace, name: bindingName(object.kind, name) }, store)
 }

@@ -3,7 +3,7 @@ import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { pathOf, type Webhook } from '../webhooks/define.ts'
+import { type Webhook, webhookPath } from '../webhooks/define.ts'
 import { INTERPRETER_PATH, type Interpreter } from '../webhooks/interpreter.ts'
 import { type AdmissionDependencies, serveWebhook } from './admission.ts'
 import { receiveBody } from './body.ts'
@@ -145,7 +145,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
 
 function endpointsOf({ webhooks, interpreter, ...dependencies }: ServerOptions): Endpoint[] {
   const endpoints = webhooks.map((webhook) => ({
-    path: pathOf(webhook),
+    path: webhookPath(webhook),
     expects: 'an AdmissionReview',
     serve: serveWebhook(webhook, dependencies),
   }))

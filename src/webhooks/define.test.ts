@@ -4,7 +4,7 @@ import type { AdmissionRequest } from '../api/admission.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
-import { defineWebhook, pathOf } from './define.ts'
+import { defineWebhook, webhookPath } from './define.ts'
 
 const { group, version, kind, plural } = resourceBindings
 const request: AdmissionRequest = {
@@ -52,5 +52,5 @@ test.each([
   { type: 'mutating' as const, want: '/mutate/pod' },
   { type: 'validating' as const, want: '/validate/pod' },
 ])('a $type webhook is served at $want', ({ type, want }) => {
-  expect(pathOf({ type, name: 'pod' })).toBe(want)
+  expect(webhookPath({ type, name: 'pod' })).toBe(want)
 })

@@ -127,6 +127,6 @@ export function defineKarmadaWebhook<T extends K8sObject, Input>({
 }
 
 /** Returns the path to which the API server sends the reviews: `/mutate/resource-binding`. */
-export function pathOf({ type, name }: Pick<Webhook, 'type' | 'name'>): string {
+export function webhookPath({ type, name }: Pick<Webhook, 'type' | 'name'>): string {
   return `/${type === 'mutating' ? 'mutate' : 'validate'}/${name}`
 }

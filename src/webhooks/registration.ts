@@ -11,7 +11,7 @@ import {
   type WebhookEntry,
 } from '../api/registration.ts'
 import { defined } from '../base/json.ts'
-import { pathOf, type Webhook } from './define.ts'
+import { type Webhook, webhookPath } from './define.ts'
 
 export interface Registration {
   /** The address for the API server: a URL on a Karmada hub, which has no access to Services, or a Service in a plain cluster. */
@@ -38,7 +38,7 @@ export function isExcluded(
 }
 
 /** Returns the configurations for these webhooks, with every field that the API server would default. */
-export function registrationOf(
+export function webhookConfigurations(
   webhooks: readonly Webhook[],
   registration: Registration,
   toBase64: (text: string) => string,
@@ -47,7 +47,7 @@ export function registrationOf(
     const wanted = type === mutatingWebhookConfigurations ? 'mutating' : 'validating'
     const entries = webhooks
       .filter((webhook) => webhook.type === wanted)
-      .flatMap((webhook) => entriesOf(webhook, registration, toBase64))
+      .flatMap((webhook) => webhookEntries(webhook, registration, toBase64))
     if (entries.length === 0) return []
     return [
       {
@@ -64,14 +64,18 @@ export function registrationOf(
  * Returns one entry, or two if the namespace decides about enforcement: `Fail` for labeled namespaces and `Ignore` for all others. A
  * namespace selector never excludes a cluster-scoped object, so cluster-scoped kinds have one entry.
  */
-function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text: string) => string): WebhookEntry[] {
+function webhookEntries(
+  webhook: Webhook,
+  registration: Registration,
+  toBase64: (text: string) => string,
+): WebhookEntry[] {
   const { failurePolicy, name, resources, objectSelector } = webhook
   const isNamespaced = resources.every(({ namespaced }) => namespaced)
   const entry = (name: string, policy: 'Ignore' | 'Fail', enforced?: 'In' | 'NotIn'): WebhookEntry =>
     defined({
       name,
-      clientConfig: clientConfigOf(pathOf(webhook), registration, toBase64),
-      rules: rulesOf(webhook),
+      clientConfig: clientConfigOf(webhookPath(webhook), registration, toBase64),
+      rules: webhookRules(webhook),
       failurePolicy: policy,
       matchPolicy: 'Equivalent',
       reinvocationPolicy: webhook.type === 'mutating' ? 'IfNeeded' : undefined,
@@ -88,7 +92,7 @@ function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text
 }
 
 /** Returns one rule per API version, since a rule matches every combination of its values. */
-function rulesOf({ resources, operations }: Webhook): WebhookEntry['rules'] {
+function webhookRules({ resources, operations }: Webhook): WebhookEntry['rules'] {
   return [...Map.groupBy(resources, (type) => `${apiVersionOf(type)} ${type.namespaced}`).values()].map((types) => ({
     apiGroups: [...new Set(types.map(({ group }) => group))],
     apiVersions: [...new Set(types.map(({ version }) => version))],

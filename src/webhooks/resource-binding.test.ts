@@ -5,8 +5,8 @@ import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
 import { HONOR_MS } from '../core/data-source-claim/honored.ts'
-import { gatherBindingInput, policyOf } from '../queries/binding.ts'
-import { sourceOf } from '../queries/source.ts'
+import { bindingPolicy, gatherBindingInput } from '../queries/binding.ts'
+import { claimSource } from '../queries/source.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError } from '../store/store.ts'
@@ -58,7 +58,7 @@ describe('the source of a claim', () => {
     const bound = makeSource({ name: 'moved' }, { name: 'bound' })
     const claim = { ...makeClaim(), status: { boundDataSource: 'bound' } }
 
-    expect(sourceOf(claim, await storeOf([makeSource(), bound]))?.metadata.name).toBe('bound')
+    expect(claimSource(claim, await storeOf([makeSource(), bound]))?.metadata.name).toBe('bound')
   })
 
   test('is no longer the bound one after the claim changed', async () => {
@@ -67,8 +67,8 @@ describe('the source of a claim', () => {
     const status = { boundDataSource: 'bound', conditions: [{ ...bound, observedGeneration: 1 }] }
     const claim = (generation: number) => ({ ...makeClaim({}, { generation }), status })
     const store = await storeOf([makeSource(), makeSource({ name: 'moved' }, { name: 'bound' })])
-    expect(sourceOf(claim(1), store)?.metadata.name).toBe('bound')
-    expect(sourceOf(claim(2), store)?.metadata.name).toBe('amoro-table-lake.shop.sales')
+    expect(claimSource(claim(1), store)?.metadata.name).toBe('bound')
+    expect(claimSource(claim(2), store)?.metadata.name).toBe('amoro-table-lake.shop.sales')
   })
 
   test.each([
@@ -77,7 +77,7 @@ describe('the source of a claim', () => {
   ])('is the one with the same query, $name', async ({ status }) => {
     const claim = { ...makeClaim(), ...defined({ status }) }
 
-    expect(sourceOf(claim, await storeOf([makeSource()]))?.metadata.name).toBe('amoro-table-lake.shop.sales')
+    expect(claimSource(claim, await storeOf([makeSource()]))?.metadata.name).toBe('amoro-table-lake.shop.sales')
   })
 })
 
@@ -85,21 +85,21 @@ describe('the policy of a binding', () => {
   const clusterPolicy = { ...makePolicy(), kind: 'ClusterPropagationPolicy', metadata: { name: 'all' } }
 
   test('is the one in its annotations', async () => {
-    expect(policyOf(makeBinding(), await storeOf([makePolicy()]))?.metadata.name).toBe('app')
+    expect(bindingPolicy(makeBinding(), await storeOf([makePolicy()]))?.metadata.name).toBe('app')
   })
 
   test('is a cluster-scoped one if its annotations name one', async () => {
     const binding = makeBinding()
     binding.metadata.annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'all' }
 
-    expect(policyOf(binding, await storeOf([makePolicy(), clusterPolicy]))?.kind).toBe('ClusterPropagationPolicy')
+    expect(bindingPolicy(binding, await storeOf([makePolicy(), clusterPolicy]))?.kind).toBe('ClusterPropagationPolicy')
   })
 
   test('is undefined without these annotations, and if the policy was deleted', async () => {
     const store = await storeOf([clusterPolicy])
 
-    expect(policyOf(makeBinding(), store)).toBeUndefined()
-    expect(policyOf({ ...makeBinding(), metadata: { name: 'app-deployment' } }, store)).toBeUndefined()
+    expect(bindingPolicy(makeBinding(), store)).toBeUndefined()
+    expect(bindingPolicy({ ...makeBinding(), metadata: { name: 'app-deployment' } }, store)).toBeUndefined()
   })
 })
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { BindingSpec, Cluster } from '../../src/api/karmada.ts'
 import type { Toleration } from '../../src/api/node.ts'
-import { refusalOf } from '../../src/core/placement/acceptance.ts'
+import { schedulingRefusal } from '../../src/core/placement/acceptance.ts'
 import { type Random, randomFrom } from '../random.ts'
 import type { KubeObject } from './api-client.ts'
 import { logToStderr } from './binaries.ts'
@@ -48,7 +48,7 @@ test('Lodestone and the scheduler of this version accept the same clusters', asy
   const scheduled = await Promise.all(written.map(({ metadata }) => schedulingResult(metadata.name)))
 
   const pairs = written.flatMap(({ metadata, spec }, i) => {
-    const refusal = refusalOf(spec, (name) => byName.get(name))
+    const refusal = schedulingRefusal(spec, (name) => byName.get(name))
     return names.map((name) => ({
       ...{ binding: metadata.name, cluster: name },
       ...{ scheduler: scheduled[i]?.includes(name), refusal: refusal(name) },

@@ -6,7 +6,7 @@ import type { K8sObject } from '../../src/api/meta.ts'
 import { newestRules } from '../../src/core/karmada-rules.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type GatherContext, pathOf, type Webhook } from '../../src/webhooks/define.ts'
+import { type GatherContext, webhookPath, type Webhook } from '../../src/webhooks/define.ts'
 import { webhooksOf } from '../../src/webhooks/index.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { judgeBinding } from './binding-oracle.ts'
@@ -37,7 +37,7 @@ export interface Judgement {
 /** The sum that the API server allows for all annotations of an object (apimachinery, pkg/api/validation/objectmeta.go). */
 const ANNOTATION_LIMIT = 256 * 1024
 
-const byPath = new Map<string, Webhook>(webhooks.map((webhook) => [pathOf(webhook), webhook]))
+const byPath = new Map<string, Webhook>(webhooks.map((webhook) => [webhookPath(webhook), webhook]))
 
 /** Paths of a patch that each webhook may touch. Validating ones touch nothing. */
 const TOUCHED: Readonly<Record<string, RegExp>> = {

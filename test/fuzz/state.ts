@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import type { AdmissionRequest } from '../../src/api/admission.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, type ResourceType } from '../../src/api/meta.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
-import { pathOf } from '../../src/webhooks/define.ts'
+import { webhookPath } from '../../src/webhooks/define.ts'
 import { webhooksOf } from '../../src/webhooks/index.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { makeClaim, makeCluster, makeSource } from '../builders.ts'
@@ -85,7 +85,7 @@ function recorded(): Seed[] {
     if (!file.startsWith('005'))
       for (const object of [review.request.object, review.request.oldObject])
         delete (object?.metadata as { managedFields?: unknown } | undefined)?.managedFields
-    return [{ path: pathOf(webhook), review: review as unknown as Record<string, unknown> }]
+    return [{ path: webhookPath(webhook), review: review as unknown as Record<string, unknown> }]
   })
 }
 
@@ -110,7 +110,7 @@ function golden(): Seed[] {
         oldObject: oldObject ?? null,
       },
     }
-    return { path: pathOf(webhook), review: JSON.parse(JSON.stringify(review)) as Record<string, unknown> }
+    return { path: webhookPath(webhook), review: JSON.parse(JSON.stringify(review)) as Record<string, unknown> }
   })
 }
 

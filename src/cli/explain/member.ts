@@ -1,7 +1,7 @@
 /** Explains a workload of a member cluster: its hub has decided on its placement, and here its pods get their volumes. */
 import { type K8sObject, referenceOf } from '../../api/meta.ts'
 import type { PlacedRequest } from '../../core/workload/requests/volume-requests.ts'
-import { parseAll, requestsOf } from '../../core/workload/requests/workload-requests.ts'
+import { parseAll, workloadRequests } from '../../core/workload/requests/workload-requests.ts'
 import { type Context, readTarget, type Target, titleOf } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readRequested } from './volume-requests.ts'
@@ -37,7 +37,7 @@ export async function explainInMember(target: Target, context: Context): Promise
 function requestsIn(object: K8sObject, { kinds }: Context): { requests: PlacedRequest[]; errors: TreeNode[] } {
   const kind = kinds.find(object.apiVersion, object.kind)
   const parsed = kind
-    ? parseAll(requestsOf(object, kind, undefined, undefined).requests).map((each) => each.parsed)
+    ? parseAll(workloadRequests(object, kind, undefined, undefined).requests).map((each) => each.parsed)
     : []
   const requests = parsed.flatMap((each) => ('requests' in each ? each.requests : []))
   const errors = parsed.flatMap((each) => ('errors' in each ? each.errors : []))

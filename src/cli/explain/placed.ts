@@ -15,7 +15,7 @@ import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { type BindingDecision, decideBinding } from '../../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
 import type { BindingInput } from '../../core/resource-binding/input.ts'
-import { gatherBindingInput, policyOf } from '../../queries/binding.ts'
+import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Context, type Reference, readTarget, type Target, titleOf } from './target.ts'
@@ -52,7 +52,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     metadata: { ...object?.metadata, name, ...defined({ namespace: namespace || undefined }) },
   }
   const policy =
-    (stored && policyOf(stored, store)) ??
+    (stored && bindingPolicy(stored, store)) ??
     selectPolicy(template, store.list(propagationPolicies), store.list(clusterPropagationPolicies))
   const binding = stored ?? (policy && deriveBinding(template, policy))
   const volumes =

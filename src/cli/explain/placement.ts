@@ -2,7 +2,7 @@
 import type { PlacementAffinity, PropagationPolicy } from '../../api/karmada.ts'
 import { keyOfObject, referenceOf } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
-import { affinityOf } from '../../core/placement/affinity.ts'
+import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { declineOf } from '../../core/propagation-policy/decide.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
@@ -24,7 +24,7 @@ function policyNode(policy: PropagationPolicy): TreeNode {
   const declined = declineOf(policy)
   return {
     ...referenceOf(policy),
-    text: `${policy.kind} ${keyOfObject(policy)}: ${describeAffinity(affinityOf(policy.spec.placement))}`,
+    text: `${policy.kind} ${keyOfObject(policy)}: ${describeAffinity(effectiveAffinity(policy.spec.placement))}`,
     children: [
       ...(policy.spec.propagateDeps ? [{ text: 'dependencies follow: propagateDeps is set' }] : []),
       ...(declined ? [{ text: `dependencies do not follow: ${declined}` }] : []),
@@ -36,8 +36,8 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
   const { stored } = input
   const { state, binding: decided, message } = decision
   const { base } = readAnnotations(decided.metadata.annotations)
-  const known = base === BASE_OF_POLICY ? affinityOf(input.policy?.placement) : base
-  const before = known ?? affinityOf(binding.spec.placement)
+  const known = base === BASE_OF_POLICY ? effectiveAffinity(input.policy?.placement) : base
+  const before = known ?? effectiveAffinity(binding.spec.placement)
   const scheduled = targetClusters(binding.spec)
   const title = `${binding.kind} ${keyOfObject(binding)}`
   return {
@@ -52,7 +52,7 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
         : [
             { text: `before: ${describeAffinity(before)}` },
             {
-              text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
+              text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(effectiveAffinity(decided.spec.placement))}`,
             },
           ]),
       ...(stored ? [{ text: `scheduled to: ${firstNames(scheduled) || 'none yet'}` }] : []),

@@ -5,7 +5,7 @@ import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
 import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
-import { affinityOf } from '../../core/placement/affinity.ts'
+import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { decidePolicy, declineOf } from '../../core/propagation-policy/decide.ts'
 import { selectorKeys, selects } from '../../core/propagation-policy/select.ts'
 import { gatherPolicyInput } from '../../queries/policy.ts'
@@ -35,7 +35,7 @@ async function explainPolicy(policy: PropagationPolicy, context: Context): Promi
   const workloads = await firstNodes(candidates, (target) => workloadNode(target, policy, claims, context))
   return {
     ...reference,
-    text: `${titleOf(reference)}: ${describeAffinity(affinityOf(policy.spec.placement))}`,
+    text: `${titleOf(reference)}: ${describeAffinity(effectiveAffinity(policy.spec.placement))}`,
     children: [
       dependenciesNode(policy, context),
       ...policy.spec.resourceSelectors.map(selectorNode),

@@ -9,7 +9,7 @@ import { bindingName } from '../../core/resource-binding/derive.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { interpretObject } from '../../queries/dependents.ts'
 import { refusalFor } from '../../queries/permission.ts'
-import { sourceOf } from '../../queries/source.ts'
+import { claimSource } from '../../queries/source.ts'
 import { placementKinds, relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { claimNode, volumeNode } from './data.ts'
@@ -80,7 +80,7 @@ async function explainWorkload(target: Target, context: Context): Promise<TreeNo
         : []),
       ...claims.map((claim) => {
         const refusal = refusalFor(claim, workload, context.store, context.scope)
-        return claimNode(claim, sourceOf(claim, context.store), context.now, refusal)
+        return claimNode(claim, claimSource(claim, context.store), context.now, refusal)
       }),
       ...volumes.map(volumeNode),
       ...effectNodes(placed),

@@ -9,7 +9,7 @@ import { workloadKey, workloadsOfClaim } from '../../core/data-source-claim/keys
 import { phaseOfAnswer } from '../../core/data-source-claim/phase.ts'
 import type { InspectedSystem } from '../../locality/config/inspect.ts'
 import { type ClusterScope, refusalOfClaim } from '../../queries/permission.ts'
-import { sourceOf } from '../../queries/source.ts'
+import { claimSource } from '../../queries/source.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { OUTPUT_API_VERSION } from '../output.ts'
 import type { ClaimReport, HoldReport, Section, SourceReport, StatusReport } from './report.ts'
@@ -90,7 +90,7 @@ function holdsOf(claims: readonly DataSourceClaim[] | undefined, holds: readonly
 
 function reportClaim(claim: DataSourceClaim, store: ObjectStore, { scope, now }: StatusInput): ClaimReport {
   const { metadata, spec, status } = claim
-  const source = sourceOf(claim, store)
+  const source = claimSource(claim, store)
   const { answer, enforcement } = locateClaim(claim, source, now)
   const refusal = refusalOfClaim(claim, store, scope)
   const { system, dataSourceType, dataSourceName, workload } = spec

@@ -3,7 +3,7 @@ import { makeClaim, makeForeignClaim, makeNamespace } from '../../../test/builde
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { readClaimGrant } from './grant.ts'
 import { workloadsOfClaim } from './keys.ts'
-import { type ClaimRules, permittedWorkloads, refusalOf } from './permission.ts'
+import { type ClaimRules, claimRefusal, permittedWorkloads } from './permission.ts'
 
 const app = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }
 const own = { ...app, namespace: 'default' }
@@ -15,7 +15,7 @@ function rules(annotation?: string, clusterScoped: ClaimRules['clusterScoped'] =
 }
 
 const refusals = (claim: DataSourceClaim, given: ClaimRules) =>
-  workloadsOfClaim(claim).flatMap((workload) => refusalOf(claim, workload, given) ?? [])
+  workloadsOfClaim(claim).flatMap((workload) => claimRefusal(claim, workload, given) ?? [])
 
 describe('a claim is permitted to apply to', () => {
   test.each([

@@ -27,7 +27,11 @@ export function permittedWorkloads(claim: DataSourceClaim, rules: ClaimRules): W
 }
 
 /** Returns why a claim does not apply to a workload that it names, with the remedy; undefined if it applies. */
-export function refusalOf(claim: DataSourceClaim, workload: WorkloadReference, rules: ClaimRules): string | undefined {
+export function claimRefusal(
+  claim: DataSourceClaim,
+  workload: WorkloadReference,
+  rules: ClaimRules,
+): string | undefined {
   if (permits(claim, workload, rules)) return undefined
   const { namespace: target, kind, name } = workload
   if (!target) {

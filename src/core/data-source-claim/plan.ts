@@ -96,7 +96,7 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const { claim, refusal, source, bindings, readsBindings = false, now } = input
   const { answer } = locateClaim(claim, source, now)
   const before = claim.status ?? {}
-  const state = refusal === undefined ? stateOf(input, answer) : pending('NotPermitted', refusal)
+  const state = refusal === undefined ? claimState(input, answer) : pending('NotPermitted', refusal)
   const { phase, reason, message } = state
   const placed = refusal === undefined ? workloadPlaced(bindings, before.conditions) : undefined
   const effect = readsBindings && refusal === undefined ? noEffect(claim, bindings) : undefined
@@ -154,7 +154,7 @@ function pending(reason: string, message: string): State {
   return { phase: 'Pending', reason, message }
 }
 
-function stateOf({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, answer: Answer): State {
+function claimState({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, answer: Answer): State {
   switch (answer.kind) {
     case 'located':
       return { phase: 'Bound', reason: 'Located', message: `the data is in ${answer.clusters.join(', ')}` }

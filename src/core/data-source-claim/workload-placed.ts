@@ -29,12 +29,12 @@ export function workloadPlaced(
 ): ConditionState | undefined {
   const binding = bindings.find(({ spec }) => spec.placement !== undefined)
   if (!binding) return undefined
-  const { placed, reason, message } = placementOf(binding)
+  const { placed, reason, message } = bindingPlacement(binding)
   if (reason === 'NotScheduled' && placedReason(before) === undefined) return undefined
   return condition(WORKLOAD_PLACED, placed, reason, cut(message, MAX_LENGTH))
 }
 
-function placementOf(binding: ResourceBinding): { placed: boolean; reason: string; message: string } {
+function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: string; message: string } {
   const hold = activeHold(binding)
   if (hold) return { placed: false, reason: 'OnHold', message: hold.message }
   const { locality } = readAnnotations(binding.metadata.annotations)

@@ -9,7 +9,7 @@ interface Columns {
 }
 
 /** Returns the columns of the location; undefined for a column without a value. */
-export function columnsOf({ spec }: Pick<DataSource, 'spec'>): Columns {
+export function sourceColumns({ spec }: Pick<DataSource, 'spec'>): Columns {
   const { clusterNames, bytes, bytesAreMinimum } = spec.locality ?? {}
   return {
     clusters: clusterNames?.length ? namesColumn(clusterNames) : undefined,

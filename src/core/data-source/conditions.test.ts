@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { makeSource, NOW } from '../../../test/builders.ts'
 import type { DataSource } from '../../api/data-source.ts'
 import type { Attempt } from './attempt.ts'
-import { failureOf, listed, mappedStates, messageOf, reasonOf, sourceConditions } from './conditions.ts'
+import { attemptFailure, conditionReason, listed, mappedStates, readyMessage, sourceConditions } from './conditions.ts'
 import type { SourcePhase } from './phase.ts'
 
 const why = 'location s3://lake-eu/t matches no key of locationMapping of system lake; add one'
@@ -24,7 +24,7 @@ describe('data in none of the clusters', () => {
       { type: 'Ready', status: 'True', message: 'the data is in no cluster' },
       { type: 'Stale', status: 'False' },
     ])
-    expect(reasonOf(source, 'Mapped')).toBe(why)
+    expect(conditionReason(source, 'Mapped')).toBe(why)
   })
 
   test.each<{ name: string; attempt: Attempt | undefined }>([
@@ -33,14 +33,14 @@ describe('data in none of the clusters', () => {
     { name: 'the same answer', attempt: { kind: 'unchanged' } },
     { name: 'a first answer that it does not exist', attempt: { kind: 'nowhere', reason: 'gone', confirmations: 1 } },
   ])('keeps the reason after $name', ({ attempt }) => {
-    expect(reasonOf(withResult(source, attempt), 'Mapped')).toBe(why)
+    expect(conditionReason(withResult(source, attempt), 'Mapped')).toBe(why)
   })
 
   test('loses the reason when it is in a cluster, and when it does not exist', () => {
     const moved = { ...source, spec: inClusters(['member1']).spec }
-    expect(reasonOf(withResult(moved, { ...unmapped, clusters: ['member1'] }), 'Mapped')).toBeUndefined()
+    expect(conditionReason(withResult(moved, { ...unmapped, clusters: ['member1'] }), 'Mapped')).toBeUndefined()
     const gone: Attempt = { kind: 'nowhere', reason: 'gone', confirmations: 3 }
-    expect(reasonOf(withResult(source, gone, 'Unavailable'), 'Mapped')).toBeUndefined()
+    expect(conditionReason(withResult(source, gone, 'Unavailable'), 'Mapped')).toBeUndefined()
   })
 
   test('has no condition without a reason', () => {
@@ -67,15 +67,15 @@ test.each<{ name: string; attempt: Attempt; phase: SourcePhase; type: 'Ready' | 
   { name: 'an answer', attempt: { kind: 'unchanged' }, phase: 'Available', type: 'Stale', want: undefined },
   { name: 'data that exists', attempt: { kind: 'unchanged' }, phase: 'Available', type: 'Ready', want: undefined },
 ])('the reason of $name', ({ attempt, phase, type, want }) => {
-  expect(reasonOf(withResult(inClusters(['member1']), attempt, phase), type)).toBe(want)
+  expect(conditionReason(withResult(inClusters(['member1']), attempt, phase), type)).toBe(want)
 })
 
 test('texts of a data system are printable, and have a length that is accepted', () => {
   const reason = `\u0000${'é'.repeat(5000)}`
-  expect(failureOf({ kind: 'failed', reason })).toBe(` ${'é'.repeat(1022)}…`)
+  expect(attemptFailure({ kind: 'failed', reason })).toBe(` ${'é'.repeat(1022)}…`)
   const attempt: Attempt = { kind: 'nowhere', reason, confirmations: 1 }
-  expect(messageOf({ source: makeSource(), attempt, health: undefined }, 'Unavailable')).toHaveLength(1024)
-  expect(failureOf({ kind: 'unchanged' })).toBeUndefined()
+  expect(readyMessage({ source: makeSource(), attempt, health: undefined }, 'Unavailable')).toHaveLength(1024)
+  expect(attemptFailure({ kind: 'unchanged' })).toBeUndefined()
 })
 
 test.each([

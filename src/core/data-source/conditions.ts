@@ -29,9 +29,9 @@ export function sourceConditions(input: SourceStateInput, phase: SourcePhase | u
 function states(input: SourceStateInput, phase: SourcePhase | undefined): ConditionState[] {
   const { source, attempt, health } = input
   const before = source.status?.conditions
-  const failure = failureOf(attempt)
+  const failure = attemptFailure(attempt)
   return [
-    ...(phase ? [condition('Ready', phase === 'Available', phase, messageOf(input, phase))] : []),
+    ...(phase ? [condition('Ready', phase === 'Available', phase, readyMessage(input, phase))] : []),
     ...(attempt
       ? [
           condition(
@@ -58,15 +58,15 @@ export function mappedStates(attempt: Attempt | undefined): ConditionState[] {
 }
 
 /** Returns the error of a failed query, as the status has it. */
-export function failureOf(attempt: Attempt | undefined): string | undefined {
+export function attemptFailure(attempt: Attempt | undefined): string | undefined {
   return attempt?.kind === 'failed' ? bounded(attempt.reason) : undefined
 }
 
 /** The message of the condition Ready, and of the Event about a new phase. */
-export function messageOf({ source, attempt }: SourceStateInput, phase: SourcePhase): string {
+export function readyMessage({ source, attempt }: SourceStateInput, phase: SourcePhase): string {
   if (attempt?.kind === 'located') return `the data is in ${listed(attempt.clusters)}`
   if (attempt?.kind === 'nowhere') return bounded(attempt.reason)
-  const before = conditionOf(source, 'Ready')?.message
+  const before = sourceCondition(source, 'Ready')?.message
   return before ?? (phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase)
 }
 
@@ -80,8 +80,8 @@ export type ReasonCondition = 'Ready' | 'Mapped' | 'Stale'
 /**
  * Returns the reason in the words of the data system, for messages such as that of a hold. Returns undefined if the status has none.
  */
-export function reasonOf(source: DataSource, type: ReasonCondition): string | undefined {
-  const found = conditionOf(source, type)
+export function conditionReason(source: DataSource, type: ReasonCondition): string | undefined {
+  const found = sourceCondition(source, type)
   if (!found?.message || found.status !== (type === 'Stale' ? 'True' : 'False')) return undefined
   // Without a message of the system, the phase is the message.
   return found.message === phaseOf(source) ? undefined : cut(printable(found.message), MAX_SHOWN)
@@ -90,7 +90,7 @@ export function reasonOf(source: DataSource, type: ReasonCondition): string | un
 /** In characters. A hold may have several reasons. */
 const MAX_SHOWN = 512
 
-function conditionOf({ status }: DataSource, type: string): Condition | undefined {
+function sourceCondition({ status }: DataSource, type: string): Condition | undefined {
   return status?.conditions?.find((one) => one.type === type)
 }
 

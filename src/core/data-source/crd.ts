@@ -29,7 +29,7 @@ export function isCreatable(crd: SourceCrd, attempt: { kind: string } | undefine
 
 /** Whether the API server has dropped the URI of the location that a write contained. */
 export function dropsLocation(write: Action | undefined, written: DataSource): boolean {
-  const { locality } = specOf(write) ?? {}
+  const { locality } = writtenSpec(write) ?? {}
   return Boolean(locality?.location) && !written.spec.locality?.location
 }
 
@@ -39,7 +39,7 @@ export function dropsPhase(write: Action | undefined, written: DataSource): bool
   return Boolean(status?.phase) && !written.status?.phase
 }
 
-function specOf(write: Action | undefined): Partial<DataSource['spec']> | undefined {
+function writtenSpec(write: Action | undefined): Partial<DataSource['spec']> | undefined {
   if (write?.kind === 'create') return (write.object as DataSource).spec
   return write?.kind === 'patch' ? (write.patch['spec'] as Partial<DataSource['spec']> | undefined) : undefined
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
-import { dueAt, refreshIntervalMs, spreadOf } from './due.ts'
+import { dueAt, hashFraction, refreshIntervalMs } from './due.ts'
 import { NO_HISTORY, type QueryHistory } from './query-history.ts'
 
 const INTERVAL_MS = 100_000
 const stored = (metadata = {}) => makeSource({}, { resourceVersion: '7', ...metadata })
-const spreadMs = spreadOf(makeSource().metadata.name ?? '') * 0.1 * INTERVAL_MS
+const spreadMs = hashFraction(makeSource().metadata.name ?? '') * 0.1 * INTERVAL_MS
 
 test.each<{ name: string; source?: ReturnType<typeof stored>; history?: Partial<QueryHistory>; want: number }>([
   { name: 'that was never queried: immediately', want: 0 },
@@ -35,7 +35,7 @@ test.each<{ name: string; source?: ReturnType<typeof stored>; history?: Partial<
 })
 
 test('simultaneous queries of a fleet are spread over a tenth of the interval', () => {
-  const spreads = Array.from({ length: 500 }, (_, i) => spreadOf(`amoro-table-lake.db.t${i}`))
+  const spreads = Array.from({ length: 500 }, (_, i) => hashFraction(`amoro-table-lake.db.t${i}`))
   expect(Math.min(...spreads)).toBeLessThan(0.05)
   expect(Math.max(...spreads)).toBeGreaterThan(0.95)
   expect(spreads.every((spread) => spread >= 0 && spread < 1)).toBe(true)

@@ -17,11 +17,11 @@ export function dueAt({ metadata, status }: DataSource, history: QueryHistory, i
   if (history.nextAt !== undefined) return history.nextAt
   const last = history.answeredAt ?? Date.parse(status?.lastResolvedTime ?? '')
   if (Number.isNaN(last)) return 0
-  return last + intervalMs * (1 - spreadOf(metadata.name ?? '') * SPREAD_SHARE)
+  return last + intervalMs * (1 - hashFraction(metadata.name ?? '') * SPREAD_SHARE)
 }
 
 /** Returns a number in [0, 1) that is always the same for one name. */
-export function spreadOf(name: string): number {
+export function hashFraction(name: string): number {
   return (Number.parseInt(fnv1a(name).slice(-4), 36) % 1000) / 1000
 }
 

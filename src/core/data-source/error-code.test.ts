@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isTransient, signOf } from './error-code.ts'
+import { isTransient, systemSign } from './error-code.ts'
 
 test.each([
   { code: 'unreachable', sign: 'fails', passes: true },
@@ -10,9 +10,9 @@ test.each([
   { code: 'unauthorized', sign: 'unclear', passes: false },
   { code: 'rejected', sign: 'answers', passes: false },
 ] as const)('after an error $code the system $sign, and the error may disappear: $passes', ({ code, sign, passes }) => {
-  expect([signOf(code), isTransient(code)]).toEqual([sign, passes])
+  expect([systemSign(code), isTransient(code)]).toEqual([sign, passes])
 })
 
 test('a query without an error shows that the system answers', () => {
-  expect(signOf(undefined)).toBe('answers')
+  expect(systemSign(undefined)).toBe('answers')
 })

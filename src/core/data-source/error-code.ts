@@ -26,7 +26,7 @@ const SIGNS: Readonly<Record<LocalityErrorCode, SystemSign>> = {
 }
 
 /** Returns the state of a system after one query; without an error, it answers. */
-export function signOf(code: LocalityErrorCode | undefined): SystemSign {
+export function systemSign(code: LocalityErrorCode | undefined): SystemSign {
   return code === undefined ? 'answers' : SIGNS[code]
 }
 

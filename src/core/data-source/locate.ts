@@ -4,7 +4,7 @@ import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.
 import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../../base/json.ts'
 import { honoredUntil } from '../data-source-claim/honored.ts'
-import { type ReasonCondition, reasonOf } from './conditions.ts'
+import { conditionReason, type ReasonCondition } from './conditions.ts'
 import { phaseOf } from './phase.ts'
 
 /** The policy of a claim, with its defaults. */
@@ -44,11 +44,11 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
     failback: policy.failback,
     holdTimeoutSeconds: policy.holdTimeoutSeconds,
     honoredUntil: honoredUntil(claim),
-    answer: answerOf(claim, source, now),
+    answer: claimAnswer(claim, source, now),
   }
 }
 
-function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: number): Answer {
+function claimAnswer(claim: DataSourceClaim, source: DataSource | undefined, now: number): Answer {
   if (!source) {
     const { system, dataSourceType, dataSourceName } = claim.spec
     return { kind: 'unknown', reason: `no DataSource for ${system} ${dataSourceType} ${dataSourceName} yet` }
@@ -73,7 +73,7 @@ export function answerOfSource(source: DataSource): Answer {
 
 /** The state of a source, with the reason that its data system gave. */
 function reasonWith(source: DataSource, state: string, condition: ReasonCondition): string {
-  const reason = reasonOf(source, condition)
+  const reason = conditionReason(source, condition)
   return `DataSource ${source.metadata.name} ${state}${reason === undefined ? '' : `: ${reason}`}`
 }
 

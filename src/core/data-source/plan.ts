@@ -7,8 +7,8 @@ import { isTrue } from '../../base/conditions.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
-import { columnsOf, removedColumns } from './columns.ts'
-import { failureOf, listed, messageOf, sourceConditions } from './conditions.ts'
+import { removedColumns, sourceColumns } from './columns.ts'
+import { attemptFailure, listed, readyMessage, sourceConditions } from './conditions.ts'
 import { hasLocation, localityFor, type SourceCrd, statusFor } from './crd.ts'
 import { phaseOf, phaseOrDeclared, type SourcePhase } from './phase.ts'
 
@@ -137,14 +137,14 @@ function updateStatus(input: SourcePlanInput): Action[] {
   const { source, claims, attempt, crd = 'ours', now } = input
   const before = source.status ?? {}
   const phase = nextPhase(input)
-  const failure = failureOf(attempt)
-  const columns = columnsOf(source)
+  const failure = attemptFailure(attempt)
+  const columns = sourceColumns(source)
   const status = {
     ...before,
     ...columns,
     ...defined({ phase }),
     claimRefs: claims
-      .map(referenceOf)
+      .map(claimReference)
       .sort((a, b) => (objectKey(a.namespace, a.name ?? '') < objectKey(b.namespace, b.name ?? '') ? -1 : 1)),
     boundClaims: claims.length,
     ...defined({ lastResolvedTime: attempt && !failure ? new Date(now).toISOString() : undefined }),
@@ -161,7 +161,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
   )
     return []
   const removed = { ...removedColumns(before, columns), ...(attempt ? { lastError: failure ?? null } : {}) }
-  return [patch(source, { status: statusFor(crd, { ...next, ...removed }) }, 'status'), ...eventsOf(input, phase)]
+  return [patch(source, { status: statusFor(crd, { ...next, ...removed }) }, 'status'), ...phaseEvents(input, phase)]
 }
 
 /** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */
@@ -178,13 +178,13 @@ function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePh
 }
 
 /** Returns an Event when the phase changes, when the system stops answering, or when it answers again. */
-function eventsOf(input: SourcePlanInput, phase: SourcePhase | undefined): Action[] {
+function phaseEvents(input: SourcePlanInput, phase: SourcePhase | undefined): Action[] {
   const { source, attempt } = input
   const wasStale = isTrue(source.status?.conditions, 'Stale')
-  const failure = failureOf(attempt)
+  const failure = attemptFailure(attempt)
   return [
     ...(phase && phaseOf(source) !== phase
-      ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, messageOf(input, phase))]
+      ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, readyMessage(input, phase))]
       : []),
     ...(failure !== undefined && !wasStale ? [event(source, 'Warning', 'Stale', failure)] : []),
     ...(attempt && attempt.kind !== 'failed' && wasStale
@@ -193,7 +193,7 @@ function eventsOf(input: SourcePlanInput, phase: SourcePhase | undefined): Actio
   ]
 }
 
-function referenceOf({ metadata }: DataSourceClaim): ClaimReference {
+function claimReference({ metadata }: DataSourceClaim): ClaimReference {
   const { namespace, name, uid } = metadata
   return defined({
     apiVersion: apiVersionOf(dataSourceClaims),

@@ -3,7 +3,7 @@ import { makeBinding, makeObject } from '../../../test/builders.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
-import { labelsFor, newAttachedBinding, resourceOf, snapshotsOf, strategyOf } from './attached-binding.ts'
+import { combineStrategies, labelsFor, newAttachedBinding, objectResource, snapshotsOf } from './attached-binding.ts'
 import { dependedByLabel } from './names.ts'
 
 const referrer = (
@@ -68,7 +68,7 @@ describe('the snapshots', () => {
 })
 
 describe('the strategy', () => {
-  test.each<{ name: string; specs: Partial<ResourceBinding['spec']>[]; want: ReturnType<typeof strategyOf> }>([
+  test.each<{ name: string; specs: Partial<ResourceBinding['spec']>[]; want: ReturnType<typeof combineStrategies> }>([
     { name: 'is empty without a referrer', specs: [], want: { strategy: {}, conflicts: [] } },
     {
       name: 'aborts by default',
@@ -89,7 +89,7 @@ describe('the strategy', () => {
       },
     },
   ])('$name', ({ specs, want }) => {
-    expect(strategyOf(specs.map((spec, i) => referrer(`r${i}`, spec)))).toEqual(want)
+    expect(combineStrategies(specs.map((spec, i) => referrer(`r${i}`, spec)))).toEqual(want)
   })
 })
 
@@ -138,7 +138,7 @@ describe('a new attached binding', () => {
 })
 
 test('a reference to an object without a resourceVersion has none', () => {
-  expect(resourceOf(makeObject('v1', 'ConfigMap', 'cm'))).toEqual({
+  expect(objectResource(makeObject('v1', 'ConfigMap', 'cm'))).toEqual({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     namespace: 'default',

@@ -38,19 +38,19 @@ export function newAttachedBinding(
       ownerReferences: [owner],
     }),
     spec: {
-      resource: resourceOf(dependent),
+      resource: objectResource(dependent),
       requiredBy: snapshotsOf(
         defined({ namespace: (type.namespaced && namespace) || undefined, name: bindingName(kind, name) }),
         referrers,
       ),
-      ...strategyOf(referrers).strategy,
+      ...combineStrategies(referrers).strategy,
     },
   }
 }
 
 /** Our labels for these referrers: label → the permanent id of the referrer. A recreated binding with the same name has another id. */
 export function labelsFor(referrers: readonly ResourceBinding[]): Record<string, string> {
-  return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), idOf(binding)]))
+  return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), bindingId(binding)]))
 }
 
 /**
@@ -80,7 +80,7 @@ function snapshot({ namespace, name }: BindingSnapshot, clusters: TargetCluster[
 /**
  * The reference to an object with its uid and resourceVersion. When it changes, Karmada applies the object in the member clusters again.
  */
-export function resourceOf(object: K8sObject): BindingSpec['resource'] {
+export function objectResource(object: K8sObject): BindingSpec['resource'] {
   const { uid, resourceVersion } = object.metadata
   return {
     ...referenceOf(object),
@@ -92,7 +92,7 @@ export function resourceOf(object: K8sObject): BindingSpec['resource'] {
  * Combines the strategies of the referrers: one that overwrites or preserves decides for all (Karmada's proposal
  * dependency-policy-conflict-resolution). Without referrers, there is no strategy.
  */
-export function strategyOf(referrers: readonly ResourceBinding[]): { strategy: Strategy; conflicts: string[] } {
+export function combineStrategies(referrers: readonly ResourceBinding[]): { strategy: Strategy; conflicts: string[] } {
   if (referrers.length === 0) return { strategy: {}, conflicts: [] }
   const overwrites = new Set(referrers.map(({ spec }) => spec.conflictResolution === 'Overwrite'))
   const preserves = new Set(referrers.map(({ spec }) => spec.preserveResourcesOnDeletion === true))
@@ -108,6 +108,6 @@ export function strategyOf(referrers: readonly ResourceBinding[]): { strategy: S
   }
 }
 
-function idOf({ metadata }: ResourceBinding): string {
+function bindingId({ metadata }: ResourceBinding): string {
   return metadata.labels?.[metadata.namespace ? BINDING_ID_LABEL : CLUSTER_BINDING_ID_LABEL] ?? ''
 }

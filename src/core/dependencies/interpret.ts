@@ -102,14 +102,14 @@ function volumeManagersAndSecrets(
     .flatMap((name) => related.volumeManager(namespace, name) ?? [])
     .flatMap((manager) => [
       referenceOf(manager),
-      ...[...named(secrets, secretsOf(manager)), ...named(serviceAccounts, accountsOf(manager))].map((one) =>
+      ...[...named(secrets, secretsOf(manager)), ...named(serviceAccounts, moverAccounts(manager))].map((one) =>
         referenceTo(one, namespace),
       ),
     ])
 }
 
 /** Returns the names of the ServiceAccounts whose roles a VolumeManager uses. */
-function accountsOf(manager: VolumeManager): string[] {
+function moverAccounts(manager: VolumeManager): string[] {
   return stringsAt(manager, 'spec.volumeConfigs.*.mover.serviceAccountName')
 }
 

@@ -59,11 +59,11 @@ export function locateVolumeManager(use: VolumeUse): ClaimAnswer | undefined {
     enforcement,
     ...TERMS,
     holdTimeoutSeconds: mayFollow ? POLICY_TIMEOUT : undefined,
-    answer: answerOf(use),
+    answer: volumeAnswer(use),
   }
 }
 
-function answerOf({ manager, binding, isSelected }: VolumeUse): Answer {
+function volumeAnswer({ manager, binding, isSelected }: VolumeUse): Answer {
   if (!manager) return { kind: 'unknown', reason: 'it is not on this hub yet' }
   if (manager.metadata.deletionTimestamp) return { kind: 'unknown', reason: 'it is being deleted' }
   const { state } = manager.spec ?? {}
@@ -84,11 +84,11 @@ function answerOf({ manager, binding, isSelected }: VolumeUse): Answer {
 }
 
 function stateIn({ status }: AggregatedStatusItem): string {
-  return stateOf(status) ?? 'Pending'
+  return memberState(status) ?? 'Pending'
 }
 
 /** A VolumeManager whose changes are not written back is Failed and Ready: its data is usable. */
-function stateOf(status: AggregatedStatusItem['status']): string | undefined {
+function memberState(status: AggregatedStatusItem['status']): string | undefined {
   const [state] = stringsAt(status, 'state')
   return state === 'Failed' && stringsAt(readyOf(status), 'status')[0] === 'True' ? 'Running' : state
 }
@@ -117,7 +117,7 @@ function described(members: readonly AggregatedStatusItem[]): string {
 
 /** Returns the fields of a member's status on which the location depends. The hub caches only these. */
 export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
-  const state = stateOf(status)
+  const state = memberState(status)
   // The condition names the reason. VCK's own message is general.
   const [message] = [...stringsAt(readyOf(status), 'message'), ...stringsAt(status, 'message')]
   const bytes = valuesAt(status, 'volumes.*.bytes')

@@ -24,13 +24,13 @@ function dependedByHash({ namespace, name }: { namespace?: string | undefined; n
   const known = remembered.get(key)
   if (known !== undefined) return known
   if (remembered.size === MAX_REMEMBERED) remembered.clear()
-  const hash = hashOf(key)
+  const hash = bindingKeyHash(key)
   remembered.set(key, hash)
   return hash
 }
 
 /** Karmada's hash of a binding's key: FNV-1a with 32 bits, its decimal digits spelled in safe letters (pkg/util/names, GenerateBindingReferenceKey). */
-function hashOf(key: string): string {
+function bindingKeyHash(key: string): string {
   let hash = 0x811c9dc5
   // Names of objects are ASCII, so code units are the bytes that Go hashes.
   for (const character of key) {

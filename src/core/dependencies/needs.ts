@@ -66,7 +66,7 @@ function isOurs(binding: ResourceBinding, dependent: K8sObject, distribution: Di
 
 /** Without a record, the distributor has not processed the binding yet: it may still attach all dependencies. */
 function isMissingFromRecord(binding: ResourceBinding, dependent: K8sObject): boolean {
-  const record = recordOf(binding)
+  const record = dependencyRecord(binding)
   if (record === undefined || record.names.has(dependencyKey(dependent))) return false
   return !record.selectors.some((reference) => refersTo(reference, dependent))
 }
@@ -80,7 +80,7 @@ interface DependencyRecord {
 /** A cached binding never changes, and each of its dependencies looks up its record. */
 const records = new WeakMap<ResourceBinding, DependencyRecord | 'none'>()
 
-function recordOf(binding: ResourceBinding): DependencyRecord | undefined {
+function dependencyRecord(binding: ResourceBinding): DependencyRecord | undefined {
   let record = records.get(binding)
   if (record === undefined) {
     const recorded = recordedDependencies(binding.metadata.annotations?.[DEPENDENCIES_ANNOTATION])

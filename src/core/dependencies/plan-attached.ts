@@ -11,7 +11,7 @@ import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../.
 import { defined, jsonEqual } from '../../base/json.ts'
 import { hasTarget } from '../placement/binding-state.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
-import { labelsFor, newAttachedBinding, resourceOf, snapshotsOf, strategyOf } from './attached-binding.ts'
+import { combineStrategies, labelsFor, newAttachedBinding, objectResource, snapshotsOf } from './attached-binding.ts'
 import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
 
 /** A binding whose workload needs the dependency. */
@@ -93,14 +93,14 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
     ...requiredBy.filter((entry) => !isSame(entry, own)).flatMap((entry) => bindingOf(entry) ?? []),
     ...clusterScoped,
   ]
-  const { strategy } = strategyOf(referrers)
+  const { strategy } = combineStrategies(referrers)
   const patch = withoutUnchanged(stored, {
     labels: {
       ...labelsFor(attached),
       ...Object.fromEntries([...released].map((label) => [label, null])),
     },
     requiredBy: requiredBy.length > 0 ? requiredBy : null,
-    ...defined({ resource: dependent && attached.length > 0 ? resourceOf(dependent) : undefined }),
+    ...defined({ resource: dependent && attached.length > 0 ? objectResource(dependent) : undefined }),
     // If the binding has its own policy, that policy decides how it is applied in members.
     ...(stored.spec.placement
       ? {}
@@ -122,9 +122,9 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
  * would then be deleted from its new cluster for a moment.
  */
 function movedByKarmada(needs: readonly Need[], entries: readonly BindingSnapshot[]): Set<ResourceBinding> {
-  const recorded = new Map(entries.map((entry) => [keyOf(entry), entry.clusters ?? []]))
+  const recorded = new Map(entries.map((entry) => [snapshotKey(entry), entry.clusters ?? []]))
   const moved = needs.filter(({ binding, karmadaFollows }) => {
-    const clusters = recorded.get(keyOf(nameOfObject(binding)))
+    const clusters = recorded.get(snapshotKey(nameOfObject(binding)))
     return karmadaFollows && clusters !== undefined && !jsonEqual(clusters, binding.spec.clusters ?? [])
   })
   return new Set(moved.map(({ binding }) => binding))
@@ -161,18 +161,18 @@ function isReleased(entry: BindingSnapshot, released: Set<string>, labels: Recor
 
 /** Replaces entries in place and appends new ones, so that an unchanged list stays the same. */
 function merge(entries: readonly BindingSnapshot[], snapshots: readonly BindingSnapshot[]): BindingSnapshot[] {
-  const byName = new Map(snapshots.map((snapshot) => [keyOf(snapshot), snapshot]))
+  const byName = new Map(snapshots.map((snapshot) => [snapshotKey(snapshot), snapshot]))
   // Old versions of Karmada wrote an entry twice; here it is written once.
-  const seen = new Map(entries.map((entry) => [keyOf(entry), byName.get(keyOf(entry)) ?? entry]))
-  return [...seen.values(), ...snapshots.filter((snapshot) => !seen.has(keyOf(snapshot)))]
+  const seen = new Map(entries.map((entry) => [snapshotKey(entry), byName.get(snapshotKey(entry)) ?? entry]))
+  return [...seen.values(), ...snapshots.filter((snapshot) => !seen.has(snapshotKey(snapshot)))]
 }
 
-function keyOf({ namespace, name }: BindingSnapshot): string {
+function snapshotKey({ namespace, name }: BindingSnapshot): string {
   return objectKey(namespace, name)
 }
 
 function isSame(entry: BindingSnapshot, other: BindingSnapshot): boolean {
-  return keyOf(entry) === keyOf(other)
+  return snapshotKey(entry) === snapshotKey(other)
 }
 
 function ourLabelOf(binding: ResourceBinding): string {
@@ -227,7 +227,7 @@ function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted):
 
 /** Returns a warning if the strategies of the referrers differ; emitted only with a write of the binding. */
 function conflictEvents(about: ResourceBinding, referrers: readonly ResourceBinding[]): Action[] {
-  const { conflicts } = strategyOf(referrers)
+  const { conflicts } = combineStrategies(referrers)
   if (conflicts.length === 0) return []
   const message = `the workloads have different values of ${conflicts.join(' and ')}; Overwrite and true apply`
   return [{ kind: 'event', about, type: 'Warning', reason: 'DependencyPolicyConflict', message }]

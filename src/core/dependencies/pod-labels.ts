@@ -37,11 +37,11 @@ export function withoutOrdinals(selector: Labels): Labels {
 export function podLabelsOf(raw: K8sObject, podMetadata: unknown[], added: Labels = {}): Labels[] {
   const [name] = stringsAt(raw, 'metadata.name')
   const own =
-    name === undefined ? {} : Object.fromEntries(entriesOf(added).map(([key, to]) => [key, labelAdded(to, name)]))
+    name === undefined ? {} : Object.fromEntries(textEntries(added).map(([key, to]) => [key, labelAdded(to, name)]))
   const written = podMetadata.flatMap((metadata) => valuesAt(metadata, 'labels')).filter(isObject)
   const byText = new Map<string, Labels>()
   for (const labels of written.length > 0 ? written : [{}]) {
-    const entries = entriesOf({ ...labels, ...own }).sort(([a], [b]) => (a < b ? -1 : 1))
+    const entries = textEntries({ ...labels, ...own }).sort(([a], [b]) => (a < b ? -1 : 1))
     if (entries.length > 0) byText.set(JSON.stringify(entries), Object.fromEntries(entries))
   }
   return sortedUnique(byText.keys())
@@ -53,6 +53,6 @@ function labelAdded(value: string, workload: string): string {
   return value.replace(/\*$/, ANY_ORDINAL).replace('{name}', workload)
 }
 
-function entriesOf(labels: Record<string, unknown>): [string, string][] {
+function textEntries(labels: Record<string, unknown>): [string, string][] {
   return Object.entries(labels).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
 }

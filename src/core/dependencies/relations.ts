@@ -38,7 +38,7 @@ export function relationsOf(raw: K8sObject, kind: RelatedKind): Relations {
       .slice(0, MAX_RELATIONS)
   return {
     targets: references
-      .flatMap(({ path, kind: usual }) => valuesAt(raw, path).flatMap((value) => targetOf(value, usual, raw)))
+      .flatMap(({ path, kind: usual }) => valuesAt(raw, path).flatMap((value) => relatedTargets(value, usual, raw)))
       .slice(0, MAX_RELATIONS),
     podSelectors: selectorsAt(podSelectors).map(selectorWithoutOrdinals),
     serviceSelectors: selectorsAt(serviceSelectors),
@@ -52,7 +52,7 @@ function selectorWithoutOrdinals(selector: LabelSelector): LabelSelector {
 }
 
 /** The relation to an object of another namespace is left out: dependencies stay in the namespace of the workload. */
-function targetOf(value: unknown, usual: string | undefined, { metadata }: K8sObject): NamedTarget[] {
+function relatedTargets(value: unknown, usual: string | undefined, { metadata }: K8sObject): NamedTarget[] {
   const [name] = stringsAt(value, 'name')
   const [kind = usual] = stringsAt(value, 'kind')
   const [namespace = metadata.namespace] = stringsAt(value, 'namespace')

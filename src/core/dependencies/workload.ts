@@ -73,7 +73,7 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds
   const valuesIn = openPaths(raw)
   const at = (paths: readonly string[] = []) => paths.map(valuesIn).reduce(joined, [])
   const templates = at(kind.templates)
-  const podSpecs = [...podsOf(templates), ...at(kind.podSpecs).filter(isPodSpec)]
+  const podSpecs = [...templatePodSpecs(templates), ...at(kind.podSpecs).filter(isPodSpec)]
   const podMetadata = at(kind.allPodMetadata)
   const objects = [
     ...podSpecs.flatMap(podSpecObjects),
@@ -111,7 +111,7 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds
       ]),
     ),
     podLabels: podLabelsOf(raw, podMetadata, kind.podLabels),
-    usesDefaultServiceAccount: podsOf(templates).some(usesDefaultServiceAccount),
+    usesDefaultServiceAccount: templatePodSpecs(templates).some(usesDefaultServiceAccount),
     volumeManagers,
     preferredVolumeManagers: volumeManagers.filter((name) => !required.has(name)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),
@@ -125,7 +125,7 @@ function declared(raw: K8sObject, kinds: WorkloadKinds): NamedObject[] {
   return 'objects' in parsed ? parsed.objects : []
 }
 
-function podsOf(templates: unknown[]): unknown[] {
+function templatePodSpecs(templates: unknown[]): unknown[] {
   return templates.flatMap((template) => valuesAt(template, 'spec'))
 }
 

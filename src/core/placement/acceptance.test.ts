@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { lookup, makeBinding, makeCluster } from '../../../test/builders.ts'
 import type { BindingSpec, Cluster } from '../../api/karmada.ts'
 import type { Taint, Toleration } from '../../api/node.ts'
-import { refusalOf } from './acceptance.ts'
+import { schedulingRefusal } from './acceptance.ts'
 
 const deployments = { groupVersion: 'apps/v1', resources: [{ kind: 'Deployment' }] }
 const complete = {
@@ -14,7 +14,7 @@ const complete = {
 }
 
 function refusal(spec: Partial<BindingSpec>, cluster: Partial<Cluster>, name = 'member1'): string | undefined {
-  return refusalOf(makeBinding(spec).spec, lookup({ ...makeCluster('member1'), ...cluster }))(name)
+  return schedulingRefusal(makeBinding(spec).spec, lookup({ ...makeCluster('member1'), ...cluster }))(name)
 }
 
 describe('the scheduler refuses a cluster', () => {
@@ -108,7 +108,10 @@ describe('the scheduler accepts a cluster', () => {
   })
 
   test('of which nothing is known, unless it evicts the workload', () => {
-    const refuses = refusalOf(makeBinding({ gracefulEvictionTasks: [{ fromCluster: 'member2' }] }).spec, undefined)
+    const refuses = schedulingRefusal(
+      makeBinding({ gracefulEvictionTasks: [{ fromCluster: 'member2' }] }).spec,
+      undefined,
+    )
     expect([refuses('member1'), refuses('member2')]).toEqual([undefined, 'is being evicted'])
   })
 })

@@ -21,7 +21,7 @@ export type SchedulingRequest = Pick<BindingSpec, 'resource' | 'placement' | 'cl
  *
  * @param clusters undefined if Clusters cannot be read; then only graceful evictions count
  */
-export function refusalOf(request: SchedulingRequest, clusters: ClusterLookup | undefined): Refusal {
+export function schedulingRefusal(request: SchedulingRequest, clusters: ClusterLookup | undefined): Refusal {
   const targets = new Set(targetClusters(request))
   const evicted = evictedClusters(request)
   return (name) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, Placement, PlacementAffinity } from '../../api/karmada.ts'
 import { newestRules } from '../karmada-rules.ts'
-import { affinityOf, withAffinity } from './affinity.ts'
+import { effectiveAffinity, withAffinity } from './affinity.ts'
 import { clusterFilter } from './cluster-filter.ts'
 import { placementFilter } from './placement-filter.ts'
 
@@ -79,11 +79,9 @@ test.each<{ name: string; affinity: PlacementAffinity; want: [workload: boolean,
 
 test('one affinity has precedence over groups if both are set, as in the scheduler', () => {
   const both: Placement = { clusterAffinity: { clusterNames: ['c1'] }, clusterAffinities: [{ affinityName: 'a' }] }
-  expect([affinityOf(both), affinityOf({ clusterAffinities: [] }), affinityOf(undefined)]).toEqual([
-    { clusterAffinity: { clusterNames: ['c1'] } },
-    {},
-    {},
-  ])
+  expect([effectiveAffinity(both), effectiveAffinity({ clusterAffinities: [] }), effectiveAffinity(undefined)]).toEqual(
+    [{ clusterAffinity: { clusterNames: ['c1'] } }, {}, {}],
+  )
 })
 
 test('a new affinity replaces both kinds and keeps the other fields of the placement', () => {

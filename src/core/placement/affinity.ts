@@ -11,7 +11,7 @@ export type ClusterLookup = (name: string) => Cluster | undefined
  * The affinity part of a placement. `clusterAffinity` has precedence over `clusterAffinities`, as in Karmada's filter
  * (cluster_affinity.go).
  */
-export function affinityOf(placement: Placement | undefined): PlacementAffinity {
+export function effectiveAffinity(placement: Placement | undefined): PlacementAffinity {
   if (placement?.clusterAffinity) return { clusterAffinity: placement.clusterAffinity }
   if (placement?.clusterAffinities?.length) return { clusterAffinities: placement.clusterAffinities }
   return {}
@@ -29,6 +29,6 @@ export function tiersOf(term: ClusterAffinityTerm, isWorkload: boolean): readonl
 }
 
 /** Every affinity that may allow a cluster. If the placement has no affinity, the result is one empty affinity, which allows all. */
-export function termsOf(affinity: PlacementAffinity, isWorkload: boolean): readonly ClusterAffinity[] {
+export function affinityTerms(affinity: PlacementAffinity, isWorkload: boolean): readonly ClusterAffinity[] {
   return affinity.clusterAffinities?.flatMap((term) => tiersOf(term, isWorkload)) ?? [affinity.clusterAffinity ?? {}]
 }

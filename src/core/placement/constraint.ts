@@ -37,10 +37,10 @@ export function demandsSame(one: DataConstraint, other: DataConstraint): boolean
   if (one.requiredDigest === undefined && other.requiredDigest === undefined) {
     return jsonEqual(one.required, other.required)
   }
-  return digestOf(one) === digestOf(other)
+  return constraintDigest(one) === constraintDigest(other)
 }
 
-function digestOf({ required, requiredDigest }: DataConstraint): string | undefined {
+function constraintDigest({ required, requiredDigest }: DataConstraint): string | undefined {
   return requiredDigest ?? (required && listDigest(required))
 }
 

@@ -21,13 +21,13 @@ export const MAX_PREFERRED_CLUSTERS = 1000
 export function comparisons(terms: readonly ClusterAffinity[], clusters: number): number {
   return terms.reduce((sum, term) => {
     const names = term.clusterNames?.length ?? 0
-    const requirements = requirementsOf(term)
+    const requirements = requirementCount(term)
     if (names > 0 && requirements === 0) return sum
     return sum + (1 + requirements) * (names > 0 ? Math.min(names, clusters) : clusters)
   }, 0)
 }
 
-function requirementsOf({ labelSelector, fieldSelector }: ClusterAffinity): number {
+function requirementCount({ labelSelector, fieldSelector }: ClusterAffinity): number {
   return (
     Object.keys(labelSelector?.matchLabels ?? {}).length +
     (labelSelector?.matchExpressions?.length ?? 0) +

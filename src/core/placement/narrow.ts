@@ -8,7 +8,7 @@ import type {
 } from '../../api/karmada.ts'
 import { sortedUnique } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { affinityOf, type ClusterLookup, termsOf, tiersOf } from './affinity.ts'
+import { affinityTerms, type ClusterLookup, effectiveAffinity, tiersOf } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
 import { comparisons, MAX_AFFINITIES, MAX_COMPARISONS, MAX_WRITTEN_NAMES } from './limits.ts'
@@ -58,11 +58,11 @@ function requireClusters(
   { base, constraint, clusters, isWorkload, rules }: NarrowInput,
   spread: SpreadCheck,
 ): Narrowing {
-  const affinity = affinityOf(base)
+  const affinity = effectiveAffinity(base)
   if (constraint.required === undefined) return { kind: 'narrowed', affinity, allowed: undefined }
   if (constraint.required.length === 0) return unsatisfiable('no cluster holds all of the data')
   const wanted = clusterSet(constraint.required)
-  const terms = termsOf(affinity, true)
+  const terms = affinityTerms(affinity, true)
   if (terms.length > MAX_AFFINITIES || comparisons(terms, wanted.names.length) > MAX_COMPARISONS) {
     return unsatisfiable(tooLarge(terms, wanted))
   }
@@ -84,10 +84,10 @@ function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Re
   const { wanted, clusters, isWorkload, spread } = requirement
   const narrowed = groups.flatMap((group) => {
     const term = narrowGroup(group, requirement)
-    return term ? [{ term, names: namesOf(term, isWorkload) }] : []
+    return term ? [{ term, names: narrowedNames(term, isWorkload) }] : []
   })
   if (narrowed.length === 0) return unsatisfiable(noneLeft(wanted, clusters))
-  if (narrowed.reduce((sum, { names }) => sum + names.length, 0) > limitOf(groups)) {
+  if (narrowed.reduce((sum, { names }) => sum + names.length, 0) > nameLimit(groups)) {
     return unsatisfiable(tooLarge(groups, wanted))
   }
   const spreadable = narrowed.filter(({ names }) => !spread(names))
@@ -100,14 +100,14 @@ function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Re
 }
 
 /** The names of a narrowed group, sorted. */
-function namesOf(group: ClusterAffinityTerm, isWorkload: boolean): readonly string[] {
+function narrowedNames(group: ClusterAffinityTerm, isWorkload: boolean): readonly string[] {
   const [own, ...overflow] = tiersOf(group, isWorkload)
   if (overflow.length === 0) return own?.clusterNames ?? []
   return sortedUnique([own, ...overflow].flatMap((tier) => tier?.clusterNames ?? []))
 }
 
 /** How many names the groups may have in total: their present names, and as many new ones as fit into the object. */
-function limitOf(groups: readonly ClusterAffinityTerm[]): number {
+function nameLimit(groups: readonly ClusterAffinityTerm[]): number {
   const named = ({ clusterNames = [] }: ClusterAffinity) => clusterNames.length
   return groups.reduce(
     (sum, group) => tiersOf(group, true).reduce((inGroup, tier) => inGroup + named(tier), sum),

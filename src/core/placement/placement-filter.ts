@@ -1,7 +1,7 @@
 /** Compiles the affinity of a placement into a filter of clusters that evaluates each name once. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { type ClusterLookup, termsOf } from './affinity.ts'
+import { affinityTerms, type ClusterLookup } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
 import { comparisons } from './limits.ts'
 
@@ -25,7 +25,7 @@ export function placementFilter(
   if (!affinity.clusterAffinity && !affinity.clusterAffinities?.length) {
     return { allows: (name) => clusters === undefined || clusters(name) !== undefined, compared: () => 0 }
   }
-  const terms = termsOf(affinity, isWorkload)
+  const terms = affinityTerms(affinity, isWorkload)
   const filters = terms.map((term) => clusterFilter(term, clusters, rules))
   // The usual placement is too small for an index.
   if (filters.length <= FEW) {

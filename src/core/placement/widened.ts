@@ -2,7 +2,7 @@
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import { withoutEmpties } from '../../base/json.ts'
 import { type KarmadaRules, newestRules } from '../karmada-rules.ts'
-import { affinityOf, type ClusterLookup, termsOf } from './affinity.ts'
+import { affinityTerms, type ClusterLookup, effectiveAffinity } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
 import { comparisons, MAX_COMPARISONS } from './limits.ts'
 import { placementFilter } from './placement-filter.ts'
@@ -23,7 +23,7 @@ export function widenedBy(
   const baseFilter = placementFilter(base, clusters, isWorkload, rules)
   const widened = new Set<string>()
   let compared = 0
-  for (const term of termsOf(affinityOf(result), isWorkload)) {
+  for (const term of affinityTerms(effectiveAffinity(result), isWorkload)) {
     if (own.isOne(term)) continue
     const names = term.clusterNames ?? []
     if (names.length === 0) {
@@ -47,7 +47,7 @@ export function widenedBy(
 /** The terms of the base, prepared to find them in the result. */
 function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
   const allowsAll = !base.clusterAffinity && !base.clusterAffinities?.length
-  const terms = termsOf(base, isWorkload)
+  const terms = affinityTerms(base, isWorkload)
   const set = new Set(terms)
   let selectors: Set<string> | undefined
   return {

@@ -54,7 +54,10 @@ export function kindOfKey(key: string): string {
 /** The index keys of a workload: every key of a policy that may select it. */
 export function selectableKeys(workload: WorkloadReference): string[] {
   const namespaces = workload.namespace ? [workload.namespace, ANY] : [ANY]
-  return namespaces.flatMap((namespace) => [keyOf(workload, namespace, workload.name), keyOf(workload, namespace, ANY)])
+  return namespaces.flatMap((namespace) => [
+    selectorKey(workload, namespace, workload.name),
+    selectorKey(workload, namespace, ANY),
+  ])
 }
 
 /** The index keys of all workloads that a claim may name. */
@@ -81,7 +84,7 @@ function compiled(policy: PropagationPolicy): Map<string, Candidate[]> {
   for (const selector of policy.spec.resourceSelectors) {
     const namespace = policy.metadata.namespace || selector.namespace || ANY
     if (selector.namespace && selector.namespace !== namespace) continue
-    const key = keyOf(selector, namespace, selector.name || ANY)
+    const key = selectorKey(selector, namespace, selector.name || ANY)
     const found = byKey.get(key)
     if (found) found.push(candidateOf(selector))
     else byKey.set(key, [candidateOf(selector)])
@@ -103,6 +106,10 @@ function candidatesFor(workload: WorkloadReference, policy: PropagationPolicy): 
   return selectableKeys(workload).flatMap((key) => byKey.get(key) ?? [])
 }
 
-function keyOf({ apiVersion, kind }: { apiVersion: string; kind: string }, namespace: string, name: string): string {
+function selectorKey(
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+  namespace: string,
+  name: string,
+): string {
   return `${groupOf(apiVersion)}/${kind}/${namespace}/${name}`
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { jsonBytes, MAX_ANNOTATIONS_BYTES, MAX_OBJECT_BYTES } from '../admission/object-size.ts'
-import { affinityOf } from '../placement/affinity.ts'
+import { effectiveAffinity } from '../placement/affinity.ts'
 import { fitAnnotations } from './annotation-size.ts'
 import { readAnnotations, textsOf } from './annotations.ts'
 import { decideBinding } from './decide.ts'
@@ -217,7 +217,7 @@ describe('a set of required clusters that is too large to list', () => {
   test('is applied again while the location is unknown: the workload stays', () => {
     const { state, binding } = later({ claims: [unknown()] })
     expect(state).toBe('Kept')
-    expect(affinityOf(binding.spec.placement)).toEqual(affinityOf(running.spec.placement))
+    expect(effectiveAffinity(binding.spec.placement)).toEqual(effectiveAffinity(running.spec.placement))
   })
 
   test('is equal to the last one if the data did not move, and nothing is written', () => {

@@ -4,7 +4,7 @@ import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '
 import { isObject } from '../../base/json.ts'
 import { withAnnotations } from '../admission/annotations.ts'
 import { MAX_ANNOTATIONS_BYTES } from '../admission/object-size.ts'
-import { affinityOf } from '../placement/affinity.ts'
+import { effectiveAffinity } from '../placement/affinity.ts'
 import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
 
 /** The last narrowing: its constraint, to apply it again to another base, and the reason. */
@@ -64,7 +64,7 @@ export function readAnnotations(annotations: Annotations): BindingAnnotations {
   const read: BindingAnnotations = {}
   if (base === BASE_OF_POLICY) read.base = BASE_OF_POLICY
   // A placement with both kinds of affinity uses only one of them; so does the base.
-  else if (isAffinity(base)) read.base = affinityOf(base)
+  else if (isAffinity(base)) read.base = effectiveAffinity(base)
   if (isLocality(locality)) read.locality = locality as LocalityAnnotation
   if (isHold(hold)) read.hold = hold as HoldAnnotation
   return read

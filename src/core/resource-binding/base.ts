@@ -2,7 +2,7 @@
 import type { Cluster, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../../base/json.ts'
-import { affinityOf, termsOf } from '../placement/affinity.ts'
+import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
@@ -50,9 +50,9 @@ interface BaseDecision {
  */
 export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input
-  const incoming = affinityOf(binding.spec.placement)
+  const incoming = effectiveAffinity(binding.spec.placement)
   const annotated = input.annotations.base
-  if (stored === undefined || !jsonEqual(incoming, affinityOf(stored.spec.placement))) {
+  if (stored === undefined || !jsonEqual(incoming, effectiveAffinity(stored.spec.placement))) {
     return { conditional: annotated ? [{ base: annotated, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
   }
   const conditional: BaseCandidate[] = []
@@ -60,7 +60,7 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   // next write uses the base of the policy again.
   if (annotated && !jsonEqual(annotated, storedAnnotations.base))
     conditional.push({ base: annotated, condition: 'answered' })
-  const ofPolicy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
+  const ofPolicy = input.policy && !input.policy.lazy ? effectiveAffinity(input.policy.placement) : undefined
   const { base } = storedAnnotations
   // The usual case: there is nothing to choose.
   if (base && ofPolicy && jsonEqual(base, ofPolicy)) return { conditional, otherwise: base }
@@ -82,7 +82,7 @@ export function meetsCondition(
   { base, condition }: BaseCandidate,
   decision: BaseDecision,
 ): boolean {
-  const incoming = affinityOf(input.binding.spec.placement)
+  const incoming = effectiveAffinity(input.binding.spec.placement)
   switch (condition) {
     case 'answered':
       return isAnswered(decision, incoming)
@@ -111,10 +111,10 @@ function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: Pla
   const { binding, stored, annotations, storedAnnotations, policy } = input
   const { locality } = annotations
   if (!stored || !locality) return false
-  const incoming = affinityOf(binding.spec.placement)
+  const incoming = effectiveAffinity(binding.spec.placement)
   const isStoredBase = jsonEqual(annotated, storedAnnotations.base)
   const isNew = localityText(binding) !== localityText(stored)
-  const isOfPolicy = policy !== undefined && jsonEqual(affinityOf(policy.placement), incoming)
+  const isOfPolicy = policy !== undefined && jsonEqual(effectiveAffinity(policy.placement), incoming)
   if (!isNew && (isOfPolicy || !isStoredBase || !namesUnknownCluster(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
   return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
@@ -134,14 +134,14 @@ function explains(
     if (narrowing.kind === 'narrowed' && gives(narrowing.affinity)) return true
   }
   const required = new Set(locality.required)
-  const terms = termsOf(affinity, input.usesOverflow)
+  const terms = affinityTerms(affinity, input.usesOverflow)
   return terms.every(
     ({ clusterNames = [] }) => clusterNames.length > 0 && clusterNames.every((name) => required.has(name)),
   )
 }
 
 function namesUnknownCluster({ clusters }: ParsedInput, affinity: PlacementAffinity): boolean {
-  const names = termsOf(affinity, true).flatMap(({ clusterNames }) => clusterNames ?? [])
+  const names = affinityTerms(affinity, true).flatMap(({ clusterNames }) => clusterNames ?? [])
   return clusters !== undefined && names.some((name) => clusters(name) === undefined)
 }
 
@@ -153,7 +153,9 @@ function localityText({ metadata }: ResourceBinding): string | undefined {
 function isTrusted(input: ParsedInput, result: PlacementAffinity, incoming: PlacementAffinity): boolean {
   const { policy } = input
   return (
-    policy === undefined || isWithin(input, affinityOf(policy.placement), result) || isWithin(input, incoming, result)
+    policy === undefined ||
+    isWithin(input, effectiveAffinity(policy.placement), result) ||
+    isWithin(input, incoming, result)
   )
 }
 
@@ -175,8 +177,8 @@ function isWithin(
   outer: PlacementAffinity,
   result: PlacementAffinity,
 ): boolean {
-  const own = new Set(termsOf(outer, true).map((term) => JSON.stringify(term)))
-  const others = termsOf(result, true).filter((term) => !own.has(JSON.stringify(term)))
+  const own = new Set(affinityTerms(outer, true).map((term) => JSON.stringify(term)))
+  const others = affinityTerms(result, true).filter((term) => !own.has(JSON.stringify(term)))
   if (others.length === 0) return true
   const named = others.map(({ clusterNames, ...selectors }, i) => ({
     affinityName: `${i}`,

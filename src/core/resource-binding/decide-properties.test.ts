@@ -17,7 +17,7 @@ import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '
 import type { LabelSelectorRequirement } from '../../api/meta.ts'
 import { encodeResponse } from '../admission/review.ts'
 import type { Answer, ClaimAnswer } from '../data-source/locate.ts'
-import { affinityOf } from '../placement/affinity.ts'
+import { effectiveAffinity } from '../placement/affinity.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import { decidePlacement, rulesFor } from './decide-placement.ts'
@@ -640,7 +640,7 @@ describe('a sequence of writes to a binding', () => {
   })
 
   const baseOf = ({ metadata, spec }: ResourceBinding) =>
-    readAnnotations(metadata.annotations).base ?? affinityOf(spec.placement)
+    readAnnotations(metadata.annotations).base ?? effectiveAffinity(spec.placement)
 
   test('keeps its base when the loop has newer caches than the replica at admission', () => {
     fc.assert(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { lookup, makeBinding, makeCluster, makeInput } from '../../../test/builders.ts'
 import type { Placement } from '../../api/karmada.ts'
-import { affinityOf } from '../placement/affinity.ts'
+import { effectiveAffinity } from '../placement/affinity.ts'
 import { narrowToFit } from './narrow-to-fit.ts'
 import { parseInput } from './parse-input.ts'
 
@@ -17,7 +17,7 @@ function narrow(required: string[], clusters: Parameters<typeof lookup>, observe
   const status = { ...(observed && { schedulerObservingAffinityName: observed }) }
   const binding = { ...makeBinding({ placement }), status }
   const input = parseInput(makeInput({ binding, stored: binding, clusters: lookup(...clusters) }))
-  const narrowing = narrowToFit(input, affinityOf(placement), { required })
+  const narrowing = narrowToFit(input, effectiveAffinity(placement), { required })
   if (narrowing.kind !== 'narrowed') return [narrowing.kind, narrowing.reason]
   return [narrowing.round, ...(narrowing.affinity.clusterAffinities ?? []).map(({ affinityName }) => affinityName)]
 }

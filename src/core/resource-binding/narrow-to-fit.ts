@@ -1,6 +1,6 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
 import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
-import { refusalOf } from '../placement/acceptance.ts'
+import { schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { type FitInput, misfitOf } from '../placement/fit.ts'
@@ -45,7 +45,7 @@ export function narrowToFit(
   const round = roundOf(input)
   const affinity = nameGroups(narrowing.affinity, round)
   const fit = {
-    refuses: refusalOf(binding.spec, clusters),
+    refuses: schedulingRefusal(binding.spec, clusters),
     spread: spreadCheck(placement, clusters),
     isWorkload: usesOverflow,
   }

@@ -3,7 +3,7 @@ import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
-import { affinityOf, termsOf } from '../placement/affinity.ts'
+import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isPlaced, isWorkload } from '../placement/binding-state.ts'
 import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
 import {
@@ -99,7 +99,7 @@ function resolveAnnotations(binding: ResourceBinding | undefined, { policy }: Bi
   const { base, locality, ...rest } = readAnnotations(binding?.metadata.annotations)
   const resolved: ResolvedAnnotations = rest
   if (base === BASE_OF_POLICY) {
-    if (policy) resolved.base = affinityOf(policy.placement)
+    if (policy) resolved.base = effectiveAffinity(policy.placement)
   } else if (base) resolved.base = base
   if (locality) {
     const { required = locality.requiredDigest === undefined ? undefined : namesIn(binding) } = locality
@@ -111,6 +111,6 @@ function resolveAnnotations(binding: ResourceBinding | undefined, { policy }: Bi
 /** Returns every cluster that the affinity names. A narrowed affinity names the clusters with the data that the base allows. */
 function namesIn(binding: ResourceBinding | undefined): string[] {
   return sortedUnique(
-    termsOf(affinityOf(binding?.spec.placement), true).flatMap(({ clusterNames }) => clusterNames ?? []),
+    affinityTerms(effectiveAffinity(binding?.spec.placement), true).flatMap(({ clusterNames }) => clusterNames ?? []),
   )
 }

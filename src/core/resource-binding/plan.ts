@@ -5,7 +5,7 @@ import { jsonEqual, sortedUnique } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { cut } from '../outcome.ts'
-import { affinityOf, termsOf } from '../placement/affinity.ts'
+import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { type EventAction, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from './annotations.ts'
@@ -144,8 +144,8 @@ function requeueAfter(decided: ResourceBinding, input: BindingInput): number | u
  */
 function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
   const clusters = targetClusters(before.spec)
-  const affinity = affinityOf(after.spec.placement)
-  if (clusters.length === 0 || jsonEqual(affinity, affinityOf(before.spec.placement))) return false
+  const affinity = effectiveAffinity(after.spec.placement)
+  if (clusters.length === 0 || jsonEqual(affinity, effectiveAffinity(before.spec.placement))) return false
   const was = readAnnotations(before.metadata.annotations).locality
   const is = readAnnotations(after.metadata.annotations).locality
   const isReleased = was?.state === 'Kept' && was.since !== undefined && is?.since === undefined
@@ -158,7 +158,7 @@ function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean
     const first = affinity.clusterAffinities?.[0]?.clusterNames ?? []
     if (first.length > 0 && clusters.some((name) => !first.includes(name))) return true
   }
-  const terms = termsOf(affinity, isWorkload(after.spec))
+  const terms = affinityTerms(affinity, isWorkload(after.spec))
   const allowed = new Set(terms.flatMap(({ clusterNames }) => clusterNames ?? []))
   if (terms.some(({ clusterNames }) => !clusterNames?.length)) return false
   return clusters.some((name) => !allowed.has(name))

@@ -2,7 +2,7 @@
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { fitsIntoBytes } from '../admission/object-size.ts'
-import { affinityOf, withAffinity } from '../placement/affinity.ts'
+import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { isSuspended } from '../placement/binding-state.ts'
 import { fitAnnotations } from './annotation-size.ts'
 import { type BindingAnnotations, writeTexts } from './annotations.ts'
@@ -23,13 +23,13 @@ export function writeDecision(
   const { affinity, annotations } = decision
   const suspension = suspend(input, annotations)
   const isSame =
-    jsonEqual(affinity, affinityOf(placement)) && !(placement.clusterAffinity && placement.clusterAffinities)
+    jsonEqual(affinity, effectiveAffinity(placement)) && !(placement.clusterAffinity && placement.clusterAffinities)
   const wanted = isSame ? placement : withAffinity(placement, affinity)
   const { annotations: before } = binding.metadata
   const texts = fitAnnotations(suspension.annotations, {
     annotations: before,
     placement: wanted,
-    policy: policy && affinityOf(policy.placement),
+    policy: policy && effectiveAffinity(policy.placement),
   })
   if (!texts) return undefined
   const written = writeTexts(before, texts)

@@ -51,7 +51,7 @@ export function buildWorkloadKinds(
   related: readonly RelatedKind[] = [],
   never: readonly NeverPropagatedEntry[] = [],
 ): WorkloadKinds {
-  const byKey = new Map([...SHIPPED_ENTRIES, ...configured].map((entry) => [keyOfKind(entry), kindOf(entry)]))
+  const byKey = new Map([...SHIPPED_ENTRIES, ...configured].map((entry) => [keyOfKind(entry), buildKind(entry)]))
   return {
     all: [...byKey.values()],
     related,
@@ -63,7 +63,7 @@ export function buildWorkloadKinds(
 /** The table without configuration. */
 export const SHIPPED_KINDS = buildWorkloadKinds()
 
-function kindOf(entry: WorkloadKindEntry): WorkloadKind {
+function buildKind(entry: WorkloadKindEntry): WorkloadKind {
   const namespaced = entry.scope !== 'Cluster'
   const { type, rest } = divideEntry(entry, namespaced)
   const { scope: _, references = [], ...places } = rest

@@ -20,11 +20,17 @@ export function referenceTo({ type, name }: NamedObject, namespace: string | und
 /** Sorts references by apiVersion, kind, namespace and name, and removes duplicates: the same set always gives the same bytes. */
 export function sortedReferences(references: Iterable<DependentObjectReference>): DependentObjectReference[] {
   const byOrder = new Map<string, DependentObjectReference>()
-  for (const reference of references) byOrder.set(orderOf(reference), reference)
+  for (const reference of references) byOrder.set(referenceSortKey(reference), reference)
   return [...byOrder].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reference]) => reference)
 }
 
 /** NUL sorts before every character of a name, so the parts are compared one by one. */
-function orderOf({ apiVersion, kind, namespace = '', name = '', labelSelector }: DependentObjectReference): string {
+function referenceSortKey({
+  apiVersion,
+  kind,
+  namespace = '',
+  name = '',
+  labelSelector,
+}: DependentObjectReference): string {
   return [apiVersion, kind, namespace, name, labelSelector ? JSON.stringify(labelSelector) : ''].join('\0')
 }

@@ -78,7 +78,7 @@ export function validateRelatedKinds({ related, relatedKinds }: RelatedConfig, a
   const wrong = relatedKinds.flatMap((entry, i) => {
     const twice = seen.has(keyOfKind(entry))
     seen.add(keyOfKind(entry))
-    const invalid = pathsOf(entry).flatMap(([field, value]) => {
+    const invalid = entryPaths(entry).flatMap(([field, value]) => {
       const parsed = parseJsonPath(value)
       return 'error' in parsed ? [invalidValue(`${at}.relatedKinds[${i}].${field}`, value, parsed.error)] : []
     })
@@ -90,7 +90,7 @@ export function validateRelatedKinds({ related, relatedKinds }: RelatedConfig, a
   return [...unknown, ...wrong]
 }
 
-function pathsOf({ references = [], podSelectors = [], serviceSelectors = [], podPaths = [] }: RelatedKindEntry) {
+function entryPaths({ references = [], podSelectors = [], serviceSelectors = [], podPaths = [] }: RelatedKindEntry) {
   const listed = { podSelectors, serviceSelectors, podPaths }
   return [
     ...references.map((reference, i): [string, string] => [`references[${i}].path`, reference.path]),

@@ -98,12 +98,12 @@ function withoutAdded(terms: readonly NodeSelectorTerm[] | undefined, added: Rea
 }
 
 function addedRequirements(own: readonly NodeSelectorTerm[], terms: readonly NodeSelectorTerm[]) {
-  const known = new Set(own.flatMap(requirementsOf).map(requirementKey))
-  const added = new Map(terms.flatMap(requirementsOf).map((one) => [requirementKey(one), one]))
+  const known = new Set(own.flatMap(termRequirements).map(requirementKey))
+  const added = new Map(terms.flatMap(termRequirements).map((one) => [requirementKey(one), one]))
   return [...added].filter(([key]) => !known.has(key)).map(([, requirement]) => requirement)
 }
 
-function requirementsOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): NodeSelectorRequirement[] {
+function termRequirements({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): NodeSelectorRequirement[] {
   return [...matchExpressions, ...matchFields]
 }
 

@@ -87,9 +87,9 @@ function injectInto(
   const leftOut = all.filter(({ path }) => !wanted.some((volume) => volume.path === path))
   const [decision, text] =
     waiting.length > 0
-      ? ['Gated', `waits for ${titlesOf(waiting)}`]
+      ? ['Gated', `waits for ${volumeTitles(waiting)}`]
       : wanted.length > 0
-        ? ['Injected', `has ${titlesOf(wanted)}`]
+        ? ['Injected', `has ${volumeTitles(wanted)}`]
         : ['LeftOut', leftOutText(node, leftOut)]
   const reason = cut(text, MAX_REASON_LENGTH)
   const warnings = [
@@ -145,7 +145,7 @@ function seedOf({ metadata: { name, labels = {} } }: Pod, request: string): stri
 
 function leftOutText(node: string | undefined, leftOut: readonly WantedVolume[]): string {
   const why = node === undefined ? 'no node that it may run on has it' : `node ${node} does not have it`
-  return `runs without ${titlesOf(leftOut)}: ${why}`
+  return `runs without ${volumeTitles(leftOut)}: ${why}`
 }
 
 /**
@@ -188,7 +188,7 @@ function deniedWrites(wanted: readonly WantedVolume[]): string[] {
 }
 
 /** The names of volumes for messages, e.g. `VolumeManager weights/bert`. */
-export function titlesOf(wanted: readonly WantedVolume[]): string {
+export function volumeTitles(wanted: readonly WantedVolume[]): string {
   const titles = wanted.map(({ request, volume }) => [request.name, volume.id, request.shard].filter(Boolean).join('/'))
   return `VolumeManager ${[...new Set(titles)].sort().join(', ')}`
 }

@@ -23,14 +23,14 @@ export function decideUnknown({ object, stored }: UnknownInput): Outcome {
   if (stored && jsonEqual(ourAnnotations(object), ourAnnotations(stored))) return { kind: 'allow' }
   const { annotations } = object.metadata
   const warnings = [
-    ...warningsOf(object, annotations?.[VOLUMES_ANNOTATION]),
+    ...unknownKindWarnings(object, annotations?.[VOLUMES_ANNOTATION]),
     ...(annotations?.[DEPENDS_ON_ANNOTATION] === undefined ? [] : [cut(`${NO_DEPENDENCIES}: ${kindTitle(object)}`)]),
     ...mistypedAnnotations(annotations),
   ]
   return defined({ kind: 'allow', warnings: warnings.length > 0 ? warnings : undefined })
 }
 
-function warningsOf(object: K8sObject, annotation: string | undefined): string[] {
+function unknownKindWarnings(object: K8sObject, annotation: string | undefined): string[] {
   if (annotation === undefined) return []
   const parsed = parseVolumeRequests(annotation)
   return [

@@ -23,9 +23,9 @@ import {
   type PlacedAnnotation,
   parseAll,
   removalWarnings,
-  requestsOf,
   type WorkloadRequests,
   withRequests,
+  workloadRequests,
 } from './requests/workload-requests.ts'
 import { workloadSizeErrors } from './requests/workload-size.ts'
 
@@ -63,7 +63,7 @@ export function decideWorkload(input: WorkloadInput): Outcome {
     const wasStored = stored && templateCountErrors(stored, kind).length > 0
     return wasStored ? { kind: 'allow' } : { kind: 'deny', errors: tooManyTemplates }
   }
-  const found = requestsOf(object, kind, stored, owner?.annotation)
+  const found = workloadRequests(object, kind, stored, owner?.annotation)
   if (stored && isSame(object, stored, kind))
     return kind.immutable ? { kind: 'allow' } : removeStale(input, kind, found)
   return decideRequests(input, kind, found)

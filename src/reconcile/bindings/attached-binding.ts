@@ -28,7 +28,7 @@ import {
   workloadOfBinding,
   workloadsAround,
 } from '../../queries/dependents.ts'
-import { bindingNamed, bindingOf, bindingsOfWorkload } from '../../queries/workload.ts'
+import { bindingNamed, bindingsOfWorkload, objectBinding } from '../../queries/workload.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -64,7 +64,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
     async reconcile(key, context) {
       const { store } = context
       const named = objectOfKey(key)
-      const stored = bindingOf(named, store)
+      const stored = objectBinding(named, store)
       const now = context.now()
       // A clock that was set back must not extend the wait.
       const since = Math.min(waitingSince.get(key) ?? now, now)

@@ -7,7 +7,7 @@ import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { queryOfClaim, workloadKey } from '../../core/data-source-claim/keys.ts'
 import { planClaim } from '../../core/data-source-claim/plan.ts'
 import { claimsRegranted, refusalOfClaim } from '../../queries/permission.ts'
-import { claimsOfSource, nameOfSource, sourceOf } from '../../queries/source.ts'
+import { claimSource, claimsOfSource, nameOfSource } from '../../queries/source.ts'
 import { bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
@@ -39,7 +39,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     const unavailable = await handleUnavailable(dataSourceClaims, { namespace, name }, CLAIM_FINALIZER, store)
     if (unavailable) return unavailable.requeueAfterMs
     const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
-    const source = sourceOf(claim, store)
+    const source = claimSource(claim, store)
     const plan = planClaim({
       claim,
       refusal,

@@ -1,7 +1,7 @@
 /** The state of each DataSource between two reconciles, and the sending of its query. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { Attempt } from '../../core/data-source/attempt.ts'
-import { spreadOf } from '../../core/data-source/due.ts'
+import { hashFraction } from '../../core/data-source/due.ts'
 import {
   afterNewConfiguration,
   afterResult,
@@ -74,7 +74,7 @@ export function sendQuery({ source, state, system, queries, namespaces, now, don
     } else {
       const { refreshIntervalMs, retry } = system
       const isLocated = source.spec.locality !== undefined
-      const spread = spreadOf(source.metadata.name ?? '')
+      const spread = hashFraction(source.metadata.name ?? '')
       const after = afterResult(state.history, end, { now: now(), isLocated, refreshIntervalMs, retry, spread })
       state.history = after.history
       state.attempt = after.attempt ?? state.attempt

@@ -2,7 +2,7 @@
  * Sends queries to data systems in the background. Each system has its own queue and slots, so a failing system delays only its own
  * sources. Inside a system, the namespaces whose claims wait have their turns.
  */
-import { signOf } from '../../core/data-source/error-code.ts'
+import { systemSign } from '../../core/data-source/error-code.ts'
 import type { QueryResult } from '../../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../../core/data-source/query-slots.ts'
 import { LocalityError, type LocalityQuery, type System } from '../../locality/locality.ts'
@@ -100,7 +100,12 @@ function openQueue(system: System, { now, signal, observe }: SystemQueriesInput)
     if (end.kind !== 'fault') {
       observe(system.plugin.system, (performance.now() - started) / 1000, code ?? end.kind)
       const retryAfterMs = end.kind === 'failed' ? end.retryAfterMs : undefined
-      record = afterQuery(record, signOf(code), { key: request.key, now: now(), health: system.health, retryAfterMs })
+      record = afterQuery(record, systemSign(code), {
+        key: request.key,
+        now: now(),
+        health: system.health,
+        retryAfterMs,
+      })
     }
     if (!canceled.has(request)) request.done(end)
     resume()

@@ -5,7 +5,7 @@ import type { Action, Plan } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
-import { moversOf } from '../../queries/own-movers.ts'
+import { managerMovers } from '../../queries/own-movers.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan, applyWrite } from '../apply.ts'
 import { type CreationContext, createMovers, isMoverCreation } from './create-movers.ts'
@@ -83,7 +83,7 @@ export async function deleteMovers(
     if (pod) await deleteMover(pod, store)
     created.delete(keyOfObject({ metadata }))
   }
-  for (const pod of moversOf(store, key, settings)) await deleteMover(pod, store)
+  for (const pod of managerMovers(store, key, settings)) await deleteMover(pod, store)
 }
 
 async function deleteMover(pod: Pod, store: ObjectStore): Promise<void> {

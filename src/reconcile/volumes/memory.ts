@@ -15,7 +15,7 @@ import { RATE_WINDOW_MS } from '../../core/volume-manager/schedule/preemption.ts
 import { namespaceOfMover } from '../../core/volume-manager/schedule/shares.ts'
 import { shareKey } from '../../core/volume-manager/schedule/turns.ts'
 import type { KnownSlots } from '../../queries/mover-slots.ts'
-import { moversOf } from '../../queries/own-movers.ts'
+import { managerMovers } from '../../queries/own-movers.ts'
 import { managersToRetry } from '../../queries/volume-manager.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 
@@ -192,7 +192,7 @@ export async function readProgresses(
   { progress: remembered }: MoverMemory,
   present: Present,
 ): Promise<Map<string, MoverProgress>> {
-  const running = moversOf(store, key, settings).filter(({ status }) => status?.phase === 'Running')
+  const running = managerMovers(store, key, settings).filter(({ status }) => status?.phase === 'Running')
   const read = await Promise.all(
     running.map(async ({ metadata: { namespace, name = '' } }) => {
       const pod = objectKey(namespace, name)

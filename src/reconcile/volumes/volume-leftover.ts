@@ -18,7 +18,7 @@ import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import {
   activeMovers,
-  moversOf,
+  managerMovers,
   moversOfLeftover,
   moversWithoutLeftover,
   namespaceForLeftover,
@@ -140,7 +140,9 @@ function gatherLeftover(
  * may still write the data.
  */
 function activeAround({ namespace, name }: Leftover, store: ObjectStore, settings: VolumeSettings): Pod[] {
-  const stopping = moversOf(store, objectKey(namespace, name), settings.movers).filter(({ status }) => !isEnded(status))
+  const stopping = managerMovers(store, objectKey(namespace, name), settings.movers).filter(
+    ({ status }) => !isEnded(status),
+  )
   return [...new Set([...activeMovers(store, settings), ...stopping])]
 }
 

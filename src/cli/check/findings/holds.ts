@@ -6,7 +6,7 @@ import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
 import { claimsFor } from '../../../queries/permission.ts'
 import { isPropagated } from '../../../queries/policy.ts'
-import { sourceOf } from '../../../queries/source.ts'
+import { claimSource } from '../../../queries/source.ts'
 import { locateVolumes } from '../../../queries/volume-locations.ts'
 import { bindingNamed } from '../../../queries/workload.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
@@ -35,7 +35,7 @@ export function canEnd(binding: ResourceBinding, context: GatherContext, systems
 function waitsOf(binding: ResourceBinding, context: GatherContext, systems: KnownSystems): Wait[] {
   const { store, now, clusterScopedClaims } = context
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims).map((claim) => ({
-    ...locateClaim(claim, sourceOf(claim, store), now),
+    ...locateClaim(claim, claimSource(claim, store), now),
     mayBeLocated: systems === 'unknown' || systems.has(claim.spec.system),
   }))
   const volumes = locateVolumes(binding, store).map((answer) => ({

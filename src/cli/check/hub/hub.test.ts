@@ -26,7 +26,7 @@ import type { K8sObject, ResourceType } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { defined } from '../../../base/json.ts'
-import { affinityOf } from '../../../core/placement/affinity.ts'
+import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
 import { FakeApiServer } from '../../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../../store/kinds/cached-kinds.ts'
@@ -91,7 +91,7 @@ const lonely = makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment'
 /** The same, as Lodestone has narrowed it to these clusters. It runs in the first one. */
 function makeNarrowed(required: [string, ...string[]]): Stored[] {
   const annotations = {
-    [BASE_AFFINITY_ANNOTATION]: JSON.stringify(affinityOf(makePolicy().spec.placement)),
+    [BASE_AFFINITY_ANNOTATION]: JSON.stringify(effectiveAffinity(makePolicy().spec.placement)),
     [LOCALITY_ANNOTATION]: JSON.stringify({
       state: 'Narrowed',
       message: `default/sales is in ${required.join(', ')}`,

@@ -2,7 +2,7 @@
 import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual, without } from '../../../base/json.ts'
 import { strictestRules } from '../../../core/karmada-rules.ts'
-import { affinityOf } from '../../../core/placement/affinity.ts'
+import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
@@ -44,8 +44,8 @@ function effectOn(
   { store, karmadaRules = strictestRules }: GatherContext,
 ): Effect {
   if (state === 'OnHold') return 'waits'
-  const affinity = affinityOf(after.spec.placement)
-  if (jsonEqual(affinity, affinityOf(before.spec.placement))) return 'unchanged'
+  const affinity = effectiveAffinity(after.spec.placement)
+  if (jsonEqual(affinity, effectiveAffinity(before.spec.placement))) return 'unchanged'
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
   const filter = placementFilter(
     affinity,

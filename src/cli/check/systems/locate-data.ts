@@ -15,7 +15,7 @@ import { type ConfigFile, type ConfigSource, ConfigSourceError } from '../../../
 import { type LocalityAnswer, LocalityError, type System } from '../../../locality/locality.ts'
 import { plugins } from '../../../locality/plugins/index.ts'
 import { openSystems } from '../../../locality/systems.ts'
-import { nameOfSource, sourceOf } from '../../../queries/source.ts'
+import { claimSource, nameOfSource } from '../../../queries/source.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import { type Finding, finding } from '../findings/findings.ts'
 import { SystemFiles } from '../input/system-files.ts'
@@ -74,7 +74,7 @@ function sourceNameOfClaim(claim: DataSourceClaim): string {
 }
 
 function needsAnswer(claim: DataSourceClaim, store: FolderStore): boolean {
-  const source = sourceOf(claim, store)
+  const source = claimSource(claim, store)
   return source === undefined || (source.spec.locality === undefined && phaseOf(source) === undefined)
 }
 
@@ -125,7 +125,7 @@ async function putSource(
   system: System,
   { store, now }: { store: FolderStore; now: number },
 ): Promise<void> {
-  const stored = sourceOf(claim, store)
+  const stored = claimSource(claim, store)
   const base: DataSource = stored ?? {
     apiVersion: apiVersionOf(dataSources),
     kind: dataSources.kind,

@@ -4,7 +4,7 @@ import { bind, healthy, loop, one, runsIn, three, write } from '../../../../test
 import { located, lookup, makeCluster, makeInput, NOW, nowhere, unknown } from '../../../../test/builders.ts'
 import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../../api/karmada.ts'
 import type { ClaimAnswer } from '../../data-source/locate.ts'
-import { refusalOf } from '../../placement/acceptance.ts'
+import { schedulingRefusal } from '../../placement/acceptance.ts'
 import { misfitOf } from '../../placement/fit.ts'
 import { readAnnotations } from '../annotations.ts'
 import type { BindingInput } from '../input.ts'
@@ -360,7 +360,7 @@ test('no decision leaves a scheduled workload without a cluster that its policy 
           ? loop(changed, claims, { clusters, now })
           : write(stored, spec, { claims, clusters, now })
         const { binding } = decision
-        const refuses = refusalOf(changed.spec, clusters)
+        const refuses = schedulingRefusal(changed.spec, clusters)
         const ranOnce =
           changed.spec.clusters?.length || tasks.length || readAnnotations(stored.metadata.annotations).locality
         const affinity = binding.spec.placement ?? {}

@@ -4,7 +4,7 @@ import type { NodeSelectorTerm } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { describeErrors } from '../../../base/field-errors.ts'
 import { jsonEqual } from '../../../base/json.ts'
-import { boundNode, mustWait, titlesOf } from '../decide-pod.ts'
+import { boundNode, mustWait, volumeTitles } from '../decide-pod.ts'
 import { mountedClaims } from '../injection/claims.ts'
 import { injectVolumes } from '../injection/inject.ts'
 import type { VolumeManagerLookup } from '../injection/mountable-volumes.ts'
@@ -48,7 +48,7 @@ export function gateStateOf(pod: Pod, managers: VolumeManagerLookup): GateState 
   const waiting = wanted.filter(mustWait)
   // Another claim can only be chosen for another pod. A pod without a controller waits for the replica of its claim.
   if (isElsewhere && (isReplaced(pod) || waiting.length === 0)) return outdated(pod)
-  if (waiting.length > 0) return { reason: 'VolumesNotReady', message: `waits for ${titlesOf(waiting)}` }
+  if (waiting.length > 0) return { reason: 'VolumesNotReady', message: `waits for ${volumeTitles(waiting)}` }
   const injected = injectVolumes(pod.spec, wanted)
   // If the directory of a volume changed, the volume that admission injected conflicts with the new one.
   const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
@@ -84,11 +84,11 @@ function mayBecome(before: PodSpec, after: PodSpec): boolean {
   const { affinity: was, ...own } = before
   const { affinity: is, ...wanted } = after
   if (!jsonEqual(own, wanted)) return false
-  const [terms, next] = [termsOf(was), termsOf(is)]
+  const [terms, next] = [requiredTerms(was), requiredTerms(is)]
   return terms.length === 0 || (terms.length === next.length && terms.every((term, i) => begins(next[i] ?? {}, term)))
 }
 
-function termsOf(affinity: PodSpec['affinity']): readonly NodeSelectorTerm[] {
+function requiredTerms(affinity: PodSpec['affinity']): readonly NodeSelectorTerm[] {
   return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
 }
 

@@ -58,19 +58,21 @@ function nodeFor(wanted: readonly WantedVolume[], spec: PodSpec, { node, mayRun,
   const mounted = wanted.filter(isClaimed).flatMap((one) => mountedBy(one, spec)?.node ?? [])
   if (mounted[0] !== undefined) return mounted[0]
   const required = wanted.filter(({ request }) => request.enforcement !== 'Preferred')
-  const ofRequired = common(required.map(nodesOf).filter((nodes) => nodes.length > 0))
+  const ofRequired = common(required.map(volumeNodes).filter((nodes) => nodes.length > 0))
   if (required.some(isClaimed)) {
     const allowed = ofRequired.filter(mayRun)
     // On a node that the pod excludes, the scheduler reports why the pod cannot run.
     return pick(allowed.length > 0 ? allowed : ofRequired, seed)
   }
-  const preferred = wanted.filter((one) => isClaimed(one) && one.request.enforcement === 'Preferred').flatMap(nodesOf)
+  const preferred = wanted
+    .filter((one) => isClaimed(one) && one.request.enforcement === 'Preferred')
+    .flatMap(volumeNodes)
   const possible = ofRequired.length > 0 ? preferred.filter((one) => ofRequired.includes(one)) : preferred
   return pick(possible.filter(mayRun), seed)
 }
 
 /** The nodes that have a volume now; empty if they are not known, or the volume is on every node. */
-function nodesOf({ volume: { claims, nodes } }: WantedVolume): readonly string[] {
+function volumeNodes({ volume: { claims, nodes } }: WantedVolume): readonly string[] {
   return claims ? claims.flatMap(({ node }) => node ?? []) : nodes
 }
 

@@ -29,7 +29,7 @@ export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at
 /** Prepares the injection of volumes: a workload injects the same ones into hundreds of pod templates. */
 export function injectorOf(wanted: readonly WantedVolume[]): Injector {
   const ordered = wanted
-    .map((one) => ({ one, order: orderOf(one) }))
+    .map((one) => ({ one, order: volumeSortKey(one) }))
     .sort((a, b) => compare(a.order, b.order))
     .map(({ one }) => one)
   const prepared = ordered.map(prepare)
@@ -123,7 +123,7 @@ function addVolumes(own: readonly PodVolume[], wanted: readonly PreparedVolume[]
   return { volumes, mounts, errors }
 }
 
-function orderOf({ request, volume }: WantedVolume): string {
+function volumeSortKey({ request, volume }: WantedVolume): string {
   return JSON.stringify([request.name, volume.id, request.shard ?? '', request])
 }
 

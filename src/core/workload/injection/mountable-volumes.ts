@@ -70,7 +70,7 @@ export type VolumeManagerLookup = (name: string) => MountableVolumes | undefined
  * @param roots the allowed paths of `Local` volumes; a volume that was stored outside of them earlier is not mounted
  */
 export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): MountableVolumes {
-  const refusal = refusalOf(manager)
+  const refusal = managerRefusal(manager)
   // The CRD of VCK allows any content.
   const configs = Array.isArray(manager.spec?.volumeConfigs) ? manager.spec.volumeConfigs : []
   const known = Array.isArray(manager.status?.volumes) ? manager.status.volumes : []
@@ -86,7 +86,7 @@ export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): Mou
   })
 }
 
-function refusalOf({ metadata, spec, status }: VolumeManager): string | undefined {
+function managerRefusal({ metadata, spec, status }: VolumeManager): string | undefined {
   if (metadata.deletionTimestamp) return 'it is being deleted'
   if (spec?.state === 'Completed' || status?.state === 'Completed') return 'it is Completed, and its data is deleted'
   if (spec?.state === 'Failed') return 'its spec.state is Failed'
@@ -104,15 +104,15 @@ function mountableVolume(
   roots: HostRoots | undefined,
 ): UsableVolume {
   const published = publishVolume(manager, config)
-  const claims = hasReplicaClaims(config) ? claimsOf(manager, config, status) : undefined
+  const claims = hasReplicaClaims(config) ? replicaClaims(manager, config, status) : undefined
   const source = claims ? published.volumeSource : (status?.volumeSource ?? published.volumeSource)
   const ready = (status?.replicas ?? []).filter((replica) => isUsable(replica, config.sourceType))
-  const nodesOf = (replicas: typeof ready) => replicas.flatMap(({ node }) => node ?? [])
+  const replicaNodes = (replicas: typeof ready) => replicas.flatMap(({ node }) => node ?? [])
   const mountableShards = () =>
     publishShards(manager, config).map(({ name, nodeAffinity }) => ({
       name,
       nodeAffinity: status?.shards?.find((shard) => shard.name === name)?.nodeAffinity ?? nodeAffinity,
-      nodes: nodesOf(ready.filter(({ shard }) => shard === name)),
+      nodes: replicaNodes(ready.filter(({ shard }) => shard === name)),
     }))
   let shards: VolumeShard[] | undefined
   return defined({
@@ -123,7 +123,7 @@ function mountableVolume(
     nodeAffinity: status?.volumeSource ? status.nodeAffinity : published.nodeAffinity,
     readOnly: isReadOnly(config),
     bytes: status?.bytes,
-    nodes: nodesOf(ready),
+    nodes: replicaNodes(ready),
     claims,
     shards() {
       shards ??= mountableShards()
@@ -136,7 +136,7 @@ function mountableVolume(
  * The claims of the replicas in the status. Before the first status, they are those that the controller will add: their numbers follow
  * from the spec.
  */
-function claimsOf(manager: VolumeManager, config: VolumeConfig, status: VolumeStatus | undefined): ReplicaClaim[] {
+function replicaClaims(manager: VolumeManager, config: VolumeConfig, status: VolumeStatus | undefined): ReplicaClaim[] {
   const revision = revisionOf(config)
   const claimName = (index: number) => replicaClaimName(manager, config.id, revision, index)
   const replicas = (status?.replicas ?? []).filter((replica) => replica.revision === revision)

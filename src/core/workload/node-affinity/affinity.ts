@@ -24,7 +24,7 @@ export function narrowTerms(
   )
   return terms.flatMap((term) => {
     if (isEmpty(term)) return [term]
-    const own = keysOf(term, named)
+    const own = termKeys(term, named)
     return real.some((one) => isCovered(one, own)) ? [term] : real.map((one) => both(term, one, own))
   })
 }
@@ -61,7 +61,7 @@ function isEmpty({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm):
 }
 
 /** The keys of the requirements of a term on the named labels and fields. The values of all others may be many, and are not read. */
-function keysOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, named: ReadonlySet<string>): TermKeys {
+function termKeys({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, named: ReadonlySet<string>): TermKeys {
   const keys = (requirements: readonly NodeSelectorRequirement[]) =>
     new Set(requirements.filter(({ key }) => named.has(key)).map(requirementKey))
   return { expressions: keys(matchExpressions), fields: keys(matchFields) }

@@ -20,7 +20,7 @@ export function narrowToVolumes(
 ): readonly NodeSelectorTerm[] | undefined {
   let terms = own
   for (const volume of wanted.filter(isRequired)) {
-    const required = termsOf(volume)
+    const required = volumeTerms(volume)
     if (required.length > 0) terms = narrowTerms(terms, required)
     // Stops before the cross product of the terms is too large to compute.
     if (terms && isTooLarge(terms)) break
@@ -59,11 +59,11 @@ function weighed(wanted: readonly WantedVolume[]): PreferredSchedulingTerm[] {
   return wanted.flatMap((one) => {
     const share = areKnown ? (one.volume.bytes ?? 0) / total : 1 / wanted.length
     const weight = Math.max(1, Math.round(100 * share))
-    return termsOf(one).map((preference) => ({ weight, preference }))
+    return volumeTerms(one).map((preference) => ({ weight, preference }))
   })
 }
 
-function termsOf({ volume }: WantedVolume): readonly NodeSelectorTerm[] {
+function volumeTerms({ volume }: WantedVolume): readonly NodeSelectorTerm[] {
   return volume.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
 }
 

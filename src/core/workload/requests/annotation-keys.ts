@@ -32,7 +32,7 @@ const MAX_COMPARED = 50
 export function mistypedAnnotations(...all: (object | undefined)[]): string[] {
   const problems: string[] = []
   for (const key of similarKeys(all)) {
-    const problem = problemOf(key)
+    const problem = keyProblem(key)
     if (problem !== undefined) problems.push(cut(`lodestone: ${problem}`))
     if (problems.length === MAX_WARNINGS) break
   }
@@ -56,7 +56,7 @@ export function ourAnnotations({ metadata }: K8sObject): Record<string, string> 
   return Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => key.includes(IN_OUR_KEYS)))
 }
 
-function problemOf(key: string): string | undefined {
+function keyProblem(key: string): string | undefined {
   if (key === INJECT_LABEL) return `${key} is a label, not an annotation`
   const ours = key.startsWith(DOMAIN)
   // Only the part after our domain is compared: the domain alone would make any two keys similar.

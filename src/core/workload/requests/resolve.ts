@@ -36,7 +36,7 @@ export function resolveRequests(requests: readonly PlacedRequest[], managers: Vo
       resolved[found.list].push(found.error)
       continue
     }
-    affinityBytes += sizeOf(found.wanted.volume.nodeAffinity)
+    affinityBytes += affinitySize(found.wanted.volume.nodeAffinity)
     if (affinityBytes > MAX_OBJECT_BYTES) return { ...resolved, errors: [...resolved.errors, tooLarge(placed)] }
     resolved.wanted.push(found.wanted)
   }
@@ -46,7 +46,7 @@ export function resolveRequests(requests: readonly PlacedRequest[], managers: Vo
 /** Cached sizes: the affinities of cached VolumeManagers never change. */
 const sizes = new WeakMap<NodeAffinity, number>()
 
-function sizeOf(affinity: NodeAffinity): number {
+function affinitySize(affinity: NodeAffinity): number {
   const size = sizes.get(affinity) ?? jsonBytes(affinity)
   sizes.set(affinity, size)
   return size

@@ -78,14 +78,14 @@ function templatePlace({ keys, value }: Place): FoundPlace[] {
   return [
     {
       ...place,
-      ...defined({ pod: isPartial ? undefined : { path: pathOf(at), keys: at, spec: spec as unknown as PodSpec } }),
+      ...defined({ pod: isPartial ? undefined : { path: fieldPath(at), keys: at, spec: spec as unknown as PodSpec } }),
     },
   ]
 }
 
 function metadataPlace({ keys, value }: Place): FoundPlace[] {
   if (!isObject(value) || ![value['labels'], value['annotations']].every(isAbsentOrObject)) return []
-  return [{ path: pathOf(keys), keys, metadata: value }]
+  return [{ path: fieldPath(keys), keys, metadata: value }]
 }
 
 function placesAt(root: unknown, segments: readonly string[]): Place[] {
@@ -109,7 +109,7 @@ function isAbsentOrObject(value: unknown): boolean {
   return value === undefined || isObject(value)
 }
 
-function pathOf(keys: readonly Key[]): string {
+function fieldPath(keys: readonly Key[]): string {
   return keys.reduce<string>((path, key) => {
     if (typeof key === 'number') return `${path}[${key}]`
     return path === '' ? key : `${path}.${key}`

@@ -3,7 +3,7 @@ import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api
 import type { K8sObject } from '../../../api/meta.ts'
 import { defined } from '../../../base/json.ts'
 import { SHIPPED_KINDS } from '../../workload-kinds/kinds.ts'
-import { ownAnnotation, parseAll, requestsOf, withRequests } from './workload-requests.ts'
+import { ownAnnotation, parseAll, withRequests, workloadRequests } from './workload-requests.ts'
 
 const MNIST = '{"name":"mnist"}'
 const template = { spec: { containers: [{ name: 'main' }] } }
@@ -16,7 +16,7 @@ const make = (kind: string, spec: object, annotation?: string): K8sObject => ({
 const find = (object: K8sObject, stored?: K8sObject) => {
   const kind = SHIPPED_KINDS.find(object.apiVersion, object.kind)
   if (!kind) throw new Error(object.kind)
-  return requestsOf(object, kind, stored, undefined)
+  return workloadRequests(object, kind, stored, undefined)
 }
 const requests = (object: K8sObject) => find(object).requests
 

@@ -45,7 +45,7 @@ export interface WorkloadRequests {
  * @param stored the stored workload; absent if the request creates it
  * @param inherited the annotation of the owner of the workload
  */
-export function requestsOf(
+export function workloadRequests(
   object: K8sObject,
   kind: WorkloadKind,
   stored: K8sObject | undefined,
