@@ -54,7 +54,7 @@ const MADE = {
 } as const
 
 async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
-  const config = configOf(args)
+  const config = certsConfig(args)
   const { source, directory } = config.certificates
   const made: string[] = []
   const observer: CertificateObserver = {
@@ -108,7 +108,7 @@ function report({ certificates }: Config, current: ReturnType<CertificateSource[
   ].join('\n')
 }
 
-function configOf(args: Arguments): Config {
+function certsConfig(args: Arguments): Config {
   const config = loadConfig(args.text('config'))
   const directory = args.text('directory')
   return {
@@ -116,12 +116,12 @@ function configOf(args: Arguments): Config {
     certificates: {
       ...config.certificates,
       ...(directory === undefined ? {} : { source: 'directory', directory }),
-      hosts: [...config.certificates.hosts, ...hostsOf(args)],
+      hosts: [...config.certificates.hosts, ...hostArguments(args)],
     },
   }
 }
 
-function hostsOf(args: Arguments): string[] {
+function hostArguments(args: Arguments): string[] {
   const hosts = args.texts('host')
   try {
     return hosts.length === 0 ? [] : normalizeHosts(hosts)

@@ -150,7 +150,7 @@ export function painter(output: Output, env: CommandIo['env']) {
 }
 
 /** The help of one command. */
-export function helpOf({ name, summary, usage, options, examples }: Command): string {
+export function commandHelp({ name, summary, usage, options, examples }: Command): string {
   const rows = Object.entries(options).map(([option, { short, value, description }]) => {
     const words = `${short ? `-${short}, ` : '    '}--${option}${value ? ` ${value}` : ''}`
     return [words, description] as const

@@ -1,8 +1,8 @@
 /** The table of commands, and the entry point that runs one. */
 import { suggest } from '../base/suggest.ts'
 import { UserError } from '../base/user-error.ts'
-import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'
-import { failureOf } from './read-failure.ts'
+import { type Command, type CommandIo, commandHelp, readArguments } from './command.ts'
+import { requestFailure } from './read-failure.ts'
 
 /** The exit status of a program that SIGINT ends, as a shell sees it. */
 const INTERRUPTED = 130
@@ -54,13 +54,13 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   }
   const command = await load()
   if (rest.includes('--help') || rest.includes('-h')) {
-    io.stdout.write(helpOf(command))
+    io.stdout.write(commandHelp(command))
     return 0
   }
   try {
     return await command.run(readArguments(command, rest), io)
   } catch (error) {
-    const failure = error instanceof UserError ? error : failureOf(error)
+    const failure = error instanceof UserError ? error : requestFailure(error)
     if (io.signal.aborted && (failure || (error as Error).name === 'AbortError')) return INTERRUPTED
     if (!failure) throw error
     io.stderr.write(`lodestone ${name}: ${failure.message}\n`)

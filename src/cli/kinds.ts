@@ -115,7 +115,7 @@ export function readTarget(words: readonly string[]): { kind: string; name: stri
  */
 export function kindsNamed(word: string, types: readonly ResourceType[]): ResourceType[] {
   const [name = '', ...rest] = word.toLowerCase().split('.')
-  const isNamed = types.filter((type) => namesOf(type).includes(name))
+  const isNamed = types.filter((type) => lowerCaseNames(type).includes(name))
   if (rest.length === 0) return isNamed
   const group = rest.join('.')
   const ofGroup = isNamed.filter((type) => type.group === group)
@@ -133,13 +133,13 @@ export function kindOfManifest(word: string): ResourceType | undefined {
 /** Describes an unknown kind, with a suggestion and the forms that are accepted. */
 export function unknownKind(word: string, types: readonly ResourceType[]): UsageError {
   const [name = ''] = word.split('.')
-  const sameName = types.filter((type) => namesOf(type).includes(name.toLowerCase()))
+  const sameName = types.filter((type) => lowerCaseNames(type).includes(name.toLowerCase()))
   const similar =
     sameName.length > 0
       ? ` (known: ${[...new Set(sameName.map(fullNamesOf))].join(', ')})`
       : suggest(
           name,
-          types.flatMap((type) => namesOf(type)),
+          types.flatMap((type) => lowerCaseNames(type)),
         )
   return new UsageError(
     `unknown kind ${word}${similar}; write another kind with its version and group, e.g. RayJob.v1.ray.io`,
@@ -160,7 +160,7 @@ function inVersion(type: ResourceType, version: string): ResourceType | undefine
 }
 
 /** Every name of a kind without its group, in lower case. */
-function namesOf(type: ResourceType): readonly string[] {
+function lowerCaseNames(type: ResourceType): readonly string[] {
   const key = kindKey(type)
   return [type.kind.toLowerCase(), type.plural.toLowerCase(), ...(SHORT_NAMES[key] ?? []), ...ownShortNames(type)]
 }

@@ -62,12 +62,12 @@ export function notHub(server: string): UserError {
 const RENEW = 'renew the token or certificate of the user'
 
 /** Returns the error of a single request to an API server with its remedy; undefined for another error. */
-export function failureOf(error: unknown): UserError | undefined {
+export function requestFailure(error: unknown): UserError | undefined {
   if (!(error instanceof ApiError || error instanceof RequestError)) return undefined
-  return new ReadFailedError(`${error.message}; ${remedyOf(error)}`, { cause: error })
+  return new ReadFailedError(`${error.message}; ${requestRemedy(error)}`, { cause: error })
 }
 
-function remedyOf(error: ApiError | RequestError): string {
+function requestRemedy(error: ApiError | RequestError): string {
   const status = error instanceof ApiError ? error.status : undefined
   if (status === 401) return RENEW
   return status === 403 ? 'grant the user this permission' : 'try again'

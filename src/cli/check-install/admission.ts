@@ -23,13 +23,13 @@ export const admission: Check = {
     if (error instanceof ApiError && error.status === 404) {
       return failed('DataSourceClaims cannot be created', 'correct the check "crds" first')
     }
-    const reason = reasonOf(error) ?? reasonOf(await create(context, pods, podWithLabel()))
+    const reason = callFailure(error) ?? callFailure(await create(context, pods, podWithLabel()))
     return reason === undefined
       ? failed(
           'an invalid claim was accepted: the API server does not call Lodestone, or gets no response',
           'check that Lodestone runs, that the address in the registration is right, and the log of kube-apiserver for "failed calling webhook"',
         )
-      : failed(`the API server cannot call Lodestone: ${reason}`, remedyOf(reason))
+      : failed(`the API server cannot call Lodestone: ${reason}`, callRemedy(reason))
   },
 }
 
@@ -71,7 +71,7 @@ async function create(
 }
 
 /** The reason why a webhook could not be called. kube-apiserver reports it as its own internal error. */
-function reasonOf(answer: unknown): string | undefined {
+function callFailure(answer: unknown): string | undefined {
   if (!(answer instanceof ApiError) || answer.status !== 500) return undefined
   return answer.message.replaceAll('\n', ' ')
 }
@@ -91,7 +91,7 @@ const REMEDIES: readonly [RegExp, string][] = [
   [/deadline exceeded|timeout/i, 'check firewalls and network policies between kube-apiserver and Lodestone'],
 ]
 
-function remedyOf(reason: string): string {
+function callRemedy(reason: string): string {
   return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'check the log of Lodestone'
 }
 

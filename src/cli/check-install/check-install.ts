@@ -73,7 +73,7 @@ async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> 
   for (;;) {
     const mayRetry = performance.now() + RETRY_MS < deadline
     const findings = await attempt(args, io, { config, namespace, serviceAccount }, mayRetry)
-    const problems = typeof findings === 'string' ? [findings] : namesOf(findings, 'failed')
+    const problems = typeof findings === 'string' ? [findings] : namesWithResult(findings, 'failed')
     if (typeof findings !== 'string' && (problems.length === 0 || !mayRetry)) {
       io.stdout.write(format === 'text' ? renderText(findings, painter(io.stdout, io.env)) : report(findings, format))
       return problems.length === 0 ? 0 : 1
@@ -119,7 +119,7 @@ class Progress {
   }
 }
 
-function namesOf(findings: readonly NamedFinding[], result: Result): string[] {
+function namesWithResult(findings: readonly NamedFinding[], result: Result): string[] {
   return findings.filter((finding) => finding.result === result).map(({ name }) => name)
 }
 

@@ -52,13 +52,13 @@ export const registration: Check = {
     if (missed.length > 0) return failed(missed.join('; '), REGISTER_AGAIN)
     const changes = changedFields(wanted, webhooks)
     if (changes.length > 0) return warning(changes.join('; '), REGISTER_AGAIN)
-    return passed(`${webhooks.length} webhooks at ${[...new Set(webhooks.map(addressOf))].join(', ')}`)
+    return passed(`${webhooks.length} webhooks at ${[...new Set(webhooks.map(webhookAddress))].join(', ')}`)
   },
 }
 
 type Webhook = NonNullable<Registrable['webhooks']>[number]
 
-function addressOf({ clientConfig: { url, service } }: Webhook): string {
+function webhookAddress({ clientConfig: { url, service } }: Webhook): string {
   return url ? new URL(url).origin : `Service ${service?.namespace}/${service?.name}`
 }
 

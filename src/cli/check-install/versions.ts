@@ -52,7 +52,7 @@ export const crds: Check = {
       const { name = '' } = wanted.metadata
       const stored = await readObject(connection, definitionType, undefined, name)
       for (const { name: version } of wanted.spec.versions) {
-        const problem = problemOf(stored, version)
+        const problem = versionProblem(stored, version)
         if (problem !== undefined && isOptional(name)) different.push(`${name}: ${problem}`)
         else if (problem !== undefined) broken.push(`${name}: ${problem}`)
         else if (!isDeepStrictEqual(schemaOf(stored, version), schemaOf(wanted, version)))
@@ -70,7 +70,7 @@ function isOptional(name: string): boolean {
   return name === definitionName(volumeManagers)
 }
 
-function problemOf(stored: Partial<Definition> | undefined, version: string): string | undefined {
+function versionProblem(stored: Partial<Definition> | undefined, version: string): string | undefined {
   if (stored === undefined) return 'missing'
   if (!stored.spec?.versions.some(({ name, served }) => name === version && served)) return `does not serve ${version}`
   const established = stored.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True')

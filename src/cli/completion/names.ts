@@ -44,11 +44,11 @@ async function find(names: NameQuery['names'], given: Given, io: CommandIo, sign
     return [...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
   }
   const types = kindsNamed(names.kind, kinds)
-  const namespace = readNamespace(argumentsOf(given), io)
+  const namespace = readNamespace(givenArguments(given), io)
   if (folder === undefined) return listHub(types, namespace, { given, io, signal })
   const objects = await listFolder(folder, given, types, signal)
   const here = objects.filter((object) => (object.metadata.namespace ?? namespace) === namespace)
-  return namesOf(here)
+  return objectNames(here)
 }
 
 async function listFolder(
@@ -72,7 +72,7 @@ async function listHub(
   namespace: string | undefined,
   { given, io, signal }: { given: Given; io: CommandIo; signal: AbortSignal },
 ): Promise<string[]> {
-  const connection = openConnection(selectConnection(argumentsOf(given), io, { usesHome: true }))
+  const connection = openConnection(selectConnection(givenArguments(given), io, { usesHome: true }))
   try {
     const lists = await Promise.all(
       types.map(async (type) => {
@@ -81,22 +81,22 @@ async function listHub(
         return connection.request('GET', path, { query, accept: AS_NAMES, signal, timeoutMs: TIMEOUT_MS })
       }),
     )
-    return namesOf(lists.flatMap((list) => (list as { items: K8sObject[] }).items))
+    return objectNames(lists.flatMap((list) => (list as { items: K8sObject[] }).items))
   } finally {
     await connection.close()
   }
 }
 
 function contextsOf(given: Given, io: CommandIo): string[] {
-  const source = selectConnection(argumentsOf(given), io, { usesHome: true })
+  const source = selectConnection(givenArguments(given), io, { usesHome: true })
   if ('inCluster' in source) return []
   return loadKubeconfig(readKubeconfigFiles(source), undefined).contexts.map(({ name }) => name)
 }
 
-function namesOf(objects: readonly K8sObject[]): string[] {
+function objectNames(objects: readonly K8sObject[]): string[] {
   return [...new Set(objects.flatMap(({ metadata }) => metadata.name ?? []))].sort()
 }
 
-function argumentsOf({ options, positionals }: Given): Arguments {
+function givenArguments({ options, positionals }: Given): Arguments {
   return { positionals: [...positionals], text: (option) => options[option], texts: () => [], flag: () => false }
 }

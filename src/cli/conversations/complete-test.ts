@@ -59,7 +59,7 @@ export async function completeTest(test: GivenTest, place: TestPlace): Promise<T
   }
   const now = Date.parse(test.now ?? DEFAULT_NOW)
   if (Number.isNaN(now)) report('now', `must be a time such as ${DEFAULT_NOW}`)
-  const config = configOf(test.config, report)
+  const config = testConfig(test.config, report)
   const given = (test.given ?? []).map((value, i) => toManifest(value, `given[${i}]`, report))
   for (const [i, object] of given.entries()) {
     for (const { path, message } of object ? validateManifest(object) : []) report(`given[${i}].${path}`, message)
@@ -84,7 +84,7 @@ export async function completeTest(test: GivenTest, place: TestPlace): Promise<T
 
 type Report = TestPlace['report']
 
-function configOf(given: object | undefined, report: Report): Config {
+function testConfig(given: object | undefined, report: Report): Config {
   try {
     return given ? completeConfig(given, 'config') : DEFAULT_CONFIG
   } catch (error) {

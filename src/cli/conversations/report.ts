@@ -23,7 +23,9 @@ export const REPORTS: Readonly<
         defined({
           name: result.test.description || result.test.name,
           classname: result.test.name,
-          failure: result.passed ? undefined : { message: summaryOf(result), text: diffOf(result, (_, text) => text) },
+          failure: result.passed
+            ? undefined
+            : { message: failureSummary(result), text: answerDiff(result, (_, text) => text) },
         }),
       ),
     ),
@@ -36,18 +38,19 @@ function renderText(results: readonly TestResult[], paint: Paint): string {
   return [
     formatColumns([['RESULT', 'TEST', 'DESCRIPTION'], ...rows]),
     ...failed.map(
-      (result) => `\n${paint('red', '✘')} ${paint('bold', printable(result.test.name))}\n${diffOf(result, paint)}\n`,
+      (result) =>
+        `\n${paint('red', '✘')} ${paint('bold', printable(result.test.name))}\n${answerDiff(result, paint)}\n`,
     ),
     `\n${results.length} ${results.length === 1 ? 'test' : 'tests'}: ${results.length - failed.length} passed, ${failed.length} failed\n`,
   ].join('')
 }
 
 /** The fields that differ: `-` is the expected value, `+` the actual one. */
-function diffOf({ expected, actual }: TestResult, paint: Paint): string {
+function answerDiff({ expected, actual }: TestResult, paint: Paint): string {
   return renderDiff({ before: expected, after: actual }, paint, '    ')
 }
 
-function summaryOf({ test, expected, actual }: TestResult): string {
+function failureSummary({ test, expected, actual }: TestResult): string {
   if (Object.keys(test.expect).length === 0) return 'expects nothing; write expect, or use --update'
   const names = Object.keys(expected).filter((name) => !isSame(expected, actual, name))
   return `differs in ${names.map((name) => `expect.${name}`).join(', ')}`

@@ -25,13 +25,13 @@ export interface TestResult {
 
 /** Runs a test. A test without expected fields gets all of them, and fails. */
 export async function runTest(test: TestCase): Promise<TestResult> {
-  const answer = await answerOf(test)
+  const answer = await answerTest(test)
   const isEmpty = Object.keys(test.expect).length === 0
   const actual = isEmpty ? complete(answer) : pick(answer, test.expect)
   return { test, passed: !isEmpty && jsonEqual(test.expect, actual), expected: test.expect, actual }
 }
 
-async function answerOf({ config, now, given, object: raw, oldObject }: TestCase): Promise<ActualAnswer> {
+async function answerTest({ config, now, given, object: raw, oldObject }: TestCase): Promise<ActualAnswer> {
   const workloads = configuredWorkloadKinds(config)
   const store = openFolder(undefined, { watch: false, workloads })
   await store.start(new AbortController().signal)
@@ -46,8 +46,8 @@ async function answerOf({ config, now, given, object: raw, oldObject }: TestCase
     volumeLimits: config.volumes,
     excludedNamespaces: excludedNamespacesOf(config),
   })
-  const scopeOf = scopesOf(session.types, given)
-  const place = (one: K8sObject) => placeObject(one, scopeOf(one))
+  const objectScope = scopesOf(session.types, given)
+  const place = (one: K8sObject) => placeObject(one, objectScope(one))
   try {
     // A later object replaces an earlier one with the same name.
     for (const one of given) await put(session, place(one))
@@ -70,11 +70,11 @@ function toAnswer({ outcome, decision, reason, errors, warnings, before, after }
     reason: reason ?? null,
     warnings,
     patch: diffJson(before, after),
-    clusters: clustersOf(after),
+    clusters: placedClusters(after),
   }
 }
 
-function clustersOf(object: K8sObject): string[] | null {
+function placedClusters(object: K8sObject): string[] | null {
   if (!isBinding(object.kind)) return null
   const { clusterAffinity, clusterAffinities = [] }: Placement = (object as ResourceBinding).spec.placement ?? {}
   const groups = clusterAffinity ? [clusterAffinity] : clusterAffinities

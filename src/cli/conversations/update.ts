@@ -47,7 +47,7 @@ function withActual(text: string, { test: { document }, expected, actual }: Test
   const { contents } = document
   const [start, , end] = contents?.range ?? [0, 0, 0]
   const given = isMap(contents) ? pairOfExpect(contents) : undefined
-  const place = given && placeOf(given)
+  const place = given && pairRange(given)
   if (refersElsewhere(given?.value)) document.set('expect', document.createNode(actual))
   else setFields(document, ['expect'], expected, actual)
   const pair = isMap(contents) ? pairOfExpect(contents) : undefined
@@ -78,7 +78,7 @@ function isMergeKey(key: unknown): boolean {
 const STYLE = { lineWidth: 0 }
 
 /** The place of a pair in the text; undefined for one that the text does not have. */
-function placeOf({ key, value }: Pair): [number, number] | undefined {
+function pairRange({ key, value }: Pair): [number, number] | undefined {
   const start = isNode(key) ? key.range?.[0] : undefined
   const end = isNode(value) ? value.range?.[2] : undefined
   return start === undefined || end === undefined ? undefined : [start, end]

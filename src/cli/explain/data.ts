@@ -22,19 +22,19 @@ export function claimNode(
   return {
     ...referenceOf(claim),
     text: `DataSourceClaim ${name} (${enforcement}): ${system} ${dataSourceType} ${dataSourceName}`,
-    ...stateOf(answer),
+    ...dataState(answer),
     children: [
       ...(refusal === undefined ? [] : [{ text: `not permitted, and ignored: ${refusal}`, state: 'NotPermitted' }]),
       source
         ? sourceNode(source, answer, now)
-        : { text: answer.kind === 'unknown' ? `unknown: ${answer.reason}` : answer.kind, ...stateOf(answer) },
-      { text: `policy: ${termsOf(claim, now)}`, isDetail: true },
+        : { text: answer.kind === 'unknown' ? `unknown: ${answer.reason}` : answer.kind, ...dataState(answer) },
+      { text: `policy: ${claimTerms(claim, now)}`, isDetail: true },
     ],
   }
 }
 
 /** The policy of a claim, with the defaults. */
-function termsOf(claim: DataSourceClaim, now: number): string {
+function claimTerms(claim: DataSourceClaim, now: number): string {
   const { enforcement, onUnresolved, onUnsatisfiable, rebalance, holdTimeoutSeconds } = locateClaim(
     claim,
     undefined,
@@ -61,7 +61,7 @@ export function sourceNode(source: DataSource, answer: Answer, now: number): Tre
   return {
     ...referenceOf(source),
     text,
-    ...stateOf(answer),
+    ...dataState(answer),
     children: [
       ...(facts.length > 0 ? [{ text: facts.join(', ') }] : []),
       ...(isStale && status?.lastError && !text.includes(status.lastError)
@@ -75,11 +75,11 @@ export function sourceNode(source: DataSource, answer: Answer, now: number): Tre
 /** A VolumeManager that the pods of a workload name, on a hub. */
 export function volumeNode({ claim, enforcement, answer }: ClaimAnswer): TreeNode {
   const size = answer.kind === 'located' && answer.bytes !== undefined ? `, ${formatBytes(answer.bytes)}` : ''
-  return { text: `${claim} (${enforcement}): ${whereOf(answer)}${size}`, ...stateOf(answer) }
+  return { text: `${claim} (${enforcement}): ${whereOf(answer)}${size}`, ...dataState(answer) }
 }
 
 /** The state of the data, for programs. */
-function stateOf(answer: Answer): Pick<TreeNode, 'state' | 'clusters' | 'bytes' | 'reason'> {
+function dataState(answer: Answer): Pick<TreeNode, 'state' | 'clusters' | 'bytes' | 'reason'> {
   if (answer.kind !== 'located')
     return { state: answer.kind === 'nowhere' ? 'Nowhere' : 'Unknown', reason: answer.reason }
   return defined({ state: 'Located', clusters: answer.clusters, bytes: answer.bytes })

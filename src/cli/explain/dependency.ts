@@ -13,7 +13,7 @@ import type { ObjectStore } from '../../store/store.ts'
 import { firstNames, firstNodes } from './lists.ts'
 import { HUB_DECIDES } from './member.ts'
 import { readBinding } from './placed.ts'
-import { type Context, type Explainer, type Reference, readTarget, titleOf } from './target.ts'
+import { type Context, type Explainer, type Reference, readTarget, referenceTitle } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
 /** From an API server, it reads only the binding of the dependency and the bindings that require it. */
@@ -28,7 +28,8 @@ export const dependencyExplainer: Explainer = {
       name,
     })
     const object = await readTarget(target, context.store)
-    if (context.isMember) return object && { ...reference, text: titleOf(reference), children: [{ text: HUB_DECIDES }] }
+    if (context.isMember)
+      return object && { ...reference, text: referenceTitle(reference), children: [{ text: HUB_DECIDES }] }
     const binding = await readBinding(reference, context.store)
     const needing = workloadsNeeding(target, object, context.store)
     if (!object && !binding && needing.length === 0) return undefined
@@ -63,10 +64,10 @@ async function explainDependency(
   const isNeverPropagated = kinds.isNeverPropagated(reference)
   return {
     ...reference,
-    text: titleOf(reference),
+    text: referenceTitle(reference),
     state: attached.length > 0 ? 'Attached' : 'NotAttached',
     children: [
-      ...(object ? [] : [{ text: `there is no ${titleOf(reference)} ${place}`, state: 'NotFound' }]),
+      ...(object ? [] : [{ text: `there is no ${referenceTitle(reference)} ${place}`, state: 'NotFound' }]),
       ...(isNeverPropagated ? [{ text: NEVER, state: 'NeverPropagated' }] : []),
       ...attached,
       ...(isNeverPropagated ? [] : await firstNodes(others, (workload) => unattachedNode(workload, store))),
@@ -90,7 +91,7 @@ async function referrerNode(
   if (!binding) return { text: `binding ${objectKey(namespace, name)}: ${where}`, ...state }
   const { apiVersion, kind, namespace: own, name: workload } = binding.spec.resource
   const reference = defined({ apiVersion, kind, namespace: own || undefined, name: workload })
-  return { ...reference, text: `${titleOf(reference)}: ${where}`, ...state }
+  return { ...reference, text: `${referenceTitle(reference)}: ${where}`, ...state }
 }
 
 /** A workload that needs the dependency, whose binding does not require it. */
@@ -101,7 +102,7 @@ async function unattachedNode(workload: Reference, store: ObjectStore): Promise<
     : binding.spec.propagateDeps
       ? 'Karmada or Lodestone has not attached it yet'
       : 'propagateDeps is not set'
-  return { ...workload, text: `${titleOf(workload)}: not attached: ${why}`, state: 'NotAttached', reason: why }
+  return { ...workload, text: `${referenceTitle(workload)}: not attached: ${why}`, state: 'NotAttached', reason: why }
 }
 
 function ownPlacement(binding: ResourceBinding): TreeNode {

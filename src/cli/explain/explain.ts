@@ -12,7 +12,7 @@ import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderDa
 import { describeMissing } from './missing.ts'
 import { type Context, makeTarget } from './target.ts'
 import { explainerOf } from './targets.ts'
-import { dataOf, drawTree, type TreeNode } from './tree.ts'
+import { drawTree, type TreeNode, treeData } from './tree.ts'
 import { workloadExplainer } from './workload.ts'
 
 export const explain: Command = {
@@ -96,7 +96,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
 
 function render(tree: TreeNode, format: (typeof OUTPUT_FORMATS)[number], paint: ReturnType<typeof painter>): string {
   if (format === 'json' || format === 'yaml') {
-    return renderData({ apiVersion: OUTPUT_API_VERSION, kind: 'Explanation', object: dataOf(tree) }, format)
+    return renderData({ apiVersion: OUTPUT_API_VERSION, kind: 'Explanation', object: treeData(tree) }, format)
   }
   const [title = '', ...lines] = drawTree(tree, format === 'wide')
   return [paint('bold', title), ...lines].map((line) => `${line}\n`).join('')

@@ -2,7 +2,7 @@
 import { type K8sObject, referenceOf } from '../../api/meta.ts'
 import type { PlacedRequest } from '../../core/workload/requests/volume-requests.ts'
 import { parseAll, workloadRequests } from '../../core/workload/requests/workload-requests.ts'
-import { type Context, readTarget, type Target, titleOf } from './target.ts'
+import { type Context, readTarget, referenceTitle, type Target } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readRequested } from './volume-requests.ts'
 
@@ -26,7 +26,7 @@ export async function explainInMember(target: Target, context: Context): Promise
           : ['Injected', 'its pods get their volumes']
   return {
     ...reference,
-    text: `${titleOf(reference)}: ${message}`,
+    text: `${referenceTitle(reference)}: ${message}`,
     state,
     reason: message,
     children: [{ text: HUB_DECIDES }, ...problems, ...volumes.nodes],

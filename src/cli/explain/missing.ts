@@ -5,7 +5,7 @@ import { defined } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import type { ObjectName } from '../../store/store.ts'
-import { type Context, type Target, titleOf } from './target.ts'
+import { type Context, referenceTitle, type Target } from './target.ts'
 import { workloadOfClaim } from './workload.ts'
 
 /** Objects of a kind in one namespace that are compared. A folder or a hub may have more. */
@@ -15,9 +15,9 @@ const MAX_NAMES = 10_000
 export function describeMissing(targets: readonly Target[], context: Context): string {
   const [{ namespace, name } = { name: '' }] = targets
   const titles = targets.map(({ type, namespace: own }) =>
-    titleOf(defined({ kind: type.kind, namespace: own || undefined, name })),
+    referenceTitle(defined({ kind: type.kind, namespace: own || undefined, name })),
   )
-  const known = targets.flatMap(({ type }) => namesOf(type, context))
+  const known = targets.flatMap(({ type }) => knownNames(type, context))
   const elsewhere = known.filter((each) => each.name === name && each.namespace && each.namespace !== namespace)
   const here = known.filter((each) => each.namespace === undefined || each.namespace === namespace)
   const [namespaceOfOther] = elsewhere.map((each) => each.namespace)
@@ -31,7 +31,7 @@ export function describeMissing(targets: readonly Target[], context: Context): s
 }
 
 /** The known names of a kind: of the cached objects, and those in claims. */
-function namesOf(type: ResourceType, { store, kinds }: Context): ObjectName[] {
+function knownNames(type: ResourceType, { store, kinds }: Context): ObjectName[] {
   const isCached = (each: ResourceType) => store.kinds().some((cached) => kindKey(cached) === kindKey(each))
   const objects = isCached(type) ? [...store.list(type)].map(({ metadata }) => metadata) : []
   const claims = isCached(dataSourceClaims) ? [...store.list(dataSourceClaims)] : []

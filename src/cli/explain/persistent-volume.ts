@@ -9,7 +9,7 @@ import { ownerOfVolumeKey, replicaClaimName, volumeKey } from '../../core/volume
 import { kindKey } from '../../store/any-kind.ts'
 import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import { dependencyExplainer } from './dependency.ts'
-import { type Context, type Explainer, readTarget, titleOf } from './target.ts'
+import { type Context, type Explainer, readTarget, referenceTitle } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readManager, replicaNode } from './volume.ts'
 import { kindsOfPlacement, workloadExplainer } from './workload.ts'
@@ -39,7 +39,7 @@ async function explainVolume(object: K8sObject, key: string, context: Context): 
   const read = cached && (await readManager(context, cached.metadata.namespace, cached.metadata.name ?? ''))
   return {
     ...reference,
-    text: `${titleOf(reference)}${phase ? `: ${phase}` : ''}`,
+    text: `${referenceTitle(reference)}${phase ? `: ${phase}` : ''}`,
     ...defined({ state: phase || undefined }),
     children: [
       ...(claimName ? [{ text: `for PersistentVolumeClaim ${objectKey(claimNamespace, claimName)}` }] : []),
@@ -63,7 +63,7 @@ function ownerNode(manager: VolumeManager, key: string, name: string, now: numbe
   const volume = config ? `volume ${config.id} (${config.sourceType})` : 'a volume that its spec no longer has'
   return {
     ...reference,
-    text: `${titleOf(reference)}, ${volume}`,
+    text: `${referenceTitle(reference)}, ${volume}`,
     ...defined({ state: manager.status?.state }),
     children: replica ? [replicaNode(replica, now)] : [],
   }

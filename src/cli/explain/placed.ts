@@ -18,7 +18,7 @@ import type { BindingInput } from '../../core/resource-binding/input.ts'
 import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { type Context, type Reference, readTarget, type Target, titleOf } from './target.ts'
+import { type Context, type Reference, readTarget, referenceTitle, type Target } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
 export interface Placed {
@@ -81,13 +81,13 @@ export function readBinding(
 }
 
 /** One line about a workload: its decision, and the reason. */
-export function summaryOf({ workload, placement, object }: Placed): TreeNode {
+export function workloadSummary({ workload, placement, object }: Placed): TreeNode {
   const { state, message } = placement?.decision ?? {}
   const words = state === undefined ? 'no policy selects it' : state === 'Untouched' ? 'unchanged' : state
   const clusters = placement?.binding.spec.clusters?.map((cluster) => cluster.name)
   return {
     ...workload,
-    text: `${titleOf(workload)}: ${words}${message ? `: ${message}` : ''}${object ? '' : ' (it does not exist)'}`,
+    text: `${referenceTitle(workload)}: ${words}${message ? `: ${message}` : ''}${object ? '' : ' (it does not exist)'}`,
     state: state ?? 'NotSelected',
     ...defined({ reason: message || undefined, clusters }),
   }

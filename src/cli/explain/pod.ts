@@ -10,7 +10,7 @@ import { parseVolumeRequests } from '../../core/workload/requests/volume-request
 import { validatePodSpec } from '../../core/workload/validate.ts'
 import { fitsNodeOf, isHub } from '../../queries/volumes.ts'
 import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
-import { type Context, type Explainer, titleOf } from './target.ts'
+import { type Context, type Explainer, referenceTitle } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readRequested } from './volume-requests.ts'
 import { kindsOfPlacement, workloadExplainer } from './workload.ts'
@@ -30,7 +30,7 @@ async function explainPod(pod: Pod, context: Context): Promise<TreeNode> {
   const invalid = validatePodSpec(pod.spec)
   if (invalid.length > 0) {
     const children = invalid.map(({ path, message }) => ({ text: `${path}: ${message}` }))
-    return { ...reference, text: `${titleOf(reference)}: Invalid`, state: 'Invalid', children }
+    return { ...reference, text: `${referenceTitle(reference)}: Invalid`, state: 'Invalid', children }
   }
   const annotation = pod.metadata.annotations?.[VOLUMES_ANNOTATION]
   const parsed = annotation === undefined ? { requests: [] } : parseVolumeRequests(annotation)
@@ -39,7 +39,7 @@ async function explainPod(pod: Pod, context: Context): Promise<TreeNode> {
   const decision = decisionOf(pod, volumes.managers, context)
   return {
     ...reference,
-    text: `${titleOf(reference)}: ${decision.state}`,
+    text: `${referenceTitle(reference)}: ${decision.state}`,
     state: decision.state,
     children: [...decision.lines, ...volumes.nodes, ...otherReasons(pod)],
   }

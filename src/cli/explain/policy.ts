@@ -10,9 +10,17 @@ import { decidePolicy, declineOf } from '../../core/propagation-policy/decide.ts
 import { selectorKeys, selects } from '../../core/propagation-policy/select.ts'
 import { gatherPolicyInput } from '../../queries/policy.ts'
 import { firstNodes } from './lists.ts'
-import { placeWorkload, summaryOf } from './placed.ts'
+import { placeWorkload, workloadSummary } from './placed.ts'
 import { describeAffinity } from './placement.ts'
-import { type Context, type Explainer, makeTarget, type Target, targetOf, titleOf, typeOf } from './target.ts'
+import {
+  type Context,
+  type Explainer,
+  makeTarget,
+  referencedTarget,
+  referencedType,
+  referenceTitle,
+  type Target,
+} from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { kindsOfPlacement, workloadOfClaim } from './workload.ts'
 
@@ -35,7 +43,7 @@ async function explainPolicy(policy: PropagationPolicy, context: Context): Promi
   const workloads = await firstNodes(candidates, (target) => workloadNode(target, policy, claims, context))
   return {
     ...reference,
-    text: `${titleOf(reference)}: ${describeAffinity(effectiveAffinity(policy.spec.placement))}`,
+    text: `${referenceTitle(reference)}: ${describeAffinity(effectiveAffinity(policy.spec.placement))}`,
     children: [
       dependenciesNode(policy, context),
       ...policy.spec.resourceSelectors.map(selectorNode),
@@ -80,7 +88,7 @@ async function workloadNode(
     return undefined
   const own = claims.filter((claim) => placed.claims.some((each) => keyOfObject(each) === keyOfObject(claim)))
   return {
-    ...summaryOf(placed),
+    ...workloadSummary(placed),
     children: own.map((claim) => ({ ...referenceOf(claim), text: `DataSourceClaim ${keyOfObject(claim)}` })),
   }
 }
@@ -94,7 +102,7 @@ function claimsUnder(policy: PropagationPolicy, { store }: Context): DataSourceC
 /** The objects that selectors name. */
 function namedTargets({ metadata, spec }: PropagationPolicy, { kinds }: Context): Target[] {
   return spec.resourceSelectors.flatMap(({ apiVersion, kind, namespace, name }) => {
-    const type = typeOf({ apiVersion, kind }, kinds)
+    const type = referencedType({ apiVersion, kind }, kinds)
     const place = metadata.namespace || namespace
     return name && (place || !type.namespaced) ? [makeTarget(type, place, name)] : []
   })
@@ -110,11 +118,11 @@ function cachedTargets(policy: PropagationPolicy, { store, kinds }: Context): Ta
     .filter(({ group, kind }) => selected.has(`${group}/${kind}`))
     .flatMap((type) => [...store.list(type)])
     .filter((object) => selects(policy, referenceOf(object), object.metadata.labels ?? {}))
-    .map((object) => targetOf(referenceOf(object), kinds))
+    .map((object) => referencedTarget(referenceOf(object), kinds))
 }
 
 function uniqueTargets(targets: readonly Target[]): Target[] {
-  const keyOf = ({ type, namespace, name }: Target) =>
+  const targetKey = ({ type, namespace, name }: Target) =>
     workloadKey(defined({ apiVersion: `${type.group}/`, kind: type.kind, namespace: namespace || undefined, name }))
-  return [...new Map(targets.map((target) => [keyOf(target), target])).values()]
+  return [...new Map(targets.map((target) => [targetKey(target), target])).values()]
 }

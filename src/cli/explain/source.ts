@@ -7,7 +7,7 @@ import { refusalOfClaim } from '../../queries/permission.ts'
 import { claimsOfSource } from '../../queries/source.ts'
 import { sourceNode } from './data.ts'
 import { firstNodes } from './lists.ts'
-import { placeWorkload, summaryOf } from './placed.ts'
+import { placeWorkload, workloadSummary } from './placed.ts'
 import type { Context, Explainer } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { kindsOfPlacement, workloadOfClaim } from './workload.ts'
@@ -36,7 +36,7 @@ async function userNode(claim: DataSourceClaim, context: Context): Promise<TreeN
     text: `DataSourceClaim ${keyOfObject(claim)}`,
     children: [
       ...(refusal === undefined ? [] : [{ text: `not permitted, and ignored: ${refusal}`, state: 'NotPermitted' }]),
-      ...(placed ? [summaryOf(placed)] : []),
+      ...(placed ? [workloadSummary(placed)] : []),
     ],
   }
 }

@@ -53,7 +53,10 @@ export function makeTarget(type: ResourceType, namespace: string | undefined, na
 }
 
 /** Returns the type of a kind, with the version of the reference first. */
-export function typeOf({ apiVersion, kind }: { apiVersion: string; kind: string }, kinds: WorkloadKinds): ResourceType {
+export function referencedType(
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+  kinds: WorkloadKinds,
+): ResourceType {
   const given = typeOfReference({ apiVersion, kind })
   const known = kinds.find(apiVersion, kind)?.type
   if (!known) return given
@@ -62,13 +65,13 @@ export function typeOf({ apiVersion, kind }: { apiVersion: string; kind: string 
 }
 
 /** Returns the object to which a complete reference leads: without a namespace, it is cluster-scoped. */
-export function targetOf(reference: Reference, kinds: WorkloadKinds): Target {
+export function referencedTarget(reference: Reference, kinds: WorkloadKinds): Target {
   const { namespace, name } = reference
-  return makeTarget({ ...typeOf(reference, kinds), namespaced: namespace !== undefined }, namespace, name)
+  return makeTarget({ ...referencedType(reference, kinds), namespaced: namespace !== undefined }, namespace, name)
 }
 
 /** Returns `Kind namespace/name`. */
-export function titleOf({ kind, namespace, name }: Omit<Reference, 'apiVersion'>): string {
+export function referenceTitle({ kind, namespace, name }: Omit<Reference, 'apiVersion'>): string {
   return `${kind} ${objectKey(namespace, name)}`
 }
 

@@ -31,8 +31,8 @@ export function drawTree({ text, apiVersion, children = [] }: TreeNode, wide: bo
 }
 
 /** The tree for programs: every node has children, and details are nodes as all others. */
-export function dataOf({ isDetail: _shown, children = [], ...fields }: TreeNode): object {
-  return { ...fields, children: children.map(dataOf) }
+export function treeData({ isDetail: _shown, children = [], ...fields }: TreeNode): object {
+  return { ...fields, children: children.map(treeData) }
 }
 
 function branch(node: TreeNode, last: boolean, wide: boolean): string[] {

@@ -4,7 +4,7 @@ import { stringsAt } from '../../base/json-path.ts'
 import { isHub } from '../../queries/volumes.ts'
 import { placeWorkload } from './placed.ts'
 import { placementNodes } from './placement.ts'
-import { type Context, type Explainer, type Target, titleOf } from './target.ts'
+import { type Context, type Explainer, referenceTitle, type Target } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readManager, volumeNodes } from './volume.ts'
 import { kindsOfPlacement } from './workload.ts'
@@ -29,20 +29,20 @@ async function explainManager(
   const reference = defined({ apiVersion, kind, namespace: namespace || undefined, name })
   return {
     ...reference,
-    text: `${titleOf(reference)}: ${state}`,
+    text: `${referenceTitle(reference)}: ${state}`,
     state,
     children: [
       ...(message ? [{ text: message }] : []),
       ...errors.map(({ path, message: problem }) => ({ text: `${path}: ${problem}` })),
       ...(manager.metadata.deletionTimestamp ? [{ text: 'it is being deleted', state: 'Terminating' }] : []),
       ...(await volumeNodes(manager, context.now)),
-      ...(isHub(context.store) ? await placementOf(target, context) : []),
+      ...(isHub(context.store) ? await explainPlacement(target, context) : []),
     ],
   }
 }
 
 /** On a hub: the policy and the binding, with the state in each member. */
-async function placementOf(target: Target, context: Context): Promise<TreeNode[]> {
+async function explainPlacement(target: Target, context: Context): Promise<TreeNode[]> {
   const placed = await placeWorkload(target, context)
   if (!placed) return []
   const members = placed.placement?.binding.status?.aggregatedStatus ?? []

@@ -47,8 +47,8 @@ export async function volumeNodes(manager: VolumeManager, now: number): Promise<
   return Promise.all(
     (manager.spec?.volumeConfigs ?? []).map(async (config) => {
       const { state = 'Waiting', nodes = [], bytes } = mountable.volumes.find(({ id }) => id === config.id) ?? {}
-      const { replicas = [], deletions = [], message } = statusOf(manager, config) ?? {}
-      const facts = [state, ...countOf(manager, config), ...(bytes === undefined ? [] : [formatBytes(bytes)])]
+      const { replicas = [], deletions = [], message } = volumeStatus(manager, config) ?? {}
+      const facts = [state, ...replicaCount(manager, config), ...(bytes === undefined ? [] : [formatBytes(bytes)])]
       return defined({
         text: `volume ${config.id} (${config.sourceType}): ${facts.join(', ')}`,
         name: config.id,
@@ -92,14 +92,14 @@ function deletionNode({ node, state, cause, message, reason }: DeletionStatus): 
 }
 
 /** The ready and the wanted number of replicas. With `onEveryNode`, the nodes decide on the number. */
-function countOf(manager: VolumeManager, config: VolumeConfig): string[] {
-  const { readyReplicas } = statusOf(manager, config) ?? {}
+function replicaCount(manager: VolumeManager, config: VolumeConfig): string[] {
+  const { readyReplicas } = volumeStatus(manager, config) ?? {}
   if (readyReplicas === undefined) return []
   const wanted = [...wantedReplicas(config).values()].reduce((sum, count) => sum + count, 0)
   return [config.onEveryNode ? `on ${readyReplicas} nodes` : `${readyReplicas} of ${wanted} replicas`]
 }
 
-function statusOf(manager: VolumeManager, { id }: VolumeConfig) {
+function volumeStatus(manager: VolumeManager, { id }: VolumeConfig) {
   return manager.status?.volumes?.find((volume) => volume.id === id)
 }
 

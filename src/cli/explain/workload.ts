@@ -22,10 +22,10 @@ import {
   type Explainer,
   makeTarget,
   type Reference,
+  referencedTarget,
+  referencedType,
+  referenceTitle,
   type Target,
-  targetOf,
-  titleOf,
-  typeOf,
 } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -55,13 +55,17 @@ export const bindingExplainer: Explainer = {
   reads: readsOfWorkload,
   async explain({ type, namespace, name }, context) {
     const binding = await context.store.read(type as ResourceType<ResourceBinding>, namespace, name)
-    return binding && explainWorkload(targetOf(binding.spec.resource, context.kinds), context)
+    return binding && explainWorkload(referencedTarget(binding.spec.resource, context.kinds), context)
   },
 }
 
 /** The workload of a claim. Without `workload.namespace`, a kind with namespaces is in that of the claim. */
 export function workloadOfClaim({ metadata, spec }: DataSourceClaim, kinds: WorkloadKinds): Target {
-  return makeTarget(typeOf(spec.workload, kinds), spec.workload.namespace ?? metadata.namespace, spec.workload.name)
+  return makeTarget(
+    referencedType(spec.workload, kinds),
+    spec.workload.namespace ?? metadata.namespace,
+    spec.workload.name,
+  )
 }
 
 /** Claims, sources, policy and binding of a workload, with the current decision. */
@@ -71,10 +75,10 @@ async function explainWorkload(target: Target, context: Context): Promise<TreeNo
   const { workload, claims, volumes, placement } = placed
   return {
     ...workload,
-    text: titleOf(workload),
+    text: referenceTitle(workload),
     state: placement?.decision.state ?? 'NotSelected',
     children: [
-      ...absenceOf(placed, context),
+      ...absentWorkload(placed, context),
       ...(claims.length + volumes.length === 0
         ? [{ text: 'no DataSourceClaim names it: it is placed by its policy alone' }]
         : []),
@@ -101,10 +105,10 @@ function effectNodes({ claims, placement }: Placed): TreeNode[] {
 }
 
 /** A workload that does not exist, although other objects name it. */
-function absenceOf({ object, workload, claims, placement }: Placed, { place }: Context): TreeNode[] {
+function absentWorkload({ object, workload, claims, placement }: Placed, { place }: Context): TreeNode[] {
   if (object) return []
   const others = [...(placement?.input.stored ? ['its binding'] : []), ...(claims.length > 0 ? ['its claims'] : [])]
-  const text = `there is no ${titleOf(workload)} ${place}: explained from ${others.join(' and ')} alone`
+  const text = `there is no ${referenceTitle(workload)} ${place}: explained from ${others.join(' and ')} alone`
   return [{ text, state: 'NotFound' }]
 }
 

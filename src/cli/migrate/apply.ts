@@ -43,7 +43,7 @@ export interface MigrationContext {
 const MAX_ATTEMPTS = 5
 
 /** Returns `Kind namespace/name`. */
-export function titleOf({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
+export function bindingTitle({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
   return `${type.kind} ${objectKey(namespace, name)}`
 }
 
@@ -90,7 +90,7 @@ async function listObjects(
 export async function preview(candidate: Candidate, context: MigrationContext): Promise<readonly string[]> {
   if (!candidate.dependsOnPolicy) return candidate.changes
   const object = await context.store.read(candidate.type, candidate.namespace, candidate.name)
-  return (object && (await planOf(object, context)))?.changes ?? []
+  return (object && (await planBinding(object, context)))?.changes ?? []
 }
 
 function hasExclusions({ metadata }: K8sObject): boolean {
@@ -114,7 +114,7 @@ export async function migrateObject(candidate: Candidate, context: MigrationCont
   const { store } = context
   for (let attempt = 1; ; attempt++) {
     const object = await store.read(type, namespace, name)
-    const migration = object && (await planOf(object, context))
+    const migration = object && (await planBinding(object, context))
     if (!migration) return undefined
     try {
       const patched = await store.patch(type, { namespace, name }, { ...migration.patch })
@@ -127,15 +127,15 @@ export async function migrateObject(candidate: Candidate, context: MigrationCont
   }
 }
 
-async function planOf(
+async function planBinding(
   object: K8sObject,
   { store, keepsSuspensions }: MigrationContext,
 ): Promise<Migration | undefined> {
-  const policy = hasExclusions(object) ? await policyOf(object, store) : undefined
+  const policy = hasExclusions(object) ? await readPolicyPlacement(object, store) : undefined
   return planMigration({ object, policy, keepsSuspensions })
 }
 
-async function policyOf({ metadata }: K8sObject, store: ObjectStore): Promise<Placement | undefined> {
+async function readPolicyPlacement({ metadata }: K8sObject, store: ObjectStore): Promise<Placement | undefined> {
   const reference = policyReferenceOf(metadata)
   if (!reference) return undefined
   const type: ResourceType<PropagationPolicy> = reference.namespace ? propagationPolicies : clusterPropagationPolicies

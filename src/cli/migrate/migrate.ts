@@ -4,6 +4,7 @@ import { ConflictError, rejectionMessage } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import {
+  bindingTitle,
   type Candidate,
   findBlockers,
   findCandidates,
@@ -11,7 +12,6 @@ import {
   type MigrationContext,
   migrateObject,
   preview,
-  titleOf,
 } from './apply.ts'
 
 export const migrate: Command = {
@@ -64,18 +64,18 @@ async function run(context: MigrationContext, applies: boolean, io: CommandIo): 
       }
     }
   } catch (error) {
-    if (applies) io.stdout.write(resultOf(counts))
+    if (applies) io.stdout.write(migrationResult(counts))
     if (!context.signal.aborted) throw error
     io.stderr.write('lodestone migrate: interrupted; run again\n')
     return 1
   }
-  io.stdout.write(summaryOf(counts, applies))
+  io.stdout.write(migrationSummary(counts, applies))
   return counts.failed > 0 || blockers.length > 0 ? 1 : 0
 }
 
 async function printPlan(candidate: Candidate, context: MigrationContext, io: CommandIo): Promise<true> {
   const changes = await preview(candidate, context)
-  io.stdout.write(`${titleOf(candidate)}: ${changes.join('; ') || NOTHING_LEFT}\n`)
+  io.stdout.write(`${bindingTitle(candidate)}: ${changes.join('; ') || NOTHING_LEFT}\n`)
   return true
 }
 
@@ -85,13 +85,13 @@ async function migrateOne(candidate: Candidate, context: MigrationContext, io: C
     const migrated = await migrateObject(candidate, context)
     const hold = migrated?.hold === undefined ? '' : `; now on hold: ${migrated.hold}`
     const what = migrated ? `${migrated.changes.join('; ')}${hold}` : NOTHING_LEFT
-    io.stdout.write(`${titleOf(candidate)}: ${what}\n`)
+    io.stdout.write(`${bindingTitle(candidate)}: ${what}\n`)
     return true
   } catch (error) {
     const reason =
       error instanceof ConflictError ? 'another client changes it all the time; run again' : rejectionMessage(error)
     if (reason === undefined) throw error
-    io.stderr.write(`lodestone migrate: ${titleOf(candidate)}: ${reason}\n`)
+    io.stderr.write(`lodestone migrate: ${bindingTitle(candidate)}: ${reason}\n`)
     return false
   }
 }
@@ -101,12 +101,14 @@ interface Counts {
   failed: number
 }
 
-function summaryOf(counts: Counts, applies: boolean): string {
+function migrationSummary(counts: Counts, applies: boolean): string {
   if (counts.changed + counts.failed === 0) return 'nothing of volcano-global is left\n'
-  return applies ? resultOf(counts) : `${objects(counts)} to change; nothing was changed. Run again with --apply\n`
+  return applies
+    ? migrationResult(counts)
+    : `${objects(counts)} to change; nothing was changed. Run again with --apply\n`
 }
 
-function resultOf(counts: Counts): string {
+function migrationResult(counts: Counts): string {
   return `${objects(counts)} changed, ${counts.failed} failed\n`
 }
 

@@ -14,7 +14,7 @@ import { type CommandIo, UsageError } from '../command.ts'
 const WRITE_TIMEOUT_MS = 5_000
 
 /** The identity of the mover from the downward API; undefined outside a Pod. */
-export function identityOf(env: CommandIo['env'], attempt: number): MoverIdentity | undefined {
+export function readIdentity(env: CommandIo['env'], attempt: number): MoverIdentity | undefined {
   const { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid, NODE_NAME: node = '' } = env
   if (!name || !namespace) return undefined
   const about = env['EVENT_ABOUT'] ? readRef(env['EVENT_ABOUT']) : undefined

@@ -19,7 +19,7 @@ import { upload } from '../../mover/upload/upload.ts'
 import { AGENT_NETWORKS } from '../../s3/role.ts'
 import { openLogger } from '../../telemetry/logger.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
-import { identityOf, openEventSink } from './events.ts'
+import { openEventSink, readIdentity } from './events.ts'
 import {
   bytes,
   deleteOldBefore,
@@ -28,7 +28,7 @@ import {
   type MoverArguments,
   need,
   needPlace,
-  oneOf,
+  readChoice,
   wholeNumber,
   withEnvironment,
 } from './options.ts'
@@ -111,7 +111,7 @@ function terminationLogOf(args: MoverArguments): string | undefined {
 }
 
 async function openReporting(args: MoverArguments, io: CommandIo, attempt: number, log: MoverIo['log']) {
-  const identity = identityOf(io.env, attempt)
+  const identity = readIdentity(io.env, attempt)
   if (identity === undefined) return undefined
   const opened = await openEventSink(args.text('kubeconfig'), io.env)
   if (opened === undefined) {
@@ -139,8 +139,8 @@ function downloadWork(args: MoverArguments, io: CommandIo): Work {
     partSize: bytes(args, 'part-size', '8Mi', 64 * 1024),
     parallel,
     keepFree: bytes(args, 'keep-free', '1Gi', 0),
-    verify: oneOf(args, 'verify', ['checksum', 'size']) ?? 'checksum',
-    existing: oneOf(args, 'existing', ['trust', 'compare', 'verify']) ?? 'trust',
+    verify: readChoice(args, 'verify', ['checksum', 'size']) ?? 'checksum',
+    existing: readChoice(args, 'existing', ['trust', 'compare', 'verify']) ?? 'trust',
     deleteOldBefore: deleteOldBefore(args),
   } as const
   return { work: (progress, signal) => download(input, progress, signal), close }
@@ -175,7 +175,7 @@ function checkWork(args: MoverArguments): Work {
   const input = {
     root: need(args, 'root'),
     target: need(args, 'target'),
-    contents: oneOf(args, 'contents', ['record', 'files', 'checksums']) ?? 'files',
+    contents: readChoice(args, 'contents', ['record', 'files', 'checksums']) ?? 'files',
     deleteOldBefore: deleteOldBefore(args),
   }
   return { work: (progress, signal) => checkDataset(input, progress, signal), close: async () => undefined }
@@ -193,7 +193,7 @@ function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, pla
   const close = async () => {
     for (const client of [http, agentHttp]) client.close()
   }
-  const pathStyle = oneOf(args, 'path-style', ['true', 'false'])
+  const pathStyle = readChoice(args, 'path-style', ['true', 'false'])
   const options = {
     place,
     endpoint,

@@ -196,7 +196,7 @@ export function bytes(args: MoverArguments, option: MoverOption, fallback: strin
   )
 }
 
-export function oneOf<Choice extends string>(
+export function readChoice<Choice extends string>(
   args: MoverArguments,
   option: MoverOption,
   choices: readonly Choice[],
@@ -210,7 +210,7 @@ export function oneOf<Choice extends string>(
 
 /** Whether an option is `true`. Every option has a value, so that a script can parse them in pairs. */
 export function isTrue(args: MoverArguments, option: MoverOption): boolean {
-  return oneOf(args, option, ['true', 'false']) === 'true'
+  return readChoice(args, option, ['true', 'false']) === 'true'
 }
 
 /** The time before which replaced trees are deleted, in ms since the epoch. */

@@ -28,10 +28,10 @@ export function serveConfigOf(args: Arguments, io: CommandIo): Config {
     server: {
       ...server,
       ...host,
-      port: portOf(args, 'port') ?? server.port,
-      healthPort: portOf(args, 'health-port') ?? server.healthPort,
+      port: readPort(args, 'port') ?? server.port,
+      healthPort: readPort(args, 'health-port') ?? server.healthPort,
     },
-    log: { ...log, level: levelOf(args) ?? log.level },
+    log: { ...log, level: readLogLevel(args) ?? log.level },
   }
 }
 
@@ -45,7 +45,7 @@ function onlyOurs({ dependencies }: Config): Config['dependencies'] {
   return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
 }
 
-function portOf(args: Arguments, option: string): number | undefined {
+function readPort(args: Arguments, option: string): number | undefined {
   const text = args.text(option)
   if (text === undefined) return undefined
   const port = Number(text)
@@ -53,7 +53,7 @@ function portOf(args: Arguments, option: string): number | undefined {
   return port
 }
 
-function levelOf(args: Arguments): LogLevel | undefined {
+function readLogLevel(args: Arguments): LogLevel | undefined {
   const text = args.text('log-level')
   const level = LOG_LEVELS.find((known) => known === text)
   if (text !== undefined && !level) {

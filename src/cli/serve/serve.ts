@@ -93,7 +93,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     await untilReady(app, signal)
     // The caches of an API server that does not respond have no sizes.
     if (signal.aborted) return 0
-    log.info({ objects: sizesOf(store) }, 'ready')
+    log.info({ objects: memorySizes(store) }, 'ready')
     if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses, io.env))
     await ended(signal)
   } finally {
@@ -127,7 +127,7 @@ function stopStarting(starting: Promise<App>): number {
 }
 
 /** The number of objects of each kind that has any. */
-function sizesOf(store: ObjectStore): Record<string, number> {
+function memorySizes(store: ObjectStore): Record<string, number> {
   const sizes = store.kinds().map((type) => [type.kind, store.size(type)] as const)
   return Object.fromEntries(sizes.filter(([, size]) => size > 0))
 }

@@ -46,7 +46,7 @@ export function gatherStatus(store: ObjectStore, input: StatusInput): StatusRepo
         .map((claim) => reportClaim(claim, store, input))
         .sort(byName),
     holds: () =>
-      holdsOf(system === undefined ? undefined : claims, input.holds)
+      claimedHolds(system === undefined ? undefined : claims, input.holds)
         .filter(({ workload }) => isShown(workload))
         .sort((a, b) => byName(a.workload, b.workload)),
     volumes: () =>
@@ -82,7 +82,7 @@ function byName(a: Named, b: Named): number {
 }
 
 /** The holds of the workloads that one of the claims names; all without claims. */
-function holdsOf(claims: readonly DataSourceClaim[] | undefined, holds: readonly HoldReport[]): HoldReport[] {
+function claimedHolds(claims: readonly DataSourceClaim[] | undefined, holds: readonly HoldReport[]): HoldReport[] {
   if (!claims) return [...holds]
   const named = new Set(claims.flatMap(workloadsOfClaim).map(workloadKey))
   return holds.filter(({ workload }) => named.has(workloadKey(workload)))
@@ -105,11 +105,11 @@ function reportClaim(claim: DataSourceClaim, store: ObjectStore, { scope, now }:
     enforcement,
     workload,
     ...defined({ source: source?.metadata.name || undefined }),
-    ...(refusal === undefined ? locationOf(answer) : { location: 'NotPermitted', clusters: [], message: refusal }),
+    ...(refusal === undefined ? answerLocation(answer) : { location: 'NotPermitted', clusters: [], message: refusal }),
   }
 }
 
-function locationOf(answer: Answer): Pick<ClaimReport, 'location' | 'clusters' | 'message'> {
+function answerLocation(answer: Answer): Pick<ClaimReport, 'location' | 'clusters' | 'message'> {
   if (answer.kind === 'located') return { location: 'Located', clusters: [...answer.clusters] }
   return { location: answer.kind === 'nowhere' ? 'Nowhere' : 'Unknown', clusters: [], message: answer.reason }
 }

@@ -19,13 +19,13 @@ import type { HoldReport } from './report.ts'
 export function storedHolds(store: ObjectStore): HoldReport[] {
   const holds: HoldReport[] = []
   for (const type of [resourceBindings, clusterResourceBindings]) {
-    for (const binding of store.list(type)) holds.push(...holdOf(binding))
+    for (const binding of store.list(type)) holds.push(...bindingHold(binding))
   }
-  for (const pod of store.list(pods)) holds.push(...gateOf(pod, store))
+  for (const pod of store.list(pods)) holds.push(...podGate(pod, store))
   return holds
 }
 
-function holdOf(binding: ResourceBinding): HoldReport[] {
+function bindingHold(binding: ResourceBinding): HoldReport[] {
   const hold = activeHold(binding)
   if (!hold) return []
   const { apiVersion, kind, namespace, name } = binding.spec.resource
@@ -46,7 +46,7 @@ function isGatedPod(object: K8sObject & { spec?: unknown }): boolean {
 }
 
 /** A pod with our scheduling gate. The cache of a folder has the spec of gated pods only. */
-function gateOf(pod: Pod, store: ObjectStore): HoldReport[] {
+function podGate(pod: Pod, store: ObjectStore): HoldReport[] {
   const { namespace, creationTimestamp } = pod.metadata
   const state = (pod as Partial<Pod>).spec && gateStateOf(pod, volumeManagersOf(store, namespace))
   if (!state) return []
@@ -65,8 +65,8 @@ export async function predictedHolds(
 ): Promise<HoldReport[]> {
   const { workloads } = context
   const stored = folder.objects().map(({ object }) => withoutVersion(object))
-  const scopeOf = scopesOf(folder.kinds(), stored)
-  const objects = stored.map((object) => placeObject(object, scopeOf(object)))
+  const objectScope = scopesOf(folder.kinds(), stored)
+  const objects = stored.map((object) => placeObject(object, objectScope(object)))
   // Reviews store what they allow, and the store of the folder must not change.
   const store = openFolder(undefined, { workloads })
   await store.start(signal)
@@ -77,9 +77,9 @@ export async function predictedHolds(
       { ...context, store },
     )
     return reviews.flatMap(({ decision, after }) => {
-      if (decision === 'Gated') return gateOf(after as Pod, store)
+      if (decision === 'Gated') return podGate(after as Pod, store)
       if (decision !== 'OnHold' || isStored(after, folder)) return []
-      return holdOf(after as ResourceBinding).map(({ binding: _, since: __, ...hold }) => hold)
+      return bindingHold(after as ResourceBinding).map(({ binding: _, since: __, ...hold }) => hold)
     })
   } finally {
     await store.stop()

@@ -89,7 +89,7 @@ const TABLES: { [section in Section]: Table<NonNullable<StatusReport[section]>[n
       SYSTEM: system.name,
       SOURCES: String(system.sources),
       STALE: String(system.staleSources),
-      HEALTH: `${healthOf(system, now)}${warningOf(system)}`,
+      HEALTH: `${healthText(system, now)}${warningOf(system)}`,
     }),
   },
 }
@@ -118,7 +118,7 @@ export function renderStatus(
   }).join('\n')
 }
 
-function healthOf({ health, message, since }: SystemReport, now: number): string {
+function healthText({ health, message, since }: SystemReport, now: number): string {
   switch (health) {
     case 'Healthy':
       return 'healthy'

@@ -83,7 +83,7 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
     const paint = painter(io.stdout, io.env)
     const render = async () => {
       const now = io.now()
-      const holds = await holdsOf(store, folder, config, now, io.signal)
+      const holds = await readHolds(store, folder, config, now, io.signal)
       const scope = config.claims.clusterScoped
       const report = gatherStatus(store, { ...selection, holds, configured, scope, now })
       return format === 'json' || format === 'yaml'
@@ -143,7 +143,7 @@ function problemOfSystem(
   return known.has(system) ? undefined : `no data system ${system}${suggest(system, known)}`
 }
 
-async function holdsOf(
+async function readHolds(
   store: ObjectStore,
   folder: FolderStore | undefined,
   config: Config,

@@ -22,7 +22,7 @@ export function reportSystems(
     const its = bySystem.get(name) ?? []
     const { problem, config } = inspected.get(name) ?? {}
     const isConfigured = configured === undefined || inspected.has(name)
-    const warnings = config === undefined ? [] : warningsOf(config, its)
+    const warnings = config === undefined ? [] : locationWarnings(config, its)
     return {
       name,
       sources: its.length,
@@ -30,7 +30,7 @@ export function reportSystems(
       ...(problem
         ? { health: 'InvalidConfiguration', message: problem }
         : isConfigured
-          ? healthOf(its)
+          ? systemHealth(its)
           : { health: 'NotConfigured' }),
       ...defined({ warnings: warnings.length > 0 ? warnings : undefined }),
     }
@@ -41,7 +41,7 @@ export function reportSystems(
 const MAX_KEYS = 10
 
 /** Without a location, no key can have matched yet. */
-function warningsOf(
+function locationWarnings(
   { warnings, locationMapping, locationMatching }: NonNullable<InspectedSystem['config']>,
   sources: readonly DataSource[],
 ): string[] {
@@ -57,7 +57,7 @@ function warningsOf(
   ]
 }
 
-function healthOf(sources: readonly DataSource[]): Pick<SystemReport, 'health' | 'message' | 'since'> {
+function systemHealth(sources: readonly DataSource[]): Pick<SystemReport, 'health' | 'message' | 'since'> {
   for (const { status } of sources) {
     const unhealthy = status?.conditions?.find((one) => one.type === 'SystemHealthy' && one.status === 'False')
     if (unhealthy) return { health: 'Unhealthy', message: unhealthy.message, since: unhealthy.lastTransitionTime }

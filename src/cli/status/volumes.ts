@@ -18,7 +18,7 @@ export function reportVolumes(manager: VolumeManager): VolumeReport[] {
     const config = configs.find((one) => one.id === id)
     const volume = known.find((one) => one.id === id)
     const replicas = volume?.replicas ?? []
-    const state = stateOf(manager, volume)
+    const state = volumeState(manager, volume)
     return {
       namespace: metadata.namespace ?? '',
       volumeManager: metadata.name ?? '',
@@ -34,7 +34,7 @@ export function reportVolumes(manager: VolumeManager): VolumeReport[] {
   })
 }
 
-function stateOf({ status }: VolumeManager, volume: VolumeStatus | undefined): VolumeReport['state'] {
+function volumeState({ status }: VolumeManager, volume: VolumeStatus | undefined): VolumeReport['state'] {
   if (isDeployed(volume)) return 'Running'
   const { state = 'Pending' } = status ?? {}
   // A failed volume has a message. The others wait, although their VolumeManager is Failed.

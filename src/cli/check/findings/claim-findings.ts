@@ -10,8 +10,8 @@ import { refusalFor } from '../../../queries/permission.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from '../../../queries/workload.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { placeOf, titleOf } from '../input/place-manifests.ts'
-import { isOf } from '../input/validate-manifest.ts'
+import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
+import { hasType } from '../input/validate-manifest.ts'
 import type { ReviewContext } from '../review/review-object.ts'
 import { type Finding, finding } from './findings.ts'
 
@@ -23,11 +23,11 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
   const byKey = new Map(known.map((object) => [workloadKey(referenceWithName(object)), object]))
   const given = new Map(manifests.map((manifest) => [workloadKey(referenceWithName(manifest.object)), manifest]))
   return stored.flatMap(({ object, file, line, column }) => {
-    if (!isOf(dataSourceClaims, object)) return []
+    if (!hasType(dataSourceClaims, object)) return []
     const claim = object as DataSourceClaim
     const own = given.get(workloadKey(referenceWithName(object)))
     const place = own
-      ? placeOf(own, 'spec.workload')
+      ? fieldPlace(own, 'spec.workload')
       : defined({ file: file || undefined, line: line || undefined, column: column || undefined })
     const workloads = workloadsOfClaim(claim)
     const found = workloads.find((workload) => byKey.has(workloadKey(workload)))
@@ -35,7 +35,7 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
       const refusal = refusalFor(claim, found, store, context.clusterScopedClaims)
       const concerned = own ?? given.get(workloadKey(found))
       const reason = refusal ?? attachedReason(claim, store)
-      return reason && concerned ? [finding('ignored-claim', `is ignored: ${reason}`, place, titleOf(claim))] : []
+      return reason && concerned ? [finding('ignored-claim', `is ignored: ${reason}`, place, objectTitle(claim))] : []
     }
     if (workloads.some((workload) => bindingsOfWorkload(workload, store).length > 0)) return []
     const [meant] = workloads
@@ -45,7 +45,12 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
     if (!own && hint === '') return []
     const title = `${meant.kind} ${objectKey(meant.namespace, meant.name)}`
     return [
-      finding('dangling-claim', `${title} is not in the input${hint}; correct spec.workload`, place, titleOf(claim)),
+      finding(
+        'dangling-claim',
+        `${title} is not in the input${hint}; correct spec.workload`,
+        place,
+        objectTitle(claim),
+      ),
     ]
   })
 }
@@ -77,5 +82,5 @@ function hintFor(meant: WorkloadReference, objects: readonly K8sObject[], kinds:
   const namesake = objects.find(
     ({ apiVersion, kind, metadata }) => metadata.name === meant.name && kinds.find(apiVersion, kind) !== undefined,
   )
-  return namesake ? ` (did you mean ${titleOf(namesake)} of ${namesake.apiVersion}?)` : ''
+  return namesake ? ` (did you mean ${objectTitle(namesake)} of ${namesake.apiVersion}?)` : ''
 }

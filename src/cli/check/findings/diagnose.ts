@@ -9,7 +9,7 @@ import { workloadOf } from '../../../core/dependencies/workload.ts'
 import { cut } from '../../../core/outcome.ts'
 import { missingVolumeManager } from '../../../core/workload/requests/resolve.ts'
 import { hasPods } from '../../../core/workload-kinds/kinds.ts'
-import { placeOf, titleOf } from '../input/place-manifests.ts'
+import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
 import { isMovedByFirstNarrowing } from '../review/effect.ts'
 import type { ReviewContext } from '../review/review-object.ts'
 import type { Reviewed } from '../review/review-objects.ts'
@@ -36,7 +36,7 @@ export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, s
 
 function findingsOf(review: Reviewed, context: ReviewContext, systems: KnownSystems): Finding[] {
   const { object, outcome, reason = '', errors, manifest } = review
-  const at = (id: Finding['id'], message: string, path = '') => finding(id, message, placeOf(manifest, path), object)
+  const at = (id: Finding['id'], message: string, path = '') => finding(id, message, fieldPlace(manifest, path), object)
   if (outcome === 'unknown') return [at('undecided-object', reason)]
   if (outcome === 'denied') return errors.map(({ path, message }) => at('denied-object', `${path}: ${message}`, path))
   if (review.isExcluded) return [at('excluded-namespace', excludedMessage(manifest.object))]
@@ -79,7 +79,7 @@ function missingVolumeManagers(object: K8sObject, { store, workloads }: ReviewCo
 /** The findings about the decision on a binding or a pod. */
 function decisionFindings(review: Reviewed, context: ReviewContext, systems: KnownSystems): Finding[] {
   const { object, decision, reason = '', manifest, before, after } = review
-  const at = (id: Finding['id'], message: string) => [finding(id, message, placeOf(manifest, ''), object)]
+  const at = (id: Finding['id'], message: string) => [finding(id, message, fieldPlace(manifest, ''), object)]
   switch (decision) {
     case 'OnHold':
       return canEnd(after as ResourceBinding, context, systems)
@@ -115,7 +115,7 @@ function unselected({ decision, outcome, manifest }: Reviewed, context: ReviewCo
   const message = claimed
     ? 'no known policy selects it, so its claim has no effect; add the policy to the input'
     : 'no known policy or claim selects it, so nothing was decided; add them to the input'
-  return [finding('no-policy', message, placeOf(manifest, ''), titleOf(object))]
+  return [finding('no-policy', message, fieldPlace(manifest, ''), objectTitle(object))]
 }
 
 function workloadReference(object: K8sObject) {

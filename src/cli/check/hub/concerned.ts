@@ -8,7 +8,7 @@ import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/k
 import { selectorKeys, selects } from '../../../core/propagation-policy/select.ts'
 import { queryKeyOfSource } from '../../../store/kinds/query-key.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { isOf, validateManifest } from '../input/validate-manifest.ts'
+import { hasType, validateManifest } from '../input/validate-manifest.ts'
 
 /**
  * Returns the workloads that an object concerns, by `workloadKey`. A malformed object concerns none. A policy concerns the workloads that it
@@ -20,9 +20,9 @@ export function workloadsConcerned(object: K8sObject, hub: ObjectStore): Map<str
 }
 
 function workloadsOf(object: K8sObject, hub: ObjectStore): WorkloadReference[] {
-  if (isOf(dataSourceClaims, object)) return workloadsOfClaim(object as DataSourceClaim)
-  if (isOf(dataSources, object)) return claimsOfSource(object as DataSource, hub).flatMap(workloadsOfClaim)
-  if (isOf(propagationPolicies, object) || isOf(clusterPropagationPolicies, object))
+  if (hasType(dataSourceClaims, object)) return workloadsOfClaim(object as DataSourceClaim)
+  if (hasType(dataSources, object)) return claimsOfSource(object as DataSource, hub).flatMap(workloadsOfClaim)
+  if (hasType(propagationPolicies, object) || hasType(clusterPropagationPolicies, object))
     return workloadsOfPolicy(object as PropagationPolicy, hub)
   return []
 }

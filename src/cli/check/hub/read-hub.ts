@@ -22,10 +22,10 @@ import { ApiError } from '../../../store/cluster/api-error.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { queryKeyOfClaim } from '../../../store/kinds/query-key.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { targetOf } from '../../explain/target.ts'
+import { referencedTarget } from '../../explain/target.ts'
 import { kindsOfPlacement } from '../../explain/workload.ts'
 import { validateManifest } from '../input/validate-manifest.ts'
-import { isTemplate, type ReviewSession, typeOf, webhookFor } from '../review/review-object.ts'
+import { isTemplate, type ReviewSession, reviewedType, webhookFor } from '../review/review-object.ts'
 import { workloadsConcerned } from './concerned.ts'
 
 /** A stored workload, and the first manifest that concerns it. */
@@ -84,12 +84,12 @@ type Wanted = [key: string, { workload: WorkloadReference; manifest: Manifest }]
 
 /** The workloads that the manifests concern in their new and in their stored form, without those that are given themselves. */
 function concernedBy(manifests: readonly Manifest[], { hub, session }: HubInput): Wanted[] {
-  const given = new Set(manifests.map(({ object }) => keyOf(object)))
+  const given = new Set(manifests.map(({ object }) => objectWorkloadKey(object)))
   const found = new Map<string, Wanted[1]>()
   for (const manifest of manifests) {
     const { object } = manifest
     const { namespace, name = '' } = object.metadata
-    const type = kindOf(object, session)
+    const type = hubType(object, session)
     const stored = type && session.store.get(type, namespace, name)
     for (const version of [object, ...(stored ? [stored] : [])]) {
       for (const [key, workload] of workloadsConcerned(version, hub)) {
@@ -100,8 +100,8 @@ function concernedBy(manifests: readonly Manifest[], { hub, session }: HubInput)
   return [...found].filter(([, { workload }]) => hasScopeOfKind(workload, session))
 }
 
-function kindOf(object: K8sObject, session: ReviewSession): ResourceType | undefined {
-  const type = typeOf(object, session)
+function hubType(object: K8sObject, session: ReviewSession): ResourceType | undefined {
+  const type = reviewedType(object, session)
   return [dataSourceClaims, dataSources, propagationPolicies, clusterPropagationPolicies].find(
     ({ kind, group }) => kind === type.kind && group === type.group,
   )
@@ -117,7 +117,7 @@ function limited<T>(all: readonly T[]): { within: readonly T[]; beyond: number }
   return { within: all.slice(0, MAX_WORKLOADS), beyond: Math.max(0, all.length - MAX_WORKLOADS) }
 }
 
-function keyOf(object: K8sObject): string {
+function objectWorkloadKey(object: K8sObject): string {
   return workloadKey({ ...referenceOf(object), name: object.metadata.name ?? '' })
 }
 
@@ -146,12 +146,12 @@ class HubReader {
   /** Copies the stored version of a given object, if admission reviews its kind. */
   async copyStored(object: K8sObject): Promise<void> {
     const { session } = this.#input
-    if (webhookFor(object, session)) await this.#read(typeOf(object, session), object.metadata)
+    if (webhookFor(object, session)) await this.#read(reviewedType(object, session), object.metadata)
   }
 
   /** Copies a stored workload, in the version of the reference or else in another one. */
   async readTemplate(reference: WorkloadReference): Promise<K8sObject | undefined> {
-    const { type, namespace, name } = targetOf(reference, this.#input.session.workloads)
+    const { type, namespace, name } = referencedTarget(reference, this.#input.session.workloads)
     return this.#read(type, { namespace, name })
   }
 
@@ -161,7 +161,8 @@ class HubReader {
     const { namespace, name = '' } = template.metadata
     this.#namespaces.add(namespace ?? '')
     await this.#readBinding(template.kind, namespace, name)
-    for (const claim of hub.byIndex(dataSourceClaims, 'workload', keyOf(template))) await this.#copyClaim(claim)
+    for (const claim of hub.byIndex(dataSourceClaims, 'workload', objectWorkloadKey(template)))
+      await this.#copyClaim(claim)
     for (const manager of workloadOf(template, session.workloads).dependencies.volumeManagers) {
       await this.#read(volumeManagers, { namespace, name: manager })
       await this.#readBinding(volumeManagers.kind, namespace, manager)
@@ -214,7 +215,7 @@ class HubReader {
   }
 
   async #copy(type: ResourceType, object: K8sObject): Promise<void> {
-    const key = `${type.kind}.${keyOf(object)}`
+    const key = `${type.kind}.${objectWorkloadKey(object)}`
     if (this.#copied.has(key)) return
     this.#copied.add(key)
     // A store gives its own versions.

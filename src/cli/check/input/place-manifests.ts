@@ -26,13 +26,13 @@ export function placeManifests(
     const here = { ...manifest, object }
     if (scope === 'Namespaced' && !manifest.object.metadata.namespace && namespace === undefined) {
       const message = `metadata.namespace is missing, and ${DEFAULT_NAMESPACE} is assumed; set it, or use -n`
-      findings.push(finding('no-namespace', message, placeOf(here, 'metadata'), titleOf(object)))
+      findings.push(finding('no-namespace', message, fieldPlace(here, 'metadata'), objectTitle(object)))
     }
     const key = `${groupOf(object.apiVersion)}/${object.kind}/${keyOfObject(object)}`
     const other = first.get(key)
     if (other) {
       const message = `is already in ${other.file}:${other.line}, which is used; remove one of them`
-      findings.push(finding('invalid-manifest', message, manifest, titleOf(object)))
+      findings.push(finding('invalid-manifest', message, manifest, objectTitle(object)))
       continue
     }
     first.set(key, here)
@@ -60,11 +60,11 @@ function withName(object: K8sObject, attempt: number): K8sObject {
 }
 
 /** The place of a field of a manifest, or of its nearest ancestor in the file. */
-export function placeOf(manifest: Manifest, path: string) {
+export function fieldPlace(manifest: Manifest, path: string) {
   return { file: manifest.file, ...(manifest.positionOf?.(path) ?? manifest) }
 }
 
 /** `Kind namespace/name`, in one line. */
-export function titleOf(object: K8sObject): string {
+export function objectTitle(object: K8sObject): string {
   return printable(`${object.kind} ${keyOfObject(object)}`)
 }

@@ -10,7 +10,7 @@ import { readTextFile, UnreadableFileError } from '../../../store/folder/read-te
 import { isGone, scanFolder } from '../../../store/folder/scan.ts'
 import { UsageError } from '../../command.ts'
 import { type Finding, finding } from '../findings/findings.ts'
-import { placeOf, titleOf } from './place-manifests.ts'
+import { fieldPlace, objectTitle } from './place-manifests.ts'
 import { readPipe, readStandardInput } from './read-stream.ts'
 import { isSystemFile, SystemFiles } from './system-files.ts'
 import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
@@ -51,7 +51,7 @@ interface Input {
 async function inputsOf(path: string, problems: Finding[]): Promise<Input[]> {
   if (path === '-') return [{ file: STANDARD_INPUT, read: readStandardInput }]
   const fail = (message: string, file = path) => void problems.push(finding('invalid-manifest', message, { file }))
-  const stats = statusOf(path, fail)
+  const stats = readStats(path, fail)
   if (stats?.isDirectory()) {
     const { files, errors } = await scanFolder(path)
     for (const { file, message } of errors) fail(message, file)
@@ -63,7 +63,7 @@ async function inputsOf(path: string, problems: Finding[]): Promise<Input[]> {
   return []
 }
 
-function statusOf(path: string, fail: (message: string) => void): Stats | undefined {
+function readStats(path: string, fail: (message: string) => void): Stats | undefined {
   let stats: Stats | undefined
   try {
     stats = statSync(path, { throwIfNoEntry: false })
@@ -109,7 +109,7 @@ function isValid(manifest: Manifest, problems: Finding[]): boolean {
       ? [{ path: 'apiVersion', message: `${object.apiVersion} is not served; write ${apiVersionOf(type)}` }]
       : validateUnreviewed(object)
   for (const { path, message } of errors) {
-    problems.push(finding('invalid-manifest', `${path}: ${message}`, placeOf(manifest, path), titleOf(object)))
+    problems.push(finding('invalid-manifest', `${path}: ${message}`, fieldPlace(manifest, path), objectTitle(object)))
   }
   return errors.length === 0
 }

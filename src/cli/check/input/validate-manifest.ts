@@ -49,7 +49,7 @@ const unreviewed: readonly Validator[] = [
 export function validateManifest(object: K8sObject): FieldError[] {
   // Any version is validated, because the error for an old one names the current one.
   if (isVolumeManager(object)) return validateManager(object)
-  return [...reviewed, ...unreviewed].find(({ type }) => isOf(type, object))?.validate(object) ?? []
+  return [...reviewed, ...unreviewed].find(({ type }) => hasType(type, object))?.validate(object) ?? []
 }
 
 /** The kinds whose manifests are validated, in the version that is served. VolumeManagers have errors of their own for other versions. */
@@ -57,7 +57,7 @@ export const validatedTypes: readonly ResourceType[] = [...reviewed, ...unreview
 
 /** As `validateManifest`, without the kinds whose webhooks reject invalid objects. */
 export function validateUnreviewed(object: K8sObject): FieldError[] {
-  return unreviewed.find(({ type }) => isOf(type, object))?.validate(object) ?? []
+  return unreviewed.find(({ type }) => hasType(type, object))?.validate(object) ?? []
 }
 
 function validateManager(object: K8sObject): FieldError[] {
@@ -65,6 +65,6 @@ function validateManager(object: K8sObject): FieldError[] {
 }
 
 /** Whether the object is of this kind and version. */
-export function isOf(type: ResourceType, { apiVersion, kind }: K8sObject): boolean {
+export function hasType(type: ResourceType, { apiVersion, kind }: K8sObject): boolean {
   return kind === type.kind && apiVersion === apiVersionOf(type)
 }

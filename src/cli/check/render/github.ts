@@ -7,10 +7,10 @@ const COMMANDS: Readonly<Record<Severity, string>> = { error: 'error', warning: 
 
 /** Renders a line per finding. */
 export function renderGithub({ findings }: Report): string {
-  return findings.map(commandOf).join('')
+  return findings.map(workflowCommand).join('')
 }
 
-function commandOf({ id, severity, message, object, file, line, column }: Finding): string {
+function workflowCommand({ id, severity, message, object, file, line, column }: Finding): string {
   const name = fileName(file)
   const place = name === undefined ? {} : { file: name, line, col: column }
   const properties = Object.entries({ ...place, title: `${FINDINGS[id].title} (${id})` })

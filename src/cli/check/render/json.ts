@@ -13,12 +13,12 @@ export function renderJson({ reviews, findings, hub }: Report): string {
     kind: 'CheckReport',
     hub,
     findings: findings.map((each) => ({ ...each, documentation: documentationOf(each.id) })),
-    objects: reviews.map(rowOf),
+    objects: reviews.map(objectRow),
   })
   return renderData(report, 'json')
 }
 
-function rowOf(review: Reviewed) {
+function objectRow(review: Reviewed) {
   const {
     object,
     derivedFrom,

@@ -13,13 +13,13 @@ export function renderChecks(report: Report): string {
     ...objects.map(({ review, findings }) => {
       const { derivedFrom, object, manifest } = review
       const skipped = findings.find(({ id }) => id === 'no-policy')
-      return caseOf(derivedFrom ?? object, manifest.file, failing(findings), skipped)
+      return junitCase(derivedFrom ?? object, manifest.file, failing(findings), skipped)
     }),
-    ...failing(others).map((each) => caseOf(each.object ?? each.id, each.file ?? 'input', [each])),
+    ...failing(others).map((each) => junitCase(each.object ?? each.id, each.file ?? 'input', [each])),
   ])
 }
 
-function caseOf(name: string, classname: string, failing: readonly Finding[], skipped?: Finding): JunitCase {
+function junitCase(name: string, classname: string, failing: readonly Finding[], skipped?: Finding): JunitCase {
   const [first] = failing
   if (!first) return defined({ name, classname, skipped: skipped?.message })
   const text = failing

@@ -20,12 +20,12 @@ export function renderSarif({ findings }: Report): string {
     defaultConfiguration: { level: LEVELS[FINDINGS[id].severity] },
   }))
   const driver = { name: 'Lodestone', semanticVersion: readBuildInfo().version, rules }
-  const run = { tool: { driver }, columnKind: 'utf16CodeUnits', results: findings.map(resultOf) }
+  const run = { tool: { driver }, columnKind: 'utf16CodeUnits', results: findings.map(sarifResult) }
   const log = { $schema: 'https://json.schemastore.org/sarif-2.1.0.json', version: '2.1.0', runs: [run] }
   return renderData(log, 'json')
 }
 
-function resultOf(finding: Finding) {
+function sarifResult(finding: Finding) {
   const { id, severity, message, object } = finding
   return {
     ruleId: id,

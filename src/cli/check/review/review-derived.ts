@@ -16,8 +16,8 @@ import { bindingName, deriveBinding, selectPolicy } from '../../../core/resource
 import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { titleOf } from '../input/place-manifests.ts'
-import { isOf } from '../input/validate-manifest.ts'
+import { objectTitle } from '../input/place-manifests.ts'
+import { hasType } from '../input/validate-manifest.ts'
 import { type ObjectReview, type ReviewSession, reviewObject } from './review-object.ts'
 
 export interface Policies {
@@ -29,7 +29,7 @@ export interface Policies {
 export function policiesOf(store: FolderStore): Policies {
   const all = store.objects().map(({ object }) => object)
   const of = (type: ResourceType<PropagationPolicy>) =>
-    all.filter((object) => isOf(type, object)) as PropagationPolicy[]
+    all.filter((object) => hasType(type, object)) as PropagationPolicy[]
   return { namespaced: of(propagationPolicies), clusterScoped: of(clusterPropagationPolicies) }
 }
 
@@ -51,7 +51,7 @@ export async function reviewDerived(
   const isLazy = !isChanged && policy.spec.activationPreference === 'Lazy'
   const updated = stored && (isLazy ? stored : withPolicy(stored, template, policy))
   const written = updated ?? deriveBinding(template, policy)
-  return { ...(await reviewObject(written, session)), derivedFrom: titleOf(template) }
+  return { ...(await reviewObject(written, session)), derivedFrom: objectTitle(template) }
 }
 
 /** Returns the stored binding without the version of the store in memory, with which an API server would reject the object. */

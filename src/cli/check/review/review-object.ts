@@ -18,8 +18,8 @@ import { webhooksOf } from '../../../webhooks/index.ts'
 import { isExcluded } from '../../../webhooks/registration.ts'
 import { unknownWorkloadWebhook } from '../../../webhooks/unknown-workload.ts'
 import { typeOfReference } from '../../kinds.ts'
-import { titleOf } from '../input/place-manifests.ts'
-import { isOf } from '../input/validate-manifest.ts'
+import { objectTitle } from '../input/place-manifests.ts'
+import { hasType } from '../input/validate-manifest.ts'
 
 /** What happens to a workload. `placed`: Karmada would create the binding and schedule the workload. */
 export type Effect = 'moves' | 'waits' | 'placed' | 'unchanged'
@@ -88,7 +88,7 @@ export async function reviewObject(
   given?: K8sObject,
 ): Promise<ObjectReview> {
   const webhook = webhookFor(object, session)
-  const type = typeOf(object, session)
+  const type = reviewedType(object, session)
   const { namespace, name = '' } = object.metadata
   const stored = given ?? (await session.store.read(type, namespace, name))
   const operation = stored ? ('UPDATE' as const) : ('CREATE' as const)
@@ -114,7 +114,7 @@ export async function reviewObject(
   const { allowed, patch, warnings = [], auditAnnotations } = encodeResponse(request, outcome, (text) => text)
   const { decision, reason } = auditAnnotations ?? {}
   return defined({
-    object: titleOf(object),
+    object: objectTitle(object),
     operation,
     outcome: allowed ? (patch ? 'patched' : 'allowed') : 'denied',
     decision: decision || undefined,
@@ -152,12 +152,12 @@ export function webhookFor(object: K8sObject, { webhooks }: ReviewSession): Webh
 }
 
 function reviews({ resources, objectSelector }: Webhook, object: K8sObject): boolean {
-  return resources.some((type) => isOf(type, object)) && matchesLabels(objectSelector, object.metadata.labels)
+  return resources.some((type) => hasType(type, object)) && matchesLabels(objectSelector, object.metadata.labels)
 }
 
 export async function put(session: ReviewSession, object: K8sObject): Promise<void> {
   const { store } = session
-  const type = typeOf(object, session)
+  const type = reviewedType(object, session)
   const { name = '', namespace } = object.metadata
   const stored = await store.read(type, namespace, name)
   if (!stored) return void (await store.create(type, object))
@@ -172,10 +172,10 @@ export async function put(session: ReviewSession, object: K8sObject): Promise<vo
 }
 
 /** The type of an object: that of a webhook or of a cached kind, or else one that is derived from the kind. */
-export function typeOf(object: K8sObject, { webhooks, types }: ReviewSession): ResourceType {
+export function reviewedType(object: K8sObject, { webhooks, types }: ReviewSession): ResourceType {
   const group = groupOf(object.apiVersion)
   const known =
-    webhooks.flatMap(({ resources }) => resources).find((type) => isOf(type, object)) ??
+    webhooks.flatMap(({ resources }) => resources).find((type) => hasType(type, object)) ??
     types.find((type) => type.kind === object.kind && type.group === group)
   return known ?? { ...typeOfReference(object), namespaced: object.metadata.namespace !== undefined }
 }

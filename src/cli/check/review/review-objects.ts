@@ -4,7 +4,7 @@ import type { K8sObject } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { without } from '../../../base/json.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
-import { isOf } from '../input/validate-manifest.ts'
+import { hasType } from '../input/validate-manifest.ts'
 import { withEffect } from './effect.ts'
 import { policiesOf, reviewDerived } from './review-derived.ts'
 import {
@@ -79,7 +79,7 @@ export function withoutDecision(review: Reviewed): Reviewed {
 
 function rankOf(object: K8sObject, session: ReviewSession): number {
   // Namespaces come first, because they grant permissions to claims.
-  if (isOf(namespaces, object)) return -1
+  if (hasType(namespaces, object)) return -1
   if (webhookFor(object, session)?.type !== 'mutating') return 0
   if (isTemplate(object, session)) return 1
   return isBinding(object.kind) ? 3 : 2

@@ -6,7 +6,7 @@ import { workloadKey } from '../../../core/data-source-claim/keys.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { queryKeyOfClaim, queryKeyOfSource } from '../../../store/kinds/query-key.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { isOf, validateManifest } from '../input/validate-manifest.ts'
+import { hasType, validateManifest } from '../input/validate-manifest.ts'
 
 /**
  * Returns the given claims and those that name a given workload, without claims that a given DataSource answers. Invalid objects are left out,
@@ -16,9 +16,9 @@ export function claimsToLocate(manifests: readonly Manifest[], store: ObjectStor
   const objects: K8sObject[] = manifests
     .map(({ object }) => object)
     .filter((object) => validateManifest(object).length === 0)
-  const given = objects.filter((object) => isOf(dataSourceClaims, object)) as DataSourceClaim[]
+  const given = objects.filter((object) => hasType(dataSourceClaims, object)) as DataSourceClaim[]
   const answered = new Set(
-    objects.filter((object) => isOf(dataSources, object)).map((object) => queryKeyOfSource(object as DataSource)),
+    objects.filter((object) => hasType(dataSources, object)).map((object) => queryKeyOfSource(object as DataSource)),
   )
   const stored = objects.flatMap((object) =>
     store.byIndex(dataSourceClaims, 'workload', workloadKey(referenceOf(object))),
