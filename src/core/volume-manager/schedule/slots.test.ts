@@ -36,6 +36,12 @@ describe('on one node', () => {
     expect(openNodeSlots([pinned], 2).takeOn('n1')).toBe(0)
   })
 
+  test('the slots of movers that may still be placed there are taken last', () => {
+    const slots = openNodeSlots([mover(0), mover(1, 'n1')], 3)
+
+    expect([slots.takeOn('n1'), slots.takeOn('n1'), slots.takeOn('n1')]).toEqual([2, 0, undefined])
+  })
+
   test('with fewer slots than before, running movers count until they end', () => {
     expect(openNodeSlots([mover(0, 'n1'), mover(1, 'n1')], 1).isFull('n1')).toBe(true)
     expect(openNodeSlots([mover(4, 'n1')], 1).isFull('n1')).toBe(true)

@@ -8,7 +8,7 @@ import { isUnschedulable, nodeOfMover, slotOfMover } from '../mover/affinity.ts'
 export interface NodeSlots {
   /** Whether a node has as many movers as it may have. */
   isFull(node: string): boolean
-  /** Takes a slot of this node; undefined when it is full. */
+  /** Takes a slot of this node, if possible one that no mover without a node has; undefined when the node is full. */
   takeOn(node: string): number | undefined
   /** Takes the slot that is free on most of these nodes, for a mover that may run on any of them. Undefined when all are full. */
   takeAmong(nodes: ReadonlySet<string>): number | undefined
@@ -46,7 +46,10 @@ export function openNodeSlots(active: readonly Pod[], perNode: number): NodeSlot
     isFull,
     takeOn(node) {
       const slots = slotsOf(node)
-      const free = isFull(node) ? undefined : numbers.find((slot) => !slots.includes(slot))
+      const allFree = isFull(node) ? [] : numbers.filter((slot) => !slots.includes(slot))
+      // A mover that is not placed yet may come to this node. kube-scheduler retries a Pod that it blocks only after minutes: it expects that
+      // one deleted Pod matches all anti-affinity terms (isSchedulableAfterPodChange of its plugin InterPodAffinity).
+      const free = allFree.find((slot) => !unplaced.includes(slot)) ?? allFree[0]
       if (free !== undefined) slots.push(free)
       return free
     },
