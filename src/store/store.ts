@@ -163,10 +163,10 @@ export class NamespaceTerminatingError extends Error {
 }
 
 /**
- * The message of an error with which the API server rejects an object because of a policy, a quota or its validation. A retry would fail
- * too. Undefined for any other error.
+ * The message of an error with which the API server rejects an object because of a policy, a quota, its validation or its size. A retry would
+ * fail too. A ValidatingAdmissionPolicy rejects with 403, 413 or 422 (its field `reason`). Undefined for any other error.
  */
 export function rejectionMessage(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof ConflictError || !('status' in error)) return undefined
-  return [400, 403, 422].includes(error.status as number) ? error.message : undefined
+  return [400, 403, 413, 422].includes(error.status as number) ? error.message : undefined
 }

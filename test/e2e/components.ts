@@ -64,6 +64,7 @@ const podControllers = [
   'persistentvolume-binder-controller',
   'pod-garbage-collector-controller',
   'replicaset-controller',
+  'resourcequota-controller',
   'statefulset-controller',
 ]
 

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { Pod } from '../../src/api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../src/api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../src/api/volume-status.ts'
@@ -166,6 +167,30 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
       await s3.createBucket(name)
       for (const [key, text] of Object.entries(files)) await s3.putObject(name, `${folder}${key}`, text)
     },
+  }
+}
+
+// Waits until the API server answers so to the creation of an object, without storing it. It reads quotas, limits and policies from a cache,
+// and kube-controller-manager writes the status that a quota needs.
+export async function answered(plane: ControlPlane, object: KubeObject, says: string): Promise<void> {
+  const { namespace = 'default' } = object.metadata
+  const path = `/api/v1/namespaces/${namespace}/${object.kind.toLowerCase()}s?dryRun=All`
+  await plane.eventually(`the API server answers ${says} in ${namespace}`, async () => {
+    const { body } = await plane.api.request('POST', path, object)
+    const text = JSON.stringify(body).replaceAll('\\"', '"')
+    if (!text.includes(says)) throw new Error(text)
+    return true
+  })
+}
+
+// What the API server decides about the movers of a namespace, it decides about this Pod.
+export function probeOf(namespace: string): KubeObject {
+  const resources = { limits: { cpu: '1', memory: '512Mi' } }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'probe', namespace, labels: { [MOVER_LABEL]: 'download' } },
+    spec: { containers: [{ name: 'main', image: 'example.org/probe:1', resources }] },
   }
 }
 

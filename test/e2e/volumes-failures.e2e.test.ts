@@ -9,11 +9,15 @@ import type { ReplicaStatus } from '../../src/api/volume-status.ts'
 import type { GatedRequest } from './api-gate.ts'
 import { podOf } from './consumers.ts'
 import {
+  answered,
+  credentialsSecret,
   filesIn,
   firstVolume,
   type Member,
+  namespaceOf,
   nodeNames,
   onNodes,
+  probeOf,
   s3Volume,
   startMember,
   volumeManagerOf,
@@ -108,27 +112,30 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     await cluster.nodeOf('patient')
   })
 
-  test('a namespace that forbids hostPath has its VolumeManager Failed until it allows', {
-    timeout: 180_000,
+  test('a ResourceQuota without room: the download fails, and needs no help when the quota is raised', {
+    timeout: 240_000,
   }, async () => {
-    const { plane } = cluster
-    const level = (value: string) =>
-      plane.kubectl(['label', '--overwrite', 'namespace', 'guarded', `pod-security.kubernetes.io/enforce=${value}`])
-    await plane.kubectl(['create', 'namespace', 'guarded'])
-    await level('baseline')
-    const volume = s3Volume(cluster.proxy, 's3://lake/train/', { options: { awsCredentialsSecretName: '' } })
-    const manager = volumeManagerOf('guarded', volume)
-    await cluster.create({ ...manager, metadata: { name: 'guarded', namespace: 'guarded' } })
-    const seen = () => plane.kubectl(['get', 'vmgr', 'guarded', '-n', 'guarded', '-o', 'yaml'])
+    const { plane, s3 } = cluster
+    const namespace = 'small'
+    const quota = (pods: string) => ({
+      ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'few', namespace }, spec: { hard: { pods } } },
+    })
+    await plane.apply([
+      namespaceOf(namespace, 'privileged'),
+      credentialsSecret('aws-creds', s3.accessKey, s3.secretKey, namespace),
+      quota('0'),
+    ])
+    await answered(plane, probeOf(namespace), 'exceeded quota: few')
+    const manager = volumeManagerOf('quota', s3Volume(cluster.proxy, 's3://lake/train/'))
+    await cluster.create({ ...manager, metadata: { name: 'quota', namespace } })
+    const isFailed = ({ reason, message = '' }: ReplicaStatus) =>
+      reason === 'CreateRefused' && message.includes('exceeded quota: few')
+    await cluster.replicaThat('quota', isFailed, namespace)
+    expect((await plane.kubectl(['get', 'vmgr', '-n', namespace])).stdout).toMatch(/quota\s+Failed/)
 
-    await plane.eventually('it says why', async () => /state: Failed/.test((await seen()).stdout))
+    await plane.apply(quota('9'))
 
-    const { stdout } = await plane.kubectl(['describe', 'vmgr', 'guarded', '-n', 'guarded'])
-    expect(stdout).toMatch(/CreateRefused: .*violates PodSecurity/)
-    expect((await plane.kubectl(['get', 'vmgr', '-n', 'guarded'])).stdout).toMatch(/guarded\s+Failed/)
-    await level('privileged')
-    // Without credentials of its own it is refused now by the S3 server, which is further than before.
-    await plane.eventually('a mover was made', async () => /reason: AccessDenied/.test((await seen()).stdout), 120_000)
+    await cluster.replicaThat('quota', ({ state }) => state === 'Ready', namespace)
   })
 
   test.each<{ name: string; end: (name: string) => Promise<unknown>; reason: RegExp; says: string }>([

@@ -41,6 +41,13 @@ const REFUSALS: { name: string; refuse: Refusal; says: string }[] = [
     says: 'violates PodSecurity',
   },
   {
+    name: 'an admission policy with the reason RequestEntityTooLarge',
+    refuse: forPods((name) =>
+      withStatus(413, `pods "${name}" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no`),
+    ),
+    says: "ValidatingAdmissionPolicy 'p' denied request: no",
+  },
+  {
     name: 'a webhook with a status of its own',
     refuse: forPods(() => new ConflictError('admission webhook "policy.example.org" denied the request: no root')),
     says: 'denied the request: no root',
