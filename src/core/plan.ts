@@ -12,6 +12,8 @@ export interface WriteAction {
   kind: 'create' | 'update'
   type: ResourceType
   object: K8sObject
+  /** Whether a creation is only tried: the server answers as it would, and stores nothing. */
+  isDryRun?: true
 }
 
 export type Write =

@@ -32,7 +32,7 @@ export async function applyPlan({ store, events }: Writers, { actions }: Plan): 
 export async function applyWrite(store: ObjectStore, action: Write): Promise<K8sObject | undefined> {
   switch (action.kind) {
     case 'create':
-      return store.create(action.type, action.object)
+      return store.create(action.type, action.object, action.isDryRun && { isDryRun: true })
     case 'update':
       return store.update(action.type, action.object)
     case 'patch': {

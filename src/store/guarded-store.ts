@@ -1,6 +1,13 @@
 /** A view of a store that asks before each write, so that a replica that is no longer the leader writes nothing. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
-import type { AvailabilityListener, ObjectName, ObjectStore, PatchOptions, StoreChange } from './store.ts'
+import type {
+  AvailabilityListener,
+  CreateOptions,
+  ObjectName,
+  ObjectStore,
+  PatchOptions,
+  StoreChange,
+} from './store.ts'
 
 /**
  * Returns a store with the same objects. `beforeWrite` is called right before each write is sent, also after a wait for the write limit. If
@@ -67,8 +74,8 @@ class GuardedStore implements ObjectStore {
     return this.#store.subscribe(listener)
   }
 
-  create<T extends K8sObject>(type: ResourceType<T>, object: T) {
-    return this.#store.create(type, object, { beforeWrite: this.#beforeWrite })
+  create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: CreateOptions) {
+    return this.#store.create(type, object, { ...options, beforeWrite: this.#beforeWrite })
   }
 
   update<T extends K8sObject>(type: ResourceType<T>, object: T) {

@@ -24,6 +24,18 @@ export function describeWrites(open: OpenStore): void {
       )
     })
 
+    test('a dry run answers as a creation does, and stores nothing', async () => {
+      await started()
+      const { store } = subject
+      const isDryRun = true
+
+      expect(await store.create(resourceBindings, buildBinding('web'), { isDryRun })).toMatchObject({ spec: {} })
+      expect(await store.read(resourceBindings, 'shop', 'web')).toBeUndefined()
+
+      await store.create(resourceBindings, buildBinding('web'))
+      await expect(store.create(resourceBindings, buildBinding('web'), { isDryRun })).rejects.toThrow(ConflictError)
+    })
+
     test('an update succeeds once, and conflicts with a write since the read', async () => {
       await started()
       const created = await subject.store.create(resourceBindings, buildBinding('web'))

@@ -52,6 +52,11 @@ export interface WriteOptions {
   beforeWrite?: (() => void) | undefined
 }
 
+export interface CreateOptions extends WriteOptions {
+  /** Whether the server only answers as it would, and stores nothing. Quotas and admission policies reject a dry run like a real creation. */
+  isDryRun?: boolean | undefined
+}
+
 export interface PatchOptions extends WriteOptions {
   /** With `status`, the patch changes only the status. Without it, the status does not change. */
   subresource?: 'status' | undefined
@@ -92,7 +97,7 @@ export interface ObjectStore {
   subscribe(listener: (change: StoreChange) => void): () => void
 
   /** Creates an object. The server generates a name for `generateName`. Throws `ConflictError` when the object exists. */
-  create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>
+  create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: CreateOptions): Promise<T>
   /**
    * Replaces an object with the same `metadata.resourceVersion`. Throws `ConflictError` when it changed, and `NotFoundError` when it was
    * deleted.

@@ -11,6 +11,7 @@ import type { ReplicaStatus } from '../../src/api/volume-status.ts'
 import type { KubeObject } from './api-client.ts'
 import { jobOf, podOf } from './consumers.ts'
 import {
+  answered,
   bindTimeoutMs,
   credentialsSecret,
   filesIn,
@@ -45,7 +46,9 @@ beforeAll(async () => {
   ])
 })
 // The rights of tenants' namespaces are enough, with those of the movers' namespace.
-afterAll(() => stopAndCheckRights({ plane: cluster?.plane, lodestones: [cluster?.lodestone] }))
+afterAll(() =>
+  stopAndCheckRights({ plane: cluster?.plane, lodestones: [cluster?.lodestone], expected: 'exceeded quota: few' }),
+)
 
 const volume = (over = {}, source = 's3://lake/train/') =>
   s3Volume(cluster.proxy, source, { replicas: 2, volumeType: 'persistentVolumeClaim', ...over })
@@ -267,6 +270,27 @@ test('a missing Secret is named with its namespace, and no mover starts without 
 })
 
 // They mostly wait for the PersistentVolume controller, so they run at the same time. Only one of them changes node-5.
+test('a ResourceQuota for Secrets of movers is named, and no mover is created that cannot start', async () => {
+  const { plane } = cluster
+  await plane.apply({
+    ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'few', namespace: MOVERS } },
+    spec: { hard: { secrets: '0' } },
+  })
+  onTestFinished(() => plane.kubectl(['delete', 'resourcequota', 'few', '-n', MOVERS]).then(() => undefined))
+  await answered(plane, credentialsSecret('probe', 'id', 'key', MOVERS), 'exceeded quota: few')
+  await cluster.create(managerOf('no-copy', volume({ replicas: 1 })))
+
+  const isRejected = ({ reason, message = '' }: ReplicaStatus) =>
+    reason === 'CreateRefused' && message.includes('exceeded quota: few, requested: secrets=1')
+  await cluster.replicaThat('no-copy', isRejected, TENANT)
+
+  await cluster.deleteManager('no-copy', TENANT)
+  const made = cluster.gate.requests.filter(
+    ({ method, path, body }) => method === 'POST' && /\/pods(\?|$)/.test(path) && body.includes('"vckname":"no-copy"'),
+  )
+  expect(made).toEqual([])
+})
+
 describe.concurrent('data that pods mount by claims', () => {
   const elsewhere = { replicas: 1, nodeAffinity: onNodes('node-1', 'node-2') }
 

@@ -1,13 +1,14 @@
 /** Movers that the API server rejects, on a store in memory. */
 import { describe, expect, test } from 'vitest'
-import { serviceAccounts } from '../../src/api/dependencies.ts'
+import { secrets, serviceAccounts } from '../../src/api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import { pods } from '../../src/api/pod.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
+import type { Secret } from '../../src/core/volume-manager/mover/credentials.ts'
 import { ApiError } from '../../src/store/cluster/api-error.ts'
 import { ConflictError, MissingPrerequisiteError } from '../../src/store/store.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { forbidden, VolumeWorld } from '../volume-world.ts'
+import { forbidden, VOLUME_SETTINGS, VolumeWorld } from '../volume-world.ts'
 
 type Refusal = (type: ResourceType, object: K8sObject) => Error | undefined
 
@@ -143,6 +144,33 @@ async function dropAccounts(world: VolumeWorld): Promise<void> {
     if (object.kind === serviceAccounts.kind) await world.store.delete(serviceAccounts, object)
   }
 }
+
+test('a ResourceQuota for Secrets in the namespace of movers leaves no Pod that cannot start', async () => {
+  const world = await new VolumeWorld().start('n1')
+  world.settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, namespace: 'movers' } }
+  const data = { awsAccessKeyID: 'aWQ=', awsSecretAccessKey: 'a2V5' }
+  const metadata = { name: 'aws-creds', namespace: 'default' }
+  const credentials: Secret = { apiVersion: 'v1', kind: 'Secret', metadata, data }
+  await world.store.create(secrets, credentials)
+  const made: string[] = []
+  world.refuse = (type, { metadata }) => {
+    if (type.kind === pods.kind) made.push(metadata.name ?? '')
+    return type.kind === secrets.kind ? forbidden('exceeded quota: few, requested: secrets=1') : undefined
+  }
+  await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 1 }]))
+  await world.settle()
+  await pass(world, 10)
+
+  const { status } = (await world.manager()) ?? {}
+  expect(status?.state).toBe('Failed')
+  expect(status?.volumes?.[0]?.message).toContain('CreateRefused: exceeded quota: few, requested: secrets=1')
+  expect(eventsOf(world, 'MoverFailed')).toHaveLength(1)
+  expect(made).toEqual([])
+
+  world.refuse = undefined
+  await pass(world, 10)
+  expect((await world.manager())?.status?.state).toBe('Running')
+})
 
 test('a reason is bounded, and has no control characters', async () => {
   const world = await open(

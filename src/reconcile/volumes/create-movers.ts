@@ -7,7 +7,7 @@ import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts
 import { NamespaceTerminatingError } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import { type MoverMemory, type RetryMemory, rememberRejection, rememberServed } from './memory.ts'
-import { createCopy, type MoverAccess, readCredentials } from './mover-access.ts'
+import { createCopy, type MoverAccess, readCredentials, tryCopy } from './mover-access.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
 export type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>
@@ -70,6 +70,7 @@ async function createMover(
       created.delete(key)
       return credentials.refusal
     }
+    if (credentials) await tryCopy(mover, credentials.data, writers.store)
     await applyPlan(writers, { actions: [action] })
     if (credentials) await createCopy(mover, credentials.data, writers.store)
     // A folder store has the mover in its cache already.

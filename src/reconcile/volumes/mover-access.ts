@@ -75,6 +75,14 @@ export async function readCredentials(pod: Pod, store: ObjectStore): Promise<Mov
   return copyOfSecret(pod, secret)
 }
 
+/**
+ * Tries to create the copy before its Pod exists, so that a ResourceQuota or a policy for Secrets leaves no Pod behind that cannot start.
+ * Throws as the creation would.
+ */
+export async function tryCopy(pod: Pod, data: Record<string, string>, store: ObjectStore): Promise<void> {
+  await applyWrite(store, { kind: 'create', type: secrets, object: secretFor(pod, data), isDryRun: true })
+}
+
 /** Creates the copy. If that fails, the Pod does not start, and the mover is retried with another Pod. */
 export async function createCopy(pod: Pod, data: Record<string, string>, store: ObjectStore): Promise<void> {
   const { namespace, name = '' } = pod.metadata

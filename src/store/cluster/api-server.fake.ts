@@ -147,7 +147,7 @@ export class FakeApiServer {
     if (path.startsWith(DEFINITIONS)) return this.#definition(path.slice(DEFINITIONS.length))
     const target = this.#target(path)
     if (target === undefined || this.#unserved.has(target.collection)) return pageNotFound
-    if (method === 'POST') return this.#create(target, JSON.parse(text))
+    if (method === 'POST') return this.#create(target, JSON.parse(text), query.get('dryRun') === 'All')
     if (method === 'PUT') return this.#update(target, JSON.parse(text))
     if (method === 'PATCH') return this.#patch(target, JSON.parse(text), headers['content-type'])
     if (method === 'DELETE') return this.#delete(target, JSON.parse(text))
@@ -194,13 +194,14 @@ export class FakeApiServer {
     return this.objects.get(collection, namespace, name ?? '')
   }
 
-  #create(target: Target, given: K8sObject): Answer {
+  #create(target: Target, given: K8sObject, isDryRun: boolean): Answer {
     const { namespace = '' } = target
     if (this.#missingNamespaces.has(namespace)) return notFound({ type: namespaces, name: namespace })
     const { name = `${given.metadata.generateName}${this.objects.version}` } = given.metadata
     const object = { ...given, metadata: { ...given.metadata, name } }
     const exists = this.#find({ ...target, name: object.metadata.name }) !== undefined
-    return exists ? status(409, 'AlreadyExists') : json(201, this.put(target.type, object))
+    if (exists) return status(409, 'AlreadyExists')
+    return json(201, isDryRun ? object : this.put(target.type, object))
   }
 
   #update(target: Target, object: K8sObject): Answer {

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { CachedStore } from '../cache/cached-store.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
-import type { ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
+import type { CreateOptions, ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { createObject, deleteObject, patchObject, readObject, updateObject } from './object-writer.ts'
 import { Reflector, type ReflectorOptions } from './watch/reflector.ts'
@@ -84,9 +84,9 @@ class ReflectedStore extends CachedStore implements ClusterStore {
     })
   }
 
-  async create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T> {
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: CreateOptions): Promise<T> {
     await this.#mayWrite(options)
-    return createObject(this.#connection, type, object)
+    return createObject(this.#connection, type, object, options)
   }
 
   async update<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T> {

@@ -13,6 +13,7 @@ import { defined } from '../../base/json.ts'
 import { withType } from '../any-kind.ts'
 import {
   ConflictError,
+  type CreateOptions,
   MissingPrerequisiteError,
   NamespaceTerminatingError,
   NotFoundError,
@@ -27,9 +28,11 @@ export async function createObject<T extends K8sObject>(
   connection: ApiConnection,
   type: ResourceType<T>,
   object: T,
+  { isDryRun = false }: CreateOptions = {},
 ): Promise<T> {
   refuseVersion(object)
-  return (await write(connection, { method: 'POST', type, namespace: object.metadata.namespace, body: object })) as T
+  const { namespace } = object.metadata
+  return (await write(connection, { method: 'POST', type, namespace, body: object, isDryRun })) as T
 }
 
 /**
@@ -123,6 +126,7 @@ interface WriteRequest {
   body: unknown
   /** Default: JSON. */
   contentType?: string
+  isDryRun?: boolean
 }
 
 async function write(connection: ApiConnection, request: WriteRequest): Promise<K8sObject> {
@@ -130,11 +134,13 @@ async function write(connection: ApiConnection, request: WriteRequest): Promise<
 }
 
 async function send(connection: ApiConnection, request: WriteRequest): Promise<unknown> {
-  const { method, type, namespace, name, subresource, body, contentType } = request
+  const { method, type, namespace, name, subresource, body, contentType, isDryRun } = request
+  const query = isDryRun && { query: { dryRun: 'All' } }
   const parent = name === undefined ? collectionPath(type, namespace) : objectPath(type, namespace, name)
   const path = subresource === undefined ? parent : `${parent}/${subresource}`
   try {
-    return await connection.request(method, path, { body, ...defined({ contentType: contentType || undefined }) })
+    const options = defined({ contentType: contentType || undefined })
+    return await connection.request(method, path, { body, ...options, ...query })
   } catch (error) {
     throw error instanceof ApiError ? storeErrorOf(error, request) : error
   }

@@ -7,7 +7,7 @@ import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { CachedStore, type KindCache } from '../cache/cached-store.ts'
 import { describe } from '../cluster/object-writer.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
-import type { ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
+import type { CreateOptions, ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
 import { FolderFiles, type ValidateManifest } from './files.ts'
 import type { Manifest } from './manifests.ts'
 import { type FolderObject, FolderObjects } from './objects.ts'
@@ -87,8 +87,9 @@ class ManifestStore extends CachedStore implements FolderStore {
     return [...this.#objects.values()]
   }
 
-  async create<T extends K8sObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T, options: CreateOptions = {}): Promise<T> {
     options.beforeWrite?.()
+    if (options.isDryRun) return this.#objects.tryCreate(typed(type, object)) as T
     return this.#written(type, this.#objects.create(typed(type, object))) as T
   }
 

@@ -72,12 +72,18 @@ export class FolderObjects {
     for (const [key, manifest] of winners) this.#take(key, manifest)
   }
 
-  /** Creates an object. Throws `ConflictError` when it exists. */
-  create(given: K8sObject): K8sObject {
+  /** Returns an object that can be created, with its name. Throws `ConflictError` when it exists. */
+  tryCreate(given: K8sObject): K8sObject {
     refuseVersion(given)
     const object = this.#named(given)
+    if (this.#entries.has(this.#keyOf(object))) throw new ConflictError(`${describe(object)} already exists`)
+    return object
+  }
+
+  /** Creates an object. Throws `ConflictError` when it exists. */
+  create(given: K8sObject): K8sObject {
+    const object = this.tryCreate(given)
     const key = this.#keyOf(object)
-    if (this.#entries.has(key)) throw new ConflictError(`${describe(object)} already exists`)
     const created = this.#stamp(key, object)
     const tombstone = this.#tombstones.get(key)
     this.#entries.set(key, { ...tombstone?.entry, object: created })

@@ -62,6 +62,11 @@ describe('a mover in another namespace than its VolumeManager', () => {
     })
   })
 
+  test('names no owner for a dry run, before the Pod exists', () => {
+    const { uid: _, ...metadata } = pod.metadata
+    expect(secretFor({ ...pod, metadata }, KEYS).metadata).not.toHaveProperty('ownerReferences')
+  })
+
   test.each([
     ['is missing', undefined, 'secret "default/aws-creds" not found; create it'],
     [

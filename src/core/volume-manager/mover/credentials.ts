@@ -58,9 +58,12 @@ export function copyOfSecret(
   return { data: Object.fromEntries(entries) }
 }
 
-/** The Secret of a created mover, for a create request. The garbage collector deletes it after the Pod, which owns it. */
+/**
+ * The Secret of a mover, for a create request. The garbage collector deletes it after the Pod, which owns it. Without a uid, the Pod does not
+ * exist yet, and the request can only be a dry run.
+ */
 export function secretFor({ metadata }: Pod, data: Record<string, string>): Secret {
-  const { namespace, name = '', uid = '', labels } = metadata
+  const { namespace, name = '', uid, labels } = metadata
   return {
     apiVersion: apiVersionOf(secrets),
     kind: secrets.kind,
@@ -68,7 +71,7 @@ export function secretFor({ metadata }: Pod, data: Record<string, string>): Secr
       name,
       ...(namespace && { namespace }),
       labels: { [MOVER_LABEL]: labels?.[MOVER_LABEL] ?? '' },
-      ownerReferences: [{ apiVersion: apiVersionOf(pods), kind: pods.kind, name, uid }],
+      ...(uid && { ownerReferences: [{ apiVersion: apiVersionOf(pods), kind: pods.kind, name, uid }] }),
     },
     type: 'Opaque',
     immutable: true,
