@@ -10,7 +10,7 @@ import { taskOf } from './mover/task.ts'
 import { skippedAt } from './nodes/skipped.ts'
 import { planEviction } from './plan-eviction.ts'
 import { type DeletionObservation, stepDeletion } from './replica/deletion.ts'
-import { type ReplicaObservation, stepReplica } from './replica/download.ts'
+import { type DownloadObservation, stepDownload } from './replica/download.ts'
 import { stepWork } from './replica/transition.ts'
 import { overdueMovers } from './schedule/preemption.ts'
 
@@ -18,7 +18,7 @@ const settings = VOLUME_SETTINGS
 const HOUR_MS = 3_600_000
 const RUNNING = { kind: 'running', node: 'n1' } as const
 const WAITING = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' } as const
-const REPLICA: Omit<ReplicaObservation, 'now'> = {
+const REPLICA: Omit<DownloadObservation, 'now'> = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeHasData: false, isDemanded: false },
   ...{ node: undefined, sourceType: 'S3', settings },
 }
@@ -63,14 +63,14 @@ const deadlines: Deadline[] = [
     name: 'the start of a download',
     seconds: prepareTimeoutSeconds,
     isOver: (present) =>
-      stepReplica(makeReplica({ state: 'Starting', since: at(0) }), { ...REPLICA, mover: WAITING, ...present }).next
+      stepDownload(makeReplica({ state: 'Starting', since: at(0) }), { ...REPLICA, mover: WAITING, ...present }).next
         .state === 'Failed',
   },
   {
     name: 'the progress of a download',
     seconds: progressTimeoutSeconds,
     isOver: (present) =>
-      stepReplica(makeReplica({ state: 'Downloading', since: at(-60), progressTime: at(0) }), {
+      stepDownload(makeReplica({ state: 'Downloading', since: at(-60), progressTime: at(0) }), {
         ...{ ...REPLICA, mover: RUNNING },
         ...present,
       }).next.state === 'Failed',
@@ -113,8 +113,11 @@ const deadlines: Deadline[] = [
     name: 'a node that is not ready',
     seconds: settings.nodeLossSeconds,
     isOver: (present) =>
-      stepReplica(makeReplica({ state: 'Ready', node: 'n1', nodeUID: 'u1' }), { ...REPLICA, node: UNREADY, ...present })
-        .next.state === 'Unreachable',
+      stepDownload(makeReplica({ state: 'Ready', node: 'n1', nodeUID: 'u1' }), {
+        ...REPLICA,
+        node: UNREADY,
+        ...present,
+      }).next.state === 'Unreachable',
   },
   {
     name: 'a node whose data becomes a leftover',

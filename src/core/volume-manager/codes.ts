@@ -46,6 +46,9 @@ export const STUCK: ReadonlySet<string | undefined> = new Set(['NoNode', 'NoClai
 /** Why data is deleted: `cause` of a deletion. */
 export type DeletionCause = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 'Abandoned' | 'NoSpace' | 'Removed'
 
+/** Why unused data is evicted: `reason` of a replica that is Evicted. The node is short of disk, or a root is beyond a watermark. */
+export type EvictionCause = 'DiskPressure' | 'HighWatermark'
+
 /** The message of a volume that can be used. VCK has no code for it: clients compare with this text. */
 export const SUCCESS_MESSAGE = 'success'
 

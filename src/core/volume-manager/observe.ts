@@ -2,6 +2,7 @@
 import { NODE_ANNOTATION } from '../../api/lodestone.ts'
 import type { PersistentVolume } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
+import type { VolumeManager } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../api/volume-status.ts'
 import type { VolumeManagerInput, VolumeUser } from './input.ts'
 import { directoryOfMover } from './mover/affinity.ts'
@@ -10,9 +11,10 @@ import { type MoverTask, readTask, taskOf } from './mover/task.ts'
 import { isLeftover } from './nodes/leftovers.ts'
 import { healthOf } from './nodes/node-health.ts'
 import { type DeletionObservation, isDeletedInUse } from './replica/deletion.ts'
-import type { NodeState } from './replica/download.ts'
-import { phaseOf } from './replica/maintenance-schedule.ts'
+import type { DownloadObservation, NodeState } from './replica/download.ts'
+import { checkPhase, type MaintenanceObservation } from './replica/maintenance.ts'
 import type { Observation } from './replica/transition.ts'
+import type { UseObservation } from './replica/use.ts'
 import { replicaClaimName } from './rules/names.ts'
 
 /** The Pod of a mover, and its task. */
@@ -24,15 +26,11 @@ export interface MoverPod {
 /** A replica of the status, and what is observed of its tasks. */
 export interface ObservedReplica {
   replica: ReplicaStatus
-  download: Observation & {
-    /** The name and the state of the node of its mover, or of its data; undefined when it has neither. */
-    nodeName: string | undefined
-    node: NodeState | undefined
-    /** Whether a pod that has no node yet needs the data. */
-    isDemanded: boolean
-  }
+  /** `nodeName` is the node of its mover, or of its data; undefined when it has neither. */
+  download: Omit<DownloadObservation, 'nodeHasData' | 'sourceType'> & { nodeName: string | undefined }
+  use: UseObservation
   upload: Observation
-  maintenance: Observation & { isNodeReady: boolean; users: readonly VolumeUser[]; phase: number }
+  maintenance: Omit<MaintenanceObservation, 'config' | 'requests'>
 }
 
 /** A volume: its status, and the observed state of its tasks. */
@@ -62,6 +60,7 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
     return task ? [{ pod, task }] : []
   })
   const podsById = Map.groupBy(pods, ({ task }) => task.id)
+  const mounted = podsByNode(input.users)
   const written = new Set(pods.flatMap(writtenPlace))
   const volumes = manager.status?.volumes ?? []
   const ids = [...(manager.spec?.volumeConfigs ?? []), ...volumes].map(({ id }) => id)
@@ -71,17 +70,22 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
       id,
       before,
       pods: podsById.get(id) ?? [],
-      replicas: (before?.replicas ?? []).map((replica) => observeReplica(input, id, replica)),
+      replicas: (before?.replicas ?? []).map((replica) => observeReplica(input, mounted, id, replica)),
       deletion: (deletion, neededLabels) => ({
-        ...observeDeletion(input, id, deletion, neededLabels),
+        ...observeDeletion(input, mounted, id, deletion, neededLabels),
         written: written.has(placeKey(deletion)),
       }),
     }
   })
 }
 
-function observeReplica(input: VolumeManagerInput, id: string, replica: ReplicaStatus): ObservedReplica {
-  const { manager, nodes, users, settings, now, jumps } = input
+function observeReplica(
+  input: VolumeManagerInput,
+  mounted: MountedOn,
+  id: string,
+  replica: ReplicaStatus,
+): ObservedReplica {
+  const { manager, nodes, lastEnd, settings, now, jumps } = input
   const { index, node, path, since, upload, maintenance, oldTrees } = replica
   const observe = (role: MoverTask['role'], attempt: number, begin: string | undefined): Observation => ({
     ...observeMover(input, taskOf(manager, id, role, { index, attempt }), begin),
@@ -98,24 +102,47 @@ function observeReplica(input: VolumeManagerInput, id: string, replica: ReplicaS
       ...download,
       nodeName,
       node: nodeName === undefined ? undefined : nodeState(nodes, nodeName),
-      // All pods of a directory are listed only for the few replicas that need it.
-      isDemanded: replica.state === 'Evicted' && path !== undefined && isDemanded(input, id, replica, path),
+      isDemanded: path !== undefined && isDemanded(manager, mounted, id, replica, path),
+    },
+    use: {
+      isMounted: path !== undefined && mounted(path, nodeName).length > 0,
+      lastEnd: () => (path === undefined || nodeName === undefined ? undefined : lastEnd(nodeName, path)),
+      now,
     },
     // Without an upload there is no mover, since no task has attempt 0.
     upload: observe('upload', upload?.attempt ?? 0, upload?.since),
     maintenance: {
       ...observe('maintenance', maintenance?.attempt ?? 0, maintenance?.since),
       isNodeReady: home.kind === 'present' && home.isReady,
-      users: oldTrees && path !== undefined ? users(path).filter((user) => user.node === node) : [],
-      phase: phaseOf(manager, id, replica),
+      users: oldTrees && path !== undefined ? mounted(path, node) : [],
+      phase: checkPhase(manager, id, replica),
     },
   }
 }
 
+/** Returns the pods that mount a directory or a claim on a node; with the node undefined, those that wait for a node. */
+type MountedOn = (directoryOrClaim: string, node: string | undefined) => readonly VolumeUser[]
+
+/** Lists the pods of each directory and claim once, since many replicas have the same directory. */
+function podsByNode(users: VolumeManagerInput['users']): MountedOn {
+  const known = new Map<string, Map<string | undefined, VolumeUser[]>>()
+  return (place, node) => {
+    const byNode = known.get(place) ?? Map.groupBy(users(place), (user) => user.node)
+    known.set(place, byNode)
+    return byNode.get(node) ?? []
+  }
+}
+
 /** Whether a pod that has no node yet needs an evicted replica: by its directory, or by its claim. */
-function isDemanded({ manager, users }: VolumeManagerInput, id: string, replica: ReplicaStatus, path: string): boolean {
-  const claim = replicaClaimName(manager, id, replica.revision, replica.index)
-  return [...users(path), ...users(claim)].some(({ node }) => node === undefined)
+function isDemanded(
+  manager: VolumeManager,
+  mounted: MountedOn,
+  id: string,
+  { state, revision, index }: ReplicaStatus,
+  path: string,
+): boolean {
+  if (state !== 'Evicted') return false
+  return [path, replicaClaimName(manager, id, revision, index)].some((place) => mounted(place, undefined).length > 0)
 }
 
 function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState {
@@ -127,11 +154,12 @@ function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState 
 
 function observeDeletion(
   input: VolumeManagerInput,
+  mounted: MountedOn,
   id: string,
   deletion: DeletionStatus,
   neededLabels: readonly string[],
 ): Omit<DeletionObservation, 'written'> {
-  const { manager, nodes, users, settings, now, jumps } = input
+  const { manager, nodes, settings, now, jumps } = input
   const node = nodes.get(deletion.node)
   const labels = node?.metadata.labels ?? {}
   return {
@@ -140,7 +168,7 @@ function observeDeletion(
     isLeftover: node !== undefined && isLeftover(node, deletion.path),
     nodeReady: node !== undefined && healthOf(node).isReady,
     labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !neededLabels.includes(label)),
-    users: users(deletion.path).filter((user) => user.node === deletion.node),
+    users: mounted(deletion.path, deletion.node),
     claimed: input.persistentVolumes.some((volume) => isAt(volume, deletion)),
     evenInUse: isDeletedInUse(manager),
     settings,

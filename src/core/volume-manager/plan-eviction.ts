@@ -3,18 +3,19 @@ import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
-import { without } from '../../base/json.ts'
 import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import { NOTHING, type Plan } from '../plan.ts'
-import { type DeletionCause, MESSAGES } from './codes.ts'
+import type { DeletionCause, EvictionCause } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
 import { diskOf, rootOf, usedPercent } from './nodes/disk.ts'
 import { hasDiskPressure } from './nodes/node-health.ts'
-import { dropReplica, lastUse, recordEnd } from './replica/replica-set.ts'
+import { evictReplica } from './replica/replica.ts'
+import { dropReplica } from './replica/replica-set.ts'
 import { hasChanges, isWrittenBack } from './replica/upload.ts'
+import { lastUse, recordEnd } from './replica/use.ts'
 import { isOfVolume, nodeLabelsFor } from './rules/names.ts'
 import type { VolumeSettings } from './rules/settings.ts'
-import { fromTime, toTime } from './time.ts'
+import { fromTime } from './time.ts'
 
 export interface EvictionInput extends Present {
   node: Node
@@ -35,8 +36,6 @@ export interface EvictionPlan extends Plan {
   /** Why it is evicted: the node is short of disk, or a root is beyond a watermark. */
   cause?: EvictionCause
 }
-
-export type EvictionCause = 'DiskPressure' | 'HighWatermark'
 
 /** The volume and the node of an evicted replica. */
 export interface Eviction {
@@ -161,7 +160,10 @@ function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: Ev
         (replica) =>
           replica.state === 'Ready' && replica.node === node && !replica.inUse && isOfVolume(replica.path ?? ''),
       )
-      .map((replica) => recordEnd(replica, lastEnd, now))
+      .map((replica) => {
+        const { node: name = '', path = '' } = replica
+        return recordEnd(replica, replica, { lastEnd: () => lastEnd(name, path), now })
+      })
       .filter((replica) => !(isWrittenBack(config) && hasChanges(replica)))
       .map((replica) => ({ manager, id, config, replica }))
   })
@@ -178,14 +180,7 @@ function evict({ manager, id, replica }: Candidate, cause: EvictionCause, node: 
     if (volume.id !== id) return volume
     const { replicas = [], deletions = [], nextIndex = 0 } = volume
     const set = dropReplica({ replicas, deletions, nextIndex }, replica, 'Evicted', rules, now)
-    const rest = without(replica, 'node', 'nodeUID', 'bytes', 'inUse')
-    const evicted: ReplicaStatus = {
-      ...rest,
-      state: 'Evicted',
-      reason: cause,
-      message: MESSAGES[cause](node),
-      since: toTime(now),
-    }
+    const evicted = evictReplica(replica, cause, now)
     return { ...volume, replicas: [...set.replicas, evicted], deletions: set.deletions, nextIndex: set.nextIndex }
   })
   const of = { type: volumeManagers, ...nameOfObject(manager) }

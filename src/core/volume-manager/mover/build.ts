@@ -4,12 +4,12 @@ import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
 import type { Leftover } from '../nodes/leftovers.ts'
+import { checkedContents, deletableBefore } from '../replica/maintenance.ts'
 import { localRootOf } from '../rules/host-paths.ts'
 import { parseBoolean, parseGlobs } from '../rules/options.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import type { MoverPlacement } from './affinity.ts'
-import { contentsOf, deletableBefore } from './check-contents.ts'
 import { directoryMount, MOUNT_PATH, mountOf, moverPod, TARGET } from './pod.ts'
 import { type MoverSource, moverSourceOf } from './source.ts'
 import { taskOf } from './task.ts'
@@ -134,7 +134,7 @@ export function maintenanceMover(input: MaintenanceInput): Pod {
 }
 
 function contentsFor(config: VolumeConfig, replica: ReplicaStatus): string {
-  const contents = contentsOf(config, replica)
+  const contents = checkedContents(config, replica)
   return contents === 'files' && replica.maintenance?.kind === 'FullCheck' ? 'checksums' : contents
 }
 

@@ -4,7 +4,8 @@ import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { MoverState } from '../mover/observed-state.ts'
-import { isUsable, type NodeState, type ReplicaObservation, stepReplica } from './download.ts'
+import { type DownloadObservation, evictData, isUsable, loseData, type NodeState, stepDownload } from './download.ts'
+import { divideReplica } from './replica.ts'
 
 const READY_NODE: NodeState = { kind: 'present', uid: 'u1', unreadySince: undefined, isReady: true }
 const unready = (seconds?: number): NodeState => ({
@@ -18,7 +19,8 @@ const failure = (more: object = {}): MoverState => ({
   ...more,
 })
 const succeeded = (more: object = {}): MoverState => ({ kind: 'succeeded', node: 'n2', bytes: 9, ...more })
-const DEFAULTS: ReplicaObservation = {
+const makeDownload = (replica: Partial<ReplicaStatus>) => divideReplica(makeReplica(replica)).download
+const DEFAULTS: DownloadObservation = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), node: READY_NODE, nodeHasData: false },
   ...{ isDemanded: false, sourceType: 'S3', settings: VOLUME_SETTINGS, now: NOW },
 }
@@ -26,7 +28,7 @@ const DEFAULTS: ReplicaObservation = {
 interface Case {
   name: string
   replica: Partial<ReplicaStatus>
-  observed?: Partial<ReplicaObservation>
+  observed?: Partial<DownloadObservation>
   /** The relevant fields of the next status; undefined for a field that must be absent. */
   want: { [K in keyof ReplicaStatus]?: ReplicaStatus[K] | undefined }
   /** Seconds until the next check. */
@@ -228,18 +230,6 @@ test.each<Case>([
     },
   },
   {
-    name: 'Downloading records the second before its mover ended',
-    replica: { ...downloading, lastEndTime: at(3600) },
-    observed: { mover: succeeded({ endTime: at(-60) }) },
-    want: { lastEndTime: at(-61) },
-  },
-  {
-    name: 'Downloading records no end when its mover has none',
-    replica: { ...downloading, lastEndTime: at(3600) },
-    observed: { mover: succeeded() },
-    want: { lastEndTime: undefined },
-  },
-  {
     name: 'Downloading is queued for another node when its node has the data already',
     replica: { ...downloading, failures: 1 },
     observed: { mover: succeeded(), nodeHasData: true },
@@ -326,11 +316,11 @@ test.each<Case>([
   },
   {
     name: 'Ready is queued when its node is gone',
-    replica: { nodeUID: 'u1', inUse: true, bytes: 9, failures: 1 },
+    replica: { nodeUID: 'u1', bytes: 9, failures: 1 },
     observed: { node: { kind: 'deleted' } },
     want: {
       ...{ state: 'Queued', reason: 'NodeGone', message: 'node n1 was deleted', attempt: 2 },
-      ...{ node: undefined, nodeUID: undefined, inUse: undefined, bytes: undefined, failures: undefined },
+      ...{ node: undefined, nodeUID: undefined, bytes: undefined, failures: undefined },
     },
     due: 60,
   },
@@ -387,11 +377,36 @@ test.each<Case>([
     due: 60,
   },
 ])('$name', ({ replica, observed = {}, want, due }) => {
-  const { next, dueAt } = stepReplica(makeReplica({ since: at(0), ...replica }), { ...DEFAULTS, ...observed })
+  const { next, dueAt } = stepDownload(makeDownload({ since: at(0), ...replica }), { ...DEFAULTS, ...observed })
   const members = next as unknown as Record<string, unknown>
 
   expect(Object.fromEntries(Object.keys(want).map((key) => [key, members[key]]))).toEqual(want)
   expect(dueAt).toBe(due === undefined ? undefined : NOW + due * 1000)
+})
+
+test('data that arrives comes with its mover, and data that is gone with its node does not', () => {
+  const mover = succeeded()
+  const arrived = stepDownload(makeDownload(downloading), { ...DEFAULTS, mover })
+  const gone = stepDownload(makeDownload({}), { ...DEFAULTS, node: { kind: 'deleted' } })
+
+  expect([arrived.arrived, arrived.isGone]).toEqual([mover, undefined])
+  expect([gone.arrived, gone.isGone]).toEqual([undefined, true])
+})
+
+test('lost data is downloaded again on its node, with its files verified', () => {
+  const failure = { kind: 'failed', code: 'DataMissing', message: 'why', retry: true, nodeFault: 'maybe' } as const
+
+  expect(loseData(makeDownload({ bytes: 9 }), failure, NOW)).toEqual({
+    next: makeDownload({ state: 'Queued', attempt: 2, isDamaged: true, reason: 'DataMissing', message: 'why' }),
+    dueAt: NOW + 60_000,
+  })
+})
+
+test('evicted data is on no node', () => {
+  expect(evictData(makeDownload({ nodeUID: 'u1', bytes: 9, since: at(-9) }), 'DiskPressure', NOW)).toEqual({
+    ...{ state: 'Evicted', attempt: 1, since: at(0), reason: 'DiskPressure' },
+    message: 'deleted on n1, which is short of disk',
+  })
 })
 
 describe('a replica can be used', () => {

@@ -1,20 +1,35 @@
 /**
- * The state machine of one replica: computes its next status from its status and the observed state. It tries other nodes before those on which
- * its movers failed.
+ * The state machine of a download: how the data of a replica comes to a node, and whether it is still there. It tries other nodes before
+ * those on which its movers failed.
+ *
+ * | State | Event | Next |
+ * | --- | --- | --- |
+ * | Queued | its mover gets a slot | Starting |
+ * | Starting, Downloading | the mover runs | Downloading |
+ * | Starting, Downloading | the mover succeeded | Ready, or Queued if another replica has the data on that node |
+ * | Starting, Downloading | the mover failed, was rejected, did not start in time, or stalled | Failed |
+ * | Starting, Downloading | the mover was preempted | Queued |
+ * | Failed | its retry time has passed, or a change may have repaired the cause | Queued |
+ * | Ready, Unreachable | the node was deleted or replaced | Queued |
+ * | Ready | the node is not ready for `volumes.nodeLossSeconds` | Unreachable |
+ * | Unreachable | the node is ready | Ready |
+ * | Ready | a check found that data is lost | Queued |
+ * | Ready | its node is short of disk (plan-eviction.ts) | Evicted |
+ * | Evicted | a pod needs the data | Queued |
  */
 import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
-import type { NodeFailure, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
-import { without } from '../../../base/json.ts'
+import type { NodeFailure, ReplicaDownload, ReplicaState } from '../../../api/volume-status.ts'
+import { defined, without } from '../../../base/json.ts'
 import { backoffMs } from '../../../base/time/backoff.ts'
 import { onPresentClock } from '../../../base/time/clock-jumps.ts'
-import { MESSAGES } from '../codes.ts'
+import { type EvictionCause, MESSAGES } from '../codes.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
 import { fromTime, toTime } from '../time.ts'
 import type { Observation, Transition } from './transition.ts'
 import * as transition from './transition.ts'
 
-/** The observed state of a replica: its mover, its node and its pods. */
-export interface ReplicaObservation extends Observation {
+/** The observed state of a download: its mover, its node and the pods that need it. */
+export interface DownloadObservation extends Observation {
   /** Its node; undefined when it has none. */
   node: NodeState | undefined
   /** Whether another replica of the same data is ready on the node of its mover. */
@@ -25,132 +40,154 @@ export interface ReplicaObservation extends Observation {
   sourceType: string | undefined
 }
 
-/** `gone`: the Node object does not exist. */
+/** `deleted`: the Node object does not exist. */
 export type NodeState =
   | { kind: 'deleted' }
   | { kind: 'present'; uid: string | undefined; unreadySince: number | undefined; isReady: boolean }
 
-type Step = Transition<ReplicaStatus>
+/** The next download, and what it means for the use and the maintenance of the data. */
+export interface DownloadStep extends Transition<ReplicaDownload> {
+  /** The mover with which new data arrived; undefined if none did. */
+  arrived?: MoverSuccess
+  /** Whether the data is gone with its node. */
+  isGone?: true
+}
 
-const STATES: Readonly<Record<ReplicaState, (replica: ReplicaStatus, observed: ReplicaObservation) => Step>> = {
-  // If a mover exists, the controller was stopped between the creation of the mover and the write of the status.
-  Queued: (replica, observed) =>
-    observed.mover
-      ? stepMoving(start(replica, observed).next, observed)
-      : transition.inQueue(unpinned(replica, observed.node), observed.now),
+type StepFrom = (download: ReplicaDownload, observed: DownloadObservation) => DownloadStep
+
+const STATES: Readonly<Record<ReplicaState, StepFrom>> = {
+  Queued: stepQueued,
   Starting: stepMoving,
   Downloading: stepMoving,
   Failed: stepFailed,
   Ready: stepPlaced,
   Unreachable: stepPlaced,
-  Evicted: (replica, { isDemanded, now }) =>
-    isDemanded ? queueAgain(replica, 'Demanded', MESSAGES.Demanded(), now) : { next: replica },
+  Evicted: stepEvicted,
 }
 
-/** The next status of a replica. */
-export function stepReplica(replica: ReplicaStatus, observed: ReplicaObservation): Step {
-  return STATES[replica.state](replica, observed)
+/** Computes the next status of a download. */
+export function stepDownload(download: ReplicaDownload, observed: DownloadObservation): DownloadStep {
+  return STATES[download.state](download, observed)
+}
+
+/** If a mover exists, the controller was stopped between the creation of the mover and the write of the status. */
+function stepQueued(download: ReplicaDownload, observed: DownloadObservation): DownloadStep {
+  return observed.mover
+    ? stepMoving(startDownload(download, observed).next, observed)
+    : transition.inQueue(unpinned(download, observed.node), observed.now)
+}
+
+function stepEvicted(download: ReplicaDownload, { isDemanded, now }: DownloadObservation): DownloadStep {
+  return isDemanded ? queueAgain(download, 'Demanded', MESSAGES.Demanded(), now) : { next: download }
 }
 
 /** Whether the data of a replica is complete on its node. */
-export function isReady({ state }: ReplicaStatus): boolean {
+export function isReady({ state }: Pick<ReplicaDownload, 'state'>): boolean {
   return state === 'Ready'
 }
 
 /** Whether pods can use a replica: when it is complete, and from its first bytes when it is a stream. */
-export function isUsable(replica: ReplicaStatus, sourceType: string | undefined): boolean {
-  const { state, bytes = 0, node } = replica
-  return isReady(replica) || (sourceType === 'Stream' && state === 'Downloading' && bytes > 0 && node !== undefined)
+export function isUsable(download: ReplicaDownload, sourceType: string | undefined): boolean {
+  const { state, bytes = 0, node } = download
+  return isReady(download) || (sourceType === 'Stream' && state === 'Downloading' && bytes > 0 && node !== undefined)
 }
 
 /** Enters Starting, for a mover that is created now. */
-export function start(replica: ReplicaStatus, present: Pick<ReplicaObservation, 'settings' | 'now' | 'jumps'>): Step {
-  return starting(replica, { reason: 'Starting', message: MESSAGES.Starting() }, present)
+export function startDownload<T extends ReplicaDownload>(download: T, present: StartTime): Transition<T> {
+  return starting(download, { reason: 'Starting', message: MESSAGES.Starting() }, present)
 }
 
-function starting(
-  replica: ReplicaStatus,
+type StartTime = Pick<DownloadObservation, 'settings' | 'now' | 'jumps'>
+
+function starting<T extends ReplicaDownload>(
+  download: T,
   explanation: { reason: string; message: string },
-  { settings, now, jumps }: Pick<ReplicaObservation, 'settings' | 'now' | 'jumps'>,
-): Step {
-  const next = transition.enter(replica, 'Starting', now, explanation)
-  const timeoutAt = sinceOf(next, { now, jumps }) + settings.movers.prepareTimeoutSeconds * 1000
+  { settings, now, jumps }: StartTime,
+): Transition<T> {
+  const next = transition.enter(download, 'Starting', now, explanation)
+  const timeoutAt = stateBegin(next, { now, jumps }) + settings.movers.prepareTimeoutSeconds * 1000
   return { next, dueAt: Math.min(now + transition.PROGRESS_MS, timeoutAt) }
 }
 
 /** Queues a replica whose data a check found lost. The next mover on its node keeps only files that it has verified. */
-export function lose(replica: ReplicaStatus, { code, message }: MoverFailure, now: number): Step {
-  const rest = without(replica, 'inUse')
-  return queueAgain({ ...rest, isDamaged: true }, code, message, now)
+export function loseData(
+  download: ReplicaDownload,
+  { code, message }: MoverFailure,
+  now: number,
+): Transition<ReplicaDownload> {
+  return queueAgain({ ...download, isDamaged: true }, code, message, now)
 }
 
-/** The replaced trees on the node of a replica after a mover. A mover that was killed may have replaced a tree without a report. */
-export function treesOf(
-  { oldTrees: before = 0, replacedTime }: ReplicaStatus,
-  { oldTrees = 0, replaced, endTime }: MoverSuccess,
-): Pick<ReplicaStatus, 'oldTrees' | 'replacedTime'> {
-  if (oldTrees === 0) return {}
-  const time = replaced || oldTrees > before ? endTime : replacedTime
-  return { oldTrees, ...(time && { replacedTime: time }) }
+/** Enters Evicted, for data that is deleted because its node is short of disk. */
+export function evictData(download: ReplicaDownload, cause: EvictionCause, now: number): ReplicaDownload {
+  const { node = '' } = download
+  const rest = without(download, 'node', 'nodeUID', 'bytes')
+  return { ...rest, state: 'Evicted', reason: cause, message: MESSAGES[cause](node), since: toTime(now) }
 }
 
 /** Queues the replica for another mover, and drops its failures. */
-function queueAgain(replica: ReplicaStatus, reason: string, message: string, now: number): Step {
-  const rest = withoutProgress(withoutFailures(replica))
-  const next = transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, { reason, message })
+function queueAgain(
+  download: ReplicaDownload,
+  reason: string,
+  message: string,
+  now: number,
+): Transition<ReplicaDownload> {
+  const rest = withoutProgress(withoutFailures(download))
+  const next = transition.enter({ ...rest, attempt: download.attempt + 1 }, 'Queued', now, { reason, message })
   return transition.inQueue(next, now)
 }
 
 /** Retries at the retry time, or earlier after a change that may have repaired the cause. */
-function stepFailed(replica: ReplicaStatus, { node, retryTriggers, now }: ReplicaObservation): Step {
-  const { reason, message } = replica
+function stepFailed(download: ReplicaDownload, { node, retryTriggers, now }: DownloadObservation): DownloadStep {
+  const { reason, message } = download
   const isDue =
-    transition.isRetryDue(replica, now) ||
+    transition.isRetryDue(download, now) ||
     transition.hasNewInput(retryTriggers) ||
-    transition.mayBeAccepted(retryTriggers, replica) ||
-    (retryTriggers.has('node') && (isForNode(reason) || replica.nodeFailures !== undefined))
-  const rest = unpinned(replica, node)
+    transition.mayBeAccepted(retryTriggers, download) ||
+    (retryTriggers.has('node') && (isForNode(reason) || download.nodeFailures !== undefined))
+  const rest = unpinned(download, node)
   if (!isDue) return transition.untilRetry(rest, now)
   // Another spec may suit nodes on which the old one failed.
   const known = retryTriggers.has('spec') ? withoutFailures(rest) : rest
-  const again = { ...known, attempt: replica.attempt + 1 }
+  const again = { ...known, attempt: download.attempt + 1 }
   return transition.inQueue(transition.enter(again, 'Queued', now, { reason, message }), now)
 }
 
-function stepMoving(replica: ReplicaStatus, observed: ReplicaObservation): Step {
+function stepMoving(download: ReplicaDownload, observed: DownloadObservation): DownloadStep {
   const { mover, now, settings } = observed
-  if (!mover) return fail(replica, DELETED, now)
+  if (!mover) return fail(download, DELETED, now)
   switch (mover.kind) {
     case 'failed':
-      return fail(replica, mover, now)
+      return fail(download, mover, now)
     case 'succeeded':
-      return observed.nodeHasData ? queueElsewhere(replica, mover.node, now) : arrive(replica, mover, observed)
+      return observed.nodeHasData ? queueElsewhere(download, mover.node, now) : arrive(download, mover, observed)
     case 'waiting': {
-      if (now - sinceOf(replica, observed) > settings.movers.prepareTimeoutSeconds * 1000) {
-        return fail(replica, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), now)
+      if (now - stateBegin(download, observed) > settings.movers.prepareTimeoutSeconds * 1000) {
+        return fail(download, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), now)
       }
-      return starting(replica, mover, observed)
+      return starting(download, mover, observed)
     }
     case 'preempted':
-      return transition.preempt({ ...replica, ...(mover.node && { node: mover.node }) }, now)
+      return transition.preempt(onNode(download, mover.node), now)
     default:
-      return stepRunning(replica, mover.node, observed)
+      return stepRunning(download, mover.node, observed)
   }
 }
 
-function stepRunning(replica: ReplicaStatus, node: string | undefined, observed: ReplicaObservation): Step {
+function stepRunning(
+  download: ReplicaDownload,
+  node: string | undefined,
+  observed: DownloadObservation,
+): Transition<ReplicaDownload> {
   const { progress, now, jumps, settings } = observed
-  const running = transition.enter(replica, 'Downloading', now, { reason: 'Downloading' })
-  const placed = { ...running, ...(node && { node }) }
+  const placed = onNode(transition.enter(download, 'Downloading', now, { reason: 'Downloading' }), node)
   // While the mover lists a bucket, only the total grows.
-  const { bytes, totalBytes = replica.totalBytes } = progress ?? {}
-  const isNew = progress?.attempt === replica.attempt && (bytes !== replica.bytes || totalBytes !== replica.totalBytes)
-  if (isNew) {
-    const total = totalBytes === undefined ? {} : { totalBytes }
-    return downloading({ ...placed, bytes: progress.bytes, ...total, progressTime: toTime(now) }, observed)
-  }
-  const since = sinceOf(placed, observed)
-  const lastProgress = Math.max(fromTime(replica.progressTime, jumps) ?? since, since)
+  const { bytes, totalBytes = download.totalBytes } = progress ?? {}
+  const isNew =
+    progress?.attempt === download.attempt && (bytes !== download.bytes || totalBytes !== download.totalBytes)
+  if (isNew) return downloading(defined({ ...placed, bytes, totalBytes, progressTime: toTime(now) }), observed)
+  const since = stateBegin(placed, observed)
+  const lastProgress = Math.max(fromTime(download.progressTime, jumps) ?? since, since)
   return now - lastProgress > settings.movers.progressTimeoutSeconds * 1000
     ? fail(placed, overdue('Stalled', MESSAGES.Stalled(), node), now)
     : downloading(placed, observed)
@@ -159,102 +196,95 @@ function stepRunning(replica: ReplicaStatus, node: string | undefined, observed:
 /** How often a stream without bytes is checked. Its pods wait only for the first bytes. */
 const FIRST_BYTES_MS = 5_000
 
-function downloading(next: ReplicaStatus, { sourceType, now }: ReplicaObservation): Step {
+function downloading(next: ReplicaDownload, { sourceType, now }: DownloadObservation): Transition<ReplicaDownload> {
   const isAwaited = sourceType === 'Stream' && !isUsable(next, sourceType)
   return { next, dueAt: now + (isAwaited ? FIRST_BYTES_MS : transition.PROGRESS_MS) }
 }
 
-function arrive(replica: ReplicaStatus, mover: MoverSuccess, observed: ReplicaObservation): Step {
-  const { node, bytes, endTime } = mover
-  const rest = without(
-    withoutFailures(replica),
-    'progressTime',
-    'totalBytes',
-    'lastEndTime',
-    'isDamaged',
-    'oldTrees',
-    'replacedTime',
-  )
+function arrive(download: ReplicaDownload, mover: MoverSuccess, observed: DownloadObservation): DownloadStep {
+  const rest = without(withoutFailures(download), 'progressTime', 'totalBytes', 'isDamaged')
   const uid = observed.node?.kind === 'present' ? observed.node.uid : undefined
-  const endMs = fromTime(endTime)
-  const arrived = {
-    ...rest,
-    ...(node && { node }),
-    ...(uid && { nodeUID: uid }),
-    ...(bytes !== undefined && { bytes }),
-    ...treesOf(replica, mover),
-    // Pods that ended before this time used other data. Times are exact to one second, so a pod that ended in the same second may have used
-    // this data.
-    ...(endMs !== undefined && { lastEndTime: toTime(endMs - 1000) }),
-  }
-  return { next: transition.enter(arrived, 'Ready', observed.now), dueAt: lossAt(observed) }
+  const arrived = defined({
+    ...onNode(rest, mover.node),
+    nodeUID: uid ?? download.nodeUID,
+    bytes: mover.bytes ?? download.bytes,
+  })
+  return { next: transition.enter(arrived, 'Ready', observed.now), dueAt: lossAt(observed), arrived: mover }
 }
 
 /** Steps a replica whose data is on a node. Its state follows the state of the node. */
-function stepPlaced(replica: ReplicaStatus, observed: ReplicaObservation): Step {
+function stepPlaced(download: ReplicaDownload, observed: DownloadObservation): DownloadStep {
   const { node, now } = observed
-  const { node: name, nodeUID, inUse: _inUse, ...rest } = replica
-  if (name === undefined) return { next: replica }
-  if (node === undefined || node.kind === 'deleted') return queueAgain(rest, 'NodeGone', MESSAGES.NodeGone(name), now)
+  const { node: name, nodeUID } = download
+  if (name === undefined) return { next: download }
+  if (node === undefined || node.kind === 'deleted') {
+    const rest = without(download, 'node', 'nodeUID')
+    return { ...queueAgain(rest, 'NodeGone', MESSAGES.NodeGone(name), now), isGone: true }
+  }
   if (node.uid !== undefined && nodeUID !== undefined && node.uid !== nodeUID) {
     // The disk of the new node may be the old one. A mover checks it, and downloads only missing data.
-    const { nodeUID: _, ...onNode } = replica
-    return queueAgain(onNode, 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
+    return queueAgain(without(download, 'nodeUID'), 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
   }
-  if (node.isReady) return { next: transition.enter(replica, 'Ready', now) }
+  if (node.isReady) return { next: transition.enter(download, 'Ready', now) }
   const lostAt = lossAt(observed) ?? now
-  if (now < lostAt) return { next: replica, ...(isReady(replica) && { dueAt: lostAt }) }
+  if (now < lostAt) return { next: download, dueAt: isReady(download) ? lostAt : undefined }
   const explanation = { reason: 'NodeNotReady', message: MESSAGES.NodeNotReady(name) }
-  return { next: transition.enter(replica, 'Unreachable', now, explanation) }
+  return { next: transition.enter(download, 'Unreachable', now, explanation) }
 }
 
 /** When the replica counts as lost because its node is not ready; undefined while the node is ready. */
-function lossAt({ node, settings, now, jumps }: ReplicaObservation): number | undefined {
+function lossAt({ node, settings, now, jumps }: DownloadObservation): number | undefined {
   if (node?.kind !== 'present' || node.isReady) return undefined
   return onPresentClock(node.unreadySince ?? now, jumps) + settings.nodeLossSeconds * 1000
 }
 
-function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step {
-  const rest = without(replica, 'node', 'nodeUID', 'isPermanent')
-  const node = failure.node ?? replica.node
-  const isPermanent = !failure.retry && { isPermanent: true }
-  // The size of the data decides on which nodes the next attempt may be.
-  const size = failure.totalBytes !== undefined && { totalBytes: failure.totalBytes }
-  if (node === undefined || failure.nodeFault === 'no') {
-    return transition.fail({ ...rest, ...(node && { node }), ...size, ...isPermanent }, failure, now)
-  }
-  const bytes = failure.bytes ?? replica.bytes ?? 0
-  const nodeFailures = recordNodeFailure(replica.nodeFailures, { node, reason: failure.code, bytes }, now)
+function fail(download: ReplicaDownload, failure: MoverFailure, now: number): Transition<ReplicaDownload> {
+  const node = failure.node ?? download.node
+  const rest = defined({
+    ...without(download, 'node', 'nodeUID'),
+    isPermanent: failure.retry ? undefined : true,
+    // The size of the data decides on which nodes the next attempt may be.
+    totalBytes: failure.totalBytes ?? download.totalBytes,
+  })
+  if (node === undefined || failure.nodeFault === 'no') return transition.fail(onNode(rest, node), failure, now)
+  const bytes = failure.bytes ?? download.bytes ?? 0
+  const nodeFailures = recordNodeFailure(download.nodeFailures, { node, reason: failure.code, bytes }, now)
   const continues = failure.nodeFault === 'maybe' && mayContinue(nodeFailures)
-  const placed = continues ? { ...rest, node } : withoutProgress(rest)
-  return transition.fail({ ...placed, ...size, nodeFailures, ...isPermanent }, failure, now)
+  const left = defined({ ...withoutProgress(rest), totalBytes: failure.totalBytes })
+  return transition.fail({ ...(continues ? onNode(rest, node) : left), nodeFailures }, failure, now)
 }
 
-function withoutProgress(replica: ReplicaStatus): ReplicaStatus {
-  return without(replica, 'bytes', 'totalBytes', 'progressTime')
+/** The download on the node of its mover, if the mover has one. */
+function onNode<T extends ReplicaDownload>(download: T, node: string | undefined): T {
+  return node === undefined ? download : { ...download, node }
+}
+
+function withoutProgress<T extends ReplicaDownload>(download: T) {
+  return without(download, 'bytes', 'totalBytes', 'progressTime')
 }
 
 /** Queues the replica for another node, because this node has another replica of the same data. This is not a failure. */
-function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): Step {
-  const rest = without(withoutProgress(replica), 'node', 'nodeUID')
+function queueElsewhere(download: ReplicaDownload, node: string | undefined, now: number): Transition<ReplicaDownload> {
+  const rest = without(withoutProgress(download), 'node', 'nodeUID')
   const explanation = { reason: 'NodeTaken', message: MESSAGES.NodeTaken(node ?? '') }
   return transition.inQueue(
-    transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, explanation),
+    transition.enter({ ...rest, attempt: download.attempt + 1 }, 'Queued', now, explanation),
     now,
   )
 }
 
-function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
-  return without(replica, 'failures', 'nodeFailures', 'isPermanent', 'retryTime', 'preemptions')
+function withoutFailures(download: ReplicaDownload): ReplicaDownload {
+  return without(download, 'failures', 'nodeFailures', 'isPermanent', 'retryTime', 'preemptions')
 }
 
 /** Drops the node of a replica if the node does not exist any more. Otherwise the replica continues on it. */
-function unpinned(replica: ReplicaStatus, node: NodeState | undefined): ReplicaStatus {
-  if (replica.node === undefined || node?.kind !== 'deleted') return replica
-  return without(withoutProgress(replica), 'node', 'nodeUID')
+function unpinned(download: ReplicaDownload, node: NodeState | undefined): ReplicaDownload {
+  if (download.node === undefined || node?.kind !== 'deleted') return download
+  return without(withoutProgress(download), 'node', 'nodeUID')
 }
 
-function sinceOf({ since }: ReplicaStatus, { now, jumps }: Pick<ReplicaObservation, 'now' | 'jumps'>): number {
+/** When the state began, in ms since the epoch. */
+function stateBegin({ since }: ReplicaDownload, { now, jumps }: Pick<DownloadObservation, 'now' | 'jumps'>): number {
   return fromTime(since, jumps) ?? now
 }
 
@@ -273,7 +303,7 @@ export function recordNodeFailure(
   const hasProgress = known.every((one) => one.node !== node || bytes > (one.bytes ?? 0))
   const failures = hasProgress ? 1 : (known.find(isSame)?.failures ?? 0) + 1
   const retryTime = toTime(now + backoffMs(BACKOFF, failures))
-  const added = { node, reason, failures, ...(bytes > 0 && { bytes }), retryTime }
+  const added = defined({ node, reason, failures, bytes: bytes > 0 ? bytes : undefined, retryTime })
   return [...known.filter((one) => !isSame(one)), added].slice(-MAX_NODE_FAILURES)
 }
 

@@ -3,8 +3,7 @@ import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { contentsOf, deletableBefore } from '../mover/check-contents.ts'
-import { phaseOf, requestsOf } from './maintenance-schedule.ts'
+import { checkedContents, checkPhase, deletableBefore, requestedMaintenance } from './maintenance.ts'
 
 test.each<{ config: Partial<VolumeConfig>; replica: Partial<ReplicaStatus>; want: string }>([
   { config: {}, replica: {}, want: 'files' },
@@ -12,20 +11,20 @@ test.each<{ config: Partial<VolumeConfig>; replica: Partial<ReplicaStatus>; want
   { config: {}, replica: { lastUsedTime: at(-9) }, want: 'record' },
   { config: { readOnly: true }, replica: { inUse: true }, want: 'files' },
 ])('a check of a volume with $config and a replica with $replica compares the $want', ({ config, replica, want }) => {
-  expect(contentsOf(makeVolume(config), makeReplica(replica))).toBe(want)
+  expect(checkedContents(makeVolume(config), makeReplica(replica))).toBe(want)
 })
 
 test('requests are digests of annotations', () => {
   const annotations = { 'lodestone.dev/check': 'x'.repeat(5000), 'lodestone.dev/refresh': '1' }
-  const requests = requestsOf(makeVolumeManager([], { annotations }))
+  const requests = requestedMaintenance(makeVolumeManager([], { annotations }))
 
   expect(requests.check).toMatch(/^[0-9a-z]{13}$/)
-  expect(requestsOf(makeVolumeManager())).toEqual({})
+  expect(requestedMaintenance(makeVolumeManager())).toEqual({})
 })
 
 test('the phases of many replicas are spread over the interval', () => {
   const phases = Array.from({ length: 1000 }, (_, index) =>
-    phaseOf(makeVolumeManager(), 'vol1', makeReplica({ index })),
+    checkPhase(makeVolumeManager(), 'vol1', makeReplica({ index })),
   )
 
   for (let tenth = 0; tenth < 10; tenth++) {

@@ -3,8 +3,8 @@ import { makeVolume, NOW } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
-import { startMaintenance, stepMaintenance, withHandled } from './maintenance.ts'
-import type { MaintenanceObservation } from './maintenance-schedule.ts'
+import { type MaintenanceObservation, startMaintenance, stepMaintenance, withHandled } from './maintenance.ts'
+import { divideReplica } from './replica.ts'
 
 const DAY = 86_400
 const settings = { ...VOLUME_SETTINGS, checks: { intervalSeconds: DAY, timeoutSeconds: 60 } }
@@ -20,6 +20,11 @@ const observedOf = (more: Partial<MaintenanceObservation> = {}): MaintenanceObse
   ...{ isNodeReady: true, users: [], requests: {}, phase, settings, now: NOW },
   ...more,
 })
+/** Steps the maintenance of a replica. */
+function step(replica: ReplicaStatus, observed: MaintenanceObservation) {
+  const { download, use, maintenance } = divideReplica(replica)
+  return stepMaintenance(maintenance, { ...download, ...use }, observed)
+}
 const READY = makeReplica({ since: at(-100) })
 const running = (more: Partial<MaintenanceStatus> = {}): Partial<ReplicaStatus> => ({
   since: at(-100),
@@ -160,11 +165,11 @@ describe('the maintenance of a ready replica', () => {
       want: queued('Refresh', { attempt: 2, failures: 2 }),
     },
   ])('$name', ({ replica, more, want }) => {
-    expect(stepMaintenance({ ...READY, ...replica }, observedOf(more)).next.maintenance).toEqual(want)
+    expect(step({ ...READY, ...replica }, observedOf(more)).next.maintenance).toEqual(want)
   })
 
   test('is computed again when it is due', () => {
-    const { dueAt } = stepMaintenance({ ...READY, checkedTime: at(0) }, observedOf())
+    const { dueAt } = step({ ...READY, checkedTime: at(0) }, observedOf())
 
     expect(((dueAt ?? 0) - NOW) / 1000).toBeCloseTo(DAY - 1, 2)
   })
@@ -172,19 +177,17 @@ describe('the maintenance of a ready replica', () => {
   test('ends with its state', () => {
     const replica = makeReplica({ ...running(), state: 'Unreachable' })
 
-    expect(stepMaintenance(replica, observedOf()).next.maintenance).toBeUndefined()
+    expect(step(replica, observedOf()).next.maintenance).toBeUndefined()
   })
 })
 
 describe('a check', () => {
   test.each(['DataMissing', 'DataDamaged', 'PathNotMounted', 'NotFound', 'LinkInPath'])(
-    'that ends with %s loses the replica',
+    'that ends with %s has found a loss',
     (code) => {
-      const { next } = stepMaintenance(makeReplica(running()), observedOf({ mover: failedWith(code) }))
+      const { next, loss } = step(makeReplica(running()), observedOf({ mover: failedWith(code) }))
 
-      expect(next).toMatchObject({
-        ...{ state: 'Queued', node: 'n1', attempt: 2, isDamaged: true, reason: code, message: 'why' },
-      })
+      expect(loss).toMatchObject({ code, message: 'why' })
       expect(next.maintenance).toBeUndefined()
     },
   )
@@ -192,9 +195,10 @@ describe('a check', () => {
   test.each(['Unexpected', 'PrepareTimeout', 'TargetExists', 'Evicted'])(
     'that ends with %s says nothing, and waits for the next interval',
     (code) => {
-      const { next } = stepMaintenance(makeReplica(running()), observedOf({ mover: failedWith(code) }))
+      const { next, loss } = step(makeReplica(running()), observedOf({ mover: failedWith(code) }))
 
-      expect(next).toMatchObject({ state: 'Ready', maintenance: { state: 'Failed', reason: code, failures: 1 } })
+      expect(loss).toBeUndefined()
+      expect(next).toMatchObject({ maintenance: { state: 'Failed', reason: code, failures: 1 } })
       expect(Date.parse(next.maintenance?.retryTime ?? '')).toBeGreaterThan(NOW + (DAY - 10) * 1000)
     },
   )
@@ -206,13 +210,13 @@ describe('a check', () => {
       const replica = makeReplica({ ...running({ kind: 'FullCheck', request: 'b' }), checkedTime: at(0), ...use })
       const more = { config, requests: { check: 'b' } }
 
-      const { next } = stepMaintenance(replica, observedOf({ ...more, mover: failedWith('DataDamaged') }))
+      const { next, loss } = step(replica, observedOf({ ...more, mover: failedWith('DataDamaged') }))
 
-      expect(next).toMatchObject({ state: 'Ready', maintenances: 3 })
+      expect([loss, next.maintenances]).toEqual([undefined, 3])
       expect(next.maintenance).toEqual(queued('FullCheck', { attempt: 4, request: 'b' }))
       expect(next.handledCheck).toBeUndefined()
-      const { next: lost } = stepMaintenance(replica, observedOf({ ...more, mover: failedWith('DataMissing') }))
-      expect(lost).toMatchObject({ state: 'Queued', reason: 'DataMissing', requestedCheckTime: at(0) })
+      const lost = step(replica, observedOf({ ...more, mover: failedWith('DataMissing') }))
+      expect(lost).toMatchObject({ loss: { code: 'DataMissing' }, next: { requestedCheckTime: at(0) } })
     },
   )
 
@@ -220,10 +224,10 @@ describe('a check', () => {
     const replica = makeReplica({ ...running({ kind: 'FullCheck', request: 'r' }), oldTrees: 2, replacedTime: at(-50) })
     const mover = { kind: 'succeeded', oldTrees: 1, bytes: 9 } as const
 
-    const { next } = stepMaintenance(replica, observedOf({ mover }))
+    const { next } = step(replica, observedOf({ mover }))
 
     expect(next).toEqual({
-      ...makeReplica({ since: at(-100), maintenances: 3 }),
+      maintenances: 3,
       ...{ checkedTime: at(0), handledCheck: 'r', requestedCheckTime: at(0), oldTrees: 1, replacedTime: at(-50) },
     })
   })
@@ -231,7 +235,7 @@ describe('a check', () => {
   test('on request that can never run is not repeated', () => {
     const replica = makeReplica(running({ kind: 'FullCheck', request: 'r' }))
 
-    const { next } = stepMaintenance(replica, observedOf({ mover: failedWith('WrongOptions', false) }))
+    const { next } = step(replica, observedOf({ mover: failedWith('WrongOptions', false) }))
 
     expect(next).toMatchObject({ handledCheck: 'r', requestedCheckTime: at(0) })
   })
@@ -241,9 +245,10 @@ describe('a refresh', () => {
   const replica = makeReplica(running({ kind: 'Refresh', request: 'r' }))
 
   test('that found a damaged disk says nothing about the data', () => {
-    const { next } = stepMaintenance(replica, observedOf({ mover: failedWith('DataDamaged') }))
+    const { next, loss } = step(replica, observedOf({ mover: failedWith('DataDamaged') }))
 
-    expect(next).toMatchObject({ state: 'Ready', maintenance: { state: 'Failed', retryTime: at(10) } })
+    expect(loss).toBeUndefined()
+    expect(next).toMatchObject({ maintenance: { state: 'Failed', retryTime: at(10) } })
   })
 
   test.each([
@@ -253,16 +258,17 @@ describe('a refresh', () => {
   ])('that $name has the time of the replacement $want', ({ mover, want }) => {
     const succeeded = { kind: 'succeeded', endTime: at(-5), bytes: 7, ...mover } as const
 
-    const { next } = stepMaintenance(replica, observedOf({ mover: succeeded }))
+    const { next, refreshedBytes } = step(replica, observedOf({ mover: succeeded }))
 
-    expect(next).toMatchObject({ state: 'Ready', refreshedTime: at(0), handledRefresh: 'r', bytes: 7 })
+    expect(refreshedBytes).toBe(7)
+    expect(next).toMatchObject({ refreshedTime: at(0), handledRefresh: 'r' })
     expect(next.replacedTime).toBe(want)
   })
 
   test('whose mover exists already is running', () => {
     const known = makeReplica({ maintenance: queued('Refresh') as MaintenanceStatus })
 
-    const { next } = stepMaintenance(known, observedOf({ mover: { kind: 'running', node: 'n1' } }))
+    const { next } = step(known, observedOf({ mover: { kind: 'running', node: 'n1' } }))
 
     expect(next).toMatchObject({ maintenances: 1, maintenance: { state: 'Running', attempt: 1 } })
   })
@@ -274,9 +280,9 @@ test('a failed refresh that is no longer wanted leaves the number of old trees',
   const users = [{ pod: 'default/old', node: 'n1', startTime: at(-60) }]
   const withoutChecks = { ...settings, checks: { ...settings.checks, intervalSeconds: 0 } }
 
-  const { next } = stepMaintenance({ ...READY, ...trees, maintenance }, observedOf({ users, settings: withoutChecks }))
+  const { next } = step({ ...READY, ...trees, maintenance }, observedOf({ users, settings: withoutChecks }))
 
-  expect(next).toEqual({ ...READY, ...trees })
+  expect(next).toEqual(trees)
 })
 
 test('a replica without maintenance starts none', () => {
@@ -284,6 +290,8 @@ test('a replica without maintenance starts none', () => {
 })
 
 test('new data needs neither of the requests', () => {
-  expect(withHandled(READY, { check: 'a', refresh: 'b' })).toEqual({ ...READY, handledCheck: 'a', handledRefresh: 'b' })
-  expect(withHandled(READY, {})).toEqual(READY)
+  const known = { checkedTime: at(-9), handledCheck: 'x' }
+
+  expect(withHandled(known, { check: 'a', refresh: 'b' })).toEqual({ ...known, handledCheck: 'a', handledRefresh: 'b' })
+  expect(withHandled(known, {})).toEqual(known)
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { at, makeDeletion, makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { abandonNode, arrangeReplicas, deleteAll, lastUse, type ReplicaSet, type Wanted } from './replica-set.ts'
+import { abandonNode, arrangeReplicas, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
 
 const LABEL = 'vck.intelai.org/4b1d-0123456789abc'
 const wanted = (count: number, more: Partial<Wanted> = {}): Wanted => ({
@@ -217,12 +217,4 @@ describe('a node that a failed mover left', () => {
   test('keeps the directory of a Local volume', () => {
     expect(abandonNode(setOf(), { ...left, path: '/mnt/local/sales' }, NOW).deletions).toEqual([])
   })
-})
-
-test.each<{ replica: Partial<ReplicaStatus>; want: number }>([
-  { replica: { since: at(-9) }, want: -9 },
-  { replica: { since: at(-9), lastUsedTime: at(-5) }, want: -5 },
-  { replica: { since: at(-9), lastUsedTime: at(-20) }, want: -9 },
-])('the last use of $replica is at $want s', ({ replica, want }) => {
-  expect(lastUse(makeReplica(replica))).toBe(NOW + want * 1000)
 })

@@ -1,12 +1,13 @@
-/** Arranges the replicas of a volume: adds missing replicas, drops surplus or outdated ones, and records which of them pods use. */
+/** Arranges the replicas of a volume: adds missing replicas, and drops surplus or outdated ones. */
 import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
+import { defined } from '../../../base/json.ts'
 import type { DeletionCause } from '../codes.ts'
-import type { LastEnd, VolumeManagerInput } from '../input.ts'
 import { isOfVolume } from '../rules/names.ts'
-import { earliest, fromTime, toTime } from '../time.ts'
+import { earliest, toTime } from '../time.ts'
 import { isReady } from './download.ts'
 import type { EveryNode } from './every-node.ts'
 import { inQueue } from './transition.ts'
+import { lastUse } from './use.ts'
 
 /** The wanted replicas of a volume. */
 export interface Wanted {
@@ -71,7 +72,7 @@ export function dropReplica(
 }
 
 /** The cause of a deletion on a node where a mover failed with this code. */
-function causeOfFailure(code: string | undefined): DeletionCause {
+function deletionCause(code: string | undefined): DeletionCause {
   return code === 'NoSpace' ? 'NoSpace' : 'Abandoned'
 }
 
@@ -85,7 +86,7 @@ export function abandonNode(
   if (!isOfVolume(path)) return set
   if (set.deletions.some((deletion) => deletion.node === node && deletion.path === path)) return set
   const { deletions, nextIndex: index } = set
-  const deletion = deletionFor({ index, node, path, revision, nodeLabels: [], cause: causeOfFailure(code) }, now)
+  const deletion = deletionFor({ index, node, path, revision, nodeLabels: [], cause: deletionCause(code) }, now)
   return { ...set, deletions: [...deletions, deletion], nextIndex: index + 1 }
 }
 
@@ -161,15 +162,16 @@ function addReplicas(
 ): ReplicaSet {
   const added = Array.from(
     { length: count },
-    (_, i): ReplicaStatus => ({
-      index: set.nextIndex + i,
-      state: 'Queued',
-      revision,
-      ...(path !== undefined && { path }),
-      ...(shard !== undefined && { shard }),
-      attempt: 1,
-      since: toTime(now),
-    }),
+    (_, i): ReplicaStatus =>
+      defined({
+        index: set.nextIndex + i,
+        state: 'Queued' as const,
+        revision,
+        path,
+        shard,
+        attempt: 1,
+        since: toTime(now),
+      }),
   )
   return {
     ...set,
@@ -181,10 +183,10 @@ function addReplicas(
 
 /** Sorts replicas by the order in which they are dropped: incomplete replicas, then unused ones, then the least recently used. */
 function leastValuable(replicas: readonly ReplicaStatus[]): ReplicaStatus[] {
-  return [...replicas].sort((a, b) => worthOf(a) - worthOf(b) || lastUse(a) - lastUse(b) || b.index - a.index)
+  return [...replicas].sort((a, b) => dropRank(a) - dropRank(b) || lastUse(a) - lastUse(b) || b.index - a.index)
 }
 
-const BY_WORTH = [
+const DROP_ORDER = [
   'Evicted',
   'Failed',
   'Queued',
@@ -193,35 +195,6 @@ const BY_WORTH = [
   'Ready',
 ] satisfies ReplicaState[] as string[]
 
-function worthOf({ state, inUse }: ReplicaStatus): number {
-  return BY_WORTH.indexOf(state) + Number(inUse === true)
-}
-
-/** When a replica was last used, or became ready, in ms since the epoch; for the order of eviction. */
-export function lastUse({ lastUsedTime, since }: ReplicaStatus): number {
-  return Math.max(fromTime(lastUsedTime) ?? 0, fromTime(since) ?? 0)
-}
-
-/** Records the use by running pods and by pods that have ended. */
-export function recordUse(replica: ReplicaStatus, { users, lastEnd, now }: VolumeManagerInput): ReplicaStatus {
-  const { path, node, inUse: wasUsed = false } = replica
-  const isUsed = isReady(replica) && path !== undefined && users(path).some((user) => user.node === node)
-  // A replica in use counts as changed anyway. Only the end of the last of its pods is worth a write of the status.
-  const recorded = isUsed ? replica : recordEnd(replica, lastEnd, now)
-  if (isUsed === wasUsed) return recorded
-  const { inUse: _, ...rest } = recorded
-  return { ...rest, ...(isUsed && { inUse: true }), lastUsedTime: toTime(now) }
-}
-
-/**
- * Records the end of a pod that the controller may never have observed running. It compares times of one node only, since clocks of nodes
- * differ: the status has the last recorded end by the same clock.
- */
-export function recordEnd(replica: ReplicaStatus, lastEnd: LastEnd, now: number): ReplicaStatus {
-  const { node, path, lastEndTime } = replica
-  if (!isReady(replica) || node === undefined || path === undefined) return replica
-  const ended = lastEnd(node, path)
-  const recordedEnd = fromTime(lastEndTime) ?? lastUse(replica)
-  if (ended === undefined || (fromTime(ended) ?? 0) <= recordedEnd) return replica
-  return { ...replica, lastEndTime: ended, lastUsedTime: toTime(now) }
+function dropRank({ state, inUse }: ReplicaStatus): number {
+  return DROP_ORDER.indexOf(state) + Number(inUse === true)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
+import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import {
+  asTask,
   at,
   makeDeletion,
   makeMover,
@@ -11,13 +12,14 @@ import {
   PATH,
 } from '../../../../test/volume-builders.ts'
 import { ended, moverSays, VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { deletionMover, uploadMover } from '../mover/build.ts'
-import { nodeLabelsFor, nodeLabelsOf } from '../rules/names.ts'
+import { moverName, nodeLabelsFor, nodeLabelsOf } from '../rules/names.ts'
 import { isDeletedInUse } from './deletion.ts'
-import { stepDeletions, stepReplicas } from './replica.ts'
+import { divideReplica, evictReplica, stepDeletions, stepReplicas } from './replica.ts'
 
 const config = makeVolume()
 
@@ -110,6 +112,69 @@ describe('a replica is observed', () => {
 
     expect(stateOf({ users })()).toMatchObject([{ inUse: true, lastUsedTime: at(0) }])
   })
+
+  test('without the pods on another node', () => {
+    const users = () => [{ pod: 'default/p', node: 'n2' }, { pod: 'default/q' }]
+
+    expect(stateOf({ users })()).toEqual([makeReplica()])
+  })
+
+  test.each<{ name: string; nodes: Node[]; want: Partial<ReplicaStatus> }>([
+    { name: 'gone', nodes: [], want: { lastUsedTime: at(-60) } },
+    { name: 'replaced', nodes: [makeNode('n1', { uid: 'new' })], want: { lastUsedTime: at(0) } },
+    { name: 'lost', nodes: [makeNode('n1', { unreadySince: at(-301) })], want: { lastUsedTime: at(0) } },
+  ])('as unused when its node is $name', ({ nodes, want }) => {
+    const used = makeReplica({ nodeUID: 'old', inUse: true, lastUsedTime: at(-60) })
+    const [next] = stateOf({ nodes })([used])
+
+    expect([next?.inUse, next?.lastUsedTime]).toEqual([undefined, want.lastUsedTime])
+  })
+
+  test('as new data: the ends of pods, the trees and the requests before it are handled', () => {
+    const moving = makeReplica({ state: 'Downloading', lastEndTime: at(3600), oldTrees: 2, replacedTime: at(-99) })
+    const message = moverSays({ outcome: 'completed', bytes: 9 })
+    const movers = [makeMover({}, ended('Succeeded', { message, finishedAt: at(-60) }), 'n1')]
+    const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas: [moving] }]
+    const annotations = { 'lodestone.dev/check': 'now' }
+    const manager = makeVolumeManager([{}], { annotations, status: { volumes } })
+
+    expect(stateOf({ manager, movers })()).toEqual([
+      makeReplica({ nodeUID: 'uid-n1', bytes: 9, lastEndTime: at(-61), handledCheck: expect.any(String) }),
+    ])
+  })
+
+  test('as lost when a check finds that its data is missing', () => {
+    const maintenance = { kind: 'Check', state: 'Running', attempt: 1, since: at(-9) } as const
+    const message = moverSays({ outcome: 'failed', code: 'DataMissing', message: 'why' })
+    const pod = makeMover({}, ended('Failed', { message }), 'n1')
+    const name = moverName(makeVolumeManager(), { id: 'vol1', role: 'maintenance', index: 0, attempt: 1 })
+    const mover = asTask({ role: 'maintenance' }, { ...pod, metadata: { ...pod.metadata, name } })
+    const users = () => [{ pod: 'default/p', node: 'n1' }]
+
+    const [next] = stateOf({ movers: [mover], users })([makeReplica({ maintenance, inUse: true })])
+
+    expect(next).toMatchObject({ state: 'Queued', node: 'n1', attempt: 2, isDamaged: true, reason: 'DataMissing' })
+    expect([next?.inUse, next?.maintenance]).toEqual([undefined, undefined])
+  })
+})
+
+test('an evicted replica is on no node, and no pod uses it', () => {
+  const replica = makeReplica({ inUse: true, lastUsedTime: at(-9), bytes: 9, uploads: 2, checkedTime: at(-99) })
+
+  expect(evictReplica(replica, 'HighWatermark', NOW)).toEqual({
+    ...{ index: 0, revision: 'r', path: PATH, state: 'Evicted', attempt: 1, since: at(0), reason: 'HighWatermark' },
+    ...{ message: expect.stringContaining('n1'), lastUsedTime: at(-9), uploads: 2, checkedTime: at(-99) },
+  })
+})
+
+test('the fields of a replica are divided between its machines, and an unknown field is kept', () => {
+  const replica = { ...makeReplica({ inUse: true, uploads: 1, oldTrees: 2 }), later: 'x' }
+  const { identity, download, use, upload, maintenance } = divideReplica(replica)
+
+  expect([identity, use, upload, maintenance]).toEqual([
+    ...[{ index: 0, revision: 'r', path: PATH, later: 'x' }, { inUse: true }, { uploads: 1 }, { oldTrees: 2 }],
+  ])
+  expect({ ...identity, ...download, ...use, ...upload, ...maintenance }).toEqual(replica)
 })
 
 describe('a node that a failed mover left', () => {

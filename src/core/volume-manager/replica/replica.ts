@@ -1,16 +1,134 @@
-/** Computes the next status of each replica and deletion of a volume from what is observed of it. */
+/** Steps the replicas and deletions of a volume: each replica divides into its four state machines, and each machine takes one step. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import type { ReplicaStatus } from '../../../api/volume-status.ts'
+import type {
+  ReplicaDownload,
+  ReplicaIdentity,
+  ReplicaMaintenance,
+  ReplicaStatus,
+  ReplicaUpload,
+  ReplicaUse,
+} from '../../../api/volume-status.ts'
+import { defined } from '../../../base/json.ts'
+import type { EvictionCause } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { type ObservedVolume, placeKey } from '../observe.ts'
+import { type ObservedReplica, type ObservedVolume, placeKey } from '../observe.ts'
 import { nodeLabelsFor } from '../rules/names.ts'
 import { earliest } from '../time.ts'
 import { stepDeletion } from './deletion.ts'
-import { isReady, stepReplica } from './download.ts'
-import { stepMaintenance, withHandled } from './maintenance.ts'
-import { requestsOf } from './maintenance-schedule.ts'
-import { abandonNode, type ReplicaSet, recordUse } from './replica-set.ts'
+import { evictData, isReady, loseData, stepDownload } from './download.ts'
+import {
+  type MaintenanceRequests,
+  requestedMaintenance,
+  stepMaintenance,
+  withHandled,
+  withTrees,
+} from './maintenance.ts'
+import { abandonNode, type ReplicaSet } from './replica-set.ts'
+import type { Transition } from './transition.ts'
 import { stepUpload } from './upload.ts'
+import { beginUse, endUse, stepUse } from './use.ts'
+
+/** The identity of a replica and its state machines. */
+interface Machines {
+  identity: ReplicaIdentity
+  download: ReplicaDownload
+  use: ReplicaUse
+  upload: ReplicaUpload
+  maintenance: ReplicaMaintenance
+}
+
+/** The fields of each machine in the flat status. */
+const FIELDS: { readonly [M in keyof Machines]: Readonly<Record<keyof Machines[M], true>> } = {
+  identity: { index: true, revision: true, path: true, shard: true, claimName: true },
+  download: {
+    ...{ state: true, reason: true, message: true, since: true, retryTime: true, attempt: true, failures: true },
+    ...{ node: true, nodeUID: true, nodeFailures: true, preemptions: true, isPermanent: true, isDamaged: true },
+    ...{ bytes: true, totalBytes: true, progressTime: true },
+  },
+  use: { inUse: true, lastUsedTime: true, lastEndTime: true },
+  upload: { upload: true, uploads: true, uploadedTime: true },
+  maintenance: {
+    ...{ maintenance: true, maintenances: true, checkedTime: true, refreshedTime: true, requestedCheckTime: true },
+    ...{ handledCheck: true, handledRefresh: true, oldTrees: true, replacedTime: true },
+  },
+}
+
+const MACHINES = ['download', 'use', 'upload', 'maintenance'] as const
+const OWNERS: ReadonlyMap<string, keyof Machines> = new Map(
+  MACHINES.flatMap((machine) => Object.keys(FIELDS[machine]).map((field) => [field, machine] as const)),
+)
+
+/** Divides the flat status of a replica. An unknown field stays with the identity. */
+export function divideReplica(replica: ReplicaStatus): Machines {
+  const parts = { identity: {}, download: {}, use: {}, upload: {}, maintenance: {} } satisfies Record<
+    keyof Machines,
+    object
+  >
+  for (const [field, value] of Object.entries(replica)) {
+    Object.assign(parts[OWNERS.get(field) ?? 'identity'], { [field]: value })
+  }
+  return parts as Machines
+}
+
+/** The inputs of a step that are not observed: the spec of the volume, and the other replicas. */
+interface StepContext {
+  /** The source type of its volume; undefined for a volume that is no longer in the spec. */
+  sourceType: string | undefined
+  /** Whether another replica of the same data is ready on the node of its mover. */
+  nodeHasData: boolean
+  /** The config for an upload or for maintenance; undefined if none may be queued. */
+  configFor(isAtWork: boolean): VolumeConfig | undefined
+  requests: MaintenanceRequests
+}
+
+/**
+ * Computes the next status of a replica. Each machine depends on those before it: the download, the use of its data, the upload of changes,
+ * and maintenance.
+ */
+function stepReplica(
+  { replica, ...observed }: ObservedReplica,
+  { sourceType, nodeHasData, configFor, requests }: StepContext,
+): Transition<ReplicaStatus> {
+  const { identity, ...before } = divideReplica(replica)
+  const downloaded = stepDownload(before.download, { ...observed.download, sourceType, nodeHasData })
+  const { next: download, arrived, isGone } = downloaded
+
+  const known = arrived ? beginUse(before.use, arrived.endTime) : isGone ? endUse(before.use) : before.use
+  const use = stepUse(known, download, observed.use)
+  const data = { ...download, ...use }
+
+  const uploaded = stepUpload(before.upload, data, {
+    ...observed.upload,
+    config: configFor(before.upload.upload?.state === 'Uploading'),
+  })
+
+  const trees = arrived ? withTrees(before.maintenance, arrived) : before.maintenance
+  const isNew = !isReady(before.download) && isReady(download)
+  const maintained = stepMaintenance(isNew ? withHandled(trees, requests) : trees, data, {
+    ...observed.maintenance,
+    config: configFor(before.maintenance.maintenance?.state === 'Running'),
+    requests,
+  })
+
+  const { loss, refreshedBytes: bytes = download.bytes } = maintained
+  const lost = loss && loseData(download, loss, observed.download.now)
+  return {
+    next: {
+      ...identity,
+      ...(lost?.next ?? defined({ ...download, bytes })),
+      ...(lost ? endUse(use) : use),
+      ...uploaded.next,
+      ...maintained.next,
+    },
+    dueAt: earliest(downloaded.dueAt, uploaded.dueAt, maintained.dueAt, lost?.dueAt),
+  }
+}
+
+/** The status of a replica whose data is deleted because its node is short of disk. */
+export function evictReplica(replica: ReplicaStatus, cause: EvictionCause, now: number): ReplicaStatus {
+  const { identity, download, use, upload, maintenance } = divideReplica(replica)
+  return { ...identity, ...evictData(download, cause, now), ...endUse(use), ...upload, ...maintenance }
+}
 
 /**
  * Computes the next status of every replica, and adds deletions for the nodes that replicas left.
@@ -19,45 +137,29 @@ import { stepUpload } from './upload.ts'
  *   would delay the movers of other VolumeManagers.
  */
 export function stepReplicas(
-  input: VolumeManagerInput,
-  observed: ObservedVolume,
+  { manager, nodes, now }: VolumeManagerInput,
+  { before, replicas: observedReplicas }: ObservedVolume,
   config: VolumeConfig | undefined,
   isValid = true,
 ): ReplicaSet {
-  const { manager, now } = input
-  const { before } = observed
-  const configOf = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
-  const requests = requestsOf(manager)
+  const configFor = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
+  const context = { sourceType: config?.sourceType, configFor, requests: requestedMaintenance(manager) }
   const replicasInAll = manager.status?.volumes?.reduce((sum, { replicas = [] }) => sum + replicas.length, 0) ?? 0
-  const withData = new Set(observed.replicas.flatMap(({ replica }) => (isReady(replica) ? placeOf(replica) : [])))
+  const withData = new Set(observedReplicas.flatMap(({ replica }) => (isReady(replica) ? dataPlace(replica) : [])))
   const replicas: ReplicaStatus[] = []
   let set: ReplicaSet = { replicas, deletions: before?.deletions ?? [], nextIndex: before?.nextIndex ?? 0 }
-  for (const { replica, download, upload, maintenance } of observed.replicas) {
-    const { nodeName } = download
-    const place = placeOf({ path: replica.path, node: nodeName })
-    const downloaded = stepReplica(replica, {
-      ...download,
-      nodeHasData: place.some((one) => withData.has(one)),
-      sourceType: config?.sourceType,
-    })
-    const uploaded = stepUpload(recordUse(downloaded.next, input), {
-      ...upload,
-      config: configOf(replica.upload?.state === 'Uploading'),
-    })
-    const arrived = !isReady(replica) && isReady(uploaded.next) ? withHandled(uploaded.next, requests) : uploaded.next
-    const maintained = stepMaintenance(arrived, {
-      ...maintenance,
-      config: configOf(replica.maintenance?.state === 'Running'),
-      requests,
-    })
-    const after = withFewFailures(maintained.next, replicasInAll)
-    replicas.push(after)
-    if (isReady(after)) for (const one of placeOf(after)) withData.add(one)
-    set = { ...set, dueAt: earliest(set.dueAt, downloaded.dueAt, uploaded.dueAt, maintained.dueAt) }
-    const isAbandoning = after.state === 'Failed' && after.node === undefined
-    const { path, revision } = replica
-    if (isAbandoning && nodeName !== undefined && path !== undefined && input.nodes.get(nodeName) !== undefined) {
-      set = abandonNode(set, { node: nodeName, path, revision, code: after.reason }, now)
+  for (const observed of observedReplicas) {
+    const { path, revision } = observed.replica
+    const { nodeName: node } = observed.download
+    const nodeHasData = dataPlace({ path, node }).some((place) => withData.has(place))
+    const step = stepReplica(observed, { ...context, nodeHasData })
+    const next = withFewFailures(step.next, replicasInAll)
+    replicas.push(next)
+    if (isReady(next)) for (const place of dataPlace(next)) withData.add(place)
+    set = { ...set, dueAt: earliest(set.dueAt, step.dueAt) }
+    const isAbandoned = next.state === 'Failed' && next.node === undefined
+    if (isAbandoned && node !== undefined && path !== undefined && nodes.get(node) !== undefined) {
+      set = abandonNode(set, { node, path, revision, code: next.reason }, now)
     }
   }
   return set
@@ -73,7 +175,7 @@ function withFewFailures(replica: ReplicaStatus, replicas: number): ReplicaStatu
 }
 
 /** The node and directory of data, as a key; empty for a replica that is on no node. */
-function placeOf({ node, path }: { node?: string | undefined; path?: string | undefined }): string[] {
+function dataPlace({ node, path }: { node?: string | undefined; path?: string | undefined }): string[] {
   return node === undefined || path === undefined ? [] : [placeKey({ node, path })]
 }
 

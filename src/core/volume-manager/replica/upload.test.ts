@@ -3,6 +3,7 @@ import { makeVolume, NOW } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
+import { divideReplica } from './replica.ts'
 import { hasChanges, isWrittenBack, startUpload, stepUpload, type UploadObservation } from './upload.ts'
 
 const withOptions = (options: Record<string, string>) =>
@@ -12,6 +13,11 @@ const EVERY_HOUR = withOptions({ resync: 'true', resyncInterval: '1h' })
 const DEFAULTS: UploadObservation = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), config: RESYNC },
   ...{ settings: VOLUME_SETTINGS, now: NOW },
+}
+/** Steps the upload of a replica. */
+function step(replica: ReplicaStatus, observed: UploadObservation) {
+  const { download, use, upload } = divideReplica(replica)
+  return stepUpload(upload, { ...download, ...use }, observed)
 }
 const upload = (more: Partial<UploadStatus> = {}): UploadStatus => ({
   ...{ state: 'Uploading', attempt: 4, since: at(-30) },
@@ -225,7 +231,7 @@ describe('an upload', () => {
       due: 60,
     })),
   ])('$name', ({ replica, observed = {}, want, due }) => {
-    const { next, dueAt } = stepUpload(makeReplica(replica), { ...DEFAULTS, ...observed })
+    const { next, dueAt } = step(makeReplica(replica), { ...DEFAULTS, ...observed })
     const members: Record<string, unknown> = { ...next }
 
     expect(Object.fromEntries(Object.keys(want).map((key) => [key, members[key]]))).toEqual(want)
@@ -242,10 +248,10 @@ describe('an upload', () => {
 
 test('an upload that was preempted is repeated, with the number of the next mover', () => {
   const replica = makeReplica({ lastUsedTime: at(-60), uploads: 4, upload: upload() })
-  const { next } = stepUpload(replica, { ...DEFAULTS, mover: { kind: 'preempted', node: 'n1' } })
+  const { next } = step(replica, { ...DEFAULTS, mover: { kind: 'preempted', node: 'n1' } })
   const started = startUpload(next, NOW)
 
-  expect(next).toMatchObject({ state: 'Ready', upload: { state: 'Queued', attempt: 5, reason: 'Preempted' } })
+  expect(next).toMatchObject({ upload: { state: 'Queued', attempt: 5, reason: 'Preempted' } })
   expect(next.uploadedTime).toBeUndefined()
   expect(started).toMatchObject({ uploads: 5, upload: { state: 'Uploading', attempt: 5, preemptions: 1 } })
 })

@@ -1,11 +1,24 @@
-/** The state machine of an upload, which writes the changes of pods back to the source (VCK's option `resync`). */
+/**
+ * The state machine of an upload, which writes the changes of pods back to the source (VCK's option `resync`).
+ *
+ * | State | Event | Next |
+ * | --- | --- | --- |
+ * | none, Failed | the data has changes, and no pod uses it or `resyncInterval` is over | Queued |
+ * | Queued | its mover gets a slot | Uploading |
+ * | Uploading | the mover succeeded | none: the changes until its start are uploaded |
+ * | Uploading | the mover failed, was rejected, did not start in time, or stalled | Failed |
+ * | Uploading | the mover was preempted | Queued |
+ * | Failed | a conflict, and its retry time has passed | Queued |
+ * | any | the data is not ready, or the volume is not written back | none |
+ */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
-import { without } from '../../../base/json.ts'
+import type { ReplicaDownload, ReplicaUpload, ReplicaUse, UploadStatus } from '../../../api/volume-status.ts'
+import { defined, without } from '../../../base/json.ts'
 import { parseDuration } from '../../../base/time/duration.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { parseBoolean } from '../rules/options.ts'
 import { earliest, fromTime, toTime } from '../time.ts'
+import { isReady } from './download.ts'
 import {
   enter,
   hasNewInput,
@@ -31,64 +44,95 @@ export function isWrittenBack(config: VolumeConfig | undefined): boolean {
 }
 
 /** Whether pods may have changed the data since the last upload. Data that was never used is unchanged. */
-export function hasChanges({ lastUsedTime, uploadedTime, inUse }: ReplicaStatus): boolean {
+export function hasChanges({
+  lastUsedTime,
+  uploadedTime,
+  inUse,
+}: ReplicaUse & Pick<ReplicaUpload, 'uploadedTime'>): boolean {
   if (inUse) return true
   const used = fromTime(lastUsedTime)
   return used !== undefined && used >= (fromTime(uploadedTime) ?? 0)
 }
 
-/** Computes the next status of the upload of a replica. */
-export function stepUpload(replica: ReplicaStatus, observed: UploadObservation): Transition<ReplicaStatus> {
-  const { upload, ...rest } = replica
-  const { config, now } = observed
-  if (replica.state !== 'Ready' || !isWrittenBack(config)) return idle(upload ? rest : replica, config, now)
-  switch (upload?.state) {
-    case 'Uploading':
-      return stepUploading(replica, upload, observed)
-    case 'Queued': {
-      if (!observed.mover) return inQueue(replica, now)
-      const started = startUpload(replica, now)
-      return stepUploading(started, started.upload ?? upload, observed)
-    }
-    default: {
-      if (isDue(replica, observed)) return inQueue({ ...replica, upload: queued(replica, now) }, now)
-      if (!upload) return idle(replica, config, now)
-      return isRetryDue(upload, now) ? inQueue(replica, now) : { next: replica, dueAt: untilRetry(upload, now).dueAt }
-    }
-  }
+/** The data of a replica: whether it is ready, and whether pods use it. */
+type Data = Pick<ReplicaDownload, 'state'> & ReplicaUse
+
+type Step = Transition<ReplicaUpload>
+
+/** With an upload that waits, runs or failed. */
+type Begun = ReplicaUpload & { upload: UploadStatus }
+
+type StepFrom = (uploads: Begun, data: Data, observed: UploadObservation) => Step
+
+const STATES: Readonly<Record<UploadStatus['state'], StepFrom>> = {
+  Queued: stepQueued,
+  Uploading: stepUploading,
+  Failed: stepFailed,
+}
+
+/** Computes the next uploads of a replica. */
+export function stepUpload(uploads: ReplicaUpload, data: Data, observed: UploadObservation): Step {
+  const { upload } = uploads
+  if (!isReady(data) || !isWrittenBack(observed.config)) return idle(uploads, data, observed)
+  return upload ? STATES[upload.state]({ ...uploads, upload }, data, observed) : stepNone(uploads, data, observed)
 }
 
 /** Enters Uploading, for a mover that is created now. */
-export function startUpload(replica: ReplicaStatus, now: number): ReplicaStatus {
-  const { upload } = replica
-  return upload ? { ...replica, upload: enter(upload, 'Uploading', now), uploads: upload.attempt } : replica
+export function startUpload<T extends ReplicaUpload>(uploads: T, now: number): T {
+  const { upload } = uploads
+  return upload ? { ...uploads, upload: enter(upload, 'Uploading', now), uploads: upload.attempt } : uploads
+}
+
+function stepNone(uploads: ReplicaUpload, data: Data, observed: UploadObservation): Step {
+  return isDue(uploads, data, observed) ? queue(uploads, observed) : idle(uploads, data, observed)
+}
+
+/** If a mover exists, the controller was stopped between the creation of the mover and the write of the status. */
+function stepQueued(uploads: Begun, data: Data, observed: UploadObservation): Step {
+  return observed.mover
+    ? stepUploading(startUpload(uploads, observed.now), data, observed)
+    : inQueue(uploads, observed.now)
+}
+
+function stepUploading(uploads: Begun, data: Data, observed: UploadObservation): Step {
+  const { upload } = uploads
+  const step = stepWork(upload, observed)
+  // The upload may lack changes that pods made while the mover ran.
+  const uploadedTime = upload.since ?? toTime(observed.now)
+  if (!step) return idle({ ...uploads, uploadedTime }, data, observed)
+  const next = { ...uploads, upload: step.next.state === 'Failed' ? withCause(step.next, observed) : step.next }
+  // The source has both versions, so nothing is lost when the data is deleted. The failure stays visible until an upload succeeds.
+  return { next: isConflict(next) ? { ...next, uploadedTime } : next, dueAt: step.dueAt }
+}
+
+function stepFailed(uploads: Begun, data: Data, observed: UploadObservation): Step {
+  const { upload } = uploads
+  const { retryTriggers, now } = observed
+  const mayRetry = isRetryDue(upload, now) || hasNewInput(retryTriggers) || mayBeAccepted(retryTriggers, upload)
+  if (mayRetry && isDue(uploads, data, observed)) return queue(uploads, observed)
+  return isRetryDue(upload, now) ? inQueue(uploads, now) : { next: uploads, dueAt: untilRetry(upload, now).dueAt }
 }
 
 /**
- * The transition of a replica without an upload. While pods use the data, it is checked again: the end of the use may be missed, or an
- * interval may end.
+ * Stays without an upload. While pods use the data, it is checked again: the end of the use may be missed, or an interval may end.
  */
-function idle(next: ReplicaStatus, config: VolumeConfig | undefined, now: number): Transition<ReplicaStatus> {
-  return next.inUse ? { next, dueAt: earliest(inQueue(next, now).dueAt, nextUploadAt(next, config)) } : { next }
+function idle(uploads: ReplicaUpload, data: Data, { config, now }: UploadObservation): Step {
+  const next = without(uploads, 'upload')
+  if (!data.inUse) return { next }
+  return { next, dueAt: earliest(inQueue(next, now).dueAt, nextUploadAt(uploads, data, config)) }
 }
 
-/** Whether an upload is due: after the last pod has ended, or after `resyncInterval` while pods use the data. */
-function isDue(replica: ReplicaStatus, { config, retryTriggers, now }: UploadObservation): boolean {
-  const { upload, inUse } = replica
-  const isTime =
-    upload === undefined ||
-    isRetryDue(upload, now) ||
-    hasNewInput(retryTriggers) ||
-    mayBeAccepted(retryTriggers, upload)
-  if (!isTime) return false
+/** Whether there are changes to upload: after the last pod has ended, or after `resyncInterval` while pods use the data. */
+function isDue(uploads: ReplicaUpload, data: Data, { config, now }: UploadObservation): boolean {
   // It ends when the user has resolved the conflict, also without new changes.
-  if (!hasChanges(replica)) return isConflict(replica)
-  return !inUse || now >= (nextUploadAt(replica, config) ?? Number.POSITIVE_INFINITY)
+  if (!hasChanges({ ...uploads, ...data })) return isConflict(uploads)
+  return !data.inUse || now >= (nextUploadAt(uploads, data, config) ?? Number.POSITIVE_INFINITY)
 }
 
 /** The time of the next upload while pods use the data, in ms since the epoch; undefined without `resyncInterval`. */
 function nextUploadAt(
-  { uploadedTime, lastUsedTime }: ReplicaStatus,
+  { uploadedTime }: ReplicaUpload,
+  { lastUsedTime }: Data,
   config: VolumeConfig | undefined,
 ): number | undefined {
   const intervalMs = parseDuration(config?.options?.['resyncInterval'] ?? '') ?? 0
@@ -97,51 +141,37 @@ function nextUploadAt(
 }
 
 /** Queues the next attempt. The last failure stays visible until an attempt succeeds. */
-function queued({ upload, uploads = 0 }: ReplicaStatus, now: number): UploadStatus {
+function queue(before: ReplicaUpload, { now }: UploadObservation): Step {
+  const { upload, uploads = 0 } = before
   const { failures, isPermanent } = upload ?? {}
-  const lastFailure = upload && failureOf(upload)
-  return {
-    state: 'Queued',
+  const queued: UploadStatus = defined({
+    state: 'Queued' as const,
     attempt: uploads + 1,
-    ...(failures && { failures }),
-    ...(isPermanent && { isPermanent }),
-    ...(lastFailure && { lastFailure }),
+    failures,
+    isPermanent,
+    lastFailure: upload && lastFailure(upload),
     since: toTime(now),
-  }
+  })
+  return inQueue({ ...before, upload: queued }, now)
 }
 
 /** Why the last attempt of an upload failed; undefined if none did. */
-export function failureOf({ state, reason, message = '', lastFailure }: UploadStatus): string | undefined {
-  return state === 'Failed' && reason !== undefined ? `${reason}: ${message}` : lastFailure
+export function lastFailure(upload: UploadStatus): string | undefined {
+  const { state, reason, message = '' } = upload
+  return state === 'Failed' && reason !== undefined ? `${reason}: ${message}` : upload.lastFailure
 }
 
 /** Whether the source has two versions of an object that pods and another client changed. */
-export function isConflict({ upload }: ReplicaStatus): boolean {
+export function isConflict({ upload }: ReplicaUpload): boolean {
   return upload?.state === 'Failed' && upload.reason === CONFLICT
 }
 
 /** Whether no upload has shown yet that a conflict is resolved: the last one found it, or the next one has not ended. */
-export function mayConflict({ upload }: ReplicaStatus): boolean {
-  return upload !== undefined && (failureOf(upload)?.startsWith(`${CONFLICT}: `) ?? false)
-}
-
-function stepUploading(
-  replica: ReplicaStatus,
-  upload: UploadStatus,
-  observed: UploadObservation,
-): Transition<ReplicaStatus> {
-  const { upload: _, ...rest } = replica
-  const { config, now } = observed
-  const step = stepWork(upload, observed)
-  // The upload may lack changes that pods made while the mover ran.
-  const uploadedTime = upload.since ?? toTime(now)
-  if (!step) return idle({ ...rest, uploadedTime }, config, now)
-  const failed = { ...rest, upload: step.next.state === 'Failed' ? withCause(step.next, observed) : step.next }
-  // The source has both versions, so nothing is lost when the data is deleted. The failure stays visible until an upload succeeds.
-  return { next: isConflict(failed) ? { ...failed, uploadedTime } : failed, dueAt: step.dueAt }
+export function mayConflict({ upload }: ReplicaUpload): boolean {
+  return upload !== undefined && (lastFailure(upload)?.startsWith(`${CONFLICT}: `) ?? false)
 }
 
 function withCause(upload: UploadStatus, { mover }: UploadObservation): UploadStatus {
-  const rest = without(upload, 'isPermanent', 'lastFailure')
-  return { ...rest, ...(mover?.kind === 'failed' && !mover.retry && { isPermanent: true }) }
+  const isPermanent = mover?.kind === 'failed' && !mover.retry ? true : undefined
+  return defined({ ...upload, isPermanent, lastFailure: undefined })
 }

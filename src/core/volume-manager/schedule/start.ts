@@ -10,7 +10,7 @@ import { deletionMover, maintenanceMover, replicaMover, uploadMover } from '../m
 import { type MoverTask, readTask } from '../mover/task.ts'
 import type { MoverPod } from '../observe.ts'
 import { startDeleting } from '../replica/deletion.ts'
-import { start } from '../replica/download.ts'
+import { startDownload } from '../replica/download.ts'
 import { startMaintenance } from '../replica/maintenance.ts'
 import type { Transition } from '../replica/transition.ts'
 import { startUpload } from '../replica/upload.ts'
@@ -128,12 +128,14 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
     if (placement === undefined) return { next: stuck(replica, 'NoNode') }
     const moverIn = (slot: number) => replicaMover({ ...transferOf(input), config, replica, placement, slot })
     if ('on' in placement) {
-      return startOn(placement.on, starter, moverIn) ? start(replica, input) : { next: withoutReason(replica, STUCK) }
+      return startOn(placement.on, starter, moverIn)
+        ? startDownload(replica, input)
+        : { next: withoutReason(replica, STUCK) }
     }
     const isStarted = startIn(starter, () => slotAmong(placement, plan, input, nodeSlots), moverIn)
     if (!isStarted) return { next: stuck(replica, 'NoNode') }
     search = 'searching'
-    return start(replica, input)
+    return startDownload(replica, input)
   })
   const dueAt = earliest(set.dueAt, ...steps.map((step) => step.dueAt))
   return { ...plan, set: { ...set, replicas: steps.map(({ next }) => next), dueAt } }

@@ -1,7 +1,7 @@
 /** Finds what Events report about the new status of a volume: replicas that fail, are lost or are evicted, and uploads and deletions that fail. */
 import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { preemptedWork, type StateStatus } from '../replica/transition.ts'
-import { failureOf } from '../replica/upload.ts'
+import { lastFailure } from '../replica/upload.ts'
 
 /** What one Event reports. */
 export interface Change {
@@ -34,11 +34,11 @@ function replicaChanges(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
   const node = replica.node ?? old.node
   const isNews = old.state !== replica.state && !isRepeated(old.message, replica.message)
   const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
-  const lastFailure = old.upload && failureOf(old.upload)
+  const before = old.upload && lastFailure(old.upload)
   return [
     ...preemptedWork(old, replica).map((work) => ({ node, reason: 'MoverPreempted', text: textOf(work) })),
     ...(reason !== undefined && isNews ? [{ node, reason, text: textOf(replica) }] : []),
-    ...(isNewFailure && !isRepeated(lastFailure, failureOf(upload))
+    ...(isNewFailure && !isRepeated(before, lastFailure(upload))
       ? [{ node, reason: 'WriteBackFailed', text: textOf(upload) }]
       : []),
   ]

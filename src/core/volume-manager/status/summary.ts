@@ -8,10 +8,10 @@ import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import { taskOf } from '../mover/task.ts'
 import { isReady, isUsable } from '../replica/download.ts'
-import { requestedCheckAt, requestsOf } from '../replica/maintenance-schedule.ts'
+import { requestedCheckAt, requestedMaintenance } from '../replica/maintenance.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
-import { failureOf as uploadFailureOf } from '../replica/upload.ts'
+import { lastFailure } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { moverName, replicaClaimName } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
@@ -95,7 +95,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
 function writeBackOf(replicas: readonly ReplicaStatus[], obstacle?: string): Pick<VolumeSummary, 'writeBack'> {
   const failing = replicas.flatMap(({ node, upload, inUse }) => {
     const isFailing = upload !== undefined && keepsFailing(upload)
-    const failure = isFailing ? (uploadFailureOf(upload) ?? `failed ${upload.failures} times`) : undefined
+    const failure = isFailing ? (lastFailure(upload) ?? `failed ${upload.failures} times`) : undefined
     const why = failure ?? (inUse ? undefined : obstacle)
     return why === undefined ? [] : [`${node}: changes are not written back: ${why}`]
   })
@@ -145,7 +145,7 @@ function listsOf({ manager }: VolumeManagerInput, plan: VolumePlan) {
 
 /** The remark about a requested check that does not begin yet, because the last one was too recent. */
 function checkThatWaits({ manager, now }: VolumeManagerInput, ready: readonly ReplicaStatus[]): string[] {
-  const requests = requestsOf(manager)
+  const requests = requestedMaintenance(manager)
   const at = Math.min(...ready.flatMap((replica) => requestedCheckAt(replica, { requests, now }) ?? []))
   return at > now && Number.isFinite(at) ? [MESSAGES.CheckWaits(toTime(at))] : []
 }
@@ -205,7 +205,7 @@ function obstacleOf({ set }: VolumePlan): { reason?: string | undefined; message
   const [deletion, ...deletions] = set.deletions
   const uploading = set.replicas.find(({ upload }) => upload)
   if (uploading?.upload) {
-    const message = uploadFailureOf(uploading.upload) ?? uploading.upload.message
+    const message = lastFailure(uploading.upload) ?? uploading.upload.message
     return { message: `${uploading.node}: changes are written back${message ? `: ${message}` : ''}` }
   }
   const [replica] = set.replicas

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import type { VolumeManagerInput } from '../input.ts'
 import { toTime } from '../time.ts'
-import { recordUse } from './replica-set.ts'
+import { divideReplica } from './replica.ts'
+import { beginUse, endUse, lastUse, stepUse } from './use.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const at = (seconds: number) => toTime(NOW + seconds * 1000)
@@ -16,13 +16,11 @@ const unused: ReplicaStatus = {
   since: at(-100),
 }
 
-/** The replica with pods on these nodes, and with the end time of its last ended pod. */
-function seen(replica: Partial<ReplicaStatus>, { users = [] as string[], lastEnd = undefined as string | undefined }) {
-  return recordUse({ ...unused, ...replica }, {
-    users: () => users.map((node) => ({ pod: 'default/trainer', node })),
-    lastEnd: (node: string, directory: string) => (`${node}${directory}` === 'n1/data' ? lastEnd : undefined),
-    now: NOW,
-  } as unknown as VolumeManagerInput)
+/** The replica with pods that mount it, and with the end time of its last ended pod. */
+function seen(more: Partial<ReplicaStatus>, { isMounted = false, lastEnd = undefined as string | undefined }) {
+  const replica = { ...unused, ...more }
+  const { use, download } = divideReplica(replica)
+  return stepUse(use, download, { isMounted, lastEnd: () => lastEnd, now: NOW })
 }
 
 describe('the use of data', () => {
@@ -56,25 +54,37 @@ describe('the use of data', () => {
     },
   ])('$name', ({ replica = {}, end, want }) => {
     expect(seen(replica, { ...(end !== undefined && { lastEnd: at(end) }) })).toEqual({
-      ...unused,
-      ...replica,
+      ...divideReplica({ ...unused, ...replica }).use,
       ...want,
     })
   })
 
   test('continues while a pod runs, even when another pod has ended', () => {
-    expect(seen({}, { users: ['n1'], lastEnd: at(-5) })).toEqual({ ...unused, inUse: true, lastUsedTime: at(0) })
+    expect(seen({}, { isMounted: true, lastEnd: at(-5) })).toEqual({ inUse: true, lastUsedTime: at(0) })
     const known = { inUse: true, lastUsedTime: at(-50) }
-    expect(seen(known, { users: ['n1'], lastEnd: at(-5) })).toEqual({ ...unused, ...known })
-  })
-
-  test('does not include a pod on another node', () => {
-    expect(seen({}, { users: ['n2'] })).toEqual(unused)
+    expect(seen(known, { isMounted: true, lastEnd: at(-5) })).toEqual(known)
   })
 
   test('is empty while the data is not complete', () => {
-    const incomplete = { ...unused, state: 'Downloading' } as const
-
-    expect(seen(incomplete, { users: ['n1'] })).toEqual(incomplete)
+    expect(seen({ state: 'Downloading' }, { isMounted: true })).toEqual({})
   })
+
+  test('ends without a new time when the data is lost', () => {
+    expect(endUse({ inUse: true, lastUsedTime: at(-9) })).toEqual({ lastUsedTime: at(-9) })
+  })
+
+  test.each([
+    { endTime: at(-60), want: { lastUsedTime: at(-90), lastEndTime: at(-61) } },
+    { endTime: undefined, want: { lastUsedTime: at(-90) } },
+  ])('of data that arrived at $endTime has processed earlier ends', ({ endTime, want }) => {
+    expect(beginUse({ lastUsedTime: at(-90), lastEndTime: at(3600) }, endTime)).toEqual(want)
+  })
+})
+
+test.each<{ replica: Partial<ReplicaStatus>; want: number }>([
+  { replica: { since: at(-9) }, want: -9 },
+  { replica: { since: at(-9), lastUsedTime: at(-5) }, want: -5 },
+  { replica: { since: at(-9), lastUsedTime: at(-20) }, want: -9 },
+])('the last use of $replica is at $want s', ({ replica, want }) => {
+  expect(lastUse(replica)).toBe(NOW + want * 1000)
 })
