@@ -1,17 +1,20 @@
 /** Plans a VolumeManager: its movers, node labels, PersistentVolumes, status and finalizer. */
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
+import { type Node, nodes as nodeType } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
-import { planDiskReports, removeDiskReports } from './disk-reports.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { planNodeLabels } from './node-labels.ts'
-import { skipNodes } from './nodes/skipped.ts'
+import { planDiskReports, removeDiskReports } from './nodes/disk.ts'
+import { skipNodes } from './nodes/leftovers.ts'
 import { observeVolumes } from './observe.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
-import { planVolume } from './replica/volume-plan.ts'
+import { isUsable } from './replica/download.ts'
+import { planVolume, type VolumePlan } from './replica/volume-plan.ts'
+import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
 import { startMovers } from './schedule/start.ts'
 import { statusEvents, statusOf } from './status/conditions.ts'
 import { summarize } from './status/summary.ts'
@@ -124,5 +127,44 @@ function patchStatus(manager: VolumeManager, status: object): Write {
     of: referenceTo(manager),
     patch: { metadata: { resourceVersion }, status },
     subresource: 'status',
+  }
+}
+
+/**
+ * Returns one patch for each node with missing or surplus labels of this VolumeManager. Each patch has the uid of the node, so that it
+ * fails when the node was replaced since.
+ */
+export function planNodeLabels({ manager, nodes }: VolumeManagerInput, plans: readonly VolumePlan[]): Write[] {
+  const wanted = new Map<string, Set<string>>()
+  for (const { id, config, set } of plans) {
+    for (const replica of set.replicas) {
+      if (replica.node === undefined || !keepsLabel(replica, config?.sourceType)) continue
+      const labels = wanted.get(replica.node) ?? new Set()
+      for (const label of nodeLabelsFor(manager, id)(replica)) labels.add(label)
+      wanted.set(replica.node, labels)
+    }
+  }
+  const names = new Set([...wanted.keys(), ...nodes.labelled().flatMap(({ metadata }) => metadata.name ?? [])])
+  return [...names].sort().flatMap((name) => {
+    const node = nodes.get(name)
+    return node ? (labelPatch(node, ownerKey(manager), wanted.get(name) ?? new Set()) ?? []) : []
+  })
+}
+
+/** A node that is not ready may recover with its data. */
+function keepsLabel(replica: ReplicaStatus, sourceType: string | undefined): boolean {
+  return replica.state === 'Unreachable' || isUsable(replica, sourceType)
+}
+
+function labelPatch({ metadata }: Node, owner: string, wanted: ReadonlySet<string>): Write | undefined {
+  const { name = '', uid, labels = {} } = metadata
+  const missing = [...wanted].filter((label) => labels[label] === undefined)
+  const stray = Object.keys(labels).filter((label) => ownerOfNodeLabel(label) === owner && !wanted.has(label))
+  if (missing.length + stray.length === 0) return undefined
+  const changes = [...missing.map((label) => [label, 'true']), ...stray.map((label) => [label, null])]
+  return {
+    kind: 'patch',
+    of: { type: nodeType, name },
+    patch: { metadata: { ...(uid && { uid }), labels: Object.fromEntries(changes) } },
   }
 }

@@ -1,16 +1,23 @@
 /**
- * Free disk of nodes, as movers report it, and the nodes on which the data of a replica does not fit. The Node has the last report for each
+ * Free disk of nodes: plans the reports of movers that ended, and finds the nodes on which the data of a replica does not fit. The Node has the last report for each
  * directory of `volumes.allowedRoots`, as an annotation.
  */
 import { DISK_PREFIX } from '../../../api/lodestone.ts'
 import { type Node, nodes } from '../../../api/node.ts'
+import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { isCount, isObject, parseJson } from '../../../base/json.ts'
 import { parseBytes } from '../../../base/quantity.ts'
 import type { Write } from '../../plan.ts'
+import type { VolumeManagerInput } from '../input.ts'
+import { directoryOfMover } from '../mover/affinity.ts'
+import { resultOf } from '../mover/observed-state.ts'
+import type { MoverPod } from '../observe.ts'
+import { endTimeOf, isEnded } from '../pod-use.ts'
 import { isBelow } from '../rules/host-paths.ts'
+import { isOfVolume } from '../rules/names.ts'
 import { parseQuantity } from '../rules/options.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
 import { fromTime } from '../time.ts'
@@ -47,6 +54,42 @@ export function usedPercent({ freeBytes, totalBytes }: Pick<DiskReport, 'freeByt
   return totalBytes > 0 ? 100 * (1 - Math.min(freeBytes, totalBytes) / totalBytes) : 0
 }
 
+/** Returns at most one patch for each node and root: with the report of the mover that ended last. */
+export function planDiskReports(
+  movers: readonly MoverPod[],
+  { nodes, settings }: Pick<VolumeManagerInput, 'nodes' | 'settings'>,
+): Write[] {
+  const latest = new Map<string, { node: string; report: DiskReport; isAwaited: boolean }>()
+  for (const { pod, task } of movers) {
+    const node = pod.spec?.nodeName
+    const report = diskReport(pod, settings.allowedRoots)
+    if (node === undefined || !report) continue
+    const key = `${node}:${report.root}`
+    const known = latest.get(key)?.report
+    if (!known || isLater(report, known)) {
+      latest.set(key, { node, report, isAwaited: task.role === 'deletion' })
+    }
+  }
+  return [...latest.values()].flatMap(({ node: name, report, isAwaited }) => {
+    const node = nodes.get(name)
+    return (node && recordDisk(node, report, isAwaited)) ?? []
+  })
+}
+
+/** Returns one patch for each node with a report: without a VolumeManager, no mover replaces it. */
+export function removeDiskReports({ nodes }: Pick<VolumeManagerInput, 'nodes'>): Write[] {
+  return [...nodes.all()].flatMap((node) => forgetDisks(node) ?? [])
+}
+
+function diskReport(pod: Pod, roots: readonly string[]): DiskReport | undefined {
+  const path = directoryOfMover(pod)
+  if (!isEnded(pod.status) || path === undefined || !isOfVolume(path)) return undefined
+  const { disk } = resultOf(pod) ?? {}
+  const root = rootOf(path, roots)
+  const time = endTimeOf(pod.status)
+  return disk && root !== undefined && time !== undefined ? { root, ...disk, time } : undefined
+}
+
 /** The age from which a report is replaced although the disk has hardly changed. */
 const MAX_AGE_MS = 600_000
 
@@ -68,7 +111,7 @@ export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): 
 }
 
 /** The patch that removes all reports of a node; undefined when it has none. */
-export function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: Node): Write | undefined {
+function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: Node): Write | undefined {
   const reports = Object.keys(annotations).filter((key) => key.startsWith(DISK_PREFIX))
   if (reports.length === 0) return undefined
   const removed = Object.fromEntries(reports.map((key) => [key, null]))
@@ -83,7 +126,7 @@ export function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: 
  * Whether a report counts instead of another one. The end of a Pod has a resolution of one second. Of two reports with the same time, that
  * of the fuller disk counts. Otherwise a disk beyond the high watermark could stay unknown until the next mover ends.
  */
-export function isLater(report: DiskReport, known: DiskReport): boolean {
+function isLater(report: DiskReport, known: DiskReport): boolean {
   const ageMs = timeOf(report) - timeOf(known)
   return ageMs > 0 || (ageMs === 0 && usedPercent(report) > usedPercent(known))
 }

@@ -1,16 +1,24 @@
 /**
- * Leftovers: data of deleted VolumeManagers on nodes that were not ready, and of VolumeManagers that were deleted with their namespace. The
- * Node has each as an annotation, so a leftover is forgotten only with its node.
+ * Leftovers: data of deleted VolumeManagers whose own movers cannot delete it, since its node is not ready or its namespace is being deleted.
+ * The Node has each as an annotation, so a leftover is forgotten only with its node.
  */
 import { LEFTOVER_PREFIX } from '../../../api/lodestone.ts'
 import { type Node, nodes } from '../../../api/node.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { DeletionStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { isObject, parseJson } from '../../../base/json.ts'
-import type { Write } from '../../plan.ts'
+import { defined, isObject, parseJson, sortedUnique } from '../../../base/json.ts'
+import { onPresentClock } from '../../../base/time/clock-jumps.ts'
+import { namesColumn } from '../../columns.ts'
+import type { Action, EventAction, Write } from '../../plan.ts'
+import type { VolumeManagerInput } from '../input.ts'
+import { LABEL_GRACE_MS } from '../replica/deletion.ts'
 import { isBelow, isPlainPath } from '../rules/host-paths.ts'
 import { allowsImage } from '../rules/mover-rules.ts'
 import { ownerOfPlace } from '../rules/names.ts'
 import type { VolumeLimits } from '../rules/settings.ts'
+import { earliest, fromTime } from '../time.ts'
+import { unreadyFor } from './node-health.ts'
 
 export interface Leftover {
   /** Namespace, name and uid of the VolumeManager. */
@@ -31,6 +39,103 @@ export interface Leftover {
 export const MAX_LEFTOVERS = 100
 /** The most characters of one leftover. */
 const MAX_LENGTH = 2048
+
+/** The deletions of one volume. */
+interface VolumeDeletions {
+  id: string
+  config: VolumeConfig | undefined
+  set: { deletions: readonly DeletionStatus[] }
+}
+
+export interface Skipped {
+  actions: Action[]
+  /** When the next deletion becomes a leftover, in ms since the epoch; absent when there is none. */
+  dueAt?: number | undefined
+}
+
+/**
+ * Plans a leftover for each deletion on a node that is not ready for too long. In a namespace that is being deleted, every deletion gets one.
+ * The deletion ends when the node has it. Only the deletion of a VolumeManager makes leftovers: a VolumeManager that stays remembers its data
+ * itself, and may use the node again.
+ */
+export function skipNodes(input: VolumeManagerInput, plans: readonly VolumeDeletions[]): Skipped {
+  const { manager, nodes, now } = input
+  const { namespace = '', name = '', uid = '', deletionTimestamp } = manager.metadata
+  if (!deletionTimestamp) return { actions: [] }
+  const skipped: Skipped = { actions: [] }
+  const events = new Map<string, { cause: Cause; id: string; nodes: string[] }>()
+  const added = new Map<string, number>()
+  for (const { id, config, set } of plans) {
+    for (const deletion of set.deletions) {
+      const { node: nodeName, index, path } = deletion
+      const node = nodes.get(nodeName)
+      if (!node || isLeftover(node, path)) continue
+      const cause = leftoverCause(input, node, deletion, deletionTimestamp)
+      if (cause === undefined) continue
+      if (now < cause.at) {
+        skipped.dueAt = earliest(skipped.dueAt, cause.at)
+        continue
+      }
+      const image = config?.mover?.image
+      const leftover = defined({ namespace, name, uid, id, index, path, image })
+      const patch = addLeftover(node, leftover, MAX_LEFTOVERS - (added.get(nodeName) ?? 0))
+      if (!patch) continue
+      added.set(nodeName, (added.get(nodeName) ?? 0) + 1)
+      skipped.actions.push(patch)
+      const key = `${id}: ${cause.message}`
+      const { nodes: others = [] } = events.get(key) ?? {}
+      events.set(key, { cause, id, nodes: [...others, nodeName] })
+    }
+  }
+  for (const { cause, id, nodes: names } of events.values()) {
+    const message = `${id} on ${namesColumn(sortedUnique(names))}: ${cause.message}`
+    skipped.actions.push({ kind: 'event', about: manager, ...cause.event, message })
+  }
+  return skipped
+}
+
+interface Cause {
+  /** When the deletion becomes a leftover, in ms since the epoch. */
+  at: number
+  event: Pick<EventAction, 'type' | 'reason'>
+  message: string
+}
+
+/** Why and when a deletion becomes a leftover; undefined while a mover of the VolumeManager can delete the data. */
+function leftoverCause(
+  { terminating, settings, now, jumps }: VolumeManagerInput,
+  node: Node,
+  { nodeLabels, since, state }: DeletionStatus,
+  deletionTimestamp: string,
+): Cause | undefined {
+  if (terminating) {
+    // The patch of the node that removes the label is the next change.
+    if (nodeLabels.some((label) => node.metadata.labels?.[label] !== undefined)) return undefined
+    return {
+      // Every other state begins after that time.
+      at: state === 'Waiting' ? (fromTime(since, jumps) ?? now) + LABEL_GRACE_MS : now,
+      event: { type: 'Normal', reason: 'DataLeft' },
+      message: 'the namespace is being deleted; a mover in another namespace deletes the data',
+    }
+  }
+  const at = skippedAt(node, { settings, deletionTimestamp, now, jumps })
+  const message = 'the node is not ready; its data is deleted when it is ready again'
+  return at === undefined ? undefined : { at, event: { type: 'Warning', reason: 'NodeSkipped' }, message }
+}
+
+/** When the deletion of a VolumeManager skips a node, in ms since the epoch; undefined while the node is ready. */
+export function skippedAt(
+  node: Node,
+  {
+    settings,
+    deletionTimestamp,
+    now,
+    jumps,
+  }: Pick<VolumeManagerInput, 'settings' | 'now' | 'jumps'> & { deletionTimestamp: string },
+): number | undefined {
+  const at = unreadyFor(node, settings.deletionNodeTimeoutSeconds, fromTime(deletionTimestamp) ?? now)
+  return at && onPresentClock(at, jumps)
+}
 
 /** Whether the node has the directory as a leftover. */
 export function isLeftover({ metadata }: Node, path: string): boolean {

@@ -4,7 +4,7 @@ import { at, makeNode, makeReplica, makeVolumeInput } from '../../../../test/vol
 import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { countEveryNode } from './every-node.ts'
+import { countEveryNode } from './volume-plan.ts'
 
 const unready = (name: string) => makeNode(name, { unreadySince: at(-9) })
 const labelled = (name: string) => makeNode(name, { labels: { gpu: '' } })

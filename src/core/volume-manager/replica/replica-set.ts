@@ -5,7 +5,6 @@ import type { DeletionCause } from '../codes.ts'
 import { isOfVolume } from '../rules/names.ts'
 import { earliest, toTime } from '../time.ts'
 import { isReady } from './download.ts'
-import type { EveryNode } from './every-node.ts'
 import { inQueue } from './transition.ts'
 import { lastUse } from './use.ts'
 
@@ -26,6 +25,14 @@ export interface Wanted {
   labelsOf(replica: ReplicaStatus): string[]
   /** Whether the replica must stay although it is not wanted, because its changes are not written back yet. */
   mustStay(replica: ReplicaStatus): boolean
+}
+
+/** The replicas of a volume with a copy on every node. */
+export interface EveryNode {
+  /** The number of replicas; at least 1, since a volume without a copy is not usable. */
+  replicas: number
+  /** The number of nodes that get no copy because of the limit. */
+  beyond: number
 }
 
 /** The inputs of dropping a replica. */

@@ -6,9 +6,10 @@ import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moversAtWork } from '../mover/task.ts'
+import { skippedAt } from '../nodes/leftovers.ts'
 import { allowsNode } from '../nodes/node-affinity.ts'
+import { healthOf } from '../nodes/node-health.ts'
 import { runsMovers } from '../nodes/platform.ts'
-import { skippedAt } from '../nodes/skipped.ts'
 import { isClosedTo } from '../nodes/taints.ts'
 import type { MoverPod, ObservedVolume } from '../observe.ts'
 import { wantedReplicas } from '../rules/distribution.ts'
@@ -18,9 +19,16 @@ import { revisionOf, sourceTypeOf } from '../rules/source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from '../rules/volume-rules.ts'
 import { isDeletedInUse } from './deletion.ts'
 import { isReady } from './download.ts'
-import { countEveryNode } from './every-node.ts'
 import { stepDeletions, stepReplicas } from './replica.ts'
-import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
+import {
+  abandonNode,
+  arrangeReplicas,
+  type DropRules,
+  deleteAll,
+  type EveryNode,
+  type ReplicaSet,
+  type Wanted,
+} from './replica-set.ts'
 import { hasChanges, isConflict, isWrittenBack, mayConflict } from './upload.ts'
 
 export interface VolumePlan {
@@ -175,6 +183,28 @@ function allowedNodes({ nodes, settings }: VolumeManagerInput, { nodeAffinity }:
     if (allowsNode(nodeAffinity, node) && runsMovers(node, settings.movers.architectures)) allowed++
   }
   return allowed
+}
+
+/**
+ * Counts the nodes that may have the data: those that can take it now, and those that have a replica. A node that is not ready keeps its
+ * replica until the node counts as lost. The volumes of a VolumeManager share a limit, because they share one status.
+ */
+export function countEveryNode(
+  { manager, nodes, settings }: Pick<VolumeManagerInput, 'manager' | 'nodes' | 'settings'>,
+  config: VolumeConfig,
+  replicas: readonly ReplicaStatus[],
+): EveryNode {
+  const placed = new Set(replicas.filter(({ state }) => state !== 'Unreachable').map(({ node }) => node))
+  const { architectures } = settings.movers
+  let count = 0
+  for (const node of nodes.all()) {
+    if (!allowsNode(config.nodeAffinity, node)) continue
+    const isFree = healthOf(node).isReady && runsMovers(node, architectures) && !isClosedTo(config.tolerations, node)
+    if (isFree || placed.has(node.metadata.name)) count++
+  }
+  const sharing = manager.spec.volumeConfigs.filter(({ onEveryNode }) => onEveryNode).length
+  const limit = Math.max(1, Math.floor(MAX_REPLICAS / sharing))
+  return { replicas: Math.min(limit, Math.max(1, count)), beyond: Math.max(0, count - limit) }
 }
 
 /** VCK's message when fewer nodes are allowed than replicas are wanted; undefined when there are enough nodes. */

@@ -3,7 +3,7 @@ import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
 import { makeNode, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
 import { nodes as nodeType } from '../../api/node.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
-import { planNodeLabels } from './node-labels.ts'
+import { planNodeLabels } from './plan.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
 import { nodeLabelOf } from './rules/names.ts'
 

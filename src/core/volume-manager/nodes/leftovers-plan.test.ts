@@ -6,8 +6,7 @@ import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { planVolume } from '../replica/volume-plan.ts'
-import { MAX_LEFTOVERS } from './leftovers.ts'
-import { skipNodes } from './skipped.ts'
+import { MAX_LEFTOVERS, skipNodes } from './leftovers.ts'
 
 const unready = (seconds: number) => makeNode('n1', { unreadySince: at(-seconds) })
 

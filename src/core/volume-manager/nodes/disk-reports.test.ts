@@ -8,12 +8,12 @@ import {
   nodeWithDisk,
   observeVolume,
   PATH,
-} from '../../../test/volume-builders.ts'
-import { ended, moverSays } from '../../../test/volume-world.ts'
-import type { Pod } from '../../api/pod.ts'
-import { planDiskReports, removeDiskReports } from './disk-reports.ts'
-import type { VolumeManagerInput } from './input.ts'
-import type { MoverTask } from './mover/task.ts'
+} from '../../../../test/volume-builders.ts'
+import { ended, moverSays } from '../../../../test/volume-world.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { VolumeManagerInput } from '../input.ts'
+import type { MoverTask } from '../mover/task.ts'
+import { planDiskReports, removeDiskReports } from './disk.ts'
 
 function mover(index: number, freeBytes: number | undefined, finishedAt: string, path = PATH): Pod {
   const disk = freeBytes === undefined ? {} : { disk: { freeBytes, totalBytes: 1000 } }
