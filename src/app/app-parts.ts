@@ -1,5 +1,6 @@
 /** The parts of the application that consist of several others. Each function receives what its part needs, and returns the open part. */
 import type { AddressInfo } from 'node:net'
+import { defined } from '../base/json.ts'
 import type { WallClock } from '../base/time/wall-clock.ts'
 import { interpretObject, isStoredWorkload } from '../queries/dependents.ts'
 import { type HealthOptions, type HealthServer, openHealthServer } from '../server/health.ts'
@@ -76,12 +77,11 @@ export function openAdmissionServer({
 }: AdmissionInput): AdmissionServer {
   function currentTls(): TlsMaterial {
     const { certPem: cert, keyPem: key } = certificates.current()
-    const ca = clientCa.current()
-    return { cert, key, ...(ca && { clientCa: ca }) }
+    return defined({ cert, key, clientCa: clientCa.current() })
   }
   const server = buildServer({
     webhooks: webhooksOf(configuredWorkloadKinds(config)),
-    ...(interpreter && { interpreter }),
+    interpreter,
     store,
     now: wallClock.now,
     jumps: wallClock.jumps,

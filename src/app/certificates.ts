@@ -1,4 +1,5 @@
 /** Opens the serving certificate from its configured storage. */
+import { defined } from '../base/json.ts'
 import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { openConnection } from '../store/cluster/connection.ts'
@@ -22,13 +23,9 @@ export async function openServingCertificates(
 ): Promise<CertificateSource> {
   const { source, directory } = config.certificates
   if (source === 'files') return openCertificateFiles({ folder: directory, now, observer })
-  return openCertificates({
-    storage: openStorage(config),
-    hosts: servingHosts(config),
-    now,
-    observer,
-    ...(isPublished && { isPublished }),
-  })
+  return openCertificates(
+    defined({ storage: openStorage(config), hosts: servingHosts(config), now, observer, isPublished }),
+  )
 }
 
 /** Returns every host name of the server. */

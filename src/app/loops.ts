@@ -1,7 +1,9 @@
 /** Runs the loops: always, or only while this replica holds the Lease. */
+
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
+import { defined } from '../base/json.ts'
 import type { WallClock } from '../base/time/wall-clock.ts'
 import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { openSystems } from '../locality/systems.ts'
@@ -60,12 +62,13 @@ export async function startLoops({
   wallClock,
 }: LoopsInput): Promise<() => Promise<void>> {
   const { now, jumps } = wallClock
-  const source = systemsSource(config.systems, store)
-  const systems = await openSystems({
-    ...(source && { source }),
-    clusters: () => [...store.list(clusters)],
-    observer: observeSystems(log, metrics),
-  })
+  const systems = await openSystems(
+    defined({
+      source: systemsSource(config.systems, store),
+      clusters: () => [...store.list(clusters)],
+      observer: observeSystems(log, metrics),
+    }),
+  )
   const logFailure = openFailureLog(log, now)
   const domainMetrics = openDomainMetrics(store, now)
   metrics.observeDomain(domainMetrics.read)
@@ -85,11 +88,12 @@ export async function startLoops({
     const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
       // Each new leader waits again: the registration may have changed while there was none.
-      ...(probeWebhooks && { webhooksSeen: untilWebhooksSeen({ probe: probeWebhooks, log, metrics, signal }) }),
+      webhooksSeen: probeWebhooks && untilWebhooksSeen({ probe: probeWebhooks, log, metrics, signal }),
       loops: openLoops({
         ...config.dependencies,
         // Also if VolumeManagers are not served: their kind may be installed later, and until then the loops are idle.
-        ...(config.volumes.enabled && { volumes: volumeSettings, moverLogs }),
+        volumes: config.volumes.enabled ? volumeSettings : undefined,
+        moverLogs,
       }),
       store: whileLeader(store),
       events,

@@ -1,8 +1,10 @@
 /** Registers Lodestone: with the API server for admission, and with Karmada's resource interpreter for dependencies. */
+
 import type { InterpreterWebhookConfiguration } from '../api/interpreter.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import type { WebhookConfiguration } from '../api/registration.ts'
+import { defined } from '../base/json.ts'
 import { type Loop, startLoop } from '../reconcile/loop.ts'
 import { reconcileInterpreterRegistration, reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -44,12 +46,12 @@ export function excludedNamespacesOf({ registration: { service, excludedNamespac
 
 function registrationTerms(config: Config, certificates?: Pick<ServingCertificates, 'caBundlePem'>): Registration {
   const { mode, url = '', service, timeoutSeconds } = config.registration
-  return {
+  return defined({
     target: mode === 'url' ? { url } : { service },
-    ...(certificates?.caBundlePem && { caBundlePem: certificates.caBundlePem }),
+    caBundlePem: certificates?.caBundlePem,
     timeoutSeconds,
     excludedNamespaces: excludedNamespacesOf(config),
-  }
+  })
 }
 
 function toBase64(text: string): string {

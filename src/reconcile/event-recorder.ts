@@ -1,6 +1,8 @@
 /** Writes Events in the background: in order, one at a time, without delaying the loops. */
+
 import { events } from '../api/event.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import type { EventAction } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
 
@@ -66,14 +68,14 @@ function eventOf({ about, type, reason, message }: EventAction, now: number): K8
     kind: 'Event',
     // The APIService of the core group ends with a dot, which an Event may not contain twice.
     metadata: { generateName: `${name.replace(/\.+$/, '')}.`.slice(0, 200), namespace },
-    involvedObject: {
+    involvedObject: defined({
       apiVersion: about.apiVersion,
       kind: about.kind,
       name,
-      ...(about.metadata.namespace && { namespace: about.metadata.namespace }),
-      ...(uid && { uid }),
-      ...(resourceVersion && { resourceVersion }),
-    },
+      namespace: about.metadata.namespace,
+      uid,
+      resourceVersion,
+    }),
     type,
     reason,
     message: message.slice(0, 1024),

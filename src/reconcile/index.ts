@@ -22,7 +22,7 @@ export interface LoopChoices {
   /** Which dependencies Lodestone attaches. With `none`, it releases those that it attached before. */
   distribution: Distribution | 'none'
   /** The settings of data movement; absent if Lodestone moves no data, as on a hub. */
-  volumes?: () => VolumeSettings
+  volumes?: (() => VolumeSettings) | undefined
   /** Reads the logs of movers; absent if they are not collected. */
   moverLogs?: MoverLogs
 }

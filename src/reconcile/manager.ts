@@ -2,6 +2,7 @@
 import { servedBy } from '../api/definition.ts'
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import type { EventAction } from '../core/plan.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
@@ -17,7 +18,7 @@ export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqu
   /** The interval of the drift pass, in ms. The pass finds bindings that were written while Lodestone was not running. */
   driftIntervalMs: number
   /** Resolves to true when the loops with `awaitsWebhooks` may begin; absent if they need not wait. */
-  webhooksSeen?: Promise<boolean>
+  webhooksSeen?: Promise<boolean> | undefined
   observer: ControllerObserver
 }
 
@@ -46,9 +47,7 @@ export function startController(input: ControllerInput): Controller {
     store,
     systems,
     events,
-    ...(clusterScopedClaims && { clusterScopedClaims }),
-    ...(timing && { timing }),
-    ...(kinds && { kinds }),
+    ...defined({ clusterScopedClaims, timing, kinds }),
     karmadaRules,
     now,
     jumps,

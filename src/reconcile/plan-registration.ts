@@ -1,6 +1,8 @@
 /** Compares the cluster's webhook configurations with the wanted ones, and plans the writes for the differences. */
+
 import type { ResourceType } from '../api/meta.ts'
 import { REGISTRATION_LABELS, type Registrable } from '../api/registration.ts'
+import { defined } from '../base/json.ts'
 import type { WriteAction } from '../core/plan.ts'
 
 export interface RegisteredConfiguration<T extends Registrable> {
@@ -40,7 +42,7 @@ function merge<T extends Registrable>(current: T, wanted: T): T {
     ...current,
     webhooks: (wanted.webhooks ?? []).map((entry) => {
       const caBundle = entry.clientConfig.caBundle ?? bundles.get(entry.name)
-      return { ...entry, clientConfig: { ...entry.clientConfig, ...(caBundle && { caBundle }) } }
+      return { ...entry, clientConfig: defined({ ...entry.clientConfig, caBundle }) }
     }),
   }
 }

@@ -95,7 +95,7 @@ export function serveCalls<Request>(
       count({ status, seconds: ms / 1000 })
       if (status === 500) metrics.faults.labels(name).inc()
       const uid = error instanceof RequestProblem ? error.uid : undefined
-      const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: rounded(ms) }
+      const line = { uid, ...(request && describe(request)), status, ms: rounded(ms) }
       if (status === 500) log.error({ ...line, err: error }, logMessages.failed)
       else log.warn({ ...line, reason: message }, logMessages.refused)
     })

@@ -36,7 +36,7 @@ export function openResponses({ log, metrics, budget, connections, limits }: Res
    */
   function send(
     reply: FastifyReply,
-    { status, body, headers }: Answer & Pick<Problem, 'headers'>,
+    { status, body, headers }: Answer & { headers?: Problem['headers'] | undefined },
     counted?: { length: number; holding: Holding },
   ): void {
     reply.hijack()
@@ -54,7 +54,7 @@ export function openResponses({ log, metrics, budget, connections, limits }: Res
   function reject(reply: FastifyReply, { status, message, headers, limit }: Problem): void {
     if (limit) metrics.shed.labels(limit).inc()
     log.warn({ path: reply.request.url.slice(0, MAX_SHOWN), status, reason: message }, 'request refused')
-    send(reply, { status, body: problemBody(status, message), ...(headers && { headers }) })
+    send(reply, { status, body: problemBody(status, message), headers })
   }
 
   return {

@@ -29,7 +29,7 @@ export interface TlsMaterial {
 export interface ServerOptions extends AdmissionDependencies {
   webhooks: readonly Webhook[]
   /** Serves Karmada's resource interpreter; absent if it is disabled. */
-  interpreter?: Interpreter
+  interpreter?: Interpreter | undefined
   tls: TlsMaterial
   /** Accepted names of client certificates; if empty, every certificate of the client CA is accepted. */
   clientNames?: readonly string[]

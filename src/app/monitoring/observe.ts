@@ -1,4 +1,5 @@
 /** Converts the observations of the store, certificates, data systems, loops and movers into log lines and metrics. */
+import { defined } from '../../base/json.ts'
 import type { SystemsObserver } from '../../locality/observer.ts'
 import type { EventObserver } from '../../reconcile/event-recorder.ts'
 import type { ControllerObserver } from '../../reconcile/manager.ts'
@@ -42,15 +43,7 @@ export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserv
     error({ kind, message, error, retryInMs }) {
       metrics.storeErrors.labels(kind).inc()
       const remedy = error instanceof ApiError ? STORE_REMEDIES[error.status] : undefined
-      log.warn(
-        {
-          kind,
-          reason: message,
-          ...(remedy && { remedy }),
-          ...(retryInMs !== undefined && { retryInMs: Math.round(retryInMs) }),
-        },
-        'store error',
-      )
+      log.warn(defined({ kind, reason: message, remedy, retryInMs: retryInMs && Math.round(retryInMs) }), 'store error')
     },
     fileError({ file, line, message }) {
       metrics.storeErrors.labels('file').inc()

@@ -1,6 +1,8 @@
 /** The roles of an installation: `lodestone manifests` prints them, and `check-install` requires them. */
+
 import type { K8sObject } from '../../api/meta.ts'
 import type { PolicyRule } from '../../api/rbac.ts'
+import { defined } from '../../base/json.ts'
 import { moverAccess } from '../../core/volume-manager/mover/credentials.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { Config } from '../config/config.ts'
@@ -100,7 +102,7 @@ export function accessesOf(objects: readonly K8sObject[]): Access[] {
         (kind !== 'Role' || metadata.namespace === namespace),
     )
     const { rules = [] } = (role ?? {}) as { rules?: PolicyRule[] }
-    return rules.flatMap(accessesOfRule).map((access) => ({ ...access, ...(namespace && { namespace }) }))
+    return rules.flatMap(accessesOfRule).map((access) => defined({ ...access, namespace }))
   })
 }
 
@@ -109,9 +111,7 @@ function accessesOfRule({ apiGroups, resources, verbs, resourceNames = [] }: Pol
   return apiGroups.flatMap((group) =>
     resources.flatMap((path) => {
       const [resource = '', subresource] = path.split('/')
-      return verbs.flatMap((verb) =>
-        names.map((name) => ({ verb, group, resource, ...(subresource && { subresource }), ...name })),
-      )
+      return verbs.flatMap((verb) => names.map((name) => defined({ verb, group, resource, subresource, ...name })))
     }),
   )
 }

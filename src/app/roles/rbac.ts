@@ -1,4 +1,5 @@
 /** The ClusterRoles of Lodestone in the cluster that it serves: the rights that its caches and writes need, and no more. */
+
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { definitionName, definitions } from '../../api/definition.ts'
@@ -16,6 +17,7 @@ import {
   REGISTRATION_NAME,
   validatingWebhookConfigurations,
 } from '../../api/registration.ts'
+import { defined } from '../../base/json.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
@@ -25,7 +27,7 @@ export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
 
 /** Returns a ClusterRole and its binding to Lodestone, in one namespace or in all. */
 export function grant(name: string, rules: PolicyRule[], namespace?: string): K8sObject[] {
-  const metadata = { name, ...(namespace !== undefined && { namespace }) }
+  const metadata = defined({ name, namespace })
   return [clusterRole(name, rules), bindingOf(name, metadata, LODESTONE)]
 }
 

@@ -11,7 +11,7 @@ import {
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { isContentUnchanged } from '../../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../../core/dependencies/keys.ts'
@@ -165,5 +165,5 @@ function isReferrerChanged(before?: ResourceBinding, after?: ResourceBinding): b
 }
 
 function resourceObject({ apiVersion, kind, namespace, name }: ResourceBinding['spec']['resource']): K8sObject {
-  return { apiVersion, kind, metadata: { ...(namespace && { namespace }), name } }
+  return { apiVersion, kind, metadata: defined({ namespace: namespace || undefined, name }) }
 }

@@ -17,7 +17,7 @@ const LOG_MS = 250
 
 export interface ApplyContext extends CreationContext {
   /** Reads the logs of movers before they are deleted; absent if there are none. */
-  logs?: MoverLogs
+  logs: MoverLogs | undefined
   /** Returns the plan after the API server rejected movers, with those that it created. */
   planAgain(created: readonly Pod[]): Plan
 }

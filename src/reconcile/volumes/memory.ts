@@ -4,6 +4,7 @@ import { keyOfObject, objectKey, splitObjectKey } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
 import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
 import { nodeOfMover } from '../../core/volume-manager/mover/affinity.ts'
@@ -219,6 +220,6 @@ function measured(
   const ms = now - onPresentClock(window.at, jumps)
   const isOver = ms >= RATE_WINDOW_MS
   const bytesPerSecond = isOver ? ((bytes - window.bytes) * 1000) / ms : known?.progress?.bytesPerSecond
-  const progress = read && { ...read, ...(bytesPerSecond !== undefined && { bytesPerSecond }) }
+  const progress = read && defined({ ...read, bytesPerSecond })
   return { at: now, progress, window: isOver ? { at: now, bytes } : window }
 }

@@ -74,7 +74,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
         access,
         settings: moverSettings,
         now: context.now,
-        ...(logs && { logs }),
+        logs,
         planAgain: (created) => planAgain(input, created, retries, context),
       })
     },
