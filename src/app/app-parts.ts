@@ -15,7 +15,7 @@ import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import type { ClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
-import { limitsOf } from './config/server-config.ts'
+import { configuredLimits } from './config/server-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 import { type FeaturesInput, openFeatureReport } from './features.ts'
 import type { KarmadaVersion } from './karmada.ts'
@@ -96,7 +96,7 @@ export function openAdmissionServer({
     metrics,
     tls: currentTls(),
     clientNames: config.server.clientNames,
-    limits: limitsOf(config.server),
+    limits: configuredLimits(config.server),
   })
   for (const source of [certificates, clientCa]) source.subscribe(() => server.useCertificate(currentTls()))
   stopping.addEventListener('abort', server.drain, { once: true })

@@ -49,7 +49,7 @@ export function openEventRecorder({ store, now, observer }: EventRecorderInput):
     record(event) {
       if (pending.length >= MAX_PENDING) return observer.recorded('dropped')
       // Built now, so that its timestamps are those of the cause, not of the write.
-      pending.push(eventOf(event, now()))
+      pending.push(buildEvent(event, now()))
       writing ??= writeAll()
     },
     async stop() {
@@ -60,7 +60,7 @@ export function openEventRecorder({ store, now, observer }: EventRecorderInput):
 }
 
 /** An Event about a cluster-scoped object is in the namespace `default`, as in Kubernetes. */
-function eventOf({ about, type, reason, message }: EventAction, now: number): K8sObject {
+function buildEvent({ about, type, reason, message }: EventAction, now: number): K8sObject {
   const { namespace = 'default', name = '', uid, resourceVersion } = about.metadata
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
   const event: K8sObject & Record<string, unknown> = {

@@ -49,7 +49,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           jumps: jumps?.(),
         })
         const response = encodeResponse(request, outcome, toBase64)
-        const result = resultOf(response)
+        const result = reviewResult(response)
         return {
           body: encode(response),
           decision: outcome.auditAnnotations?.['decision'] ?? result,
@@ -78,10 +78,15 @@ function decodeFor({ resources, validateStored }: Webhook, parsed: unknown): Dec
 }
 
 function describe(request: AdmissionRequest) {
-  return { uid: request.uid, operation: request.operation, object: titleOf(request), user: request.userInfo?.username }
+  return {
+    uid: request.uid,
+    operation: request.operation,
+    object: reviewTitle(request),
+    user: request.userInfo?.username,
+  }
 }
 
-function titleOf({ kind, namespace, name, object }: AdmissionRequest): string {
+function reviewTitle({ kind, namespace, name, object }: AdmissionRequest): string {
   return `${kind.kind} ${objectKey(namespace, name || object?.metadata?.name || `${object?.metadata?.generateName ?? ''}*`)}`
 }
 
@@ -91,7 +96,7 @@ function reviewLine(request: AdmissionRequest, response: AdmissionResponse, outc
   return {
     uid: request.uid,
     operation: request.operation,
-    object: titleOf(request),
+    object: reviewTitle(request),
     user: request.userInfo?.username,
     dryRun: request.dryRun || undefined,
     outcome,
@@ -101,7 +106,7 @@ function reviewLine(request: AdmissionRequest, response: AdmissionResponse, outc
   }
 }
 
-function resultOf({ allowed, patch }: AdmissionResponse): 'allowed' | 'patched' | 'denied' {
+function reviewResult({ allowed, patch }: AdmissionResponse): 'allowed' | 'patched' | 'denied' {
   if (!allowed) return 'denied'
   return patch === undefined ? 'allowed' : 'patched'
 }

@@ -41,7 +41,7 @@ export function openByteBudget(limit: number, now: () => number = () => performa
   function makeRoom(): void {
     const at = now()
     while (used > limit) {
-      const costliest = costliestOf(entries, at)
+      const costliest = findCostliest(entries, at)
       if (costliest === undefined) return
       release(costliest)
       costliest.giveUp()
@@ -68,7 +68,7 @@ export function openByteBudget(limit: number, now: () => number = () => performa
 }
 
 /** Returns the holding with the highest cost; of equal ones the oldest. Undefined if none has bytes. */
-function costliestOf(entries: Iterable<Entry>, at: number): Entry | undefined {
+function findCostliest(entries: Iterable<Entry>, at: number): Entry | undefined {
   let costliest: Entry | undefined
   let highest = 0
   for (const entry of entries) {

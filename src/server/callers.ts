@@ -9,7 +9,7 @@ import type { TLSSocket } from 'node:tls'
 export function checkCallers(names: readonly string[] = []): (socket: TLSSocket) => string | undefined {
   const known = new WeakMap<TLSSocket, { refusal: string | undefined }>()
 
-  function refusalOf(socket: TLSSocket): string | undefined {
+  function whyRefused(socket: TLSSocket): string | undefined {
     const certificate = socket.getPeerCertificate()
     if (!socket.authorized) {
       return Object.keys(certificate ?? {}).length === 0
@@ -25,7 +25,7 @@ export function checkCallers(names: readonly string[] = []): (socket: TLSSocket)
   return (socket) => {
     const before = known.get(socket)
     if (before) return before.refusal
-    const refusal = refusalOf(socket)
+    const refusal = whyRefused(socket)
     known.set(socket, { refusal })
     return refusal
   }

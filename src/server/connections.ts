@@ -28,7 +28,7 @@ export function watchConnections(server: Server, limit: number, evicted: () => v
       oldest?.destroy()
       evicted()
     }
-    const address = addressOf(socket)
+    const address = connectionKey(socket)
     unanswered.add(socket)
     byAddress.set(address, socket)
     socket.once('close', () => {
@@ -44,7 +44,7 @@ export function watchConnections(server: Server, limit: number, evicted: () => v
   return {
     answered(socket) {
       // With TLS this socket wraps the accepted one; both have the same address.
-      const accepted = byAddress.get(addressOf(socket))
+      const accepted = byAddress.get(connectionKey(socket))
       if (!accepted || accepted.destroyed) return
       forget(accepted)
       answered.add(accepted)
@@ -56,6 +56,6 @@ export function watchConnections(server: Server, limit: number, evicted: () => v
   }
 }
 
-function addressOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+function connectionKey({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`
 }

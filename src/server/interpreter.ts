@@ -13,13 +13,13 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
  *   dependencies.
  */
 export function serveInterpreter(interpreter: Interpreter, dependencies: CallDependencies): (body: string) => Answer {
-  const known = new Set(interpreter.types.map(({ group, kind }) => kindOf(group, kind)))
+  const known = new Set(interpreter.types.map(({ group, kind }) => groupKind(group, kind)))
 
-  function interpretationOf({ operation, object }: InterpreterRequest): Interpretation {
+  function interpretRequest({ operation, object }: InterpreterRequest): Interpretation {
     if (operation !== INTERPRET_DEPENDENCY) {
       return { refusal: `lodestone: operation ${operation} is not supported; use ${INTERPRET_DEPENDENCY}` }
     }
-    if (!known.has(kindOf(groupOf(object.apiVersion), object.kind))) {
+    if (!known.has(groupKind(groupOf(object.apiVersion), object.kind))) {
       return { refusal: `lodestone: kind ${object.kind} of ${object.apiVersion} is not supported` }
     }
     // Karmada sends no client certificate here. A caller that cannot read the object must not receive its dependencies.
@@ -37,7 +37,7 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
       logMessages: { answered: 'interpreted', refused: 'interpretation refused', failed: 'interpretation failed' },
       decode: decodeContext,
       decide(request) {
-        const interpretation = interpretationOf(request)
+        const interpretation = interpretRequest(request)
         const isRefusal = 'refusal' in interpretation
         return {
           body: JSON.stringify(encodeContext(request, interpretation)),
@@ -60,6 +60,6 @@ function describe({ uid, operation, object: { apiVersion, kind, metadata } }: In
   return { uid, operation, object: `${apiVersion} ${kind} ${keyOfObject({ metadata })}` }
 }
 
-function kindOf(group: string, kind: string): string {
+function groupKind(group: string, kind: string): string {
   return `${group}/${kind}`
 }

@@ -58,7 +58,7 @@ interface Endpoint {
 /** Builds the server. `fastify.listen` starts it, `close` stops it. */
 export function buildServer(options: ServerOptions): AdmissionServer {
   const { tls, clientNames, limits, log, metrics } = options
-  const endpoints = endpointsOf(options)
+  const endpoints = buildEndpoints(options)
   const server = fastify({
     https: {
       ...secureContext(tls),
@@ -143,7 +143,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   }
 }
 
-function endpointsOf({ webhooks, interpreter, ...dependencies }: ServerOptions): Endpoint[] {
+function buildEndpoints({ webhooks, interpreter, ...dependencies }: ServerOptions): Endpoint[] {
   const endpoints = webhooks.map((webhook) => ({
     path: webhookPath(webhook),
     expects: 'an AdmissionReview',

@@ -76,7 +76,7 @@ export function serverErrors({ maxBytesInFlight, clientCaFile, clientNames }: Se
 }
 
 /** Returns the limits of the server from its configuration. */
-export function limitsOf({ maxInFlight, maxConnections, maxBytesInFlight }: ServerConfig): ServerLimits {
+export function configuredLimits({ maxInFlight, maxConnections, maxBytesInFlight }: ServerConfig): ServerLimits {
   const bytesInFlight = parseBytes(maxBytesInFlight) ?? DEFAULT_LIMITS.bytesInFlight
   return { ...DEFAULT_LIMITS, inFlight: maxInFlight, connections: maxConnections, bytesInFlight }
 }

@@ -2,7 +2,7 @@
 import { getHeapStatistics } from 'node:v8'
 import { type App, type AppInput, startApp } from '../../app/app.ts'
 import type { Config } from '../../app/config/config.ts'
-import { limitsOf } from '../../app/config/server-config.ts'
+import { configuredLimits } from '../../app/config/server-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
 import { defined } from '../../base/json.ts'
@@ -104,7 +104,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
 }
 
 function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
-  const { bytesInFlight } = limitsOf(server)
+  const { bytesInFlight } = configuredLimits(server)
   const { heap_size_limit: heapBytes } = getHeapStatistics()
   const bytes = containerBytes(env)
   const inMib = (value: number) => Math.round(value / 2 ** 20)

@@ -25,7 +25,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     if (type.kind === dataSources.kind)
       return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOfObject)
     if (isBinding(type.kind))
-      return objects.flatMap((binding) => claimsOf(binding as ResourceBinding, store)).map(keyOfObject)
+      return objects.flatMap((binding) => claimsOfBinding(binding as ResourceBinding, store)).map(keyOfObject)
     return claimsRegranted(change, store).map(keyOfObject)
   },
   *keysForSystems(systems, store) {
@@ -56,7 +56,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
 }
 
 /** Returns the claims of a workload: their status says where it is placed, and a deleted claim waits until it is restored. */
-function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataSourceClaim[] {
+function claimsOfBinding({ spec }: ResourceBinding, store: ObjectStore): readonly DataSourceClaim[] {
   return store.byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
 }
 

@@ -24,7 +24,7 @@ export function openDataSourceLoop(): ReconcileLoop {
   // Until a write shows otherwise. A newer CRD is used after a restart.
   let crd: SourceCrd = 'ours'
 
-  function stateOf(name: string, source: DataSource): SourceState {
+  function sourceState(name: string, source: DataSource): SourceState {
     const known = states.get(name)
     if (known?.key === sourceKeyOfSource(source)) return known
     forget(name)
@@ -71,7 +71,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       queries ??= openSystemQueries({ now, signal, observe: observer.queryEnded })
       const claims = claimsOfSource(source, store).filter((claim) => isHonored(claim, now()) && isPermitted(claim))
       const system = systems.get(source.spec.system)
-      const state = stateOf(name, source)
+      const state = sourceState(name, source)
       setSystem(state, system, now())
       throwFault(state)
       const decision = decideSource({
@@ -125,7 +125,15 @@ async function write(
 ): Promise<SourceCrd> {
   const { attempt } = state
   const systemKnown = system !== undefined
-  const plan = planSource({ source, claims, attempt, systemKnown, health: healthOf(system), crd, now: context.now() })
+  const plan = planSource({
+    source,
+    claims,
+    attempt,
+    systemKnown,
+    health: systemHealth(system),
+    crd,
+    now: context.now(),
+  })
   try {
     const [written] = await applyPlan(context, plan)
     const [first] = plan.actions
@@ -143,7 +151,7 @@ async function write(
   return crd
 }
 
-function healthOf(system: System | undefined): { isHealthy: boolean; message: string } | undefined {
+function systemHealth(system: System | undefined): { isHealthy: boolean; message: string } | undefined {
   if (!system || system.health.state === 'unknown') return undefined
   const isHealthy = system.health.state === 'healthy'
   return { isHealthy, message: system.health.error?.message ?? 'the data system is healthy' }

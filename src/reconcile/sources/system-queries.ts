@@ -52,15 +52,15 @@ export interface SystemQueriesInput {
 /** Opens the queues, empty. */
 export function openSystemQueries(input: SystemQueriesInput): SystemQueries {
   const queues = new WeakMap<System, SystemQueue>()
-  const queueOf = (system: System) => {
+  const queueFor = (system: System) => {
     const queue = queues.get(system) ?? openQueue(system, input)
     queues.set(system, queue)
     return queue
   }
   return {
-    send: (request) => queueOf(request.system).add(request),
-    resume: (system) => queueOf(system).resume(),
-    isFailing: (system) => queueOf(system).isFailing(),
+    send: (request) => queueFor(request.system).add(request),
+    resume: (system) => queueFor(system).resume(),
+    isFailing: (system) => queueFor(system).isFailing(),
   }
 }
 

@@ -21,19 +21,24 @@ export const daemonSetLoop: ReconcileLoop = {
   awaitsWebhooks: true,
   *keysForChange({ type, before, after }, store) {
     if (isDaemonSet(type)) {
-      if (after && needsOf(after).length > 0 && !jsonEqual(before && needsOf(before), needsOf(after))) {
+      if (
+        after &&
+        requestedVolumes(after).length > 0 &&
+        !jsonEqual(before && requestedVolumes(before), requestedVolumes(after))
+      ) {
         yield dependencyKey(after)
       }
       return
     }
     const manager = type.kind === volumeManagers.kind ? (after ?? before) : undefined
-    if (!manager || jsonEqual(nodesOf(before as VolumeManager), nodesOf(after as VolumeManager))) return
+    if (!manager || jsonEqual(placingFields(before as VolumeManager), placingFields(after as VolumeManager))) return
     const { namespace, name = '' } = manager.metadata
     yield* workloadsWithVolumes(namespace, name, store).filter(isDaemonSet).map(dependencyKey)
   },
   *allKeys(store) {
     for (const type of daemonSetTypes(store)) {
-      for (const workload of store.list(type)) yield needsOf(workload).length > 0 ? dependencyKey(workload) : undefined
+      for (const workload of store.list(type))
+        yield requestedVolumes(workload).length > 0 ? dependencyKey(workload) : undefined
     }
   },
   async reconcile(key, { store, events }) {
@@ -62,12 +67,12 @@ function daemonSetTypes(store: ObjectStore) {
 }
 
 /** The VolumeManagers that the pods of a cached DaemonSet request. */
-function needsOf(object: K8sObject): readonly string[] {
+function requestedVolumes(object: K8sObject): readonly string[] {
   return (object as Workload).dependencies.volumeManagers
 }
 
 /** The parts of a VolumeManager that determine the nodes of its pods. */
-function nodesOf(manager: VolumeManager | undefined) {
+function placingFields(manager: VolumeManager | undefined) {
   return (
     manager && {
       uid: manager.metadata.uid,

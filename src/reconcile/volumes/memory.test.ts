@@ -15,12 +15,12 @@ import { openFolderStore } from '../../store/folder/folder.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { StoreChange } from '../../store/store.ts'
 import {
+  currentRetryMemory,
   emptyMemory,
   observeChange,
   readProgresses,
   rememberRejection,
   rememberServed,
-  retryMemoryOf,
 } from './memory.ts'
 
 const managerWith = (state: ReplicaState, attempt: number): VolumeManager => ({
@@ -41,11 +41,11 @@ test.each([
   const memory = emptyMemory()
   const before = managerWith('Queued', 1)
   const [mover = ''] = unsettledMovers(before)
-  const { refusals, retryTriggers } = retryMemoryOf(before, memory)
+  const { refusals, retryTriggers } = currentRetryMemory(before, memory)
   refusals.set(mover, 'quota')
   retryTriggers.set(mover, new Set(['secret']))
 
-  const retries = retryMemoryOf(after, memory)
+  const retries = currentRetryMemory(after, memory)
 
   expect([...retries.refusals.keys(), ...retries.retryTriggers.keys()]).toEqual(isKept ? [mover, mover] : [])
 })

@@ -89,7 +89,7 @@ export function rememberServed({ served }: MoverMemory, mover: Pod, now: number)
 }
 
 /** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
-export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
+export function currentRetryMemory(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
   const key = keyOfObject(manager)
   const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map(), isTerminating: false }
   const unsettled = new Set(unsettledMovers(manager))
@@ -117,7 +117,7 @@ function rememberTrigger(memory: MoverMemory, trigger: RetryTrigger, key: string
   const { namespace, name } = splitObjectKey(key)
   const manager = store.get(volumeManagers, namespace, name)
   if (!manager) return
-  const { retryTriggers } = retryMemoryOf(manager, memory)
+  const { retryTriggers } = currentRetryMemory(manager, memory)
   for (const mover of unsettledMovers(manager)) {
     retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
   }

@@ -51,19 +51,19 @@ export function openMoverLogs({ read, observer, timeoutMs = TIMEOUT_MS }: MoverL
     } catch (error) {
       if (!aborter.signal.aborted) observer.failed(head, error)
     }
-    known.set(keyOf(pod), 'done')
+    known.set(podLogKey(pod), 'done')
   }
 
   return {
     collect(pod, lines) {
       if (!read || lines <= 0 || aborter.signal.aborted) return true
-      const state = known.get(keyOf(pod))
+      const state = known.get(podLogKey(pod))
       if (state !== undefined) return state === 'done'
       if (reading().length >= MAX_AT_ONCE) return true
-      known.set(keyOf(pod), fetch(read, pod, lines))
+      known.set(podLogKey(pod), fetch(read, pod, lines))
       return false
     },
-    forget: (pod) => void known.delete(keyOf(pod)),
+    forget: (pod) => void known.delete(podLogKey(pod)),
     async stop() {
       aborter.abort()
       await Promise.all(reading())
@@ -71,6 +71,6 @@ export function openMoverLogs({ read, observer, timeoutMs = TIMEOUT_MS }: MoverL
   }
 }
 
-function keyOf({ metadata: { uid, namespace, name } }: Pod): string {
+function podLogKey({ metadata: { uid, namespace, name } }: Pod): string {
   return uid ?? `${namespace}/${name}`
 }

@@ -70,7 +70,7 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       if (!leftover) {
         refused.delete(key)
         // The process may have ended between the removal of the leftover and that of its mover.
-        const actions = moversWithoutLeftover(store, key, settings().movers).map(deletionOf)
+        const actions = moversWithoutLeftover(store, key, settings().movers).map(moverDeletion)
         await applyPlan(context, { actions })
         return undefined
       }
@@ -146,7 +146,7 @@ function activeAround({ namespace, name }: Leftover, store: ObjectStore, setting
   return [...new Set([...activeMovers(store, settings), ...stopping])]
 }
 
-function deletionOf(object: Pod): Write {
+function moverDeletion(object: Pod): Write {
   return { kind: 'delete', type: pods, object }
 }
 

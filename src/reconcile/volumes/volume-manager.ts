@@ -13,13 +13,13 @@ import type { ObjectStore } from '../../store/store.ts'
 import type { ReconcileLoop } from '../define.ts'
 import { applyMovers, deleteMovers } from './apply-movers.ts'
 import {
+  currentRetryMemory,
   emptyMemory,
   knownSlots,
   observeChange,
   type RetryMemory,
   readProgresses,
   readUncached,
-  retryMemoryOf,
 } from './memory.ts'
 import { openMoverAccess } from './mover-access.ts'
 import type { MoverLogs } from './mover-logs.ts'
@@ -61,7 +61,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { movers: moverSettings } = settings()
       const uncached = await readUncached(manager, store, moverSettings, memory)
       const progress = await readProgresses(key, store, moverSettings, memory, { now: now(), jumps: jumps?.() })
-      const retries = retryMemoryOf(manager, memory)
+      const retries = currentRetryMemory(manager, memory)
       const known = { uncached, ...knownSlots(memory), progress, ...retries }
       const context = { store, settings: settings(), now: now(), jumps: jumps?.() }
       const input = gatherVolumeManager(manager, known, context)
