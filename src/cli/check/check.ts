@@ -15,7 +15,7 @@ import { scopesOf } from '../scope.ts'
 import { diagnose } from './findings/diagnose.ts'
 import { type Finding, finding } from './findings/findings.ts'
 import type { KnownSystems } from './findings/holds.ts'
-import { copyHub } from './hub/copy-hub.ts'
+import { copyHub } from './hub/read-hub.ts'
 import { placeManifests } from './input/place-manifests.ts'
 import { readManifests } from './input/read-manifests.ts'
 import { CHECK_OPTIONS, type CheckOptions, readOptions } from './options.ts'
@@ -25,8 +25,7 @@ import { hasFailed, type Report } from './report.ts'
 import { countEffects } from './review/effect.ts'
 import type { ReviewContext } from './review/review-object.ts'
 import { reviewObjects, withoutDecision } from './review/review-objects.ts'
-import { claimsToLocate } from './systems/claims-to-locate.ts'
-import { locateData } from './systems/locate-data.ts'
+import { claimsToLocate, locateData } from './systems/locate-data.ts'
 
 export const check: Command = {
   name: 'check',

@@ -1,19 +1,23 @@
 /** `lodestone explain`: explains an object: the placement of a workload, and the objects that decide it. */
-import type { ResourceType } from '../../api/meta.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
+import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
+import { suggest } from '../../base/suggest.ts'
+import { kindKey } from '../../store/any-kind.ts'
+import type { ObjectName } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../karmada-version.ts'
 import { kindOfManifest, kindsNamed, knownKinds, readTarget, selectedKinds, unknownKind } from '../kinds.ts'
 import { readNamespace } from '../namespace.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
-import { describeMissing } from './missing.ts'
-import { type Context, makeTarget } from './target.ts'
+import { type Context, makeTarget, referenceTitle, type Target } from './target.ts'
 import { explainerOf } from './targets.ts'
 import { drawTree, type TreeNode, treeData } from './tree.ts'
-import { workloadExplainer } from './workload.ts'
+import { workloadExplainer, workloadOfClaim } from './workload.ts'
 
 export const explain: Command = {
   name: 'explain',
@@ -110,4 +114,44 @@ function furtherKinds(word: string, { store, kinds }: Context): ResourceType[] {
   const given = kindOfManifest(word)
   if (!given) throw unknownKind(word, [...knownKinds(kinds), ...selected])
   return [given]
+}
+
+/** Objects of a kind in one namespace that are compared. A folder or a hub may have more. */
+const MAX_NAMES = 10_000
+
+/**
+ * Describes an object that does not exist: with a similar name, or the namespaces that have an object of this name.
+ *
+ * @param targets the kinds that the word may mean, in one namespace and with one name
+ */
+export function describeMissing(targets: readonly Target[], context: Context): string {
+  const [{ namespace, name } = { name: '' }] = targets
+  const titles = targets.map(({ type, namespace: own }) =>
+    referenceTitle(defined({ kind: type.kind, namespace: own || undefined, name })),
+  )
+  const known = targets.flatMap(({ type }) => knownNames(type, context))
+  const elsewhere = known.filter((each) => each.name === name && each.namespace && each.namespace !== namespace)
+  const here = known.filter((each) => each.namespace === undefined || each.namespace === namespace)
+  const [namespaceOfOther] = elsewhere.map((each) => each.namespace)
+  const hint = namespaceOfOther
+    ? `; it is in namespace ${namespaceOfOther}: add -n ${namespaceOfOther}`
+    : suggest(
+        name,
+        here.slice(0, MAX_NAMES).map((each) => each.name),
+      )
+  return `${[...new Set(titles)].join(' and ')} not found ${context.place}${hint}`
+}
+
+/** The known names of a kind: of the cached objects, and those in claims. */
+function knownNames(type: ResourceType, { store, kinds }: Context): ObjectName[] {
+  const isCached = (each: ResourceType) => store.kinds().some((cached) => kindKey(cached) === kindKey(each))
+  const objects = isCached(type) ? [...store.list(type)].map(({ metadata }) => metadata) : []
+  const claims = isCached(dataSourceClaims) ? [...store.list(dataSourceClaims)] : []
+  const claimed = claims.filter(
+    ({ spec: { workload } }) => workload.kind === type.kind && groupOf(workload.apiVersion) === type.group,
+  )
+  return [
+    ...objects.map(({ namespace, name = '' }) => ({ namespace, name })),
+    ...claimed.map((claim) => workloadOfClaim(claim, kinds)),
+  ]
 }

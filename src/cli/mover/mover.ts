@@ -22,17 +22,20 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError }
 import { openEventSink, readIdentity } from './events.ts'
 import {
   bytes,
+  caOf,
   deleteOldBefore,
+  endpointOf,
+  headersOf,
   isTrue,
   MOVER_OPTIONS,
   type MoverArguments,
   need,
   needPlace,
+  networksOf,
   readChoice,
   wholeNumber,
   withEnvironment,
 } from './options.ts'
-import { caOf, endpointOf, headersOf, networksOf } from './server-options.ts'
 
 export const mover: Command = {
   name: 'mover',

@@ -1,4 +1,4 @@
-/** Reads what a check needs from a hub into memory. It only reads: reviews change the copy. */
+/** Copies what a check needs from a hub into memory, with the stored workloads that the manifests concern. Reviews change only the copy. */
 import pLimit from 'p-limit'
 import { type DataSource, dataSources } from '../../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
@@ -7,26 +7,39 @@ import {
   clusterPropagationPolicies,
   clusterResourceBindings,
   clusters,
+  type PropagationPolicy,
   propagationPolicies,
   resourceBindings,
 } from '../../../api/karmada.ts'
 import { type K8sObject, type ResourceType, referenceOf } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
+import type { Config } from '../../../app/config/config.ts'
 import type { SystemsConfig } from '../../../app/config/systems-config.ts'
+import { defined } from '../../../base/json.ts'
 import { UserError } from '../../../base/user-error.ts'
-import { workloadKey } from '../../../core/data-source-claim/keys.ts'
+import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
 import { workloadOf } from '../../../core/dependencies/workload.ts'
+import { selectorKeys, selects } from '../../../core/propagation-policy/select.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
 import { ApiError } from '../../../store/cluster/api-error.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
-import { queryKeyOfClaim } from '../../../store/kinds/query-key.ts'
+import { queryKeyOfClaim, queryKeyOfSource } from '../../../store/kinds/query-key.ts'
 import type { ObjectStore } from '../../../store/store.ts'
+import type { Arguments, CommandIo } from '../../command.ts'
 import { referencedTarget } from '../../explain/target.ts'
 import { kindsOfPlacement } from '../../explain/workload.ts'
-import { validateManifest } from '../input/validate-manifest.ts'
-import { isTemplate, type ReviewSession, reviewedType, webhookFor } from '../review/review-object.ts'
-import { workloadsConcerned } from './concerned.ts'
+import { karmadaRulesOf } from '../../karmada-version.ts'
+import { openSource } from '../../open-source.ts'
+import { hasType, validateManifest } from '../input/validate-manifest.ts'
+import {
+  isTemplate,
+  openSession,
+  type ReviewContext,
+  type ReviewSession,
+  reviewedType,
+  webhookFor,
+} from '../review/review-object.ts'
 
 /** A stored workload, and the first manifest that concerns it. */
 export interface Concerned {
@@ -51,7 +64,7 @@ const MAX_WORKLOADS = 1000
 const MAX_CONCURRENT = 8
 
 /** The kinds to cache from a hub. Policies are cached whole: a binding inherits fields that no other decision reads. */
-export const hubKinds = kindsOfPlacement.map((kind) =>
+const hubKinds = kindsOfPlacement.map((kind) =>
   kind.type === propagationPolicies || kind.type === clusterPropagationPolicies
     ? { ...kind, keep: (raw: never) => raw }
     : kind,
@@ -65,7 +78,7 @@ interface HubInput {
 }
 
 /** Copies the objects on which the decisions on the manifests depend into the store of the session. */
-export async function readHub(manifests: readonly Manifest[], input: HubInput): Promise<HubContent> {
+async function readHub(manifests: readonly Manifest[], input: HubInput): Promise<HubContent> {
   const reader = new HubReader(input)
   await reader.each(manifests, ({ object }) => reader.copyStored(object))
   const { within, beyond } = limited(concernedBy(manifests, input))
@@ -221,5 +234,67 @@ class HubReader {
     // A store gives its own versions.
     const { resourceVersion: _, ...metadata } = object.metadata
     await this.#input.session.store.create(type, { ...object, metadata })
+  }
+}
+
+/**
+ * Returns the workloads that an object concerns, by `workloadKey`. A malformed object concerns none. A policy concerns the workloads that it
+ * names, and those that it selects and a claim names: the hub is not asked for all others.
+ */
+function workloadsConcerned(object: K8sObject, hub: ObjectStore): Map<string, WorkloadReference> {
+  const found = validateManifest(object).length > 0 ? [] : workloadsOf(object, hub)
+  return new Map(found.map((workload) => [workloadKey(workload), workload]))
+}
+
+function workloadsOf(object: K8sObject, hub: ObjectStore): WorkloadReference[] {
+  if (hasType(dataSourceClaims, object)) return workloadsOfClaim(object as DataSourceClaim)
+  if (hasType(dataSources, object)) return claimsOfSource(object as DataSource, hub).flatMap(workloadsOfClaim)
+  if (hasType(propagationPolicies, object) || hasType(clusterPropagationPolicies, object))
+    return workloadsOfPolicy(object as PropagationPolicy, hub)
+  return []
+}
+
+function claimsOfSource(source: DataSource, hub: ObjectStore): DataSourceClaim[] {
+  return [
+    ...hub.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source)),
+    ...hub.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? ''),
+  ]
+}
+
+function workloadsOfPolicy(policy: PropagationPolicy, hub: ObjectStore): WorkloadReference[] {
+  const claimed = selectorKeys(policy)
+    .flatMap((key) => [...hub.byIndex(dataSourceClaims, 'selectable', key)])
+    .flatMap(workloadsOfClaim)
+    // The labels of a workload are not known yet.
+    .filter((workload) => selects(policy, workload, undefined) !== false)
+  const named = policy.spec.resourceSelectors.flatMap(({ apiVersion, kind, name, namespace = '' }) => {
+    const place = policy.metadata.namespace || namespace
+    return name ? [defined({ apiVersion, kind, name, namespace: place || undefined })] : []
+  })
+  return [...claimed, ...named]
+}
+
+/**
+ * Copies the objects on which the decisions depend into the store of the context. Throws `UserError` if the API server does not respond, or
+ * if the user lacks a permission. The decisions then follow the rules of the hub, unless the arguments have a version.
+ */
+export async function copyHub(
+  manifests: readonly Manifest[],
+  context: ReviewContext,
+  config: Config,
+  args: Arguments,
+  io: CommandIo,
+): Promise<HubContent> {
+  const {
+    store: hub,
+    karmadaRules,
+    close,
+  } = await openSource('check', args, io, { kinds: hubKinds, workloads: context.workloads })
+  context.karmadaRules = karmadaRulesOf(args, config, karmadaRules)
+  try {
+    const { systems } = config
+    return await readHub(manifests, { hub, session: openSession(context), systems, signal: io.signal })
+  } finally {
+    await close()
   }
 }

@@ -1,17 +1,18 @@
 /** Reads the manifests to check, with the place of each field, from files, folders and standard input. */
-import { type Stats, statSync } from 'node:fs'
+import { constants, openSync, type Stats, statSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { basename, resolve } from 'node:path'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
 import { suggest } from '../../../base/suggest.ts'
 import { summarizeErrors } from '../../../store/folder/files.ts'
 import { type Manifest, type ManifestError, parseManifests } from '../../../store/folder/manifests.ts'
-import { readTextFile, UnreadableFileError } from '../../../store/folder/read-text.ts'
+import { decodeText, readTextFile, refuseLarge, UnreadableFileError } from '../../../store/folder/read-text.ts'
 import { isGone, scanFolder } from '../../../store/folder/scan.ts'
 import { UsageError } from '../../command.ts'
 import { type Finding, finding } from '../findings/findings.ts'
 import { fieldPlace, objectTitle } from './place-manifests.ts'
-import { readPipe, readStandardInput } from './read-stream.ts'
 import { isSystemFile, SystemFiles } from './system-files.ts'
 import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
 
@@ -141,4 +142,41 @@ const TOOLS: readonly { file: RegExp; text?: RegExp; message: string }[] = [
 function inputOfTool(file: string, text: string, [first]: readonly ManifestError[]): ManifestError | undefined {
   const tool = TOOLS.find((each) => each.file.test(basename(file)) && (each.text?.test(text) ?? true))
   return first && tool && { ...first, message: tool.message }
+}
+
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** Throws `UnreadableFileError` if the input is too large or is not UTF-8. */
+function readStandardInput(signal: AbortSignal): Promise<string> {
+  return readStream(process.stdin, signal)
+}
+
+/**
+ * Reads a named pipe, or the pipe of `<(command)` in a shell. Throws `UnreadableFileError` as above, and if it cannot be opened.
+ *
+ * A pipe without a writer blocks an open, and a process cannot end during a blocking call.
+ */
+async function readPipe(path: string, signal: AbortSignal): Promise<string> {
+  return readStream(new Socket({ fd: openPipe(path), readable: true, writable: false }), signal)
+}
+
+/** The socket closes it. */
+function openPipe(path: string): number {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    throw new UnreadableFileError(`cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+async function readStream(stream: Readable, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of addAbortSignal(signal, stream)) {
+    const part = Buffer.from(chunk)
+    bytes += part.length
+    refuseLarge(bytes, MAX_BYTES)
+    chunks.push(part)
+  }
+  return decodeText(Buffer.concat(chunks))
 }

@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs'
 import pLimit from 'p-limit'
 import { type DataSource, dataSources } from '../../../api/data-source.ts'
-import type { DataSourceClaim } from '../../../api/data-source-claim.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { clusters } from '../../../api/karmada.ts'
-import { apiVersionOf } from '../../../api/meta.ts'
+import { apiVersionOf, type K8sObject, keyOfObject, referenceOf } from '../../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
 import { defined } from '../../../base/json.ts'
 import { mappedStates } from '../../../core/data-source/conditions.ts'
 import { phaseOf } from '../../../core/data-source/phase.ts'
-import { queryOfClaim } from '../../../core/data-source-claim/keys.ts'
+import { queryOfClaim, workloadKey } from '../../../core/data-source-claim/keys.ts'
 import type { SystemConfig } from '../../../locality/config/config.ts'
 import { type ConfigFile, type ConfigSource, ConfigSourceError } from '../../../locality/config/source.ts'
 import { type LocalityAnswer, LocalityError, type System } from '../../../locality/locality.ts'
@@ -17,8 +17,12 @@ import { plugins } from '../../../locality/plugins/index.ts'
 import { openSystems } from '../../../locality/systems.ts'
 import { claimSource, nameOfSource } from '../../../queries/source.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
+import type { Manifest } from '../../../store/folder/manifests.ts'
+import { queryKeyOfClaim, queryKeyOfSource } from '../../../store/kinds/query-key.ts'
+import type { ObjectStore } from '../../../store/store.ts'
 import { type Finding, finding } from '../findings/findings.ts'
 import { SystemFiles } from '../input/system-files.ts'
+import { hasType, validateManifest } from '../input/validate-manifest.ts'
 
 export interface LocateInput {
   store: FolderStore
@@ -153,4 +157,24 @@ function withStates(source: DataSource, states: ConditionState[], now: number): 
   if (states.length === 0) return source
   const conditions = withConditions(source.status?.conditions, states, undefined, now)
   return { ...source, status: { ...source.status, conditions } }
+}
+
+/**
+ * Returns the given claims and those that name a given workload, without claims that a given DataSource answers. Invalid objects are left out,
+ * because admission rejects them.
+ */
+export function claimsToLocate(manifests: readonly Manifest[], store: ObjectStore): DataSourceClaim[] {
+  const objects: K8sObject[] = manifests
+    .map(({ object }) => object)
+    .filter((object) => validateManifest(object).length === 0)
+  const given = objects.filter((object) => hasType(dataSourceClaims, object)) as DataSourceClaim[]
+  const answered = new Set(
+    objects.filter((object) => hasType(dataSources, object)).map((object) => queryKeyOfSource(object as DataSource)),
+  )
+  const stored = objects.flatMap((object) =>
+    store.byIndex(dataSourceClaims, 'workload', workloadKey(referenceOf(object))),
+  )
+  // A given claim replaces the stored one with the same name.
+  const claims = new Map([...stored, ...given].map((claim) => [keyOfObject(claim), claim]))
+  return [...claims.values()].filter((claim) => !answered.has(queryKeyOfClaim(claim)))
 }
