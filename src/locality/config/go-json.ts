@@ -53,7 +53,7 @@ export function parseGoJson(text: string): unknown {
   try {
     return JSON.parse(numbered)
   } catch {
-    return undefined // Not JSON; parse-text.ts reports the errors of YAML.
+    return undefined // Not JSON; config.ts reports the errors of YAML.
   }
 }
 

@@ -4,15 +4,15 @@
  */
 import { defined } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
+import type { NamedTable } from '../answers/absence-message.ts'
 import { type CatalogPaths, parseCatalogConfig } from '../answers/iceberg.ts'
-import { errorType } from '../answers/iceberg-absence.ts'
+import { errorType, icebergAbsence } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'
 import { pathSegment, splitName } from '../answers/table-name.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from '../locality.ts'
-import { isAbsent, isView, type MissingTable } from './iceberg-missing.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
 import { readTable } from './iceberg-table.ts'
 
 const text = { type: 'string', minLength: 1 }
@@ -167,4 +167,32 @@ async function answerMissing(
     return { kind: 'nowhere', reason: `the catalog has no table ${name} (${type ?? 'HTTP 404'})` }
   const remedy = 'name the tables that it reads'
   throw new LocalityError('rejected', `${name}: cannot be located: it is a view, which has no location; ${remedy}`)
+}
+
+interface MissingTable {
+  named: NamedTable
+  /** The paths of the namespaces, of the one of the table, and of a view with its name, if the catalog has views. */
+  paths: { namespaces: string; namespace: string; view: string | undefined }
+  get(path: string): Promise<HttpResponse>
+}
+
+/**
+ * Whether the catalog proves that a table does not exist. Either its error says so, or the path is right: the catalog has the namespace, or
+ * lists namespaces. Throws if one of these requests fails.
+ */
+async function isAbsent(response: HttpResponse, { named, paths, get }: MissingTable): Promise<boolean> {
+  const absence = icebergAbsence(tryJson(response), named)
+  if (absence !== 'unclear') return absence === 'absent'
+  const namespace = await get(paths.namespace)
+  if (namespace.status === 200) return Array.isArray(members(tryJson(namespace))?.['namespace'])
+  const ofNamespace = namespace.status === 404 ? icebergAbsence(tryJson(namespace), named) : 'other'
+  if (ofNamespace !== 'unclear') return ofNamespace === 'absent'
+  const all = await get(`${paths.namespaces}?pageToken=&pageSize=1`)
+  return all.status === 200 && Array.isArray(members(tryJson(all))?.['namespaces'])
+}
+
+/** Whether the name is one of a view. A request that fails does not change that there is no table. */
+async function isView({ paths: { view }, get }: MissingTable): Promise<boolean> {
+  const response = view === undefined ? undefined : await optional(get(view))
+  return response?.status === 200 && members(members(tryJson(response))?.['metadata']) !== undefined
 }

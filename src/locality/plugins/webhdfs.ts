@@ -2,16 +2,15 @@
  * The plugin `webhdfs`: queries over WebHDFS or HttpFS whether a path of HDFS exists, and its size. An answer needs the status of the path.
  * Its size is optional.
  */
-
 import { defined, isCount } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { type FileSystem, pathIn } from '../answers/file-system.ts'
 import { members } from '../answers/members.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
-import { type HttpResponse, openHttpClient } from '../http/http.ts'
+import { openFailover } from '../failover.ts'
+import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
-import { openNameNodes } from './name-nodes.ts'
 
 export const webhdfs: SystemDefinition = {
   endpoint: 'several',
@@ -104,4 +103,37 @@ function parseStatus(response: HttpResponse): FileStatus {
 function parseSummary(response: HttpResponse): number | undefined {
   const length = members(members(tryJson(response))?.['ContentSummary'])?.['length']
   return response.status === 200 && typeof length === 'number' ? length : undefined
+}
+
+/** Exceptions of a NameNode that is not active or is still starting. */
+const ELSEWHERE = new Set(['StandbyException', 'RetriableException', 'ObserverRetryOnActiveException'])
+
+interface NameNodes {
+  /** Sends a GET to the first server that can answer. Throws the last error when none can. */
+  send(path: string, signal: AbortSignal): Promise<HttpResponse>
+}
+
+/**
+ * @param urls one for each server
+ * @param exceptionOf returns the class of the exception in a response
+ */
+function openNameNodes(
+  urls: readonly string[],
+  http: HttpClient,
+  exceptionOf: (response: HttpResponse) => string | undefined,
+): NameNodes {
+  const failover = openFailover(urls)
+
+  async function ask(url: string, path: string, signal: AbortSignal): Promise<HttpResponse> {
+    const response = await http.exchange({ method: 'GET', url: `${url}${path}` }, signal)
+    const exception = exceptionOf(response)
+    if (exception !== undefined && ELSEWHERE.has(exception)) {
+      throw new LocalityError('unavailable', `${response.what}: ${exception}`)
+    }
+    // Another server may be healthy. Other responses are final.
+    if (response.status >= 500 || response.status === 429) throw http.refusal(response, exception)
+    return response
+  }
+
+  return { send: (path, signal) => failover((url) => ask(url, path, signal), signal) }
 }
