@@ -1,5 +1,5 @@
-/** Runs one task of a mover, from its first Event to its result. */
-import { writeFile } from 'node:fs/promises'
+/** Runs one task of a mover, from its first Event to its result. A signal or the cancel file ends it early. */
+import { readFile, writeFile } from 'node:fs/promises'
 import { defined } from '../base/json.ts'
 import { formatBytes } from '../base/quantity.ts'
 import {
@@ -12,7 +12,6 @@ import {
   type MoverVerb,
 } from '../core/mover-contract/contract.ts'
 import { terminationMessage } from '../core/mover-contract/termination-message.ts'
-import { type CancelledError, watchCancel } from './cancel.ts'
 import type { Done } from './download/download.ts'
 import type { EventReporter } from './events.ts'
 import { asMoverError, MoverError } from './mover-error.ts'
@@ -108,4 +107,47 @@ async function writeResult(result: MoverResult, { terminationLog, log }: MoverIo
     if (result.outcome !== 'completed') return result
     return { ...result, outcome: 'failed', code: 'Unexpected', ...FAILURES.Unexpected, message }
   }
+}
+
+/** The reason with which the signal of a canceled mover aborts. */
+class CancelledError extends Error {
+  override name = 'CancelledError'
+}
+
+/** How often the cancel file is read. A mover must end within 2 s. */
+const LOOK_EVERY_MS = 500
+
+interface CancelWatch {
+  readonly signal: AbortSignal
+  stop(): void
+}
+
+/**
+ * Watches the signal and the cancel file. It reads the file once before it resolves, so that a mover that is already canceled does nothing.
+ */
+async function watchCancel(outer: AbortSignal, file: string | undefined): Promise<CancelWatch> {
+  const ending = new AbortController()
+  const cancel = (how: string) => ending.abort(new CancelledError(`stopped ${how}`))
+  const onSignal = () => cancel('by a signal')
+  outer.addEventListener('abort', onSignal)
+  if (outer.aborted) onSignal()
+
+  const look = async () => {
+    if (file !== undefined && (await isCancelRequested(file))) cancel(`by ${file}`)
+  }
+  await look()
+  const timer = file === undefined ? undefined : setInterval(() => void look(), LOOK_EVERY_MS)
+  return {
+    signal: ending.signal,
+    stop() {
+      clearInterval(timer)
+      outer.removeEventListener('abort', onSignal)
+    },
+  }
+}
+
+/** Whether the file requests cancellation. The downward API writes the value of the annotation, or an empty file without the annotation. */
+async function isCancelRequested(file: string): Promise<boolean> {
+  const text = (await readFile(file, 'utf8').catch(() => '')).trim()
+  return text !== '' && text !== 'false'
 }

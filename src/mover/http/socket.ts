@@ -1,11 +1,14 @@
-/** Opens the socket to a server, directly to a checked address or through the proxy that the environment names. */
-import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
+/**
+ * Opens the socket to a server, directly to a checked address or through the proxy that the environment names. Loopback and link-local
+ * addresses of the node are rejected.
+ */
+import { type LookupAddress, lookup } from 'node:dns'
+import { connect as connectTcp, type LookupFunction, type OnReadOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { defined } from '../../base/json.ts'
 import { localHostFault } from '../../base/net/local-address.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
 import { MoverError } from '../mover-error.ts'
-import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
 import { ProtocolError, ResponseReader } from './response-reader.ts'
 
 export interface SocketOptions {
@@ -153,4 +156,40 @@ function openTunnel(socket: Socket, authority: string, headers: Record<string, s
     }
     socket.on('data', read).on('error', fail).on('close', close).on('timeout', expire)
   })
+}
+
+/** Resolves all addresses of a name, as `dns.lookup` does. */
+type Resolve = (
+  name: string,
+  options: { all: true; family?: number | 'IPv4' | 'IPv6' | undefined; hints?: number | undefined },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
+/**
+ * Returns the lookup function of a connection. The connection uses only the checked addresses, so a name that resolves to another address
+ * next time does not bypass the check.
+ */
+function guardedLookup({
+  localNetworks,
+  resolve = lookup,
+}: {
+  localNetworks: readonly string[]
+  resolve?: Resolve
+}): LookupFunction {
+  return (name, { family, hints, all }, done) =>
+    resolve(name, { all: true, family, hints }, (error, addresses) => {
+      if (error) return done(error, [])
+      const faults = addresses.map(({ address }) => localHostFault(address, localNetworks))
+      const fault = faults.find((one) => one !== undefined)
+      if (fault !== undefined)
+        return done(notAllowed(`${name} resolves to an address that is not allowed: ${fault}`), [])
+      const [first] = addresses
+      if (all) done(null, addresses)
+      else done(null, first?.address ?? '', first?.family)
+    })
+}
+
+function notAllowed(fault: string): MoverError {
+  const remedy = 'use another host, or add its network to volumes.allowedLocalNetworks (--local-network)'
+  return new MoverError('Rejected', `${fault}; ${remedy}`)
 }
