@@ -1,13 +1,13 @@
 /** The objects of a folder store: merges the manifests with later writes. */
 import { isDeepStrictEqual } from 'node:util'
-import { groupOf, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { groupOf, type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
+import { applyMergePatch } from '../../base/merge-patch.ts'
 import { kindKey } from '../any-kind.ts'
 import { describe, refuseVersion, requireVersion } from '../cluster/object-writer.ts'
 import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
 import { generatedName, uidOf } from './identity.ts'
 import type { Manifest } from './manifests.ts'
-import { patchedObject } from './patch.ts'
 import type { Position } from './positions.ts'
 
 /** The current object. `file`, `line` and `column` are those of its manifest, absent for an object without one. */
@@ -223,4 +223,34 @@ function requireSame({ metadata }: K8sObject, read: K8sObject): void {
   const { uid = metadata.uid, resourceVersion } = read.metadata
   if (uid === metadata.uid && resourceVersion === metadata.resourceVersion) return
   throw new ConflictError(`${describe(read)} changed since it was read`)
+}
+
+type ObjectWithStatus = K8sObject & { status?: unknown }
+
+/**
+ * Returns the object after a merge patch. Every kind has a status subresource here: a patch of the status changes only the status, and any
+ * other patch does not change it.
+ *
+ * @throws ConflictError when `metadata.resourceVersion` or `metadata.uid` of the patch differs from the object
+ */
+function patchedObject(
+  before: ObjectWithStatus,
+  patch: Record<string, unknown>,
+  { subresource }: PatchOptions,
+): K8sObject {
+  // As on the wire, fields that are undefined are absent.
+  const sent = JSON.parse(JSON.stringify(patch)) as Record<string, unknown>
+  const given = (sent['metadata'] ?? {}) as Partial<Record<keyof ObjectMeta, unknown>>
+  // Only the server sets these fields: the first two are preconditions, the others are ignored.
+  const { resourceVersion, uid, generation, creationTimestamp, deletionTimestamp, ...metadata } = given
+  const isSame =
+    (resourceVersion ?? before.metadata.resourceVersion) === before.metadata.resourceVersion &&
+    (uid ?? before.metadata.uid) === before.metadata.uid
+  if (!isSame) throw new ConflictError(`${describe(before)}: uid or resourceVersion of the patch differs`)
+  const after = applyMergePatch(before, { ...sent, metadata }) as ObjectWithStatus
+  return subresource === 'status' ? withStatus(before, after.status) : withStatus(after, before.status)
+}
+
+function withStatus({ status: _, ...object }: ObjectWithStatus, status: unknown): ObjectWithStatus {
+  return status === undefined ? object : { ...object, status }
 }
