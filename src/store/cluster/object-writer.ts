@@ -135,12 +135,11 @@ async function write(connection: ApiConnection, request: WriteRequest): Promise<
 
 async function send(connection: ApiConnection, request: WriteRequest): Promise<unknown> {
   const { method, type, namespace, name, subresource, body, contentType, isDryRun } = request
-  const query = isDryRun && { query: { dryRun: 'All' } }
   const parent = name === undefined ? collectionPath(type, namespace) : objectPath(type, namespace, name)
   const path = subresource === undefined ? parent : `${parent}/${subresource}`
   try {
-    const options = defined({ contentType: contentType || undefined })
-    return await connection.request(method, path, { body, ...options, ...query })
+    const query = isDryRun ? { dryRun: 'All' } : undefined
+    return await connection.request(method, path, defined({ body, contentType: contentType || undefined, query }))
   } catch (error) {
     throw error instanceof ApiError ? storeErrorOf(error, request) : error
   }
