@@ -1,5 +1,6 @@
 /** Keeps our annotations small: a large base refers to the policy, and a long list of clusters becomes a digest. */
 import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { listDigest } from '../../base/hash.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { fitsIntoBytes, MAX_ANNOTATIONS_BYTES } from '../admission/object-size.ts'
@@ -12,7 +13,6 @@ import {
   MAY_NAME_PROTOTYPE,
   OUR_ANNOTATIONS,
   parseAnnotation,
-  textsOf,
 } from './annotations.ts'
 
 /** In characters. A longer base is not repeated in an annotation; the annotation refers to the policy instead. */
@@ -23,8 +23,8 @@ const MAX_REQUIRED_CLUSTERS = 200
 const RESERVED_BYTES = 16 * 1024
 /** Karmada's scheduler writes the placement that it applied into an annotation of the same object. */
 const APPLIED_PLACEMENT_ANNOTATION = 'policy.karmada.io/applied-placement'
-/** If our annotations and all other annotations have at most this many bytes each, the placement is not measured. */
-const SMALL_BYTES = 16 * 1024
+/** In characters, of at most three bytes each. If our annotations and those of the object have at most so many each, nothing is measured. */
+const SHORT_LENGTH = 5000
 
 interface Surroundings {
   /** The annotations as the requester sent them. */
@@ -40,25 +40,27 @@ interface Surroundings {
  *
  * @returns undefined if they do not fit: the base is too large and differs from the policy's, or the other annotations leave no space
  */
-export function fitAnnotations(wanted: BindingAnnotations, surroundings: Surroundings): AnnotationTexts | undefined {
-  const base = shortBase(wanted.base, surroundings.policy)
-  if (wanted.base !== undefined && base === undefined) return undefined
-  const texts = textsOf({
-    ...wanted,
-    ...(base !== undefined && { base }),
-    ...(wanted.locality && { locality: shortLocality(wanted.locality) }),
-  })
+export function fitAnnotations(
+  { base, locality, hold }: BindingAnnotations,
+  surroundings: Surroundings,
+): AnnotationTexts | undefined {
+  const baseText = base && shortBaseText(base, surroundings.policy)
+  if (base !== undefined && baseText === undefined) return undefined
+  const texts: AnnotationTexts = {
+    [BASE_AFFINITY_ANNOTATION]: baseText,
+    [LOCALITY_ANNOTATION]: locality && JSON.stringify(shortLocality(locality)),
+    [HOLD_ANNOTATION]: hold && JSON.stringify(hold),
+  }
   return hasRoom(texts, surroundings) ? texts : undefined
 }
 
-function shortBase(
-  base: BindingAnnotations['base'],
+function shortBaseText(
+  base: NonNullable<BindingAnnotations['base']>,
   policy: PlacementAffinity | undefined,
-): BindingAnnotations['base'] {
-  if (base === undefined || base === BASE_OF_POLICY) return base
+): string | undefined {
   const text = JSON.stringify(base)
-  if (text.length <= MAX_BASE_LENGTH) return MAY_NAME_PROTOTYPE.test(text) && !parseAnnotation(text) ? undefined : base
-  return policy && jsonEqual(base, policy) ? BASE_OF_POLICY : undefined
+  if (text.length <= MAX_BASE_LENGTH) return MAY_NAME_PROTOTYPE.test(text) && !parseAnnotation(text) ? undefined : text
+  return policy && jsonEqual(base, policy) ? JSON.stringify(BASE_OF_POLICY) : undefined
 }
 
 function shortLocality(note: LocalityAnnotation): LocalityAnnotation {
@@ -69,17 +71,28 @@ function shortLocality(note: LocalityAnnotation): LocalityAnnotation {
 }
 
 function hasRoom(texts: AnnotationTexts, { annotations = {}, placement }: Surroundings): boolean {
-  const ours = bytesOf(texts)
+  if (isShort(texts) && isShort(annotations)) return true
   const replaced = Object.fromEntries(OUR_ANNOTATIONS.map((key) => [key, annotations[key]]))
-  const others = bytesOf(annotations) - bytesOf(replaced)
-  if (ours <= SMALL_BYTES && others <= SMALL_BYTES) return true
+  const others = annotationBytes(annotations) - annotationBytes(replaced)
   const applied = annotations[APPLIED_PLACEMENT_ANNOTATION]?.length ?? 0
-  const room = MAX_ANNOTATIONS_BYTES - RESERVED_BYTES - ours - others
+  const room = MAX_ANNOTATIONS_BYTES - RESERVED_BYTES - annotationBytes(texts) - others
   return room >= 0 && fitsIntoBytes(placement, room + applied)
 }
 
+type Texts = Readonly<Record<string, string | undefined>>
+
+/** Whether annotations have few characters: the usual case, in which no bytes are counted. */
+function isShort(annotations: Texts): boolean {
+  let characters = 0
+  for (const key in annotations) {
+    characters += key.length + (annotations[key]?.length ?? 0)
+    if (characters > SHORT_LENGTH) return false
+  }
+  return true
+}
+
 /** Adds up keys and values, as the API server does (apimachinery, pkg/api/validation, ValidateAnnotationsSize). */
-function bytesOf(annotations: Readonly<Record<string, string | undefined>>): number {
+function annotationBytes(annotations: Texts): number {
   let bytes = 0
   // A list of the entries of 10,000 annotations takes longer than their JSON.parse.
   for (const key in annotations) {

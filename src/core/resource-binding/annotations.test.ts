@@ -8,7 +8,6 @@ import {
   hasOurAnnotations,
   OUR_ANNOTATIONS,
   readAnnotations,
-  textsOf,
   writeTexts,
 } from './annotations.ts'
 import { decideBinding } from './decide.ts'
@@ -49,8 +48,14 @@ const notes: fc.Arbitrary<BindingAnnotations> = fc.record(
   },
   { requiredKeys: [] },
 )
-const writeNotes = (annotations: Record<string, string> | undefined, written: BindingAnnotations) =>
-  writeTexts(annotations, textsOf(written))
+const writeNotes = (annotations: Record<string, string> | undefined, { base, locality, hold }: BindingAnnotations) => {
+  const [baseText, localityText, holdText] = [base, locality, hold].map((note) => note && JSON.stringify(note))
+  return writeTexts(annotations, {
+    [BASE_AFFINITY_ANNOTATION]: baseText,
+    [LOCALITY_ANNOTATION]: localityText,
+    [HOLD_ANNOTATION]: holdText,
+  })
+}
 const foreign = fc.dictionary(fc.constantFrom('a', 'policy.karmada.io/applied-placement', '__proto__'), fc.string())
 
 describe('our annotations', () => {

@@ -73,14 +73,6 @@ export function readAnnotations(annotations: Annotations): BindingAnnotations {
 /** The texts of our annotations; undefined for an absent one. */
 export type AnnotationTexts = Readonly<Record<(typeof OUR_ANNOTATIONS)[number], string | undefined>>
 
-export function textsOf({ base, locality, hold }: BindingAnnotations): AnnotationTexts {
-  return {
-    [BASE_AFFINITY_ANNOTATION]: base && JSON.stringify(base),
-    [LOCALITY_ANNOTATION]: locality && JSON.stringify(locality),
-    [HOLD_ANNOTATION]: hold && JSON.stringify(hold),
-  }
-}
-
 /** Replaces our annotations by these texts. Returns the same object if nothing changes, and undefined if no annotation is left. */
 export function writeTexts(annotations: Annotations, texts: AnnotationTexts): Annotations {
   if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === texts[key])) return annotations
