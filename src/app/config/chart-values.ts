@@ -6,7 +6,6 @@ import { RELATED_KIND_NAMES } from '../../core/workload-kinds/related-kinds.ts'
 import { systemSchema } from '../../locality/config/schema.ts'
 import { plugins } from '../../locality/plugins/index.ts'
 import { configSchema, URL_PATTERN } from './config.ts'
-import { serverSchema } from './server-config.ts'
 
 const SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
 const FILE_NAME = '^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$'
@@ -52,7 +51,7 @@ const shape = (properties: Record<string, object>, required: readonly string[] =
 })
 
 /** The ports of the Deployment and the Service are fixed, so the configuration cannot have others. */
-const { dependencies } = configSchema.properties
+const { dependencies, registration, server } = configSchema.properties
 const config = lenient({
   ...configSchema,
   properties: {
@@ -65,8 +64,8 @@ const config = lenient({
       },
     },
     server: {
-      ...serverSchema,
-      properties: { ...serverSchema.properties, port: { enum: [9443] }, healthPort: { enum: [8080] } },
+      ...server,
+      properties: { ...server.properties, port: { enum: [9443] }, healthPort: { enum: [8080] } },
     },
   },
 })
@@ -110,8 +109,8 @@ const values = shape(
     config,
     registration: shape(
       {
-        mode: configSchema.properties.registration.properties.mode,
-        url: { ...configSchema.properties.registration.properties.url, pattern: `^$|${URL_PATTERN.source}` },
+        mode: registration.properties.mode,
+        url: { ...registration.properties.url, pattern: `^$|${URL_PATTERN.source}` },
       },
       ['mode'],
     ),

@@ -6,38 +6,20 @@ import {
   relatedKindsSchema,
   relatedNamesSchema,
 } from '../../core/workload-kinds/related-kinds.ts'
+import { choice, field, section } from './section.ts'
 
-export interface DependenciesConfig {
+export const dependenciesSection = section({
   /** The policies for which Lodestone sets `propagateDeps`: those that select data-bound workloads, all, or none. */
-  propagate: PropagateDepsMode
+  propagate: choice<PropagateDepsMode>(['dataBound', 'always', 'never'], 'dataBound'),
   /**
    * The component that attaches the dependencies of a workload to its clusters. `karmada`: its distributor, which queries Lodestone.
    * `builtin`: Lodestone, if the distributor is disabled. `none`: another tool; Lodestone releases the bindings that it attached.
    */
-  distribution: 'karmada' | 'builtin' | 'none'
+  distribution: choice(['karmada', 'builtin', 'none'], 'karmada'),
   /** The kinds whose objects follow a workload to which they relate: names of the shipped table. */
-  related: string[]
+  related: field<string[], typeof relatedNamesSchema>(relatedNamesSchema, []),
   /** Further such kinds. */
-  relatedKinds: RelatedKindEntry[]
+  relatedKinds: field<RelatedKindEntry[], object>(relatedKindsSchema, []),
   /** Further objects that each cluster creates for itself, so that they never follow a workload. */
-  neverPropagated: NeverPropagatedEntry[]
-}
-
-export const DEFAULT_DEPENDENCIES: DependenciesConfig = {
-  propagate: 'dataBound',
-  distribution: 'karmada',
-  related: [],
-  relatedKinds: [],
-  neverPropagated: [],
-}
-
-export const dependenciesSchema = {
-  type: 'object',
-  properties: {
-    propagate: { enum: ['dataBound', 'always', 'never'] },
-    distribution: { enum: ['karmada', 'builtin', 'none'] },
-    related: relatedNamesSchema,
-    relatedKinds: relatedKindsSchema,
-    neverPropagated: neverPropagatedSchema,
-  },
-}
+  neverPropagated: field<NeverPropagatedEntry[], object>(neverPropagatedSchema, []),
+})

@@ -2,63 +2,34 @@
 import type { FieldError } from '../../base/field-errors.ts'
 import { BYTES, parseBytes } from '../../base/quantity.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../../server/limits.ts'
+import { field, list, optional, port, section, text } from './section.ts'
 
-export interface ServerConfig {
-  /** The address of the admission server. */
-  host: string
-  port: number
-  /** The address of probes and metrics, without TLS. */
-  healthHost: string
-  healthPort: number
-  /** The maximum number of complete requests that wait for their decision. */
-  maxInFlight: number
-  /** The maximum number of open connections. */
-  maxConnections: number
-  /** The maximum bytes of bodies and responses in memory, e.g. `64Mi`. */
-  maxBytesInFlight: string
-  /** How long a stopping server continues to serve, so that callers use other replicas before it closes. */
-  drainSeconds: number
-  /** Liveness fails if the main thread has been busy with one task for longer. */
-  livenessStallSeconds: number
-  /** A PEM file; callers need a client certificate of this CA. */
-  clientCaFile?: string
-  /** The accepted names of client certificates. If empty, every certificate of the CA is accepted. */
-  clientNames: string[]
-}
-
-export const DEFAULT_SERVER: ServerConfig = {
-  host: '0.0.0.0',
-  port: 9443,
-  healthHost: '0.0.0.0',
-  healthPort: 8080,
-  maxInFlight: DEFAULT_LIMITS.inFlight,
-  maxConnections: DEFAULT_LIMITS.connections,
-  maxBytesInFlight: '64Mi',
-  drainSeconds: 10,
-  livenessStallSeconds: 60,
-  clientNames: [],
-}
-
-const text = { type: 'string', minLength: 1 }
 const bytes = { type: 'string', pattern: BYTES.source, errorMessage: 'must be an amount of bytes such as 64Mi' }
-const port = { type: 'integer', minimum: 0, maximum: 65535 }
 
-export const serverSchema = {
-  type: 'object',
-  properties: {
-    host: text,
-    port,
-    healthHost: text,
-    healthPort: port,
-    maxInFlight: { type: 'integer', minimum: 1 },
-    maxConnections: { type: 'integer', minimum: 10 },
-    maxBytesInFlight: bytes,
-    drainSeconds: { type: 'number', minimum: 0, maximum: 300 },
-    livenessStallSeconds: { type: 'number', minimum: 1 },
-    clientCaFile: text,
-    clientNames: { type: 'array', items: text },
-  },
-}
+export const serverSection = section({
+  /** The address of the admission server. */
+  host: field(text, '0.0.0.0'),
+  port: field(port, 9443),
+  /** The address of probes and metrics, without TLS. */
+  healthHost: field(text, '0.0.0.0'),
+  healthPort: field(port, 8080),
+  /** The maximum number of complete requests that wait for their decision. */
+  maxInFlight: field({ type: 'integer', minimum: 1 }, DEFAULT_LIMITS.inFlight),
+  /** The maximum number of open connections. */
+  maxConnections: field({ type: 'integer', minimum: 10 }, DEFAULT_LIMITS.connections),
+  /** The maximum bytes of bodies and responses in memory, e.g. `64Mi`. */
+  maxBytesInFlight: field(bytes, '64Mi'),
+  /** How long a stopping server continues to serve, so that callers use other replicas before it closes. */
+  drainSeconds: field({ type: 'number', minimum: 0, maximum: 300 }, 10),
+  /** Liveness fails if the main thread has been busy with one task for longer. */
+  livenessStallSeconds: field({ type: 'number', minimum: 1 }, 60),
+  /** A PEM file; callers need a client certificate of this CA. */
+  clientCaFile: optional<string>(text),
+  /** The accepted names of client certificates. If empty, every certificate of the CA is accepted. */
+  clientNames: list(),
+})
+
+type ServerConfig = typeof serverSection.default
 
 /** Returns errors that the schema cannot express. */
 export function serverErrors({ maxBytesInFlight, clientCaFile, clientNames }: ServerConfig): FieldError[] {

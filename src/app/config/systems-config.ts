@@ -7,23 +7,20 @@ import type { ConfigSource } from '../../locality/config/source.ts'
 import { type ConfigMap, configMapSource, folderSource } from '../../locality/config/source.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { LODESTONE } from '../roles/rbac.ts'
+import { optional, section, text } from './section.ts'
 
-export interface SystemsConfig {
+export const systemsSection = section({
   /** A folder with one file per data system, such as a mounted ConfigMap. Without it and `configMap`, no data system is queried. */
-  directory?: string
+  directory: optional<string>(text),
   /** A ConfigMap of the served API server with one key per data system. */
-  configMap?: { namespace: string; name: string }
-}
+  configMap: optional<{ namespace: string; name: string }>({
+    type: 'object',
+    required: ['namespace', 'name'],
+    properties: { namespace: text, name: text },
+  }),
+})
 
-const text = { type: 'string', minLength: 1 }
-
-export const systemsSchema = {
-  type: 'object',
-  properties: {
-    directory: text,
-    configMap: { type: 'object', required: ['namespace', 'name'], properties: { namespace: text, name: text } },
-  },
-}
+export type SystemsConfig = typeof systemsSection.default
 
 export function systemsErrors({ directory, configMap }: SystemsConfig): FieldError[] {
   if (directory === undefined || configMap === undefined) return []

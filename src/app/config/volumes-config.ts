@@ -7,6 +7,7 @@ import { QUANTITY } from '../../core/volume-manager/rules/options.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../../core/workload/decide-pod.ts'
+import { choice, type Field, field, flag, list, optional, section, text } from './section.ts'
 
 export interface VolumesConfig extends VolumeSettings {
   /** Whether Lodestone moves data to the nodes of the served cluster: a member or a single cluster, never a hub. */
@@ -18,35 +19,7 @@ export interface VolumesConfig extends VolumeSettings {
   whenNotReady: WhenNotReady
 }
 
-export const DEFAULT_VOLUMES: VolumesConfig = {
-  enabled: false,
-  whenNotReady: 'gate',
-  ...DEFAULT_VOLUME_LIMITS,
-  movers: {
-    ...DEFAULT_VOLUME_LIMITS.movers,
-    image: 'lodestone:latest',
-    architectures: ['amd64', 'arm64'],
-    serviceAccountName: 'lodestone-mover',
-    imagePullSecrets: [],
-    // A download takes about 125 MiB; an upload has eight parts of 8 MiB in memory (docs/performance.md).
-    resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '512Mi' } },
-    keepFree: '1Gi',
-    maxInAll: 20,
-    maxPerNode: 2,
-    prepareTimeoutSeconds: 1800,
-    progressTimeoutSeconds: 600,
-    preemptAfterSeconds: 1800,
-    minBytesPerSecond: 65_536,
-    logLines: 100,
-  },
-  nodeLossSeconds: 300,
-  deletionNodeTimeoutSeconds: 600,
-  checks: { intervalSeconds: 86_400, timeoutSeconds: 21_600 },
-  eviction: { enabled: true, pauseSeconds: 360, lowWatermarkPercent: 80, minUnusedSeconds: 600 },
-}
-
 const percent = { type: 'integer', minimum: 1, maximum: 100 }
-const text = { type: 'string', minLength: 1 }
 const architecture = {
   type: 'string',
   pattern: '^[a-z0-9]{1,63}$',
@@ -64,6 +37,69 @@ const quantity = {
   errorMessage: 'must be a quantity such as 500m or 1Gi, in quotes if it is a number',
 }
 const quantities = { type: 'object', additionalProperties: quantity }
+const texts = { type: 'array', items: text }
+const { movers: moverLimits, ...volumeLimits } = DEFAULT_VOLUME_LIMITS
+
+/** Most types and their meaning are those of `VolumeSettings`, which decisions read. */
+export const volumesSection: Field<VolumesConfig> = section({
+  enabled: field(flag, false),
+  whenNotReady: choice<WhenNotReady>(['gate', 'refuse'], 'gate'),
+  allowedRoots: field({ type: 'array', minItems: 1, items: directory }, volumeLimits.allowedRoots),
+  localRoots: field({ type: 'array', items: directory }, volumeLimits.localRoots),
+  localPaths: field({ enum: ['below', 'roots'] }, volumeLimits.localPaths),
+  allowedLocalNetworks: field(texts, volumeLimits.allowedLocalNetworks),
+  allowedMoverImages: field(texts, volumeLimits.allowedMoverImages),
+  movers: section({
+    image: field(text, 'lodestone:latest'),
+    architectures: field({ type: 'array', minItems: 1, items: architecture }, ['amd64', 'arm64']),
+    namespace: optional<string>({
+      type: 'string',
+      pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+      errorMessage: 'must be the name of a namespace',
+    }),
+    serviceAccountName: field(text, 'lodestone-mover'),
+    imagePullSecrets: list(),
+    priorityClassName: optional<string>(text),
+    allowedPriorityClassNames: field(texts, moverLimits.allowedPriorityClassNames),
+    allowedTolerationKeys: field(texts, moverLimits.allowedTolerationKeys),
+    allowedServiceAccountNames: field(texts, moverLimits.allowedServiceAccountNames),
+    stsEndpoint: optional<string>({
+      type: 'string',
+      pattern: '^https://[^/?#@]+(/[^?#]*)?$',
+      errorMessage: 'must be an https URL without user and query, e.g. https://sts.eu-central-1.amazonaws.com',
+    }),
+    maxResources: field(quantities, moverLimits.maxResources),
+    // A download takes about 125 MiB; an upload has eight parts of 8 MiB in memory (docs/performance.md).
+    resources: field(
+      { type: 'object', properties: { requests: quantities, limits: quantities } },
+      { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '512Mi' } },
+    ),
+    keepFree: field(
+      { type: 'string', pattern: BYTES.source, errorMessage: 'must be an amount of bytes such as 1Gi' },
+      '1Gi',
+    ),
+    maxInAll: field({ type: 'integer', minimum: 1 }, 20),
+    maxPerNode: field({ type: 'integer', minimum: 1, maximum: 1000 }, 2),
+    prepareTimeoutSeconds: field({ type: 'integer', minimum: 1 }, 1800),
+    progressTimeoutSeconds: field({ type: 'integer', minimum: 30 }, 600),
+    preemptAfterSeconds: field({ type: 'integer', minimum: 60, maximum: 604_800 }, 1800),
+    minBytesPerSecond: field({ type: 'integer', minimum: 0 }, 65_536),
+    logLines: field({ type: 'integer', minimum: 0, maximum: 10_000 }, 100),
+  }),
+  nodeLossSeconds: field({ type: 'integer', minimum: 1 }, 300),
+  deletionNodeTimeoutSeconds: field({ type: 'integer', minimum: 1 }, 600),
+  checks: section({
+    intervalSeconds: field({ type: 'integer', minimum: 0, maximum: 31_536_000 }, 86_400),
+    timeoutSeconds: field({ type: 'integer', minimum: 1, maximum: 604_800 }, 21_600),
+  }),
+  eviction: section({
+    enabled: field(flag, true),
+    pauseSeconds: field({ type: 'integer', minimum: 1 }, 360),
+    highWatermarkPercent: optional<number>(percent),
+    lowWatermarkPercent: field(percent, 80),
+    minUnusedSeconds: field({ type: 'integer', minimum: 0 }, 600),
+  }),
+})
 
 /** Returns errors that concern more than one field. */
 export function volumesErrors({
@@ -121,73 +157,4 @@ function watermarkErrors({
   if (high === undefined || low < high) return []
   const message = `Invalid value: ${low}: must be less than highWatermarkPercent, which is ${high}`
   return [{ path: 'volumes.eviction.lowWatermarkPercent', code: 'Invalid', message }]
-}
-
-export const volumesSchema = {
-  type: 'object',
-  properties: {
-    enabled: { type: 'boolean' },
-    whenNotReady: { enum: ['gate', 'refuse'] },
-    allowedRoots: { type: 'array', minItems: 1, items: directory },
-    localRoots: { type: 'array', items: directory },
-    localPaths: { enum: ['below', 'roots'] },
-    allowedLocalNetworks: { type: 'array', items: text },
-    allowedMoverImages: { type: 'array', items: text },
-    movers: {
-      type: 'object',
-      properties: {
-        image: text,
-        architectures: { type: 'array', minItems: 1, items: architecture },
-        namespace: {
-          type: 'string',
-          pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
-          errorMessage: 'must be the name of a namespace',
-        },
-        serviceAccountName: text,
-        imagePullSecrets: { type: 'array', items: text },
-        priorityClassName: text,
-        allowedPriorityClassNames: { type: 'array', items: text },
-        allowedTolerationKeys: { type: 'array', items: text },
-        allowedServiceAccountNames: { type: 'array', items: text },
-        stsEndpoint: {
-          type: 'string',
-          pattern: '^https://[^/?#@]+(/[^?#]*)?$',
-          errorMessage: 'must be an https URL without user and query, e.g. https://sts.eu-central-1.amazonaws.com',
-        },
-        maxResources: quantities,
-        resources: { type: 'object', properties: { requests: quantities, limits: quantities } },
-        keepFree: {
-          type: 'string',
-          pattern: BYTES.source,
-          errorMessage: 'must be an amount of bytes such as 1Gi',
-        },
-        maxInAll: { type: 'integer', minimum: 1 },
-        maxPerNode: { type: 'integer', minimum: 1, maximum: 1000 },
-        prepareTimeoutSeconds: { type: 'integer', minimum: 1 },
-        progressTimeoutSeconds: { type: 'integer', minimum: 30 },
-        preemptAfterSeconds: { type: 'integer', minimum: 60, maximum: 604_800 },
-        minBytesPerSecond: { type: 'integer', minimum: 0 },
-        logLines: { type: 'integer', minimum: 0, maximum: 10_000 },
-      },
-    },
-    nodeLossSeconds: { type: 'integer', minimum: 1 },
-    deletionNodeTimeoutSeconds: { type: 'integer', minimum: 1 },
-    checks: {
-      type: 'object',
-      properties: {
-        intervalSeconds: { type: 'integer', minimum: 0, maximum: 31_536_000 },
-        timeoutSeconds: { type: 'integer', minimum: 1, maximum: 604_800 },
-      },
-    },
-    eviction: {
-      type: 'object',
-      properties: {
-        enabled: { type: 'boolean' },
-        pauseSeconds: { type: 'integer', minimum: 1 },
-        highWatermarkPercent: percent,
-        lowWatermarkPercent: percent,
-        minUnusedSeconds: { type: 'integer', minimum: 0 },
-      },
-    },
-  },
 }
