@@ -10,7 +10,7 @@ import {
 import type { K8sObject } from '../src/api/meta.ts'
 import type { PodSpec } from '../src/api/pod.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
-import { webhooksOf } from '../src/webhooks/index.ts'
+import { allWebhooks } from '../src/webhooks/index.ts'
 import {
   makeBinding,
   makeClaim,
@@ -21,7 +21,7 @@ import {
   makeVolumeManager,
 } from '../test/builders.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 /** A class of bodies: the same shape in any size. */
 export interface HostileBody {

@@ -8,7 +8,7 @@ import { connect } from 'node:tls'
 import type { Client } from 'undici'
 import { endProcess } from '../src/cli/end-process.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
-import { webhooksOf } from '../src/webhooks/index.ts'
+import { allWebhooks } from '../src/webhooks/index.ts'
 import { resolvedFleet } from './harness/fleet.ts'
 import { stopControllers, withPlane } from './harness/plane.ts'
 import { memoryMiB } from './harness/process.ts'
@@ -17,7 +17,7 @@ import { seed } from './harness/seed.ts'
 import { CREATE, connectTo, lodestoneServer, post, type Server } from './harness/server.ts'
 import { hostileBodies, reviewOf } from './hostile-bodies.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const { seconds, bindings } = options({ seconds: 120, bindings: 100_000 })
 const claims = Math.ceil(bindings / 10)

@@ -10,7 +10,7 @@ import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
-import { webhooksOf } from '../src/webhooks/index.ts'
+import { allWebhooks } from '../src/webhooks/index.ts'
 import { baselineMs } from '../test/fuzz/cpu-time.ts'
 import { generatedBodies } from './generated-bodies.ts'
 import { openHostileStore } from './harness/hostile-store.ts'
@@ -19,7 +19,7 @@ import { leastCpuMs } from './harness/rounds.ts'
 import { type HostileBody, hostileBodies, reviewOf } from './hostile-bodies.ts'
 import { hostileObjects } from './hostile-objects.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const { only } = options({ only: '' })
 const MEBIBYTE = 1024 * 1024

@@ -10,9 +10,9 @@ import { loadCommands } from '../src/cli/index.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../src/store/any-kind.ts'
 import { cachedKinds, kindsFor, placementKinds } from '../src/store/kinds/cached-kinds.ts'
-import { webhooksOf } from '../src/webhooks/index.ts'
+import { allWebhooks } from '../src/webhooks/index.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const commands = await loadCommands()
 

@@ -9,7 +9,7 @@ import { compileSchema } from '../src/base/schema/schema-errors.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
-import { webhooksOf } from '../src/webhooks/index.ts'
+import { allWebhooks } from '../src/webhooks/index.ts'
 import {
   makeBinding,
   makeClaim,
@@ -47,7 +47,7 @@ const NEVER_ON_UPDATE = ['pod', 'annotated-pod', 'unknown-workload', 'propagatio
 /** The webhooks that reject a change alone. */
 const REJECT_CHANGES = ['resource-binding', 'cluster-resource-binding']
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 const store = openFolderStore({ kinds: cachedKinds })
 await store.start(AbortSignal.timeout(60_000))
 const context = { store, now: 0, propagateDeps: 'dataBound' as const, whenNotReady: 'gate' as const }

@@ -19,11 +19,11 @@ import { decodeReview, encodeResponse } from '../src/core/admission/review.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from '../src/core/resource-binding/annotations.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../src/store/store.ts'
-import { webhooksOf } from '../src/webhooks/index.ts'
+import { allWebhooks } from '../src/webhooks/index.ts'
 import { makeClaim, makeSource, NOW } from './builders.ts'
 import { storeOf } from './stores.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 interface Recorded {
   file: string

@@ -6,9 +6,9 @@ import { parse } from 'yaml'
 import { runWords } from '../src/cli/cli.fake.ts'
 import { generatedFiles } from '../src/cli/manifests.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
-import { webhooksOf } from '../src/webhooks/index.ts'
+import { allWebhooks } from '../src/webhooks/index.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 const examples = globSync('webhooks/*/examples/*.yaml').sort()
 
 describe.each(webhooks)('the conversations of $name', ({ name }) => {

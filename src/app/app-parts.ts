@@ -10,7 +10,7 @@ import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource } from '../tls/source.ts'
-import { webhooksOf } from '../webhooks/index.ts'
+import { allWebhooks } from '../webhooks/index.ts'
 import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import type { ClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
@@ -80,7 +80,7 @@ export function openAdmissionServer({
     return defined({ cert, key, clientCa: clientCa.current() })
   }
   const server = buildServer({
-    webhooks: webhooksOf(configuredWorkloadKinds(config)),
+    webhooks: allWebhooks(configuredWorkloadKinds(config)),
     interpreter,
     store,
     now: wallClock.now,

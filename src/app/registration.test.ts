@@ -9,13 +9,13 @@ import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { webhookPath } from '../webhooks/define.ts'
-import { webhooksOf } from '../webhooks/index.ts'
+import { allWebhooks } from '../webhooks/index.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { servingHosts } from './certificates.ts'
 import { type Config, DEFAULT_CONFIG } from './config/config.ts'
 import { registerInterpreter, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 

@@ -11,7 +11,7 @@ import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
-import { webhooksOf } from '../webhooks/index.ts'
+import { allWebhooks } from '../webhooks/index.ts'
 import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpreter.ts'
 import { type Registration, webhookConfigurations } from '../webhooks/registration.ts'
 import type { Config } from './config/config.ts'
@@ -23,7 +23,7 @@ export function wantedRegistration(
   certificates?: Pick<ServingCertificates, 'caBundlePem'>,
 ): WebhookConfiguration[] {
   return webhookConfigurations(
-    webhooksOf(configuredWorkloadKinds(config)),
+    allWebhooks(configuredWorkloadKinds(config)),
     registrationTerms(config, certificates),
     toBase64,
   )

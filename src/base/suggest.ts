@@ -3,7 +3,7 @@
 /** ` (did you mean X?)` if a known word is close enough, else empty. */
 export function suggest(word: string, known: Iterable<string>): string {
   const [closest] = [...known]
-    .flatMap((candidate) => formsOf(candidate).map((form, i) => ({ candidate, form, isPart: i })))
+    .flatMap((candidate) => wordForms(candidate).map((form, i) => ({ candidate, form, isPart: i })))
     // The distance is at least the difference in length. This also limits the cost of a long word.
     .filter(({ form }) => Math.abs(form.length - word.length) <= editLimit(form))
     .map((close) => ({ ...close, distance: distance(word.toLowerCase(), close.form.toLowerCase()) }))
@@ -13,7 +13,7 @@ export function suggest(word: string, known: Iterable<string>): string {
 }
 
 /** The word, and its part before a hyphen: `iceberg` means `iceberg-rest`. */
-function formsOf(candidate: string): string[] {
+function wordForms(candidate: string): string[] {
   const [part = ''] = candidate.split('-', 1)
   return part.length < 4 || part === candidate ? [candidate] : [candidate, part]
 }

@@ -14,7 +14,7 @@ export function formatAge(ms: number): string {
 
 /** Formats rows as columns, each as wide as its longest cell. The first row is the head. */
 export function formatColumns(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map((cell) => ({ text: printable(cell), width: widthOf(printable(cell)) })))
+  const cells = rows.map((row) => row.map((cell) => ({ text: printable(cell), width: columnWidth(printable(cell)) })))
   const widths: number[] = []
   for (const row of cells) for (const [i, { width }] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width)
   return cells
@@ -31,7 +31,7 @@ const NARROW = /\p{Mn}|\p{Me}|\p{Cf}/u
 const ASCII = /^[ -~]*$/
 
 /** The number of columns that a text fills in a terminal. */
-function widthOf(text: string): number {
+function columnWidth(text: string): number {
   if (ASCII.test(text)) return text.length
   let width = 0
   for (const character of text) width += WIDE.test(character) ? 2 : NARROW.test(character) ? 0 : 1

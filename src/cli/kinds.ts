@@ -86,7 +86,7 @@ export function selectedKinds(store: ObjectStore): ResourceType[] {
 export function typeOfReference({ apiVersion, kind }: { apiVersion: string; kind: string }): ResourceType {
   const group = groupOf(apiVersion)
   const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
-  return { group, version, kind, plural: pluralOf(kind), namespaced: builtInScope({ group, kind }) !== 'Cluster' }
+  return { group, version, kind, plural: guessPlural(kind), namespaced: builtInScope({ group, kind }) !== 'Cluster' }
 }
 
 /** Returns the name for completion of each kind: `deployment`, or `job.batch.volcano.sh` if an earlier kind has the same name. */
@@ -171,7 +171,7 @@ function isBuiltIn({ group }: ResourceType): boolean {
 }
 
 /** The plural that Kubernetes guesses for a kind (UnsafeGuessKindToResource, pkg/api/meta/restmapper.go of apimachinery). */
-function pluralOf(kind: string): string {
+function guessPlural(kind: string): string {
   const singular = kind.toLowerCase()
   if (singular.endsWith('s')) return `${singular}es`
   return singular.endsWith('y') ? `${singular.slice(0, -1)}ies` : `${singular}s`

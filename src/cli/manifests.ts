@@ -72,7 +72,7 @@ export const manifests: Command = {
 }
 
 async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
-  const parts = partsOf(args.positionals)
+  const parts = parseParts(args.positionals)
   const objects: Record<Part, () => K8sObject[]> = {
     crds: customResourceDefinitions,
     registration: () => wantedRegistration(...registrationInput(args)),
@@ -163,7 +163,7 @@ function givenConfig(args: Arguments): Config | undefined {
   return file === undefined ? undefined : loadConfig(file)
 }
 
-function partsOf(words: string[]): readonly Part[] {
+function parseParts(words: string[]): readonly Part[] {
   const unknown = words.find((word) => !PARTS.some((part) => part === word))
   if (unknown) throw new UsageError(`unknown part ${unknown}; expected ${PARTS.join(', ')}${suggest(unknown, PARTS)}`)
   return words.length === 0 ? COMMON_PARTS : PARTS.filter((part) => words.includes(part))

@@ -1,6 +1,6 @@
 /** The namespace of a command: that of `-n`, or else that of the context, as kubectl chooses it. */
 import { labelProblem } from '../base/names.ts'
-import { namespaceOf } from '../store/cluster/connection.ts'
+import { connectionNamespace } from '../store/cluster/connection.ts'
 import { type Arguments, type CommandIo, UsageError } from './command.ts'
 import { selectConnection } from './connect.ts'
 
@@ -23,5 +23,5 @@ export function givenNamespace(args: Arguments): string | undefined {
 /** Returns the namespace of the context of the kubeconfig, or of the ServiceAccount of the pod. A folder has no context. */
 export function contextNamespace(args: Arguments, io: CommandIo): string | undefined {
   if (args.text('folder') !== undefined) return undefined
-  return namespaceOf(selectConnection(args, io, { usesHome: true }))
+  return connectionNamespace(selectConnection(args, io, { usesHome: true }))
 }

@@ -66,7 +66,7 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   }
 
   return {
-    plugin: observed(inner, () => versionOf(version, input.clusters()), { clock, observer }),
+    plugin: observed(inner, () => rulesVersion(version, input.clusters()), { clock, observer }),
     refreshIntervalMs: config.refreshIntervalMs,
     maxConcurrent: config.maxConcurrent,
     retry: config.retry,
@@ -173,7 +173,7 @@ function withoutOldVersion({ etag, ...query }: LocalityQuery, version: string): 
 }
 
 /** A version of all inputs that map a location to clusters. */
-function versionOf(rules: string, clusters: readonly Cluster[]): string {
+function rulesVersion(rules: string, clusters: readonly Cluster[]): string {
   const places = clusters.map(({ metadata, spec }) => [metadata.name, spec.provider, spec.region, spec.zones])
   return digest([rules, places.sort()])
 }

@@ -26,7 +26,7 @@ import { kindKey } from '../store/any-kind.ts'
 import { labelKey, selectorKey } from '../store/kinds/dependencies.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
-import { objectsRelatedTo, relatedTypes, targetsOf, workloadsSelectedBy } from './relations.ts'
+import { objectsRelatedTo, relatedTypes, relationTargets, workloadsSelectedBy } from './relations.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from './workload.ts'
 
 /** The kinds that can be dependencies. */
@@ -178,7 +178,7 @@ export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Work
       if (dependentType(workload, store)) visit(workload)
     }
     for (const carrier of carriers[current.kind]?.(current, store) ?? []) visit(carrier)
-    const related = targetsOf(current, workloadTypesOf(store), store)
+    const related = relationTargets(current, workloadTypesOf(store), store)
     for (const workload of related.workloads) found.add(workload)
     for (const carrier of related.carriers) visit(carrier)
   }

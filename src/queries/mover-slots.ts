@@ -32,7 +32,7 @@ export interface SlotContext extends Present {
 }
 
 /** The movers that wait for slots, and those that have them. */
-export function sharesOf(
+export function slotShares(
   { created, stopping, served }: KnownSlots,
   { store, settings, now }: SlotContext,
 ): PreemptionInput {

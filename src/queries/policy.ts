@@ -36,7 +36,7 @@ export function gatherPolicyInput(
 ): PolicyInput {
   // Most policies are decided already and need no search.
   const isOpen = mode === 'dataBound' && isUndecided(policy)
-  const found = isOpen ? dataBoundOf(policy, store, clusterScopedClaims) : undefined
+  const found = isOpen ? findDataBound(policy, store, clusterScopedClaims) : undefined
   return found === 'TooLarge'
     ? { policy, stored, mode, dataBound: undefined, isTooLarge: true }
     : { policy, stored, mode, dataBound: found }
@@ -73,7 +73,7 @@ export function mayBeDataBound(
   if (mode !== 'dataBound') return mode === 'always'
   const reasons = [dataSourceClaims, ...workloadTypes(store)].map(({ kind }) => kind)
   const isUnknown = store.unavailable().some(({ type }) => reasons.includes(type.kind))
-  return isUnknown || dataBoundOf(policy, store, clusterScopedClaims) !== undefined
+  return isUnknown || findDataBound(policy, store, clusterScopedClaims) !== undefined
 }
 
 /** Whether a claim names the workload. */
@@ -87,7 +87,7 @@ export function isClaimed(workload: WorkloadReference, store: ObjectStore): bool
 const MAX_COMPARISONS = 100_000
 
 /** Returns the first data-bound workload: any one is enough. */
-function dataBoundOf(
+function findDataBound(
   policy: PropagationPolicy,
   store: ObjectStore,
   scope: ClusterScope,
@@ -120,13 +120,13 @@ function dataBoundOf(
 /** Whether a policy selects a workload: by its selectors, or by the workload's binding if its labels are unknown. */
 function isSelected(workload: WorkloadReference, policy: PropagationPolicy, store: ObjectStore): boolean {
   return (
-    selects(policy, workload, labelsOf(workload, store)) ??
+    selects(policy, workload, workloadLabels(workload, store)) ??
     bindingsOfWorkload(workload, store).some((binding) => governs(policy, binding))
   )
 }
 
 /** Returns the labels of a workload; undefined if it is not cached. */
-function labelsOf({ apiVersion, kind, namespace, name }: WorkloadReference, store: ObjectStore) {
+function workloadLabels({ apiVersion, kind, namespace, name }: WorkloadReference, store: ObjectStore) {
   const type = workloadTypes(store).find((each) => each.kind === kind && each.group === groupOf(apiVersion))
   const workload = type && store.get(type, namespace, name)
   return workload && (workload.metadata.labels ?? {})

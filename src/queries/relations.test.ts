@@ -8,7 +8,7 @@ import { buildRelatedKinds, RELATED_KIND_NAMES } from '../core/workload-kinds/re
 import { openFolderStore } from '../store/folder/folder.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'
 import { dependentType, workloadsAround } from './dependents.ts'
-import { relatedTypes, targetsOf } from './relations.ts'
+import { relatedTypes, relationTargets } from './relations.ts'
 
 const kinds = buildWorkloadKinds([], buildRelatedKinds({ related: RELATED_KIND_NAMES, relatedKinds: [] }))
 
@@ -92,7 +92,7 @@ test.each([
   const cached = type && store.get(type, 'default', 'one')
   const list = vi.spyOn(store, 'list')
   const deployments = kinds.all.filter(({ type: { kind } }) => kind === 'Deployment').map((kind) => kind.type)
-  const found = cached && targetsOf(cached, deployments as ResourceType<Workload>[], store).workloads
+  const found = cached && relationTargets(cached, deployments as ResourceType<Workload>[], store).workloads
   expect(found?.map(({ metadata }) => metadata.name)).toEqual(['app'])
   expect(list).toHaveBeenCalledTimes(lists)
 })

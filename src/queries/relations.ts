@@ -31,7 +31,11 @@ export function objectsRelatedTo(namespace: string, to: RelationTargets, store: 
 }
 
 /** The objects to which a related object leads: workloads, and Services and ServiceAccounts that lead to workloads. */
-export function targetsOf(object: K8sObject, workloadTypes: readonly ResourceType<Workload>[], store: ObjectStore) {
+export function relationTargets(
+  object: K8sObject,
+  workloadTypes: readonly ResourceType<Workload>[],
+  store: ObjectStore,
+) {
   const { relations } = object as Partial<RelatedObject>
   const { namespace } = object.metadata
   const found: { workloads: Workload[]; carriers: K8sObject[] } = { workloads: [], carriers: [] }

@@ -25,7 +25,7 @@ export function locateVolumes(bound: ResourceBinding, store: ObjectStore): Claim
   if (!type || namespace === undefined) return []
   const workload = store.get(type, namespace, resource.name)
   if (!workload) return mayUseVolumes(bound, store) ? [locateUnread(resource)] : []
-  return usesOf(workload, propagateDeps).flatMap((use) => {
+  return locationUses(workload, propagateDeps).flatMap((use) => {
     const manager = store.get(volumeManagers, namespace, use.name)
     const binding = bindingNamed({ namespace, name: bindingName(volumeManagers.kind, use.name) }, store)
     return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) }) ?? []
@@ -53,7 +53,7 @@ export async function readVolumes(
 ): Promise<ClaimAnswer[]> {
   const { namespace } = object.metadata
   const located = await Promise.all(
-    usesOf(workloadOf(object, kinds), dependenciesFollow).map(async (use) => {
+    locationUses(workloadOf(object, kinds), dependenciesFollow).map(async (use) => {
       const manager = await store.read(volumeManagers, namespace, use.name)
       const binding = await store.read(resourceBindings, namespace, bindingName(volumeManagers.kind, use.name))
       return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) })
@@ -67,7 +67,7 @@ function isSelected(manager: VolumeManager | undefined, binding: ResourceBinding
   return manager !== undefined && !binding?.spec.placement && isPropagated(manager, store)
 }
 
-function usesOf(
+function locationUses(
   { metadata, dependencies }: Workload,
   dependenciesFollow: boolean,
 ): Omit<VolumeUse, 'manager' | 'binding' | 'isSelected'>[] {

@@ -21,7 +21,7 @@ import {
 } from '../core/volume-manager/rules/names.ts'
 import type { KnownSlots } from './mover-slots.ts'
 import { concernedManagers, gatherVolumeManager, type KnownMovers, managersToRetry } from './volume-manager.ts'
-import { lastEndOf, usersOf } from './volume-users.ts'
+import { directoryUsers, lastUseEnd } from './volume-users.ts'
 
 const UID = '00000000-0000-0000-0000-00000000000a'
 const sales = makeVolumeManager([{}], { uid: UID })
@@ -219,7 +219,7 @@ describe('the users of data are', () => {
       want: [],
     },
   ])('$name', async ({ pod, place = directory, want }) => {
-    expect(usersOf(await storeOf([pod]), 'default', place)).toEqual(want)
+    expect(directoryUsers(await storeOf([pod]), 'default', place)).toEqual(want)
   })
 })
 
@@ -230,7 +230,7 @@ test.each([
 ])('the last end of a user $name', async ({ node, ends, want }) => {
   const users = ends.map((end, i) => makeUser({ nodeName: 'n1' }, endedAt(end), `p${i}`))
 
-  expect(lastEndOf(await storeOf(users), node, directory)).toBe(want)
+  expect(lastUseEnd(await storeOf(users), node, directory)).toBe(want)
 })
 
 describe('a pod that claims the data of a node', () => {
@@ -249,21 +249,21 @@ describe('a pod that claims the data of a node', () => {
   test('uses the directory there, even before it is scheduled', async () => {
     const store = await storeOf([persistent, makePod('', claiming)])
 
-    expect(usersOf(store, 'default', directory)).toEqual([{ pod: 'default/trainer', node: 'n2' }])
-    expect(usersOf(store, 'default', `${directory}x`)).toEqual([])
+    expect(directoryUsers(store, 'default', directory)).toEqual([{ pod: 'default/trainer', node: 'n2' }])
+    expect(directoryUsers(store, 'default', `${directory}x`)).toEqual([])
   })
 
   test('uses nothing by a claim of the same name in another namespace', async () => {
     const store = await storeOf([persistent, makePod('', claiming, { namespace: 'other' })])
 
-    expect(usersOf(store, 'default', directory)).toEqual([])
+    expect(directoryUsers(store, 'default', directory)).toEqual([])
   })
 
   test('has a last end on that node only', async () => {
     const ended = { ...makePod('', { ...claiming, nodeName: 'n2' }), status: endedAt(at(5)) as Pod['status'] }
     const store = await storeOf([persistent, ended as Pod])
 
-    expect(['n1', 'n2'].map((node) => lastEndOf(store, node, directory))).toEqual([undefined, at(5)])
+    expect(['n1', 'n2'].map((node) => lastUseEnd(store, node, directory))).toEqual([undefined, at(5)])
   })
 })
 

@@ -21,10 +21,10 @@ import { isInQueue } from '../core/volume-manager/schedule/queue.ts'
 import { allowanceOf } from '../core/volume-manager/schedule/shares.ts'
 import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
-import { type KnownSlots, managersFor, nextManagers, type SlotContext, sharesOf } from './mover-slots.ts'
+import { type KnownSlots, managersFor, nextManagers, type SlotContext, slotShares } from './mover-slots.ts'
 import { managerMovers } from './own-movers.ts'
 import { terminatingNamespace } from './terminating.ts'
-import { lastEndOf, usersOf } from './volume-users.ts'
+import { directoryUsers, lastUseEnd } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
 export interface KnownMovers extends KnownSlots, Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
@@ -45,7 +45,7 @@ export function gatherVolumeManager(
   const movers = new Map(
     [...managerMovers(store, key, settings.movers), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const),
   )
-  const shares = sharesOf(slots, { store, settings, now })
+  const shares = slotShares(slots, { store, settings, now })
   const overdue = overdueMovers({ manager, movers, progress, settings: settings.movers, now, jumps })
   return {
     manager,
@@ -59,8 +59,8 @@ export function gatherVolumeManager(
     refusals,
     retryTriggers,
     terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),
-    users: (place) => usersOf(store, namespace, place),
-    lastEnd: (...place) => lastEndOf(store, ...place),
+    users: (place) => directoryUsers(store, namespace, place),
+    lastEnd: (...place) => lastUseEnd(store, ...place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
     // A claim of another namespace with the same label and name is not that of the volume.
     persistentVolumeClaims: store

@@ -15,7 +15,7 @@ type MountingPod = Pod & CachedUse
  * Returns the pods that mount a directory, or a PersistentVolumeClaim of the namespace. Pods of every namespace may mount a directory. A
  * pod with a claim for the directory uses it on the node of its PersistentVolume, even before it is scheduled.
  */
-export function usersOf(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
+export function directoryUsers(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
   if (!place.startsWith('/')) return store.byIndex(pods, 'claim', objectKey(namespace, place)).map(volumeUser)
   const byClaim = claimsOn(store, place).flatMap(({ node, claim }) =>
     store.byIndex(pods, 'claim', claim).map((pod) => ({ ...volumeUser(pod), node })),
@@ -38,7 +38,7 @@ function claimsOn(store: ObjectStore, directory: string): { node: string; claim:
 }
 
 /** Returns when the last pod with a directory of a node ended, by the clock of that node. */
-export function lastEndOf(store: ObjectStore, node: string, directory: string): string | undefined {
+export function lastUseEnd(store: ObjectStore, node: string, directory: string): string | undefined {
   const ended: readonly MountingPod[] = [
     ...store.byIndex(pods, 'endedIn', placeKey(node, directory)),
     ...claimsOn(store, directory)

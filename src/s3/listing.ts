@@ -19,7 +19,7 @@ export function parseListing(xml: string): ListingPage | undefined {
   // Keys are encoded only if the request asked for it and the store supports it.
   const encoded = elementText(xml, 'EncodingType') === 'url'
   const objects: ListedObject[] = []
-  for (const inner of contentsOf(xml)) {
+  for (const inner of contentElements(xml)) {
     const object = readObject(inner, encoded)
     if (object === undefined) return undefined
     objects.push(object)
@@ -31,7 +31,7 @@ export function parseListing(xml: string): ListingPage | undefined {
 
 const [BEGIN, END] = ['<Contents>', '</Contents>']
 
-function* contentsOf(xml: string): Generator<string> {
+function* contentElements(xml: string): Generator<string> {
   for (let from = xml.indexOf(BEGIN); from >= 0; from = xml.indexOf(BEGIN, from)) {
     const to = xml.indexOf(END, from)
     if (to < 0) return

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseAgentKeys, parseAssumedRole, renewalOf, roleSourceOf } from './role.ts'
+import { parseAgentKeys, parseAssumedRole, renewalTime, roleSourceOf } from './role.ts'
 
 const WEB = { AWS_ROLE_ARN: 'arn:aws:iam::1:role/reader', AWS_WEB_IDENTITY_TOKEN_FILE: '/token' }
 const AGENT = 'AWS_CONTAINER_CREDENTIALS_FULL_URI'
@@ -86,5 +86,5 @@ test.each([
   { lifeMs: 60_000, want: 30_000 },
   { lifeMs: -1000, want: -1000 },
 ])('keys that live for $lifeMs ms are renewed after $want ms', ({ lifeMs, want }) => {
-  expect(renewalOf({ expiresAt: 1_000_000 + lifeMs }, 1_000_000)).toBe(1_000_000 + want)
+  expect(renewalTime({ expiresAt: 1_000_000 + lifeMs }, 1_000_000)).toBe(1_000_000 + want)
 })

@@ -125,6 +125,6 @@ function temporaryKeys({ id, secret, token, expiration }: Record<'id' | 'secret'
 const RENEWAL_MS = 300_000
 
 /** When keys are renewed, in ms since the epoch. */
-export function renewalOf({ expiresAt }: Pick<TemporaryKeys, 'expiresAt'>, obtainedAt: number): number {
+export function renewalTime({ expiresAt }: Pick<TemporaryKeys, 'expiresAt'>, obtainedAt: number): number {
   return expiresAt - Math.min(RENEWAL_MS, Math.max(0, (expiresAt - obtainedAt) / 2))
 }

@@ -7,10 +7,10 @@ import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import type { Webhook } from '../webhooks/define.ts'
-import { webhooksOf } from '../webhooks/index.ts'
+import { allWebhooks } from '../webhooks/index.ts'
 import { serveWebhook } from './admission.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const recorded = (name: string): { request: AdmissionRequest } =>
   JSON.parse(readFileSync(`test/data/reviews/${name}.json`, 'utf8'))

@@ -43,12 +43,12 @@ export function decodeStoredFiles(files: StoredFiles, place: StoragePlace): Stor
   if (STORED_FILES.every((name) => files[name] === undefined)) return undefined
   const cas = [...certificatesIn(CA_FILE, files, place)]
   const hasNext = files[NEXT_CA_KEY_FILE] !== undefined
-  const next = hasNext ? pairOf(cas.shift(), CA_FILE, NEXT_CA_KEY_FILE) : undefined
-  const signing = pairOf(cas.shift(), CA_FILE, CA_KEY_FILE)
-  const leaf = pairOf(certificatesIn(LEAF_FILE, files, place)[0], LEAF_FILE, LEAF_KEY_FILE)
+  const next = hasNext ? storedPair(cas.shift(), CA_FILE, NEXT_CA_KEY_FILE) : undefined
+  const signing = storedPair(cas.shift(), CA_FILE, CA_KEY_FILE)
+  const leaf = storedPair(certificatesIn(LEAF_FILE, files, place)[0], LEAF_FILE, LEAF_KEY_FILE)
   return { signing, ...(next === undefined ? {} : { next }), retired: cas.map((ca) => ca.pem), leaf }
 
-  function pairOf(certificate: ParsedCertificate | undefined, certName: string, keyName: string): PemPair {
+  function storedPair(certificate: ParsedCertificate | undefined, certName: string, keyName: string): PemPair {
     return pairIn({ certificate, certName, keyName }, files, place)
   }
 }

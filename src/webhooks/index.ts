@@ -13,7 +13,7 @@ import { volumeManager } from './volume-manager.ts'
 import { workloadWebhook } from './workload.ts'
 
 /** Returns all admission points, for workloads of these kinds. */
-export function webhooksOf(kinds: WorkloadKinds): readonly Webhook[] {
+export function allWebhooks(kinds: WorkloadKinds): readonly Webhook[] {
   return [
     ...bindingWebhooks(kinds),
     propagationPolicy,

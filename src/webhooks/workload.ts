@@ -15,7 +15,7 @@ export function workloadWebhook(kinds: WorkloadKinds): Webhook {
   return defineWebhook({
     name: 'workload',
     type: 'mutating',
-    resources: reviewed.flatMap(typesOf),
+    resources: reviewed.flatMap(versionedTypes),
     operations: ['CREATE', 'UPDATE'],
     matchCondition: {
       name: 'asks-for-volumes',
@@ -45,7 +45,7 @@ export function workloadWebhook(kinds: WorkloadKinds): Webhook {
 }
 
 /** One type per version: an API server may serve any of them. */
-function typesOf({ type }: WorkloadKind) {
+function versionedTypes({ type }: WorkloadKind) {
   const { otherVersions = [], ...newest } = type
   return [newest, ...otherVersions.map((version) => ({ ...newest, version }))]
 }

@@ -7,13 +7,13 @@ import { newestRules } from '../../src/core/karmada-rules.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { type GatherContext, type Webhook, webhookPath } from '../../src/webhooks/define.ts'
-import { webhooksOf } from '../../src/webhooks/index.ts'
+import { allWebhooks } from '../../src/webhooks/index.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { judgeBinding } from './binding-oracle.ts'
 import type { HttpResponse, NoResponse } from './http-client.ts'
 import type { Case } from './requests.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 /** A fault of an answer: its kind, which stays the same while a body is minimized, and a message. */
 export interface Wrong {

@@ -6,12 +6,12 @@ import type { AdmissionRequest } from '../../src/api/admission.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, type ResourceType } from '../../src/api/meta.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { webhookPath } from '../../src/webhooks/define.ts'
-import { webhooksOf } from '../../src/webhooks/index.ts'
+import { allWebhooks } from '../../src/webhooks/index.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { makeClaim, makeCluster, makeSource } from '../builders.ts'
 import type { Seed } from './mutate.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 /** The inputs of a golden conversation (docs/test.md). */
 interface Example {

@@ -11,9 +11,9 @@ import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
-import { webhooksOf } from '../../src/webhooks/index.ts'
+import { allWebhooks } from '../../src/webhooks/index.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 export const REVIEW_PATH = '/mutate/resource-binding'
 export const review = readFileSync('examples/review.json', 'utf8')

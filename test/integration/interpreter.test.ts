@@ -10,12 +10,12 @@ import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
-import { webhooksOf } from '../../src/webhooks/index.ts'
+import { allWebhooks } from '../../src/webhooks/index.ts'
 import type { Interpreter } from '../../src/webhooks/interpreter.ts'
 import { typeOf } from '../stores.ts'
 import { type CallOptions, call } from './https-client.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const PATH = '/interpret/dependencies'
 /** Of the workloads of this test. */

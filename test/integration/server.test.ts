@@ -16,10 +16,10 @@ import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { defineWebhook } from '../../src/webhooks/define.ts'
-import { webhooksOf } from '../../src/webhooks/index.ts'
+import { allWebhooks } from '../../src/webhooks/index.ts'
 import { type CallOptions, call, raw } from './https-client.ts'
 
-const webhooks = webhooksOf(SHIPPED_KINDS)
+const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const PATH = '/mutate/resource-binding'
 const review = readFileSync('examples/review.json', 'utf8')

@@ -12,7 +12,7 @@ import type { ObjectName, ObjectStore, PatchOptions, UnavailableReason } from '.
 import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import type { Webhook } from '../../src/webhooks/define.ts'
-import { webhooksOf } from '../../src/webhooks/index.ts'
+import { allWebhooks } from '../../src/webhooks/index.ts'
 import { type AdmissionCall, type ApiServer, DeniedError, type Feed } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
 import type { ApiObject, Binding, Cluster } from './karmada.ts'
@@ -21,7 +21,7 @@ const KINDS = kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesDat
 // The kinds of this world that Lodestone reviews. The other webhooks are for pods and volumes.
 const REVIEWED = ['ResourceBinding', 'PropagationPolicy', 'ClusterPropagationPolicy', 'DataSourceClaim', 'DataSource']
 const WEBHOOKS: readonly [string, Webhook][] = REVIEWED.flatMap((kind) =>
-  webhooksOf(SHIPPED_KINDS)
+  allWebhooks(SHIPPED_KINDS)
     .filter(({ resources }) => resources.some((resource) => resource.kind === kind))
     .map((webhook): [string, Webhook] => [kind, webhook]),
 )

@@ -53,12 +53,12 @@ export function localHostFault(host: string, allowed: readonly string[]): string
 function addressFault(address: Address, allowed: readonly string[]): string | undefined {
   // Packets go to the embedded address: an IPv6 address can contain an IPv4 address in several forms.
   const all = [address, ...embeddedIn(address)]
-  const local = all.find((one) => rangeOf(one) !== undefined)
+  const local = all.find((one) => localRange(one) !== undefined)
   if (local === undefined || allowed.some((network) => contains(network, local))) return undefined
-  return rangeOf(local)
+  return localRange(local)
 }
 
-function rangeOf(address: Address): string | undefined {
+function localRange(address: Address): string | undefined {
   return (
     LOCAL_RANGES[address.range()] ??
     (METADATA.some((network) => contains(network, address)) ? METADATA_NAME : undefined) ??

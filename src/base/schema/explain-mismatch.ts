@@ -83,7 +83,7 @@ function explain(schema: JsonSchema, value: unknown, path: () => string, errors:
     })
     return
   }
-  if (!passes(checksOf(schema, type), schema, value, path, errors)) return
+  if (!passes(schemaChecks(schema, type), schema, value, path, errors)) return
   if (Array.isArray(value)) explainItems(schema, value, path, errors)
   else if (isObject(value)) explainMembers(schema, value, path, errors)
 }
@@ -94,7 +94,7 @@ type ChecksOfType = Map<string, readonly (readonly [keyword: string, check: Chec
 const checks = new WeakMap<JsonSchema, ChecksOfType>()
 
 /** Returns the checks of a schema for values of a type; those of any type come first. */
-function checksOf(schema: JsonSchema, type: string): readonly (readonly [keyword: string, check: Check])[] {
+function schemaChecks(schema: JsonSchema, type: string): readonly (readonly [keyword: string, check: Check])[] {
   const byType: ChecksOfType = checks.get(schema) ?? new Map()
   checks.set(schema, byType)
   const known = byType.get(type)

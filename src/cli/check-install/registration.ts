@@ -101,8 +101,8 @@ type Registered = Partial<WebhookEntry> & Pick<WebhookEntry, 'name'>
 /** Names each resource of a wanted rule that the registered webhook of the same name does not receive. */
 export function missingRules(wanted: readonly WebhookEntry[], registered: readonly Registered[]): string[] {
   return wanted.flatMap(({ name, rules }) => {
-    const known = new Set(callsOf(registered.find((webhook) => webhook.name === name)?.rules ?? []))
-    const missing = callsOf(rules).filter((call) => !known.has(call))
+    const known = new Set(interceptedCalls(registered.find((webhook) => webhook.name === name)?.rules ?? []))
+    const missing = interceptedCalls(rules).filter((call) => !known.has(call))
     return missing.length === 0 ? [] : [`${name} does not receive ${missing.join(', ')}`]
   })
 }
@@ -122,7 +122,7 @@ export function changedFields(wanted: readonly WebhookEntry[], registered: reado
   })
 }
 
-function callsOf(rules: WebhookEntry['rules']): string[] {
+function interceptedCalls(rules: WebhookEntry['rules']): string[] {
   return rules.flatMap(({ apiGroups, resources, operations }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>

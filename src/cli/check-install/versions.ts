@@ -55,7 +55,7 @@ export const crds: Check = {
         const problem = versionProblem(stored, version)
         if (problem !== undefined && isOptional(name)) different.push(`${name}: ${problem}`)
         else if (problem !== undefined) broken.push(`${name}: ${problem}`)
-        else if (!isDeepStrictEqual(schemaOf(stored, version), schemaOf(wanted, version)))
+        else if (!isDeepStrictEqual(versionSchema(stored, version), versionSchema(wanted, version)))
           different.push(`${name}: the schema is that of another version of Lodestone`)
         else versions.push(`${name} ${version}`)
       }
@@ -81,6 +81,6 @@ function definitionName({ plural, group }: ResourceType): string {
   return `${plural}.${group}`
 }
 
-function schemaOf(definition: Definition | undefined, version: string): unknown {
+function versionSchema(definition: Definition | undefined, version: string): unknown {
   return definition?.spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema
 }

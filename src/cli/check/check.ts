@@ -57,7 +57,7 @@ export const check: Command = {
 /** Exit status: 0, 1 if a finding fails, 2 for invalid arguments. */
 async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const options = readOptions(args)
-  const report = await reportOf(options, readConfig(args, io), args, io)
+  const report = await makeReport(options, readConfig(args, io), args, io)
   const format = FORMATS[options.format]
   io.stdout.write(format.render(report, painter(io.stdout, io.env)))
   if ('hasNoFindings' in format) {
@@ -69,7 +69,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
 }
 
 /** Reads and reviews the manifests. */
-async function reportOf(options: CheckOptions, config: Config, args: Arguments, io: CommandIo): Promise<Report> {
+async function makeReport(options: CheckOptions, config: Config, args: Arguments, io: CommandIo): Promise<Report> {
   const { claims, dependencies, volumes } = config
   const workloads = configuredWorkloadKinds(config)
   const types = allKinds(workloads).map(({ type }) => type)

@@ -33,11 +33,11 @@ export function completeWord(words: readonly string[], command: Command): Comple
   const word = words.at(-1) ?? ''
   const before = words.slice(0, -1)
   const given = readGiven(before, command)
-  const pending = optionOf(before.at(-1) ?? '', command)
+  const pending = pendingOption(before.at(-1) ?? '', command)
   if (pending) return completeValue(pending, given)
   const { option } = splitOption(word)
   if (option !== undefined) {
-    const named = optionOf(option, command)
+    const named = pendingOption(option, command)
     return named ? completeValue(named, given) : nothing
   }
   if (word.startsWith('-')) return completeOption(command, before)
@@ -55,7 +55,7 @@ interface NamedOption extends Option {
 }
 
 /** The option of a word that is followed by its value. */
-function optionOf(word: string, { options }: Command): NamedOption | undefined {
+function pendingOption(word: string, { options }: Command): NamedOption | undefined {
   const found = Object.entries(options).find(
     ([name, { type, short }]) => type === 'string' && (word === `--${name}` || (short && word === `-${short}`)),
   )

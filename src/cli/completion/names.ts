@@ -34,7 +34,7 @@ export async function readNames({ names, given }: NameQuery, io: CommandIo): Pro
 }
 
 async function find(names: NameQuery['names'], given: Given, io: CommandIo, signal: AbortSignal): Promise<string[]> {
-  if (names === 'contexts') return contextsOf(given, io)
+  if (names === 'contexts') return contextNames(given, io)
   const kinds = knownKinds(configuredWorkloadKinds(loadConfig(given.options['config'])))
   if (names === 'kinds') return kindNames(kinds)
   const { folder } = given.options
@@ -87,7 +87,7 @@ async function listHub(
   }
 }
 
-function contextsOf(given: Given, io: CommandIo): string[] {
+function contextNames(given: Given, io: CommandIo): string[] {
   const source = selectConnection(givenArguments(given), io, { usesHome: true })
   if ('inCluster' in source) return []
   return loadKubeconfig(readKubeconfigFiles(source), undefined).contexts.map(({ name }) => name)

@@ -5,7 +5,7 @@ import { isObject } from '../../base/json.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { suggest } from '../../base/suggest.ts'
 import { documentValue, parseDocuments } from '../../store/folder/manifests.ts'
-import { positionOf } from '../../store/folder/positions.ts'
+import { fieldPosition } from '../../store/folder/positions.ts'
 import { readTextFile } from '../../store/folder/read-text.ts'
 import { scanFolder } from '../../store/folder/scan.ts'
 import { UsageError } from '../command.ts'
@@ -66,7 +66,7 @@ async function readFile(file: string, text: string, errors: string[], folders: R
       continue
     }
     const report = (path: string, message: string) =>
-      void errors.push(`${file}:${positionOf(path, contents, document, lines).line}: ${path}: ${message}`)
+      void errors.push(`${file}:${fieldPosition(path, contents, document, lines).line}: ${path}: ${message}`)
     const wrong = validate(given)
     for (const { path, message } of wrong) report(path, message)
     if (wrong.length > 0) continue

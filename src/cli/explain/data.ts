@@ -57,7 +57,7 @@ export function sourceNode(source: DataSource, answer: Answer, now: number): Tre
     ...(Number.isNaN(resolved) ? [] : [`confirmed ${formatAge(now - resolved)} ago`]),
   ]
   const isStale = isTrue(status?.conditions, 'Stale')
-  const text = `DataSource ${source.metadata.name}: ${whereOf(answer)}`
+  const text = `DataSource ${source.metadata.name}: ${dataPlace(answer)}`
   return {
     ...referenceOf(source),
     text,
@@ -75,7 +75,7 @@ export function sourceNode(source: DataSource, answer: Answer, now: number): Tre
 /** A VolumeManager that the pods of a workload name, on a hub. */
 export function volumeNode({ claim, enforcement, answer }: ClaimAnswer): TreeNode {
   const size = answer.kind === 'located' && answer.bytes !== undefined ? `, ${formatBytes(answer.bytes)}` : ''
-  return { text: `${claim} (${enforcement}): ${whereOf(answer)}${size}`, ...dataState(answer) }
+  return { text: `${claim} (${enforcement}): ${dataPlace(answer)}${size}`, ...dataState(answer) }
 }
 
 /** The state of the data, for programs. */
@@ -85,6 +85,6 @@ function dataState(answer: Answer): Pick<TreeNode, 'state' | 'clusters' | 'bytes
   return defined({ state: 'Located', clusters: answer.clusters, bytes: answer.bytes })
 }
 
-function whereOf(answer: Answer): string {
+function dataPlace(answer: Answer): string {
   return answer.kind === 'located' ? `located in ${firstNames(answer.clusters)}` : `${answer.kind}: ${answer.reason}`
 }

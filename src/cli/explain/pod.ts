@@ -36,7 +36,7 @@ async function explainPod(pod: Pod, context: Context): Promise<TreeNode> {
   const parsed = annotation === undefined ? { requests: [] } : parseVolumeRequests(annotation)
   const requests = 'requests' in parsed ? parsed.requests : []
   const volumes = await readRequested(requests, pod.metadata.namespace, context)
-  const decision = decisionOf(pod, volumes.managers, context)
+  const decision = podDecision(pod, volumes.managers, context)
   return {
     ...reference,
     text: `${referenceTitle(reference)}: ${decision.state}`,
@@ -46,7 +46,7 @@ async function explainPod(pod: Pod, context: Context): Promise<TreeNode> {
 }
 
 /** The decision of admission. A pod that has a node or the gate was admitted already: then its current state counts. */
-function decisionOf(pod: Pod, managers: VolumeManagerLookup, context: Context): { state: string; lines: TreeNode[] } {
+function podDecision(pod: Pod, managers: VolumeManagerLookup, context: Context): { state: string; lines: TreeNode[] } {
   const { phase = 'Pending' } = pod.status ?? {}
   const gate = gateStateOf(pod, managers)
   if (gate) return { state: 'Gated', lines: [{ text: gate.message, reason: gate.reason }] }

@@ -48,7 +48,7 @@ interface Change {
 /** Plans one object, for the resourceVersion that was read. Returns undefined if nothing of volcano-global is in it. */
 export function planMigration(input: MigrationInput): Migration | undefined {
   const { object } = input
-  const changes = changesOf(input)
+  const changes = plannedChanges(input)
   if (changes.length === 0) return undefined
   const { resourceVersion } = object.metadata
   const finalizers = changes.find((change) => change.finalizers)?.finalizers
@@ -66,7 +66,7 @@ export function planMigration(input: MigrationInput): Migration | undefined {
   }
 }
 
-function changesOf(input: MigrationInput): Change[] {
+function plannedChanges(input: MigrationInput): Change[] {
   const { object } = input
   switch (object.kind) {
     case dataSourceClaims.kind:

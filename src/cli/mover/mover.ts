@@ -8,7 +8,7 @@ import { exitStatusOf, type MoverVerb } from '../../core/mover-contract/contract
 import { checkDataset } from '../../mover/check.ts'
 import { deleteDataset } from '../../mover/delete.ts'
 import { download } from '../../mover/download/download.ts'
-import { diskOf } from '../../mover/download/space.ts'
+import { measureDisk } from '../../mover/download/space.ts'
 import { openEventReporter } from '../../mover/events.ts'
 import { DEFAULT_RETRY } from '../../mover/http/backoff.ts'
 import { openHttpClient } from '../../mover/http/client.ts'
@@ -22,17 +22,17 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError }
 import { openEventSink, readIdentity } from './events.ts'
 import {
   bytes,
-  caOf,
   deleteOldBefore,
-  endpointOf,
-  headersOf,
   isTrue,
   MOVER_OPTIONS,
   type MoverArguments,
   need,
   needPlace,
-  networksOf,
+  readCa,
   readChoice,
+  readEndpoint,
+  readHeaders,
+  readNetworks,
   wholeNumber,
   withEnvironment,
 } from './options.ts'
@@ -99,7 +99,7 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
         terminationLog: terminationLogOf(moverArgs),
         events: reporting?.events,
         log: writeLine,
-        readDisk: () => diskOf(need(moverArgs, 'root')),
+        readDisk: () => measureDisk(need(moverArgs, 'root')),
       },
     )
     return exitStatusOf(result)
@@ -130,7 +130,7 @@ function downloadWork(args: MoverArguments, io: CommandIo): Work {
   const match = args.texts('match')
   const { place, protocol } = needPlace(args, 'source', { isPrefix: match.length > 0 })
   const parallel = wholeNumber(args, 'parallel', 16, 1, 256)
-  const endpoint = endpointOf(args, protocol)
+  const endpoint = readEndpoint(args, protocol)
   const { openStore, close } = openServer(args, io, protocol, place, endpoint)
   const input = {
     openStore,
@@ -154,7 +154,7 @@ function uploadWork(args: MoverArguments, io: CommandIo): Work {
   if (!place.recursive) throw new UsageError(`--target ${place.url}: must end in a slash`)
   // Each concurrent file has a part in memory.
   const parallel = wholeNumber(args, 'parallel', 8, 1, 64)
-  const { openStore, close } = openServer(args, io, protocol, place, endpointOf(args, protocol))
+  const { openStore, close } = openServer(args, io, protocol, place, readEndpoint(args, protocol))
   const watch = args.text('watch') === undefined ? undefined : wholeNumber(args, 'watch', 10, 1, 86_400)
   const input = defined({
     openStore,
@@ -190,8 +190,8 @@ function deleteWork(args: MoverArguments): Work {
 }
 
 function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, place: ObjectPlace, endpoint: string) {
-  const localNetworks = networksOf(args)
-  const http = openHttpClient({ ca: caOf(args, io.env), env: io.env, localNetworks })
+  const localNetworks = readNetworks(args)
+  const http = openHttpClient({ ca: readCa(args, io.env), env: io.env, localNetworks })
   const agentHttp = openHttpClient({ env: {}, localNetworks: [...localNetworks, ...AGENT_NETWORKS] })
   const close = async () => {
     for (const client of [http, agentHttp]) client.close()
@@ -202,7 +202,7 @@ function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, pla
     endpoint,
     region: args.text('region'),
     pathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
-    headers: headersOf(args),
+    headers: readHeaders(args),
     credentials: args.text('credentials'),
     env: io.env,
     agentHttp,

@@ -227,7 +227,7 @@ export function deleteOldBefore(args: MoverArguments): number {
 }
 
 /** The endpoint without a trailing slash. Throws a `UsageError` if it is not a URL, or has credentials in it. */
-export function endpointOf(args: MoverArguments, { defaultEndpoint }: Protocol): string {
+export function readEndpoint(args: MoverArguments, { defaultEndpoint }: Protocol): string {
   const text = args.text('endpoint') ?? defaultEndpoint ?? need(args, 'endpoint')
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
@@ -237,7 +237,7 @@ export function endpointOf(args: MoverArguments, { defaultEndpoint }: Protocol):
   throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
 }
 
-export function networksOf(args: MoverArguments): string[] {
+export function readNetworks(args: MoverArguments): string[] {
   const networks = args.texts('local-network')
   const wrong = networks.find((text) => !isNetwork(text))
   if (wrong === undefined) return networks
@@ -245,7 +245,7 @@ export function networksOf(args: MoverArguments): string[] {
 }
 
 /** The headers of every request, with names in lower case. */
-export function headersOf(args: MoverArguments): Record<string, string> {
+export function readHeaders(args: MoverArguments): Record<string, string> {
   const headers: Record<string, string> = isTrue(args, 'requester-pays') ? { ...REQUESTER_PAYS } : {}
   for (const text of args.texts('header')) {
     const [, name = '', value = ''] = /^([^:]*):\s*(.*)$/s.exec(text) ?? []
@@ -257,7 +257,7 @@ export function headersOf(args: MoverArguments): Record<string, string> {
 }
 
 /** The certificates to trust, as PEM: a file, or the variable MOVER_CA, which can come from a Secret. */
-export function caOf(args: MoverArguments, env: CommandIo['env']): string | undefined {
+export function readCa(args: MoverArguments, env: CommandIo['env']): string | undefined {
   const file = args.text('ca-file')
   if (file === undefined) return env[CA_VARIABLE] || undefined
   try {

@@ -89,7 +89,7 @@ const TABLES: { [section in Section]: Table<NonNullable<StatusReport[section]>[n
       SYSTEM: system.name,
       SOURCES: String(system.sources),
       STALE: String(system.staleSources),
-      HEALTH: `${healthText(system, now)}${warningOf(system)}`,
+      HEALTH: `${healthText(system, now)}${firstWarning(system)}`,
     }),
   },
 }
@@ -134,7 +134,7 @@ function healthText({ health, message, since }: SystemReport, now: number): stri
 }
 
 /** The first warning. `-o json` has all. */
-function warningOf({ warnings: [first, ...others] = [] }: SystemReport): string {
+function firstWarning({ warnings: [first, ...others] = [] }: SystemReport): string {
   if (first === undefined) return ''
   return `; warning: ${first}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
 }

@@ -101,8 +101,8 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const placed = refusal === undefined ? workloadPlaced(bindings, before.conditions) : undefined
   const effect = readsBindings && refusal === undefined ? noEffect(claim, bindings) : undefined
   const states = [
-    boundOf(state, claim, source),
-    withNoEffect(resolvedOf(state, answer, refusal === undefined ? source : undefined), effect),
+    boundCondition(state, claim, source),
+    withNoEffect(resolvedCondition(state, answer, refusal === undefined ? source : undefined), effect),
     ...[effect, placed].filter((one) => one !== undefined),
   ]
   const status = defined({
@@ -183,7 +183,7 @@ function claimState({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, 
 }
 
 /** The condition Bound, with reason and message of volcano-global where it has any: tools may compare them. */
-function boundOf(
+function boundCondition(
   { phase, reason, message }: State,
   claim: DataSourceClaim,
   source: DataSource | undefined,
@@ -200,7 +200,7 @@ function boundOf(
 const INVALID = 'BindingInvalid'
 
 /** The condition Resolved: the location of the data, or why it is unknown. */
-function resolvedOf({ reason, message }: State, answer: Answer, source: DataSource | undefined): ConditionState {
+function resolvedCondition({ reason, message }: State, answer: Answer, source: DataSource | undefined): ConditionState {
   const stale = source?.status?.conditions?.find(({ type }) => type === 'Stale')
   if (stale?.status === 'True') return condition('Resolved', false, 'Stale', stale.message)
   if (!source || answer.kind === 'unknown') return { type: 'Resolved', status: 'Unknown', reason, message }

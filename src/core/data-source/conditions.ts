@@ -5,7 +5,7 @@ import { type ConditionState, condition, withConditions } from '../../base/condi
 import { printable } from '../../base/printable.ts'
 import { cut } from '../outcome.ts'
 import { type Attempt, MAX_REASON_LENGTH } from './attempt.ts'
-import { phaseOf, type SourcePhase } from './phase.ts'
+import { type SourcePhase, sourcePhase } from './phase.ts'
 
 export interface SourceStateInput {
   source: DataSource
@@ -84,7 +84,7 @@ export function conditionReason(source: DataSource, type: ReasonCondition): stri
   const found = sourceCondition(source, type)
   if (!found?.message || found.status !== (type === 'Stale' ? 'True' : 'False')) return undefined
   // Without a message of the system, the phase is the message.
-  return found.message === phaseOf(source) ? undefined : cut(printable(found.message), MAX_SHOWN)
+  return found.message === sourcePhase(source) ? undefined : cut(printable(found.message), MAX_SHOWN)
 }
 
 /** In characters. A hold may have several reasons. */

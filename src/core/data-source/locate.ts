@@ -5,7 +5,7 @@ import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../../base/json.ts'
 import { honoredUntil } from '../data-source-claim/honored.ts'
 import { conditionReason, type ReasonCondition } from './conditions.ts'
-import { phaseOf } from './phase.ts'
+import { sourcePhase } from './phase.ts'
 
 /** The policy of a claim, with its defaults. */
 export interface ClaimTerms {
@@ -53,7 +53,7 @@ function claimAnswer(claim: DataSourceClaim, source: DataSource | undefined, now
     const { system, dataSourceType, dataSourceName } = claim.spec
     return { kind: 'unknown', reason: `no DataSource for ${system} ${dataSourceType} ${dataSourceName} yet` }
   }
-  if (phaseOf(source) !== 'Unavailable' && now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
+  if (sourcePhase(source) !== 'Unavailable' && now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
     const maxAge = claim.spec.policy?.maxStalenessSeconds
     return { kind: 'unknown', reason: reasonWith(source, `is older than ${maxAge} s`, 'Stale') }
   }
@@ -62,7 +62,7 @@ function claimAnswer(claim: DataSourceClaim, source: DataSource | undefined, now
 
 /** Returns the location that a source has, whatever its age. */
 export function answerOfSource(source: DataSource): Answer {
-  if (phaseOf(source) === 'Unavailable')
+  if (sourcePhase(source) === 'Unavailable')
     return { kind: 'nowhere', reason: reasonWith(source, 'is Unavailable', 'Ready') }
   const { clusterNames, bytes } = source.spec.locality ?? {}
   if (!clusterNames) return { kind: 'unknown', reason: reasonWith(source, 'has no locality yet', 'Stale') }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeSource } from '../../../test/builders.ts'
 import type { DataSource } from '../../api/data-source.ts'
 import { defined } from '../../base/json.ts'
-import { phaseOf, phaseOrDeclared } from './phase.ts'
+import { phaseOrDeclared, sourcePhase } from './phase.ts'
 
 const ready = (reason: string) => ({
   conditions: [{ type: 'Ready', status: 'True' as const, reason, message: '', lastTransitionTime: '' }],
@@ -15,7 +15,7 @@ test.each<{ name: string; status: DataSource['status']; want: string | undefined
   { name: 'a condition of another controller', status: ready('KubeletReady'), want: undefined },
   { name: 'an unknown phase', status: { phase: 'Lost' }, want: undefined },
 ])('$name', ({ status, want }) => {
-  expect(phaseOf({ ...makeSource(), ...defined({ status }) })).toBe(want)
+  expect(sourcePhase({ ...makeSource(), ...defined({ status }) })).toBe(want)
 })
 
 test('a source without an answer is Available if it has a location, which a user wrote', () => {

@@ -9,12 +9,12 @@ const PHASES: readonly SourcePhase[] = ['Available', 'Unavailable']
  * Returns the phase; undefined if the data system has not answered. The CRD of volcano-global has no `status.phase`. There the reason of the
  * condition Ready is the phase.
  */
-export function phaseOf({ status }: DataSource): SourcePhase | undefined {
+export function sourcePhase({ status }: DataSource): SourcePhase | undefined {
   const reason = status?.conditions?.find(({ type }) => type === 'Ready')?.reason
   return PHASES.find((phase) => phase === (status?.phase ?? reason))
 }
 
-/** As `phaseOf`. Before its first answer, a source has the phase Available if a user wrote the location. */
+/** As `sourcePhase`. Before its first answer, a source has the phase Available if a user wrote the location. */
 export function phaseOrDeclared(source: DataSource): SourcePhase | undefined {
-  return phaseOf(source) ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)
+  return sourcePhase(source) ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)
 }

@@ -10,7 +10,7 @@ import type { Attempt } from './attempt.ts'
 import { removedColumns, sourceColumns } from './columns.ts'
 import { attemptFailure, listed, readyMessage, sourceConditions } from './conditions.ts'
 import { hasLocation, localityFor, type SourceCrd, statusFor } from './crd.ts'
-import { phaseOf, phaseOrDeclared, type SourcePhase } from './phase.ts'
+import { phaseOrDeclared, type SourcePhase, sourcePhase } from './phase.ts'
 
 export interface SourcePlanInput {
   /** The stored source. Without a resourceVersion, it is a source that is not created yet. */
@@ -166,7 +166,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
 
 /** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */
 function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePhase | undefined {
-  const before = phaseOf(source)
+  const before = sourcePhase(source)
   switch (attempt?.kind) {
     case 'located':
       return 'Available'
@@ -183,7 +183,7 @@ function phaseEvents(input: SourcePlanInput, phase: SourcePhase | undefined): Ac
   const wasStale = isTrue(source.status?.conditions, 'Stale')
   const failure = attemptFailure(attempt)
   return [
-    ...(phase && phaseOf(source) !== phase
+    ...(phase && sourcePhase(source) !== phase
       ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, readyMessage(input, phase))]
       : []),
     ...(failure !== undefined && !wasStale ? [event(source, 'Warning', 'Stale', failure)] : []),

@@ -102,7 +102,7 @@ function volumeManagersAndSecrets(
     .flatMap((name) => related.volumeManager(namespace, name) ?? [])
     .flatMap((manager) => [
       referenceOf(manager),
-      ...[...named(secrets, secretsOf(manager)), ...named(serviceAccounts, moverAccounts(manager))].map((one) =>
+      ...[...named(secrets, moverSecrets(manager)), ...named(serviceAccounts, moverAccounts(manager))].map((one) =>
         referenceTo(one, namespace),
       ),
     ])
@@ -114,7 +114,7 @@ function moverAccounts(manager: VolumeManager): string[] {
 }
 
 /** Returns the names of the Secrets with which a VolumeManager reads its sources. */
-export function secretsOf(manager: VolumeManager): string[] {
+export function moverSecrets(manager: VolumeManager): string[] {
   return SECRET_OPTIONS.flatMap((option) => stringsAt(manager, `spec.volumeConfigs.*.options.${option}`))
 }
 

@@ -83,7 +83,7 @@ export function narrowAffinity<T extends ClusterAffinity>(
   filter: ClusterFilter,
   wanted: ClusterSet,
 ): (T & { clusterNames: string[] }) | undefined {
-  const clusterNames = allowedOf(filter, wanted)
+  const clusterNames = allowedClusters(filter, wanted)
   if (clusterNames.length === 0) return undefined
   const { clusterNames: _names, ...rest } = base
   // If every part of an affinity is empty, no part is left.
@@ -91,7 +91,7 @@ export function narrowAffinity<T extends ClusterAffinity>(
 }
 
 /** Returns the clusters of `wanted` that the filter allows, sorted. It iterates over the shorter list. */
-function allowedOf(filter: ClusterFilter, wanted: ClusterSet): string[] {
+function allowedClusters(filter: ClusterFilter, wanted: ClusterSet): string[] {
   const { named } = filter
   return named && named.length < wanted.names.length
     ? sortedUnique(named.filter((name) => wanted.has(name) && filter.allows(name)))

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { located, nowhere, unknown } from '../../../test/builders.ts'
 import { listDigest } from '../../base/hash.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
-import { constraintOf, type DataConstraint, demandsSame } from './constraint.ts'
+import { combineClaims, type DataConstraint, demandsSame } from './constraint.ts'
 import { MAX_PREFERRED_CLUSTERS } from './limits.ts'
 
 const preferredTerms = { enforcement: 'Preferred' as const }
@@ -60,20 +60,20 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
     want: { preferred: [['c1', 'c2', 'c3']] },
   },
 ])('$name', ({ claims, want }) => {
-  expect([constraintOf(claims), constraintOf(claims.toReversed())]).toEqual([want, want])
+  expect([combineClaims(claims), combineClaims(claims.toReversed())]).toEqual([want, want])
 })
 
 test('the clusters of a single required claim are shared, with their compiled form', () => {
   const clusters = ['c1', 'c2']
   const claim: ClaimAnswer = { ...located([]), answer: { kind: 'located', clusters, bytes: undefined } }
-  expect(constraintOf([claim]).required).toBe(clusters)
+  expect(combineClaims([claim]).required).toBe(clusters)
 })
 
 describe('more preferred clusters than the limit', () => {
   const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `c${from + i}`)
 
   test('of one claim are cut', () => {
-    const { preferred = [] } = constraintOf([located(names(1000, 1001 + MAX_PREFERRED_CLUSTERS), preferredTerms)])
+    const { preferred = [] } = combineClaims([located(names(1000, 1001 + MAX_PREFERRED_CLUSTERS), preferredTerms)])
     expect(preferred).toEqual([names(1000, 1000 + MAX_PREFERRED_CLUSTERS)])
   })
 
@@ -81,8 +81,8 @@ describe('more preferred clusters than the limit', () => {
     const [one, other] = [names(1000, 1500), names(1500, 1001 + MAX_PREFERRED_CLUSTERS)]
     const claims = [located(one, preferredTerms), located(other, preferredTerms)]
     const want = [names(1000, 1000 + MAX_PREFERRED_CLUSTERS)]
-    expect(constraintOf(claims).preferred).toEqual(want)
-    expect(constraintOf(claims.toReversed()).preferred).toEqual(want)
+    expect(combineClaims(claims).preferred).toEqual(want)
+    expect(combineClaims(claims.toReversed()).preferred).toEqual(want)
   })
 })
 

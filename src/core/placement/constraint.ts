@@ -15,7 +15,7 @@ export interface DataConstraint {
 }
 
 /** Combines all located claims; their order does not matter. Claims that are not located add nothing. */
-export function constraintOf(claims: readonly ClaimAnswer[]): DataConstraint {
+export function combineClaims(claims: readonly ClaimAnswer[]): DataConstraint {
   const required: (readonly string[])[] = []
   const preferred: { clusters: readonly string[]; bytes: number }[] = []
   for (const { enforcement, answer } of claims) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { type FitInput, misfitOf } from './fit.ts'
+import { type FitInput, findMisfit } from './fit.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const groups = (...names: string[][]): PlacementAffinity => ({
@@ -14,7 +14,7 @@ const overflow: PlacementAffinity = {
 
 function misfit(affinity: PlacementAffinity, more: Partial<FitInput> = {}): string | undefined {
   const refuses = (name: string) => (name.startsWith('bad') ? 'is tainted' : undefined)
-  return misfitOf({ affinity, refuses, spread: () => undefined, isWorkload: true, observedGroup: undefined, ...more })
+  return findMisfit({ affinity, refuses, spread: () => undefined, isWorkload: true, observedGroup: undefined, ...more })
 }
 
 describe('the scheduler finds a cluster', () => {

@@ -21,7 +21,7 @@ export interface FitInput {
  * With groups, the scheduler begins with the group that it chose last, and never goes back to those before it (v1.18.1,
  * pkg/scheduler/helper.go, getAffinityIndex).
  */
-export function misfitOf(input: FitInput): string | undefined {
+export function findMisfit(input: FitInput): string | undefined {
   const groups = candidates(input)
   let first: string | undefined
   for (const names of groups) {

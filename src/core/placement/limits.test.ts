@@ -3,7 +3,7 @@ import { located, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
 import { newestRules } from '../karmada-rules.ts'
 import type { DataConstraint } from './constraint.ts'
-import { constraintOf } from './constraint.ts'
+import { combineClaims } from './constraint.ts'
 import {
   comparisons,
   MAX_AFFINITIES,
@@ -174,7 +174,7 @@ describe('preferred data', () => {
     const claims = names(40).map((name, i) =>
       located([name], { claim: `default/${name}`, enforcement: 'Preferred', bytes: 1000 - i }),
     )
-    const { preferred = [] } = constraintOf(claims)
+    const { preferred = [] } = combineClaims(claims)
     expect(preferred).toHaveLength(MAX_TIERS)
     expect(preferred.at(-1)).toHaveLength(40 - MAX_TIERS + 1)
   })
@@ -184,7 +184,7 @@ describe('preferred data', () => {
       located(names(3000), { claim: 'default/a', enforcement: 'Preferred', bytes: 1 }),
       located(['c2999'], { claim: 'default/b', enforcement: 'Preferred', bytes: 1 }),
     ]
-    const { preferred = [] } = constraintOf(claims)
+    const { preferred = [] } = combineClaims(claims)
     expect(preferred[0]).toEqual(['c2999'])
     expect(preferred.flat()).toHaveLength(MAX_PREFERRED_CLUSTERS)
   })

@@ -25,7 +25,7 @@ export function spreadCheck(placement: Placement, clusters: ClusterLookup | unde
   if (spreadConstraints.length === 0) return () => undefined
   const byField = groupsByField(spreadConstraints)
   const needed = clusters ? NEEDED_FIELDS.filter((field) => byField.has(field)) : []
-  const select = ignoresGroups(placement) ? undefined : selectionOf(byField, clusters)
+  const select = ignoresGroups(placement) ? undefined : spreadSelection(byField, clusters)
   return (names) => {
     const candidates = needed.length === 0 ? names : names.filter((name) => hasFields(name, needed, clusters))
     if (candidates.length === 0 && names.length > 0) {
@@ -49,7 +49,7 @@ function hasFields(name: string, fields: readonly string[], clusters: ClusterLoo
   return cluster !== undefined && fields.every((field) => fieldValues(field, cluster).length > 0)
 }
 
-function selectionOf(byField: ReadonlyMap<string, Groups>, clusters: ClusterLookup | undefined): SpreadCheck {
+function spreadSelection(byField: ReadonlyMap<string, Groups>, clusters: ClusterLookup | undefined): SpreadCheck {
   const region = byField.get('region')
   const cluster = byField.get('cluster')
   if (region) return byRegion(region, cluster?.minGroups ?? 0, clusters)

@@ -56,13 +56,13 @@ function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
     /** Whether a term of the base allows the same clusters. */
     isEqualToOne(term: ClusterAffinity) {
       if (allowsAll) return true
-      selectors ??= new Set(terms.map(selectorsOf))
-      return selectors.has(selectorsOf(term))
+      selectors ??= new Set(terms.map(selectorText))
+      return selectors.has(selectorText(term))
     },
   }
 }
 
 /** The part of an affinity that selects clusters, as text. An empty list or selector selects the same clusters as an absent one. */
-function selectorsOf({ clusterNames, labelSelector, fieldSelector, exclude }: ClusterAffinity): string {
+function selectorText({ clusterNames, labelSelector, fieldSelector, exclude }: ClusterAffinity): string {
   return JSON.stringify([clusterNames, labelSelector, fieldSelector, exclude].map((part) => withoutEmpties(part)))
 }

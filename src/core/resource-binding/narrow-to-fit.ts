@@ -3,7 +3,7 @@ import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmad
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
-import { type FitInput, misfitOf } from '../placement/fit.ts'
+import { type FitInput, findMisfit } from '../placement/fit.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { spreadCheck } from '../placement/spread.ts'
@@ -57,8 +57,8 @@ export function narrowToFit(
   }
   // Without required data, the groups of the base follow the preferred ones.
   if (narrowing.allowed === undefined) return result
-  if (misfitOf({ ...fit, affinity, observedGroup }) === undefined) return result
-  const misfit = misfitOf({ ...fit, affinity, observedGroup: undefined })
+  if (findMisfit({ ...fit, affinity, observedGroup }) === undefined) return result
+  const misfit = findMisfit({ ...fit, affinity, observedGroup: undefined })
   if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
   return { ...result, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 }
 }
@@ -89,7 +89,7 @@ function firstFitting(
   fit: Omit<FitInput, 'affinity' | 'observedGroup'>,
 ): readonly string[] | undefined {
   return clusterAffinities.find(
-    (group) => misfitOf({ ...fit, affinity: { clusterAffinities: [group] }, observedGroup: undefined }) === undefined,
+    (group) => findMisfit({ ...fit, affinity: { clusterAffinities: [group] }, observedGroup: undefined }) === undefined,
   )?.clusterNames
 }
 

@@ -5,7 +5,7 @@ import type { ClaimAnswer } from '../data-source/locate.ts'
 import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isPlaced, isWorkload } from '../placement/binding-state.ts'
-import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
+import { combineClaims, type DataConstraint } from '../placement/constraint.ts'
 import {
   BASE_OF_POLICY,
   type BindingAnnotations,
@@ -64,7 +64,7 @@ export function parseInput(input: BindingInput): ParsedInput {
   return {
     ...input,
     claims: claims.length < 2 ? claims : claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1)),
-    constraint: constraintOf(claims),
+    constraint: combineClaims(claims),
     annotations,
     storedAnnotations,
     isPlaced: placed,

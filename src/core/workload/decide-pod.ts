@@ -70,7 +70,7 @@ function injectInto(
   const { wanted: all, errors, unusable } = resolveRequests(requests, managers)
   const node = boundNode(pod.spec)
   const present = all.filter((volume) => !isLeftOut(node, volume))
-  const wanted = chooseClaims(present, pod.spec, { node, mayRun, seed: seedOf(pod, request) })
+  const wanted = chooseClaims(present, pod.spec, { node, mayRun, seed: replicaSeed(pod, request) })
   const injected = injectVolumes(pod.spec, wanted)
   const waiting = wanted.filter(mustWait)
   const mayWait = whenNotReady === 'gate' && !pod.spec.nodeName
@@ -139,7 +139,7 @@ export function boundNode({ nodeName, affinity }: PodSpec): string | undefined {
 const INDEX_LABELS = ['apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index']
 
 /** What spreads the pods of a workload over replicas: the number of the pod, its name, or the request if it has neither. */
-function seedOf({ metadata: { name, labels = {} } }: Pod, request: string): string {
+function replicaSeed({ metadata: { name, labels = {} } }: Pod, request: string): string {
   return INDEX_LABELS.map((label) => labels[label]).find((index) => index !== undefined) ?? (name || request)
 }
 

@@ -1,6 +1,6 @@
 /** Tests which messages of a catalog say that a table does not exist. */
 import { expect, test } from 'vitest'
-import { saysAbsent, subjectOf } from './absence-message.ts'
+import { absentKind, saysAbsent } from './absence-message.ts'
 
 const named = { namespace: 'sales', table: 'orders' }
 
@@ -35,5 +35,5 @@ test.each([
   { message: 'the TABLE of a file', want: 'table' },
   { message: 'tables', want: undefined },
 ])('"$message" is about a $want', ({ message, want }) => {
-  expect(subjectOf(message)).toBe(want)
+  expect(absentKind(message)).toBe(want)
 })

@@ -16,13 +16,13 @@ const SUBJECT =
 const MISSING = /not found|not exist|n't exist|no such|unknown|not find|missing/i
 
 /** Returns the kind of the missing object that a message names first; undefined if it names none. */
-export function subjectOf(message: string): string | undefined {
+export function absentKind(message: string): string | undefined {
   return SUBJECT.exec(message)?.[1]?.toLowerCase()
 }
 
 /** Whether a message names the table or its namespace as the missing object. */
 export function saysAbsent(message: string, { namespace, table }: NamedTable): boolean {
-  const subject = subjectOf(message)
+  const subject = absentKind(message)
   if (subject === undefined || !MISSING.test(message)) return false
   if (subject === 'table') return hasWord(message, table)
   return /^(?:namespace|schema|database)$/.test(subject) && hasWord(message, namespace)

@@ -32,7 +32,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 export function clustersOfLocation(uri: string, rules: ClusterRules, clusters: readonly Cluster[]): readonly string[] {
   const mapped = rules.locations.find(uri)
   if (mapped !== undefined) return mapped.clusters
-  return sortedUnique(regionsOf(uri, rules).flatMap((region) => clustersOfRegion(region, rules, clusters)))
+  return sortedUnique(locationRegions(uri, rules).flatMap((region) => clustersOfRegion(region, rules, clusters)))
 }
 
 /**
@@ -48,7 +48,7 @@ export function whyNoCluster(uri: string, rules: ClusterRules, system: string): 
     return `${location} matches ${key} in locationMapping of system ${system}, which lists no cluster; add its clusters`
   }
   const noKey = `matches no key of locationMapping of system ${system}`
-  const regions = regionsOf(uri, rules)
+  const regions = locationRegions(uri, rules)
   if (regions.length === 0) return `${location} ${noKey}; add one`
   return `${location} ${noKey}, and no cluster is in region ${regions.join(', ')}; add a key, or the region to regionMapping`
 }
@@ -66,7 +66,7 @@ export function describeLocation(uri: string): string {
 }
 
 /** The regions in the location, or else the configured one. volcano-global has no regions. */
-function regionsOf(uri: string, { locations, region }: ClusterRules): readonly string[] {
+function locationRegions(uri: string, { locations, region }: ClusterRules): readonly string[] {
   if (locations.matching === 'prefix') return []
   const named = parseLocation(uri)?.regions ?? []
   return named.length > 0 || region === undefined ? named : [region.toLowerCase()]

@@ -63,11 +63,11 @@ function isOwn({ root, servers }: FileSystem, named: Address): boolean {
   const isHdfs = own.scheme in DEFAULT_PORTS
   return [own, ...web].some((one) => {
     if (named.host === '' || named.host !== one.host) return false
-    if (named.scheme === one.scheme) return portsOf(named).some((port) => portsOf(one).includes(port))
+    if (named.scheme === one.scheme) return possiblePorts(named).some((port) => possiblePorts(one).includes(port))
     if (!isHdfs || !(named.scheme in DEFAULT_PORTS)) return false
     // Another protocol of the same host has another port. All NameNodes of a file system have the port of its URI.
-    const expected = named.scheme === own.scheme ? portsOf(own) : portsOf({ ...named, port: undefined })
-    return portsOf(named).some((port) => expected.includes(port))
+    const expected = named.scheme === own.scheme ? possiblePorts(own) : possiblePorts({ ...named, port: undefined })
+    return possiblePorts(named).some((port) => expected.includes(port))
   })
 }
 
@@ -78,7 +78,7 @@ function webAddress(url: string): Address {
   return { scheme: isSecure ? 'swebhdfs' : 'webhdfs', host, port: port ?? (isSecure ? 443 : 80) }
 }
 
-function portsOf({ scheme, port }: Address): readonly number[] {
+function possiblePorts({ scheme, port }: Address): readonly number[] {
   return port === undefined ? (DEFAULT_PORTS[scheme] ?? [0]) : [port]
 }
 

@@ -59,7 +59,7 @@ export function placeOfHive(storage: HiveStorage): HivePlace | undefined {
   const place = dataPlace(storage)
   if (typeof place === 'object') return place
   if (place === undefined || place === '') return undefined
-  const bytes = bytesOf(storage, place)
+  const bytes = hiveSize(storage, place)
   return bytes === undefined ? { location: place } : { location: place, bytes }
 }
 
@@ -149,7 +149,7 @@ export function hasPartitions(storage: HiveStorage): boolean {
 }
 
 /** The size. Hive counts the bytes at the location, and those of a partitioned table at its partitions, with 0 at the table. */
-function bytesOf(storage: HiveStorage, place: string): number | undefined {
+function hiveSize(storage: HiveStorage, place: string): number | undefined {
   const { parameters, partitionKeys, location } = storage
   const bySpark = parameters['spark.sql.statistics.totalSize']
   const size = (place === location || isIceberg(storage) ? parameters['totalSize'] : undefined) ?? bySpark ?? ''

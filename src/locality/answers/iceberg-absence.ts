@@ -1,5 +1,5 @@
 /** Decides whether the 404 of an Iceberg catalog proves that a table does not exist. A wrong path or warehouse answers 404 as well. */
-import { type NamedTable, saysAbsent, subjectOf } from './absence-message.ts'
+import { absentKind, type NamedTable, saysAbsent } from './absence-message.ts'
 import { type Members, members } from './members.ts'
 
 /**
@@ -27,7 +27,7 @@ export function icebergAbsence(body: unknown, named: NamedTable): Absence {
   const message = icebergError(body)?.['message']
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : ''
   if (type !== undefined && ABSENT.test(type)) {
-    return type.startsWith('ObjectNotExists') && subjectOf(text) === 'catalog' ? 'other' : 'absent'
+    return type.startsWith('ObjectNotExists') && absentKind(text) === 'catalog' ? 'other' : 'absent'
   }
   if (text === '' || (type !== undefined && !VAGUE.test(type))) return 'other'
   return saysAbsent(text, named) ? 'absent' : 'unclear'

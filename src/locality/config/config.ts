@@ -84,21 +84,21 @@ export function parseSystemConfig(
   const mistyped = validateTypes(given)
   // With an error that has no section, it is not known which sections can be completed.
   if (!isObject(given) || mistyped.some(({ count }) => count !== undefined)) throw invalid(file, errors)
-  const unsound = new Set(mistyped.map(sectionOf))
-  const definition = definitionOf(given, definitions)
+  const unsound = new Set(mistyped.map(errorSection))
+  const definition = findDefinition(given, definitions)
   if (!definition) for (const section of ['endpoint', 'extra']) unsound.add(section)
   const completed: FieldError[] = []
   const sound = Object.fromEntries(
     Object.entries(given).filter(([name]) => !unsound.has(name)),
   ) as unknown as GivenSystem
   const config = complete(sound, definition ?? UNKNOWN_DEFINITION, file, foreign?.warnings, completed)
-  errors.push(...completed.filter((error) => !unsound.has(sectionOf(error))))
+  errors.push(...completed.filter((error) => !unsound.has(errorSection(error))))
   if (errors.length > 0) throw invalid(file, errors)
   return config
 }
 
 /** The top-level field of an error. */
-function sectionOf({ path }: FieldError): string {
+function errorSection({ path }: FieldError): string {
   return path.replace(/[.[].*$/s, '')
 }
 
@@ -106,7 +106,7 @@ function invalid(file: string, errors: readonly FieldError[]): SystemConfigError
   return new SystemConfigError(file, { reason: describeErrors(errors), errors })
 }
 
-function definitionOf(
+function findDefinition(
   { plugin, system }: Record<string, unknown>,
   definitions: Readonly<Record<string, SystemDefinition>>,
 ): SystemDefinition | undefined {

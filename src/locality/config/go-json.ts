@@ -108,7 +108,7 @@ function decodeStruct(
   const seen = new Set<string>()
   for (const [name, member] of goMembers(value)) {
     const at = path === '' ? name : `${path}.${name}`
-    const field = fieldOf(struct, name)
+    const field = findField(struct, name)
     const type = field === undefined ? undefined : struct[field]
     if (field === undefined || type === undefined) {
       warn(report, at, `unknown field; ignored, as in volcano-global${suggest(name, Object.keys(struct))}`)
@@ -123,7 +123,7 @@ function decodeStruct(
 }
 
 /** Finds the field of a name: the exact one, or else one that differs in case only (encoding/json, foldName). */
-function fieldOf(struct: Readonly<Record<string, GoType>>, name: string): string | undefined {
+function findField(struct: Readonly<Record<string, GoType>>, name: string): string | undefined {
   if (Object.hasOwn(struct, name)) return name
   const folded = fold(name)
   return Object.keys(struct).find((field) => fold(field) === folded)

@@ -34,7 +34,7 @@ export function openHttpClient(config: SystemConfig, clock: Clock, env: Environm
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     checkEndpoint(request.url, endpoint.urls)
     const response = await authorized(request, signal)
-    const url = redirectOf(request, response)
+    const url = sameServerRedirect(request, response)
     return url === undefined ? response : authorized({ ...request, url }, signal)
   }
 
@@ -67,7 +67,7 @@ function isPassing(status: number): boolean {
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /** The target of a redirect to the same server; undefined for any other response. */
-function redirectOf({ method, url }: HttpRequest, response: HttpResponse): string | undefined {
+function sameServerRedirect({ method, url }: HttpRequest, response: HttpResponse): string | undefined {
   const target = redirectUrl(response, url)
   if (target === null || method === 'POST') return undefined
   const { origin, username, password, href } = target

@@ -28,7 +28,7 @@ const TYPES = ['path', 'directory', 'file']
 
 function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   const http = openHttpClient(config, clock)
-  const nodes = openNameNodes(config.endpoint.urls, http, exceptionOf)
+  const nodes = openNameNodes(config.endpoint.urls, http, hadoopException)
   const defaultFs = String(config.extra['defaultFs'] ?? `hdfs://${new URL(config.endpoint.urls[0] ?? '').hostname}`)
   const fileSystem = { root: defaultFs.replace(/\/$/, ''), servers: config.endpoint.urls }
 
@@ -52,16 +52,16 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
       const path = parsePath(query, fileSystem)
       const encoded = path.split('/').map(encodeURIComponent).join('/')
       const response = await ask(encoded, 'GETFILESTATUS', signal)
-      if (response.status === 404 && exceptionOf(response) === 'FileNotFoundException') {
+      if (response.status === 404 && hadoopException(response) === 'FileNotFoundException') {
         return { kind: 'nowhere', reason: `HDFS has no ${path}` }
       }
-      if (response.status !== 200) throw refusal(response, http.refusal(response, exceptionOf(response)))
+      if (response.status !== 200) throw refusal(response, http.refusal(response, hadoopException(response)))
       const bytes = await measure(encoded, parseStatus(response), signal)
       return defined({ kind: 'located', location: `${fileSystem.root}${path}`, bytes })
     },
     health: async (signal) => {
       const response = await ask('/', 'GETFILESTATUS', signal)
-      if (response.status !== 200) throw refusal(response, http.refusal(response, exceptionOf(response)))
+      if (response.status !== 200) throw refusal(response, http.refusal(response, hadoopException(response)))
       parseStatus(response)
     },
     close: () => http.close(),
@@ -77,14 +77,14 @@ function parsePath({ type, name }: LocalityQuery, fileSystem: FileSystem): strin
 }
 
 /** The class of the exception that Hadoop sends with every error. */
-function exceptionOf(response: HttpResponse): string | undefined {
+function hadoopException(response: HttpResponse): string | undefined {
   const exception = members(members(tryJson(response))?.['RemoteException'])?.['exception']
   return typeof exception === 'string' && /^[A-Za-z]{1,80}$/.test(exception) ? exception : undefined
 }
 
 /** The error for an unsuccessful response. Hadoop sends 403 for every I/O error, so its exception decides whether access was denied. */
 function refusal(response: HttpResponse, byStatus: LocalityError): LocalityError {
-  const exception = exceptionOf(response)
+  const exception = hadoopException(response)
   const isAccess = exception === undefined || /^(?:AccessControl|Security|Authorization|InvalidToken)/.test(exception)
   return response.status === 403 && !isAccess ? new LocalityError('serverError', byStatus.message) : byStatus
 }

@@ -18,7 +18,7 @@ export function parseBlobListing(xml: string): ListingPage | undefined {
   const isPage = /^\s*(?:<\?xml[^>]*\?>\s*)?<EnumerationResults[\s>]/.test(xml)
   if (!isPage || !xml.trimEnd().endsWith('</EnumerationResults>')) return undefined
   const objects: ListedObject[] = []
-  for (const inner of blobsOf(xml)) {
+  for (const inner of blobElements(xml)) {
     const properties = section(inner, 'Properties')
     const object = readBlob(inner, properties)
     if (object === undefined) return undefined
@@ -33,7 +33,7 @@ export function parseBlobListing(xml: string): ListingPage | undefined {
 
 const [BEGIN, END] = ['<Blob>', '</Blob>']
 
-function* blobsOf(xml: string): Generator<string> {
+function* blobElements(xml: string): Generator<string> {
   for (let from = xml.indexOf(BEGIN); from >= 0; from = xml.indexOf(BEGIN, from)) {
     const to = xml.indexOf(END, from)
     if (to < 0) return

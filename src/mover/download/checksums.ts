@@ -29,11 +29,11 @@ export interface ChecksumLog {
   close(): Promise<void>
 }
 
-const fileOf = ({ state }: Pick<Place, 'state'>) => join(state, 'checksums')
+const checksumsFile = ({ state }: Pick<Place, 'state'>) => join(state, 'checksums')
 
 /** @param resumed whether the checksums of an earlier attempt are kept */
 export async function openChecksums(place: Place, resumed: boolean): Promise<ChecksumLog> {
-  const log = await openLineLog(fileOf(place), resumed ? 'a' : 'w')
+  const log = await openLineLog(checksumsFile(place), resumed ? 'a' : 'w')
   const copy = (recorded: RecordedChecksum | RecordedTime) => log.append(JSON.stringify(recorded))
   return {
     copy,
@@ -50,7 +50,7 @@ export async function* readChecksums(place: Pick<Place, 'state'>): AsyncGenerato
 
 /** Reads all records; none when the file is missing. Skips the incomplete line of a mover that was killed. */
 export async function* readRecords(place: Pick<Place, 'state'>): AsyncGenerator<RecordedChecksum | RecordedTime> {
-  const file = await open(fileOf(place), 'r').catch((error: NodeJS.ErrnoException) => {
+  const file = await open(checksumsFile(place), 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
     return undefined
   })

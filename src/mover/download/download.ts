@@ -15,7 +15,7 @@ import { type Journal, journalHeader, openJournal } from './journal.ts'
 import { entryId, type Manifest, writeManifest } from './manifest.ts'
 import { ObjectFiles, type ObjectFilesInput } from './object-files.ts'
 import { keepEarlier, pruneInPlace, pruneStaging } from './prune.ts'
-import { deleteOldTrees, finishReplacement, publishReplacement, replacementOf, reuseFiles } from './replace.ts'
+import { deleteOldTrees, finishReplacement, publishReplacement, replacementPlace, reuseFiles } from './replace.ts'
 import { requireSpace } from './space.ts'
 import {
   type Completion,
@@ -85,7 +85,7 @@ export async function download(input: DownloadInput, progress: Progress, signal:
 }
 
 async function downloadTo(place: Place, input: DownloadInput, progress: Progress, owner: Owner): Promise<Done> {
-  const origin = originOf(input)
+  const origin = downloadOrigin(input)
   await finishReplacement(place)
   const complete = await readCompletion(place)
   if (complete?.origin === origin) {
@@ -110,7 +110,7 @@ async function replaceChanged(
   progress: Progress,
   owner: Owner,
 ): Promise<Done> {
-  const place = replacementOf(published)
+  const place = replacementPlace(published)
   const work = { place, origin: record.origin, owner, published: { place: published, record } }
   // Before the download, since it needs the disk.
   await deleteOldTrees(published, input.deleteOldBefore)
@@ -220,7 +220,7 @@ async function isUnused({ target }: Place): Promise<boolean> {
 }
 
 /** Identifies the data of a download, so that a later mover recognizes it. */
-function originOf({ endpoint, selection: { place, match, exclude, flat } }: DownloadInput): string {
+function downloadOrigin({ endpoint, selection: { place, match, exclude, flat } }: DownloadInput): string {
   return [
     `${place.url} at ${endpoint}`,
     ...[...match].sort().map((glob) => `matching ${glob}`),

@@ -25,11 +25,11 @@ export async function pruneStaging(folder: string, manifest: Manifest, signal: A
 }
 
 /** The file to which the manifest of an earlier attempt is moved, until its files are pruned. */
-const earlierOf = (manifestPath: string) => `${manifestPath}.earlier`
+const earlierManifest = (manifestPath: string) => `${manifestPath}.earlier`
 
 /** Keeps the manifest of an earlier attempt, before a new one is written. An attempt that was killed between the two wrote no files. */
 export async function keepEarlier(manifestPath: string): Promise<void> {
-  const earlier = earlierOf(manifestPath)
+  const earlier = earlierManifest(manifestPath)
   if (!(await exists(earlier)) && (await exists(manifestPath))) await rename(manifestPath, earlier)
 }
 
@@ -43,7 +43,7 @@ export async function pruneInPlace(
   manifest: Manifest,
   signal: AbortSignal,
 ): Promise<void> {
-  const earlier = earlierOf(manifestPath)
+  const earlier = earlierManifest(manifestPath)
   if (!(await exists(earlier))) return
   const { files } = await manifestPaths(manifest)
   for await (const { path, isFolder } of readEntries(earlier)) {

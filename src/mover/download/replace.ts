@@ -20,7 +20,7 @@ import {
 } from './staging.ts'
 
 /** The directories of the new tree, below the state of the published data. */
-export function replacementOf({ target, state }: Place): Place {
+export function replacementPlace({ target, state }: Place): Place {
   const below = join(state, 'replacement')
   return { target, state: below, files: join(below, 'files'), parts: join(below, 'parts') }
 }
@@ -92,7 +92,7 @@ export async function publishReplacement(
   completion: Completion,
   owner: Pick<Owner, 'publish'>,
 ): Promise<void> {
-  const { state } = replacementOf(published)
+  const { state } = replacementPlace(published)
   // The record allows the swap, also after a power loss, so the data must be on the disk before it.
   await flushFileSystem(state)
   await owner.publish(async () => {
@@ -103,7 +103,7 @@ export async function publishReplacement(
 
 /** Completes the swap of a replacement, also of a mover that was killed in it. It does nothing without a complete replacement. */
 export async function finishReplacement(published: Place): Promise<void> {
-  const { state, files } = replacementOf(published)
+  const { state, files } = replacementPlace(published)
   if (!(await readRecord({ state }))) return
   if (await exists(files)) await swapIn(published, files)
   for (const name of ['manifest', 'checksums', 'complete.json']) {

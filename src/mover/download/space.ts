@@ -5,7 +5,7 @@ import type { MoverDisk } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
 
 /** The disk of a path; undefined when it cannot be read. */
-export async function diskOf(path: string): Promise<MoverDisk | undefined> {
+export async function measureDisk(path: string): Promise<MoverDisk | undefined> {
   const stats = await statfs(path).catch(() => undefined)
   return stats && { freeBytes: stats.bavail * stats.bsize, totalBytes: stats.blocks * stats.bsize }
 }

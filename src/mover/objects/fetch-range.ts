@@ -84,7 +84,7 @@ export async function fetchRange(
         asStored = true
         continue
       }
-      if (error instanceof OtherSizeError) throw await causeOf(store, object, error, signal)
+      if (error instanceof OtherSizeError) throw await findSizeCause(store, object, error, signal)
       await backoff.wait(error, signal)
     }
   }
@@ -103,7 +103,12 @@ function isDecodedOnTheWay({ size, etag }: ListedObject, headers: HttpResponse['
 }
 
 /** Tells an object that changed from a server that sends other bytes than it stores: then another attempt receives the same. */
-async function causeOf(store: ObjectStore, { key, etag }: ListedObject, error: OtherSizeError, signal: AbortSignal) {
+async function findSizeCause(
+  store: ObjectStore,
+  { key, etag }: ListedObject,
+  error: OtherSizeError,
+  signal: AbortSignal,
+) {
   const headers = await store.head(key, signal).catch((failed: unknown) => {
     if (failed instanceof MoverError) return undefined
     throw failed

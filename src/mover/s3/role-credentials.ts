@@ -7,7 +7,7 @@ import {
   parseAgentKeys,
   parseAssumedRole,
   type RoleSource,
-  renewalOf,
+  renewalTime,
   type TemporaryKeys,
 } from '../../s3/role.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
@@ -42,7 +42,7 @@ export function roleCredentials(source: RoleSource, { now, ...options }: RoleOpt
   async function obtain(): Promise<TemporaryKeys> {
     const at = now()
     const obtained = await obtainKeys(source, options)
-    last = { ...obtained, renewAt: renewalOf(obtained, at) }
+    last = { ...obtained, renewAt: renewalTime(obtained, at) }
     return obtained
   }
 

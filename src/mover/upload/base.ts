@@ -25,7 +25,7 @@ export interface UploadBase {
 }
 
 /** In the first line, so that an upload to another prefix compares nothing with it. */
-const headerOf = ({ url }: ObjectPlace) => `lodestone uploads 1 to ${url}`
+const headerLine = ({ url }: ObjectPlace) => `lodestone uploads 1 to ${url}`
 
 /** Reads the base of a directory, and opens the record of uploads. */
 export async function openBase(place: Place, target: ObjectPlace): Promise<UploadBase> {
@@ -47,7 +47,7 @@ export async function openBase(place: Place, target: ObjectPlace): Promise<Uploa
   await makeFolder(place.state, 0o700)
   const isResumed = await readUploads(path, target, objects)
   const log: LineLog = await openLineLog(path, isResumed ? 'a' : 'w')
-  if (!isResumed) log.append(headerOf(target))
+  if (!isResumed) log.append(headerLine(target))
   return {
     get: (key) => objects.get(key),
     set(base) {
@@ -65,7 +65,7 @@ async function readUploads(path: string, target: ObjectPlace, objects: Map<strin
     return ''
   })
   const [header, ...lines] = text.split('\n')
-  if (header !== headerOf(target)) return false
+  if (header !== headerLine(target)) return false
   for (const line of lines) {
     // The last line of a mover that was killed may be incomplete.
     if (!line.startsWith('{') || !line.endsWith('}')) continue

@@ -4,7 +4,7 @@ import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { hasDiskPressure } from '../../core/volume-manager/nodes/node-health.ts'
 import { evictingNodes, fullNodes, planEviction, rootsToCollect } from '../../core/volume-manager/plan-eviction.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
-import { lastEndOf, usersOf } from '../../queries/volume-users.ts'
+import { directoryUsers, lastUseEnd } from '../../queries/volume-users.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
 
@@ -46,8 +46,8 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
       const plan = planEviction({
         node,
         managers: [...new Set(store.byIndex(volumeManagers, 'node', name))],
-        users: (directory) => usersOf(store, undefined, directory),
-        lastEnd: (...place) => lastEndOf(store, ...place),
+        users: (directory) => directoryUsers(store, undefined, directory),
+        lastEnd: (...place) => lastUseEnd(store, ...place),
         settings: settings(),
         collecting: roots,
         lastAt: evictedAt.get(name),

@@ -23,7 +23,7 @@ import {
   moversWithoutLeftover,
   namespaceForLeftover,
 } from '../../queries/own-movers.ts'
-import { usersOf } from '../../queries/volume-users.ts'
+import { directoryUsers } from '../../queries/volume-users.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -125,7 +125,7 @@ function gatherLeftover(
     namespace: namespaceForLeftover(store, leftover, settings.movers),
     movers: moversOfLeftover(store, key, settings),
     active: activeAround(leftover, store, settings),
-    users: (directory) => usersOf(store, undefined, directory),
+    users: (directory) => directoryUsers(store, undefined, directory),
     isManaged: (uid) =>
       store
         .byIndex(volumeManagers, 'owner', uid.replaceAll('-', ''))

@@ -1,7 +1,7 @@
 /** The base class of the stores: one cache per kind, subscriptions, and errors for reads before the first sync. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
-import { metadataOf } from '../kinds/metadata.ts'
+import { withoutContent } from '../kinds/metadata.ts'
 import type { StoreObserver } from '../observer.ts'
 import { type AvailabilityListener, NotSyncedError, type StoreChange, type UnavailableKind } from '../store.ts'
 import { ObjectCache, type ObjectChange } from './cache.ts'
@@ -43,7 +43,7 @@ export class CachedStore {
         absence: kind.absence,
         cache: new ObjectCache(kind.indexes as IndexFunctions<K8sObject>),
         // Also removes the content of objects from a folder, or from a server that cannot send metadata only.
-        keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
+        keep: (raw) => kind.keep((kind.metadataOnly ? withoutContent(raw) : raw) as never),
         served: true,
       }
       this.kindCaches.set(kindKey(kind.type), kindCache)

@@ -74,7 +74,7 @@ export function openConnection(source: ConnectionSource): ApiConnection {
 }
 
 /** Returns the namespace of the context, or of the service account of the pod. Throws `ConnectionConfigError`. */
-export function namespaceOf(source: ConnectionSource): string | undefined {
+export function connectionNamespace(source: ConnectionSource): string | undefined {
   const config = loadConfig(source, readSource(source))
   return config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined
 }

@@ -15,7 +15,7 @@ import {
 import type { K8sObject } from '../../api/meta.ts'
 import { defined, isObject, withoutNulls } from '../../base/json.ts'
 import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../base/json-comment.ts'
-import { type Position, positionAt, positionOf } from './positions.ts'
+import { fieldPosition, type Position, positionAt } from './positions.ts'
 
 /** An object with its place. */
 export interface Manifest extends Position {
@@ -94,7 +94,7 @@ export function parseManifests(text: string, file: string, options: ParseManifes
     if (items === undefined) {
       const mistake = findMistake(value, options)
       // The edge of all manifests: behind it, a field without a value is absent, as behind an API server.
-      const find = place && ((path: string) => positionOf(path, place, document, lines))
+      const find = place && ((path: string) => fieldPosition(path, place, document, lines))
       if (mistake === undefined) {
         parsed.manifests.push({
           object: withoutNulls(value as K8sObject),

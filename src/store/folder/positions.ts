@@ -19,7 +19,7 @@ export function positionAt(offset: number | undefined, lines: LineCounter): Posi
  *
  * @param path in the notation of field errors: `spec.clusterNames[1]`, `metadata.annotations[example.org/key]`
  */
-export function positionOf(path: string, root: Node, document: Document, lines: LineCounter): Position {
+export function fieldPosition(path: string, root: Node, document: Document, lines: LineCounter): Position {
   let node: unknown = root
   let offset = root.range?.[0]
   for (const segment of fieldSegments(path)) {

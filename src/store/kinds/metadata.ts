@@ -10,6 +10,6 @@ export function acceptFor(view: 'PartialObjectMetadata' | 'PartialObjectMetadata
 }
 
 /** The object without its content. */
-export function metadataOf({ apiVersion, kind, metadata }: K8sObject): K8sObject {
+export function withoutContent({ apiVersion, kind, metadata }: K8sObject): K8sObject {
   return { apiVersion, kind, metadata }
 }

@@ -24,7 +24,7 @@ const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVol
   type: persistentVolumes as CachedKind<Workload & Dependent>['type'],
   keep(raw) {
     const kept = volumeAsWorkload.keep(raw)
-    if (ownersOf(raw.metadata).length === 0) return kept
+    if (volumeOwners(raw.metadata).length === 0) return kept
     const { phase } = raw.status ?? {}
     const { claimRef, local } = (raw as PersistentVolume).spec ?? {}
     const node = raw.metadata.annotations?.[NODE_ANNOTATION]
@@ -39,7 +39,7 @@ const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVol
   },
   indexes: {
     ...volumeAsWorkload.indexes,
-    owner: ({ metadata }) => ownersOf(metadata),
+    owner: ({ metadata }) => volumeOwners(metadata),
     // The directories of replicas, on any node.
     directory: ({ spec }) => (spec?.local ? [directoryAround(spec.local.path)].filter((one) => one !== undefined) : []),
   },
@@ -48,11 +48,11 @@ const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVol
 const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
   type: persistentVolumeClaims,
   keep: keepContent,
-  indexes: { owner: ({ metadata }) => ownersOf(metadata) },
+  indexes: { owner: ({ metadata }) => volumeOwners(metadata) },
 }
 
 /** The owner of an object that Lodestone created for a VolumeManager. */
-function ownersOf({ labels }: ObjectMeta): string[] {
+function volumeOwners({ labels }: ObjectMeta): string[] {
   const key = labels?.[VOLUME_LABEL]
   return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
 }

@@ -12,7 +12,7 @@ import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
-import { secretsOf } from '../../core/dependencies/interpret.ts'
+import { moverSecrets } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../../core/volume-manager/pod-use.ts'
@@ -48,7 +48,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
     }
   },
   indexes: {
-    secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
+    secrets: (manager) => moverSecrets(manager).map((name) => objectKey(manager.metadata.namespace, name)),
     // The key in the names of its directories, claims and node labels.
     owner: (manager) => [ownerKey(manager)],
     // VolumeManagers with waiting movers: the queue.

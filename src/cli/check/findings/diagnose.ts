@@ -24,7 +24,7 @@ export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, s
   const isComplete = reviews.every(({ outcome }) => outcome !== 'unknown')
   const bound = new Set(reviews.flatMap((review) => (isBinding(review.before.kind) ? [review.manifest] : [])))
   return [
-    ...reviews.flatMap((review) => findingsOf(review, context, systems)),
+    ...reviews.flatMap((review) => reviewFindings(review, context, systems)),
     ...(isComplete
       ? [
           ...reviews.flatMap((review) => (bound.has(review.manifest) ? [] : unselected(review, context))),
@@ -34,7 +34,7 @@ export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, s
   ]
 }
 
-function findingsOf(review: Reviewed, context: ReviewContext, systems: KnownSystems): Finding[] {
+function reviewFindings(review: Reviewed, context: ReviewContext, systems: KnownSystems): Finding[] {
   const { object, outcome, reason = '', errors, manifest } = review
   const at = (id: Finding['id'], message: string, path = '') => finding(id, message, fieldPlace(manifest, path), object)
   if (outcome === 'unknown') return [at('undecided-object', reason)]

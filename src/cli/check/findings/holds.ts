@@ -26,13 +26,13 @@ type Wait = Pick<ClaimAnswer, 'enforcement' | 'answer' | 'holdTimeoutSeconds'> &
 export function canEnd(binding: ResourceBinding, context: GatherContext, systems: KnownSystems): boolean {
   const { hold } = readAnnotations(binding.metadata.annotations)
   if (!hold || hold.reason === 'ClaimMissing') return hold === undefined
-  const required = waitsOf(binding, context, systems).filter(({ enforcement }) => enforcement === 'Required')
+  const required = bindingWaits(binding, context, systems).filter(({ enforcement }) => enforcement === 'Required')
   if (required.some(({ holdTimeoutSeconds }) => holdTimeoutSeconds !== undefined)) return true
   const missing = required.filter(({ answer }) => answer.kind !== 'located')
   return missing.length > 0 && missing.every(({ mayBeLocated }) => mayBeLocated)
 }
 
-function waitsOf(binding: ResourceBinding, context: GatherContext, systems: KnownSystems): Wait[] {
+function bindingWaits(binding: ResourceBinding, context: GatherContext, systems: KnownSystems): Wait[] {
   const { store, now, clusterScopedClaims } = context
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims).map((claim) => ({
     ...locateClaim(claim, claimSource(claim, store), now),

@@ -242,11 +242,11 @@ class HubReader {
  * names, and those that it selects and a claim names: the hub is not asked for all others.
  */
 function workloadsConcerned(object: K8sObject, hub: ObjectStore): Map<string, WorkloadReference> {
-  const found = validateManifest(object).length > 0 ? [] : workloadsOf(object, hub)
+  const found = validateManifest(object).length > 0 ? [] : concernedWorkloads(object, hub)
   return new Map(found.map((workload) => [workloadKey(workload), workload]))
 }
 
-function workloadsOf(object: K8sObject, hub: ObjectStore): WorkloadReference[] {
+function concernedWorkloads(object: K8sObject, hub: ObjectStore): WorkloadReference[] {
   if (hasType(dataSourceClaims, object)) return workloadsOfClaim(object as DataSourceClaim)
   if (hasType(dataSources, object)) return claimsOfSource(object as DataSource, hub).flatMap(workloadsOfClaim)
   if (hasType(propagationPolicies, object) || hasType(clusterPropagationPolicies, object))

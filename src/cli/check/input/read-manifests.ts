@@ -33,7 +33,7 @@ export async function readManifests(paths: readonly string[], signal: AbortSigna
   const inputs = new Map<string, Input>()
   // A file that is named twice is read once.
   for (const path of paths) {
-    for (const input of await inputsOf(path, given.problems)) inputs.set(resolve(input.file), input)
+    for (const input of await findInputs(path, given.problems)) inputs.set(resolve(input.file), input)
   }
   for (const input of inputs.values()) {
     signal.throwIfAborted()
@@ -49,7 +49,7 @@ interface Input {
 }
 
 /** The files of an argument of `-f`. */
-async function inputsOf(path: string, problems: Finding[]): Promise<Input[]> {
+async function findInputs(path: string, problems: Finding[]): Promise<Input[]> {
   if (path === '-') return [{ file: STANDARD_INPUT, read: readStandardInput }]
   const fail = (message: string, file = path) => void problems.push(finding('invalid-manifest', message, { file }))
   const stats = readStats(path, fail)

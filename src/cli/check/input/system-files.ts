@@ -4,7 +4,7 @@ import { defined } from '../../../base/json.ts'
 import { duplicateSystem, parseSystemConfig, type SystemConfig } from '../../../locality/config/config.ts'
 import { SystemConfigError } from '../../../locality/config/system-config-error.ts'
 import { plugins } from '../../../locality/plugins/index.ts'
-import { positionOf } from '../../../store/folder/positions.ts'
+import { fieldPosition } from '../../../store/folder/positions.ts'
 import { type Finding, finding } from '../findings/findings.ts'
 
 /** Collects the findings of files of data systems. A system may be in one file only. */
@@ -57,7 +57,7 @@ function positionsIn(text: string) {
   const lines = new LineCounter()
   const document = parse(text, lines)
   const { contents } = document
-  return (path: string) => (contents ? positionOf(path, contents, document, lines) : { line: 1, column: 1 })
+  return (path: string) => (contents ? fieldPosition(path, contents, document, lines) : { line: 1, column: 1 })
 }
 
 function parse(text: string, lineCounter = new LineCounter()): Document.Parsed {

@@ -32,11 +32,11 @@ function sarifResult(finding: Finding) {
     ruleIndex: IDS.indexOf(id),
     level: LEVELS[severity],
     message: { text: object ? `${object}: ${message}` : message },
-    ...locationsOf(finding),
+    ...sarifLocations(finding),
   }
 }
 
-function locationsOf({ file, line, column }: Finding) {
+function sarifLocations({ file, line, column }: Finding) {
   const uri = fileUri(file)
   if (uri === undefined) return {}
   const region = line === undefined ? undefined : defined({ startLine: line, startColumn: column || undefined })

@@ -14,7 +14,7 @@ import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import { allKinds } from '../../../store/kinds/cached-kinds.ts'
 import type { GatherContext, Webhook } from '../../../webhooks/define.ts'
-import { webhooksOf } from '../../../webhooks/index.ts'
+import { allWebhooks } from '../../../webhooks/index.ts'
 import { isExcluded } from '../../../webhooks/registration.ts'
 import { unknownWorkloadWebhook } from '../../../webhooks/unknown-workload.ts'
 import { typeOfReference } from '../../kinds.ts'
@@ -70,7 +70,7 @@ export function openSession(context: ReviewContext): ReviewSession {
   const { workloads } = context
   return {
     ...context,
-    webhooks: webhooksOf(workloads),
+    webhooks: allWebhooks(workloads),
     unknownWorkload: unknownWorkloadWebhook(workloads),
     types: allKinds(workloads).map(({ type }) => type),
   }

@@ -35,7 +35,7 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
   concerned: readonly { template: K8sObject; manifest: Given }[] = [],
 ): Promise<ManifestReview<Given>[]> {
   const session = openSession(context)
-  const ranked = manifests.map((manifest) => ({ manifest, rank: rankOf(manifest.object, session) }))
+  const ranked = manifests.map((manifest) => ({ manifest, rank: reviewRank(manifest.object, session) }))
   const reviews = new Map<Given, ManifestReview<Given>>()
   for (const { manifest } of ranked.toSorted((a, b) => a.rank - b.rank)) {
     const { object } = manifest
@@ -77,7 +77,7 @@ export function withoutDecision(review: Reviewed): Reviewed {
   return { ...rest, outcome: 'unknown', reason, warnings: [], after: review.before }
 }
 
-function rankOf(object: K8sObject, session: ReviewSession): number {
+function reviewRank(object: K8sObject, session: ReviewSession): number {
   // Namespaces come first, because they grant permissions to claims.
   if (hasType(namespaces, object)) return -1
   if (webhookFor(object, session)?.type !== 'mutating') return 0

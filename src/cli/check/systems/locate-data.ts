@@ -8,7 +8,7 @@ import { apiVersionOf, type K8sObject, keyOfObject, referenceOf } from '../../..
 import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
 import { defined } from '../../../base/json.ts'
 import { mappedStates } from '../../../core/data-source/conditions.ts'
-import { phaseOf } from '../../../core/data-source/phase.ts'
+import { sourcePhase } from '../../../core/data-source/phase.ts'
 import { queryOfClaim, workloadKey } from '../../../core/data-source-claim/keys.ts'
 import type { SystemConfig } from '../../../locality/config/config.ts'
 import { type ConfigFile, type ConfigSource, ConfigSourceError } from '../../../locality/config/source.ts'
@@ -79,7 +79,7 @@ function sourceNameOfClaim(claim: DataSourceClaim): string {
 
 function needsAnswer(claim: DataSourceClaim, store: FolderStore): boolean {
   const source = claimSource(claim, store)
-  return source === undefined || (source.spec.locality === undefined && phaseOf(source) === undefined)
+  return source === undefined || (source.spec.locality === undefined && sourcePhase(source) === undefined)
 }
 
 /** The valid configurations of a source, and the findings of the others. */

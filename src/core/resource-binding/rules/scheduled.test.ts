@@ -5,7 +5,7 @@ import { located, lookup, makeCluster, makeInput, NOW, nowhere, unknown } from '
 import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../../api/karmada.ts'
 import type { ClaimAnswer } from '../../data-source/locate.ts'
 import { schedulingRefusal } from '../../placement/acceptance.ts'
-import { misfitOf } from '../../placement/fit.ts'
+import { findMisfit } from '../../placement/fit.ts'
 import { readAnnotations } from '../annotations.ts'
 import type { BindingInput } from '../input.ts'
 import { planBinding } from '../plan.ts'
@@ -364,7 +364,7 @@ test('no decision leaves a scheduled workload without a cluster that its policy 
         const ranOnce =
           changed.spec.clusters?.length || tasks.length || readAnnotations(stored.metadata.annotations).locality
         const affinity = binding.spec.placement ?? {}
-        const misfit = misfitOf({
+        const misfit = findMisfit({
           affinity,
           refuses,
           spread: () => undefined,

@@ -47,7 +47,10 @@ export function addedValues({ path, keys, metadata }: PodPlace, context: AddedCo
   const { isDeclared, digest } = context
   const inPlace = metadata.annotations?.[VOLUMES_ANNOTATION]
   // A client that removes the last annotation of a user removes the whole map. The note is gone with it, and the label stays.
-  const { inject, volumes } = noteOf(inPlace === undefined ? (context.storedAt(path) ?? metadata) : metadata, context)
+  const { inject, volumes } = addedNote(
+    inPlace === undefined ? (context.storedAt(path) ?? metadata) : metadata,
+    context,
+  )
   const note = [...keys, 'annotations', ADDED_ANNOTATION]
   const isOurs = (key: string, name: string) => !isDeclared([...keys, key, name], note)
   return {
@@ -61,7 +64,7 @@ export function addedValues({ path, keys, metadata }: PodPlace, context: AddedCo
 }
 
 /** The note at a place. A note of another form counts as an empty one: a user wrote it. */
-function noteOf({ labels, annotations }: PodPlace['metadata'], { digest, copied }: AddedContext): Note {
+function addedNote({ labels, annotations }: PodPlace['metadata'], { digest, copied }: AddedContext): Note {
   const text = annotations?.[ADDED_ANNOTATION]
   const inPlace = annotations?.[VOLUMES_ANNOTATION]
   if (text === undefined) {

@@ -19,7 +19,7 @@ export function workloadSizeErrors(
   object: K8sObject,
   requests: readonly ParsedAnnotation[],
 ): FieldError[] {
-  const tooManyMounts = mountCountErrors(path, countsOf(requests))
+  const tooManyMounts = mountCountErrors(path, mountCounts(requests))
   if (tooManyMounts.length > 0) return tooManyMounts
   const tooLarge = copySizeErrors(path, object, addedCopies(requests))
   return tooLarge.length > 0 ? tooLarge : requests.filter(isMissing).flatMap(podAnnotationErrors)
@@ -33,7 +33,7 @@ function podAnnotationErrors({ place: { path, metadata }, annotation }: PlacedAn
   return annotationSizeErrors(annotations, `${path}.annotations`, added)
 }
 
-function countsOf(requests: readonly ParsedAnnotation[]): MountCount[] {
+function mountCounts(requests: readonly ParsedAnnotation[]): MountCount[] {
   return requests.flatMap(({ place: { pod }, parsed }) =>
     pod && 'requests' in parsed ? [{ spec: pod.spec, requests: parsed.requests }] : [],
   )
