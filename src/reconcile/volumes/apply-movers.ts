@@ -41,23 +41,28 @@ export async function applyMovers(first: Plan, context: ApplyContext): Promise<n
 }
 
 /** Applies the other actions, in order. Returns whether a Pod was kept because its log is being read. */
-async function applyOthers(
-  { actions }: Plan,
-  { store, events, logs, settings }: ApplyContext,
-  unstopped: Set<string>,
-): Promise<boolean> {
+async function applyOthers({ actions }: Plan, context: ApplyContext, unstopped: Set<string>): Promise<boolean> {
   let isLogUnread = false
   for (const action of actions) {
     if (isMoverCreation(action)) continue
-    // The status is written earlier in the plan and never waits for a log.
-    if (isDeletionOfEnded(action) && logs?.collect(action.object as Pod, settings.logLines) === false) {
-      isLogUnread = true
-      continue
-    }
-    await applyPlan({ store, events }, { actions: [action] })
-    if (isStop(action)) unstopped.delete(keyOfObject(action.object))
+    if (isDeletionOfEnded(action)) isLogUnread = !(await deleteEnded(action, context)) || isLogUnread
+    else if (isStop(action)) await stopMover(action, context, unstopped)
+    else await applyPlan(context, { actions: [action] })
   }
   return isLogUnread
+}
+
+/** Deletes an ended mover when its log was read. Returns false if the log is being read; the plan has the status before the deletions. */
+async function deleteEnded(deletion: Deletion, context: ApplyContext): Promise<boolean> {
+  const { logs, settings } = context
+  if (logs?.collect(deletion.object as Pod, settings.logLines) === false) return false
+  await applyPlan(context, { actions: [deletion] })
+  return true
+}
+
+async function stopMover(deletion: Deletion, context: ApplyContext, unstopped: Set<string>): Promise<void> {
+  await applyPlan(context, { actions: [deletion] })
+  unstopped.delete(keyOfObject(deletion.object))
 }
 
 /** Whether an action deletes an ended mover. The log of a mover that is still running is not complete. */
