@@ -40,7 +40,7 @@ export function wantedInterpreterRegistration(
 }
 
 /** The namespaces that the registration excludes, with that of Lodestone. */
-export function excludedNamespacesOf({ registration: { service, excludedNamespaces } }: Config): string[] {
+export function allExcludedNamespaces({ registration: { service, excludedNamespaces } }: Config): string[] {
   return [...new Set([...excludedNamespaces, service.namespace])]
 }
 
@@ -50,7 +50,7 @@ function registrationTerms(config: Config, certificates?: Pick<ServingCertificat
     target: mode === 'url' ? { url } : { service },
     caBundlePem: certificates?.caBundlePem,
     timeoutSeconds,
-    excludedNamespaces: excludedNamespacesOf(config),
+    excludedNamespaces: allExcludedNamespaces(config),
   })
 }
 

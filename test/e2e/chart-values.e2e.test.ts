@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { completeConfig } from '../../src/app/config/config.ts'
-import { accessesOf, podRolesFor, rolesFor } from '../../src/app/roles/granted.ts'
+import { grantedAccesses, podRolesFor, rolesFor } from '../../src/app/roles/granted.ts'
 import { inspectSystems } from '../../src/locality/config/inspect.ts'
 import { configMapSource } from '../../src/locality/config/source.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
@@ -36,7 +36,7 @@ const objectsOf = (text: string) =>
 /** Without the Role for its own Secret and Lease, which only the chart has. */
 const rightsOf = (objects: K8sObject[]) => {
   const roles = objects.filter(({ kind, metadata }) => kind !== 'Role' || metadata.name !== 'lodestone')
-  return [...new Set(accessesOf(roles).map((access) => JSON.stringify(access)))].sort()
+  return [...new Set(grantedAccesses(roles).map((access) => JSON.stringify(access)))].sort()
 }
 
 const sourceOf = (data: Record<string, string>) => {

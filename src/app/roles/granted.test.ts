@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { completeConfig } from '../config/config.ts'
-import { type Access, accessesOf, podRolesFor, rolesFor } from './granted.ts'
+import { type Access, grantedAccesses, podRolesFor, rolesFor } from './granted.ts'
 
 /** The rights with which Lodestone gives rights to movers. */
 const GRANTS = [
@@ -20,7 +20,7 @@ const textOf = ({ verb, group, resource, subresource, name, namespace }: Access)
 
 const grantedTo = (config: object) => {
   const complete = completeConfig({ registration: { mode: 'service' }, ...config }, 'test')
-  return accessesOf([...rolesFor(complete), ...podRolesFor(complete)]).map(textOf)
+  return grantedAccesses([...rolesFor(complete), ...podRolesFor(complete)]).map(textOf)
 }
 
 describe('Lodestone is granted', () => {

@@ -90,7 +90,7 @@ interface Binding extends K8sObject {
 }
 
 /** Returns the accesses that the bindings among these objects give to Lodestone. Other roles are for users and movers. */
-export function accessesOf(objects: readonly K8sObject[]): Access[] {
+export function grantedAccesses(objects: readonly K8sObject[]): Access[] {
   const bindings = objects
     .filter((object): object is Binding => 'roleRef' in object)
     .filter(({ subjects }) => subjects.some(({ name }) => name === LODESTONE.name))

@@ -2,7 +2,7 @@
 import pLimit from 'p-limit'
 import { resourceBindings } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
-import { type Access, accessesOf, podRolesFor, rolesFor } from '../../app/roles/granted.ts'
+import { type Access, grantedAccesses, podRolesFor, rolesFor } from '../../app/roles/granted.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Check, type CheckContext, failed, passed, skipped } from './check.ts'
@@ -60,7 +60,7 @@ export const accountPermissions: Check = {
  */
 export function neededAccesses(config: Config, isHub: boolean): Access[] {
   const inCluster = { ...config, dependencies: { ...config.dependencies, distribution: 'none' as const } }
-  return accessesOf(isHub ? rolesFor(config) : [...rolesFor(inCluster), ...podRolesFor(inCluster)])
+  return grantedAccesses(isHub ? rolesFor(config) : [...rolesFor(inCluster), ...podRolesFor(inCluster)])
 }
 
 async function servedGroups({ connection, signal }: CheckContext): Promise<Set<string>> {

@@ -2,7 +2,7 @@
 import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { excludedNamespacesOf } from '../../app/registration.ts'
+import { allExcludedNamespaces } from '../../app/registration.ts'
 import { defined } from '../../base/json.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
@@ -97,7 +97,7 @@ async function makeReport(options: CheckOptions, config: Config, args: Arguments
       karmadaRules: karmadaRulesOf(args, config),
       whenNotReady: volumes.whenNotReady,
       volumeLimits: volumes,
-      excludedNamespaces: excludedNamespacesOf(config),
+      excludedNamespaces: allExcludedNamespaces(config),
       hasHub: options.hasHub,
     }
     const hub = options.hasHub ? await copyHub(placed, context, config, args, io) : undefined

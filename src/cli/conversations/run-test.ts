@@ -2,7 +2,7 @@
 import { isBinding, type Placement, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { excludedNamespacesOf } from '../../app/registration.ts'
+import { allExcludedNamespaces } from '../../app/registration.ts'
 import { describeErrors } from '../../base/field-errors.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { diffJson } from '../../core/admission/diff.ts'
@@ -44,7 +44,7 @@ async function answerTest({ config, now, given, object: raw, oldObject }: TestCa
     whenNotReady: config.volumes.whenNotReady,
     karmadaRules: rulesOfVersion(config.karmada.version ?? '') ?? newestRules,
     volumeLimits: config.volumes,
-    excludedNamespaces: excludedNamespacesOf(config),
+    excludedNamespaces: allExcludedNamespaces(config),
   })
   const objectScope = scopesOf(session.types, given)
   const place = (one: K8sObject) => placeObject(one, objectScope(one))

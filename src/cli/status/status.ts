@@ -6,7 +6,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { excludedNamespacesOf } from '../../app/registration.ts'
+import { allExcludedNamespaces } from '../../app/registration.ts'
 import { suggest } from '../../base/suggest.ts'
 import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
@@ -161,7 +161,7 @@ async function readHolds(
     karmadaRules: rulesOfVersion(karmada.version ?? '') ?? newestRules,
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,
-    excludedNamespaces: excludedNamespacesOf(config),
+    excludedNamespaces: allExcludedNamespaces(config),
   }
   return [...stored, ...(await predictedHolds(folder, context, signal))]
 }
