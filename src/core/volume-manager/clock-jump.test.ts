@@ -4,9 +4,7 @@ import { makeVolumeManager, NOW } from '../../../test/builders.ts'
 import { at, makeDeletion, makeMover, makeNode, makeReplica, moversOf } from '../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import type { Present } from '../../base/time/clock-jumps.ts'
-import type { VolumeManagerInput } from './input.ts'
 import { observeMover } from './mover/observed-state.ts'
-import { taskOf } from './mover/task.ts'
 import { skippedAt } from './nodes/leftovers.ts'
 import { planEviction } from './plan-eviction.ts'
 import { type DeletionObservation, stepDeletion } from './replica/deletion.ts'
@@ -43,12 +41,12 @@ const downloading = makeVolumeManager([{}], {
     volumes: [{ id: 'vol1', nodeAffinity: {}, replicas: [makeReplica({ state: 'Downloading', since: at(0) })] }],
   },
 })
-const PULLING = {
-  ...{ manager: downloading, refusals: new Map(), progress: new Map(), retryTriggers: new Map() },
-  movers: moversOf(
-    makeMover({}, { containerStatuses: [{ name: 'mover', state: { waiting: { reason: 'ErrImagePull' } } }] }, 'n1'),
-  ),
-}
+const NOTHING_KNOWN = { refusals: new Map(), progress: new Map(), retryTriggers: new Map() }
+const PULLING = makeMover(
+  {},
+  { containerStatuses: [{ name: 'mover', state: { waiting: { reason: 'ErrImagePull' } } }] },
+  'n1',
+)
 const EVICTION = { node: makeNode('n1'), users: () => [], lastEnd: () => undefined, settings }
 
 interface Deadline {
@@ -104,9 +102,8 @@ const deadlines: Deadline[] = [
     name: 'an image that cannot be pulled',
     seconds: 60,
     isOver: (present) => {
-      const input = { ...PULLING, ...present } as unknown as VolumeManagerInput
-      const task = taskOf(downloading, 'vol1', 'replica', { index: 0, attempt: 1 })
-      return observeMover(input, task, at(0)).mover?.kind === 'failed'
+      const [[name, pod] = []] = moversOf(PULLING)
+      return observeMover({ ...NOTHING_KNOWN, ...present }, name ?? '', pod, at(0)).mover?.kind === 'failed'
     },
   },
   {

@@ -35,6 +35,14 @@ test('each task of a replica is observed with its own mover, or without one', ()
   ])
 })
 
+test('a Pod with the name of a mover and another task is not its mover', () => {
+  const manager = makeVolumeManager([{}], { status: { volumes: [of('vol1')] } })
+  const movers = [asTask({ index: 9 }, makeMover({}, { phase: 'Running' }, 'n1'))]
+  const [volume] = observeVolumes(makeVolumeInput({ manager, movers }))
+
+  expect(volume?.replicas[0]?.download.mover).toBeUndefined()
+})
+
 test('a deletion that the plan adds is observed too', () => {
   const manager = makeVolumeManager([{}], { status: { volumes: [of('vol1')] } })
   const [volume] = observeVolumes(makeVolumeInput({ manager, movers: [makeMover({}, {}, 'n1')] }))

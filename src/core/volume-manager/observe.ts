@@ -4,6 +4,7 @@ import type { PersistentVolume } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../api/volume-status.ts'
+import { jsonEqual } from '../../base/json.ts'
 import type { VolumeManagerInput, VolumeUser } from './input.ts'
 import { directoryOfMover } from './mover/affinity.ts'
 import { observeMover } from './mover/observed-state.ts'
@@ -15,7 +16,7 @@ import type { DownloadObservation, NodeState } from './replica/download.ts'
 import { checkPhase, type MaintenanceObservation } from './replica/maintenance.ts'
 import type { Observation } from './replica/transition.ts'
 import type { UseObservation } from './replica/use.ts'
-import { replicaClaimName } from './rules/names.ts'
+import { moverName, replicaClaimName } from './rules/names.ts'
 
 /** The Pod of a mover, and its task. */
 export interface MoverPod {
@@ -54,11 +55,9 @@ export interface ObservedVolume {
  * volumes whose data is being deleted, and volumes of an earlier VolumeManager of the same name.
  */
 export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
-  const { manager, movers } = input
-  const pods = [...movers.values()].flatMap((pod): MoverPod[] => {
-    const task = readTask(pod)
-    return task ? [{ pod, task }] : []
-  })
+  const { manager } = input
+  const movers = moversByName(input)
+  const pods = [...movers.values()]
   const podsById = Map.groupBy(pods, ({ task }) => task.id)
   const mounted = podsByNode(input.users)
   const written = new Set(pods.flatMap(writtenPlace))
@@ -70,29 +69,52 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
       id,
       before,
       pods: podsById.get(id) ?? [],
-      replicas: (before?.replicas ?? []).map((replica) => observeReplica(input, mounted, id, replica)),
+      replicas: (before?.replicas ?? []).map((replica) => observeReplica(input, movers, mounted, id, replica)),
       deletion: (deletion, neededLabels) => ({
-        ...observeDeletion(input, mounted, id, deletion, neededLabels),
+        ...observeDeletion(input, movers, mounted, id, deletion, neededLabels),
         written: written.has(placeKey(deletion)),
       }),
     }
   })
 }
 
+type MoversByName = ReadonlyMap<string, MoverPod>
+
+/** Reads the task of each Pod. */
+function moversByName({ movers }: VolumeManagerInput): MoversByName {
+  return new Map(
+    [...movers].flatMap(([name, pod]): [string, MoverPod][] => {
+      const task = readTask(pod)
+      return task ? [[name, { pod, task }]] : []
+    }),
+  )
+}
+
+/** Observes the mover of a task. It compares the whole task, since a user may have created a Pod with the same name. */
+function observeTask(
+  input: VolumeManagerInput,
+  movers: MoversByName,
+  task: MoverTask,
+  since: string | undefined,
+): Observation {
+  const { manager, settings, now, jumps } = input
+  const name = moverName(manager, task)
+  const mover = movers.get(name)
+  const pod = mover && jsonEqual(mover.task, task) ? mover.pod : undefined
+  return { ...observeMover(input, name, pod, since), settings, now, jumps }
+}
+
 function observeReplica(
   input: VolumeManagerInput,
+  movers: MoversByName,
   mounted: MountedOn,
   id: string,
   replica: ReplicaStatus,
 ): ObservedReplica {
-  const { manager, nodes, lastEnd, settings, now, jumps } = input
+  const { manager, nodes, lastEnd, now } = input
   const { index, node, path, since, upload, maintenance, oldTrees } = replica
-  const observe = (role: MoverTask['role'], attempt: number, begin: string | undefined): Observation => ({
-    ...observeMover(input, taskOf(manager, id, role, { index, attempt }), begin),
-    settings,
-    now,
-    jumps,
-  })
+  const observe = (role: MoverTask['role'], attempt: number, begin: string | undefined) =>
+    observeTask(input, movers, taskOf(manager, id, role, { index, attempt }), begin)
   const download = observe('replica', replica.attempt, since)
   const nodeName = download.mover?.node ?? node
   const home = nodeState(nodes, node ?? '')
@@ -154,16 +176,17 @@ function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState 
 
 function observeDeletion(
   input: VolumeManagerInput,
+  movers: MoversByName,
   mounted: MountedOn,
   id: string,
   deletion: DeletionStatus,
   neededLabels: readonly string[],
 ): Omit<DeletionObservation, 'written'> {
-  const { manager, nodes, settings, now, jumps } = input
+  const { manager, nodes } = input
   const node = nodes.get(deletion.node)
   const labels = node?.metadata.labels ?? {}
   return {
-    ...observeMover(input, taskOf(manager, id, 'deletion', deletion), deletion.since),
+    ...observeTask(input, movers, taskOf(manager, id, 'deletion', deletion), deletion.since),
     nodeGone: node === undefined,
     isLeftover: node !== undefined && isLeftover(node, deletion.path),
     nodeReady: node !== undefined && healthOf(node).isReady,
@@ -171,9 +194,6 @@ function observeDeletion(
     users: mounted(deletion.path, deletion.node),
     claimed: input.persistentVolumes.some((volume) => isAt(volume, deletion)),
     evenInUse: isDeletedInUse(manager),
-    settings,
-    now,
-    jumps,
   }
 }
 

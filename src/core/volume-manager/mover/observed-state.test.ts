@@ -3,7 +3,6 @@ import { at, makeMover as makeReplicaMover, makeVolumeInput } from '../../../../
 import { ended, moverSays as said } from '../../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
 import { isForNode, moverStateOf, observeMover, overdue } from './observed-state.ts'
-import { readTask } from './task.ts'
 
 function makeMover(status: PodStatus | undefined, metadata: Pod['metadata'] = {}): Pod {
   const spec = { containers: [], nodeName: 'n1' }
@@ -250,10 +249,8 @@ describe('a mover that has not begun', () => {
   test('is given a minute from the time at which it was scheduled', () => {
     const placed = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(-30) }
     const pod = makeReplicaMover({}, { ...waiting('ImagePullBackOff'), conditions: [placed] }, 'n1')
-    const task = readTask(pod)
-    if (!task) throw new Error('the builder gives a mover with a task')
 
-    expect(observeMover(makeVolumeInput({ movers: [pod] }), task, at(-300)).mover).toMatchObject({ kind: 'waiting' })
+    expect(observeMover(makeVolumeInput(), 'mover', pod, at(-300)).mover).toMatchObject({ kind: 'waiting' })
   })
 
   test('has the message of the scheduler', () => {
@@ -280,10 +277,9 @@ describe('the mover of a task', () => {
   const name = pending.metadata.name ?? ''
   const progress = new Map([[name, { attempt: 1, bytes: 5, files: 1 }]])
   const refusals = new Map([[name, 'quota exceeded']])
-  const task = readTask(pending)
-  const observe = (input: Parameters<typeof makeVolumeInput>[0], since?: string) => {
-    if (!task) throw new Error('the builder gives a mover with a task')
-    return observeMover(makeVolumeInput(input), task, since)
+  const observe = (parts: Parameters<typeof makeVolumeInput>[0], since?: string) => {
+    const input = makeVolumeInput(parts)
+    return observeMover(input, name, input.movers.get(name), since)
   }
 
   test('is observed with its progress and its retry triggers', () => {

@@ -3,15 +3,13 @@
  * far it has come before its container starts.
  */
 import type { Pod } from '../../../api/pod.ts'
-import { onPresentClock } from '../../../base/time/clock-jumps.ts'
+import { onPresentClock, type Present } from '../../../base/time/clock-jumps.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../../mover-contract/termination-message.ts'
 import { cut } from '../../outcome.ts'
 import { MESSAGES } from '../codes.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
 import { endTimeOf } from '../pod-use.ts'
-import { moverName } from '../rules/names.ts'
 import { fromTime } from '../time.ts'
-import { type MoverTask, moverOf } from './task.ts'
 
 /**
  * Whether the node is the cause of a failure. `yes`: the next attempt is on another node. `maybe`: the next attempt is on another node unless
@@ -111,20 +109,25 @@ export interface ObservedMover {
   retryTriggers: ReadonlySet<RetryTrigger>
 }
 
+/** The memory about movers beside their Pods, and the time. */
+type MoverReports = Pick<VolumeManagerInput, 'refusals' | 'progress' | 'preempted' | 'retryTriggers' | 'terminating'> &
+  Present
+
 const NO_TRIGGERS: ReadonlySet<RetryTrigger> = new Set()
 
 /**
- * Observes the mover of a task.
+ * Observes a mover.
  *
+ * @param name the name of its Pod
+ * @param pod undefined when it does not exist
  * @param since when the replica, the upload or the deletion entered its state
  */
 export function observeMover(
-  { manager, movers, refusals, progress, preempted, retryTriggers, terminating, now, jumps }: VolumeManagerInput,
-  task: MoverTask,
+  { refusals, progress, preempted, retryTriggers, terminating, now, jumps }: MoverReports,
+  name: string,
+  pod: Pod | undefined,
   since: string | undefined,
 ): ObservedMover {
-  const name = moverName(manager, task)
-  const pod = moverOf(manager, task, movers)
   // A namespace that is being deleted takes no new Pods. To ask for each of them would change nothing.
   const refusal = refusals.get(name) ?? terminating?.refusal
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
