@@ -13,10 +13,15 @@ import { isLeftover } from './nodes/leftovers.ts'
 import { healthOf } from './nodes/node-health.ts'
 import { type DeletionObservation, isDeletedInUse } from './replica/deletion.ts'
 import type { DownloadObservation, NodeState } from './replica/download.ts'
-import { checkPhase, type MaintenanceObservation } from './replica/maintenance.ts'
+import {
+  checkPhase,
+  type MaintenanceObservation,
+  type MaintenanceRequests,
+  requestedMaintenance,
+} from './replica/maintenance.ts'
 import type { Observation } from './replica/transition.ts'
 import type { UseObservation } from './replica/use.ts'
-import { moverName, replicaClaimName } from './rules/names.ts'
+import { moverName, nodeLabelsFor, replicaClaimName } from './rules/names.ts'
 
 /** The Pod of a mover, and its task. */
 export interface MoverPod {
@@ -31,7 +36,7 @@ export interface ObservedReplica {
   download: Omit<DownloadObservation, 'nodeHasData' | 'sourceType'> & { nodeName: string | undefined }
   use: UseObservation
   upload: Observation
-  maintenance: Omit<MaintenanceObservation, 'config' | 'requests'>
+  maintenance: Omit<MaintenanceObservation, 'config'>
 }
 
 /** A volume: its status, and the observed state of its tasks. */
@@ -45,9 +50,9 @@ export interface ObservedVolume {
   /**
    * Observes a deletion, also one that the plan has added.
    *
-   * @param neededLabels the labels of its node that replicas need
+   * @param replicas those of the volume after their steps: labels that they need stay on the node
    */
-  deletion(deletion: DeletionStatus, neededLabels: readonly string[]): DeletionObservation
+  deletion(deletion: DeletionStatus, replicas: readonly ReplicaStatus[]): DeletionObservation
 }
 
 /**
@@ -58,8 +63,8 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
   const { manager } = input
   const movers = moversByName(input)
   const pods = [...movers.values()]
+  const observer = { input, movers, mounted: podsByNode(input.users), requests: requestedMaintenance(manager) }
   const podsById = Map.groupBy(pods, ({ task }) => task.id)
-  const mounted = podsByNode(input.users)
   const written = new Set(pods.flatMap(writtenPlace))
   const volumes = manager.status?.volumes ?? []
   const ids = [...(manager.spec?.volumeConfigs ?? []), ...volumes].map(({ id }) => id)
@@ -69,13 +74,21 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
       id,
       before,
       pods: podsById.get(id) ?? [],
-      replicas: (before?.replicas ?? []).map((replica) => observeReplica(input, movers, mounted, id, replica)),
-      deletion: (deletion, neededLabels) => ({
-        ...observeDeletion(input, movers, mounted, id, deletion, neededLabels),
+      replicas: (before?.replicas ?? []).map((replica) => observeReplica(observer, id, replica)),
+      deletion: (deletion, after) => ({
+        ...observeDeletion(observer, id, deletion, after),
         written: written.has(placeKey(deletion)),
       }),
     }
   })
+}
+
+/** The input, and what is read of it once for all tasks. */
+interface Observer {
+  input: VolumeManagerInput
+  movers: MoversByName
+  mounted: MountedOn
+  requests: MaintenanceRequests
 }
 
 type MoversByName = ReadonlyMap<string, MoverPod>
@@ -91,12 +104,7 @@ function moversByName({ movers }: VolumeManagerInput): MoversByName {
 }
 
 /** Observes the mover of a task. It compares the whole task, since a user may have created a Pod with the same name. */
-function observeTask(
-  input: VolumeManagerInput,
-  movers: MoversByName,
-  task: MoverTask,
-  since: string | undefined,
-): Observation {
+function observeTask({ input, movers }: Observer, task: MoverTask, since: string | undefined): Observation {
   const { manager, settings, now, jumps } = input
   const name = moverName(manager, task)
   const mover = movers.get(name)
@@ -104,17 +112,12 @@ function observeTask(
   return { ...observeMover(input, name, pod, since), settings, now, jumps }
 }
 
-function observeReplica(
-  input: VolumeManagerInput,
-  movers: MoversByName,
-  mounted: MountedOn,
-  id: string,
-  replica: ReplicaStatus,
-): ObservedReplica {
+function observeReplica(observer: Observer, id: string, replica: ReplicaStatus): ObservedReplica {
+  const { input, mounted, requests } = observer
   const { manager, nodes, lastEnd, now } = input
   const { index, node, path, since, upload, maintenance, oldTrees } = replica
   const observe = (role: MoverTask['role'], attempt: number, begin: string | undefined) =>
-    observeTask(input, movers, taskOf(manager, id, role, { index, attempt }), begin)
+    observeTask(observer, taskOf(manager, id, role, { index, attempt }), begin)
   const download = observe('replica', replica.attempt, since)
   const nodeName = download.mover?.node ?? node
   const home = nodeState(nodes, node ?? '')
@@ -137,6 +140,7 @@ function observeReplica(
       ...observe('maintenance', maintenance?.attempt ?? 0, maintenance?.since),
       isNodeReady: home.kind === 'present' && home.isReady,
       users: oldTrees && path !== undefined ? mounted(path, node) : [],
+      requests,
       phase: checkPhase(manager, id, replica),
     },
   }
@@ -175,22 +179,22 @@ function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState 
 }
 
 function observeDeletion(
-  input: VolumeManagerInput,
-  movers: MoversByName,
-  mounted: MountedOn,
+  observer: Observer,
   id: string,
   deletion: DeletionStatus,
-  neededLabels: readonly string[],
+  replicas: readonly ReplicaStatus[],
 ): Omit<DeletionObservation, 'written'> {
+  const { input, mounted } = observer
   const { manager, nodes } = input
   const node = nodes.get(deletion.node)
   const labels = node?.metadata.labels ?? {}
+  const needed = replicas.filter((one) => one.node === deletion.node).flatMap(nodeLabelsFor(manager, id))
   return {
-    ...observeTask(input, movers, taskOf(manager, id, 'deletion', deletion), deletion.since),
+    ...observeTask(observer, taskOf(manager, id, 'deletion', deletion), deletion.since),
     nodeGone: node === undefined,
     isLeftover: node !== undefined && isLeftover(node, deletion.path),
     nodeReady: node !== undefined && healthOf(node).isReady,
-    labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !neededLabels.includes(label)),
+    labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !needed.includes(label)),
     users: mounted(deletion.path, deletion.node),
     claimed: input.persistentVolumes.some((volume) => isAt(volume, deletion)),
     evenInUse: isDeletedInUse(manager),

@@ -7,7 +7,7 @@ import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import type { VolumeUser } from './input.ts'
 import { apartFrom, directoryOfMover } from './mover/affinity.ts'
 import { leftoverMover } from './mover/build.ts'
-import { type MoverState, moverStateOf } from './mover/observed-state.ts'
+import { type MoverState, moverState } from './mover/observed-state.ts'
 import { type Leftover, leftoverKey, readLeftover, removeLeftover } from './nodes/leftovers.ts'
 import { healthOf } from './nodes/node-health.ts'
 import { endTimeOf } from './pod-use.ts'
@@ -84,7 +84,7 @@ function leftoverTitle({ id, namespace, name }: Leftover): string {
 
 function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: string): Plan {
   const { name = '' } = node.metadata
-  const state: MoverState = moverStateOf(mover, NO_PATIENCE)
+  const state: MoverState = moverState(mover, NO_PATIENCE)
   const event = (type: 'Normal' | 'Warning', reason: string, message: string): Action => ({
     kind: 'event',
     about: node,

@@ -5,6 +5,7 @@ import { type Node, nodes as nodeType } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
+import { defined } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
@@ -90,10 +91,10 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   ]
   const events: Action[] = change ? statusEvents(manager, status, shown) : []
   const dueAt = earliest(skipped.dueAt, ...started.plans.map(({ set }) => set.dueAt))
-  return {
+  return defined({
     actions: [...writes, ...[...skipped.actions, ...events].map((action) => elsewhere(input, action))],
-    ...(dueAt !== undefined && { requeueAfterMs: Math.max(MIN_REQUEUE_MS, dueAt - input.now) }),
-  }
+    requeueAfterMs: dueAt === undefined ? undefined : Math.max(MIN_REQUEUE_MS, dueAt - input.now),
+  })
 }
 
 /** In a namespace that is being deleted, the API server takes no Events. An Event about the Namespace is in the namespace `default`. */
@@ -165,6 +166,6 @@ function labelPatch({ metadata }: Node, owner: string, wanted: ReadonlySet<strin
   return {
     kind: 'patch',
     of: { type: nodeType, name },
-    patch: { metadata: { ...(uid && { uid }), labels: Object.fromEntries(changes) } },
+    patch: { metadata: defined({ uid, labels: Object.fromEntries(changes) }) },
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ended, moverSays } from '../../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
-import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './observed-state.ts'
+import { moverResult, scheduledAt, terminatedState, unmountedDirectory } from './observed-state.ts'
 
 const podWith = (conditions: PodStatus['conditions'], type?: string): Pod => ({
   apiVersion: 'v1',
@@ -24,9 +24,9 @@ test('an ended Pod has its result, and a running one has none', () => {
   const terminated = { exitCode: 1, message: moverSays({ code: 'NotFound' }) }
   const pod = { ...podWith(undefined), status: ended('Failed', terminated) }
 
-  expect(terminatedOf(pod)).toEqual(terminated)
-  expect(resultOf(pod)).toMatchObject({ code: 'NotFound' })
-  expect([terminatedOf(podWith([])), resultOf(podWith([]))]).toEqual([undefined, undefined])
+  expect(terminatedState(pod)).toEqual(terminated)
+  expect(moverResult(pod)).toMatchObject({ code: 'NotFound' })
+  expect([terminatedState(podWith([])), moverResult(podWith([]))]).toEqual([undefined, undefined])
 })
 
 test.each([

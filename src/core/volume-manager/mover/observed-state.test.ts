@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { at, makeMover as makeReplicaMover, makeVolumeInput } from '../../../../test/volume-builders.ts'
 import { ended, moverSays as said } from '../../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
-import { isForNode, moverStateOf, observeMover, overdue } from './observed-state.ts'
+import { isForNode, moverState, observeMover, overdue } from './observed-state.ts'
 
 function makeMover(status: PodStatus | undefined, metadata: Pod['metadata'] = {}): Pod {
   const spec = { containers: [], nodeName: 'n1' }
@@ -130,11 +130,11 @@ describe('a mover that has ended', () => {
       want: { code: 'Unexpected', message: 'exit status unknown' },
     },
   ])('$name', ({ status, want }) => {
-    expect(moverStateOf(makeMover(status), 0)).toMatchObject({ node: 'n1', ...want })
+    expect(moverState(makeMover(status), 0)).toMatchObject({ node: 'n1', ...want })
   })
 
   test('has a message of at most 512 characters', () => {
-    const view = moverStateOf(makeMover(ended('Failed', { message: 'x'.repeat(4096) })), 0)
+    const view = moverState(makeMover(ended('Failed', { message: 'x'.repeat(4096) })), 0)
     expect(view).toMatchObject({ message: expect.stringMatching(/^x{511}…$/) })
   })
 })
@@ -149,9 +149,9 @@ describe('a mover that has not begun', () => {
     { reason: 'InvalidImageName', early: 'failed', late: 'failed' },
     { reason: 'ErrImageNeverPull', early: 'failed', late: 'failed' },
   ])('$reason is $early at first, and $late after a minute', ({ reason, early, late }) => {
-    expect(moverStateOf(makeMover(waiting(reason)), 1_000).kind).toBe(early)
-    expect(moverStateOf(makeMover(waiting(reason)), 60_000).kind).toBe(early)
-    expect(moverStateOf(makeMover(waiting(reason)), 61_000).kind).toBe(late)
+    expect(moverState(makeMover(waiting(reason)), 1_000).kind).toBe(early)
+    expect(moverState(makeMover(waiting(reason)), 60_000).kind).toBe(early)
+    expect(moverState(makeMover(waiting(reason)), 61_000).kind).toBe(late)
   })
 
   test.each<{ name: string; status: PodStatus | undefined; waitedMs?: number; want: object }>([
@@ -213,16 +213,16 @@ describe('a mover that has not begun', () => {
       want: { kind: 'waiting', node: 'n1', reason: 'SchedulingGated', message: 'a gate' },
     },
   ])('waits $name', ({ status, waitedMs = 0, want }) => {
-    expect(moverStateOf(makeMover(status), waitedMs)).toEqual(want)
+    expect(moverState(makeMover(status), waitedMs)).toEqual(want)
   })
 
   test('runs when its Pod runs', () => {
-    expect(moverStateOf(makeMover({ phase: 'Running' }), 0)).toEqual({ kind: 'running', node: 'n1' })
+    expect(moverState(makeMover({ phase: 'Running' }), 0)).toEqual({ kind: 'running', node: 'n1' })
   })
 
   test('on its node after a minute has a message with the command that shows the reason', () => {
-    expect(moverStateOf(makeMover(waiting('ContainerCreating')), 1_000)).toMatchObject({ reason: 'Starting' })
-    expect(moverStateOf(makeMover(waiting('ContainerCreating')), 61_000)).toMatchObject({
+    expect(moverState(makeMover(waiting('ContainerCreating')), 1_000)).toMatchObject({ reason: 'Starting' })
+    expect(moverState(makeMover(waiting('ContainerCreating')), 61_000)).toMatchObject({
       reason: 'ContainerCreating',
       message: expect.stringContaining('kubectl describe pod mover'),
     })
@@ -240,7 +240,7 @@ describe('a mover that has not begun', () => {
     }
     const pod = makeMover(status)
     const spec = { ...pod.spec, volumes: [{ name: 'volume', hostPath: { path: '/mnt/x', type } }] }
-    const state = moverStateOf({ ...pod, spec }, waitedMs)
+    const state = moverState({ ...pod, spec }, waitedMs)
 
     expect('code' in state ? state.code : undefined).toBe(want)
     expect(state.kind).toBe(want ? 'failed' : 'waiting')
@@ -255,7 +255,7 @@ describe('a mover that has not begun', () => {
 
   test('has the message of the scheduler', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes' }]
-    expect(moverStateOf(makeMover({ phase: 'Pending', conditions }), 0)).toMatchObject({
+    expect(moverState(makeMover({ phase: 'Pending', conditions }), 0)).toMatchObject({
       kind: 'waiting',
       reason: 'Unschedulable',
       message: '0/3 nodes',
@@ -265,11 +265,11 @@ describe('a mover that has not begun', () => {
 
 test('a mover that is being deleted counts as deleted, unless it has a result', () => {
   const metadata = { deletionTimestamp: '2026-01-02T03:04:05Z' }
-  expect(moverStateOf(makeMover({ phase: 'Running' }, metadata), 0)).toMatchObject({
+  expect(moverState(makeMover({ phase: 'Running' }, metadata), 0)).toMatchObject({
     kind: 'failed',
     code: 'PodDeleted',
   })
-  expect(moverStateOf(makeMover({ phase: 'Succeeded' }, metadata), 0)).toMatchObject({ kind: 'succeeded' })
+  expect(moverState(makeMover({ phase: 'Succeeded' }, metadata), 0)).toMatchObject({ kind: 'succeeded' })
 })
 
 describe('the mover of a task', () => {

@@ -3,6 +3,7 @@
  * far it has come before its container starts.
  */
 import type { Pod } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import { onPresentClock, type Present } from '../../../base/time/clock-jumps.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../../mover-contract/termination-message.ts'
 import { cut } from '../../outcome.ts'
@@ -132,10 +133,7 @@ export function observeMover(
   const refusal = refusals.get(name) ?? terminating?.refusal
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
   if (!pod) return { ...observed, mover: refusal === undefined ? undefined : failure(REJECTED, refusal, false) }
-  const mover = moverStateOf(
-    pod,
-    now - Math.max(fromTime(since, jumps) ?? now, onPresentClock(scheduledAt(pod), jumps)),
-  )
+  const mover = moverState(pod, now - Math.max(fromTime(since, jumps) ?? now, onPresentClock(scheduledAt(pod), jumps)))
   const isPreempted = preempted === name && mover.kind === 'running'
   return { ...observed, mover: isPreempted ? { ...mover, kind: 'preempted' } : mover }
 }
@@ -145,13 +143,13 @@ export function observeMover(
  *
  * @param waitedMs time since the replica, the upload or the deletion entered its state, and since the Pod has a node
  */
-export function moverStateOf(pod: Pod, waitedMs: number): MoverState {
+export function moverState(pod: Pod, waitedMs: number): MoverState {
   const node = pod.spec?.nodeName ? { node: pod.spec.nodeName } : {}
   switch (pod.status?.phase) {
     case 'Succeeded':
       return succeeded(pod, node)
     case 'Failed':
-      return { ...node, ...failureOf(pod) }
+      return { ...node, ...moverFailure(pod) }
     default:
       break
   }
@@ -173,30 +171,35 @@ export const REJECTED = 'CreateRefused'
 
 /** The failure of a mover that exceeded a timeout. */
 export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, node: string | undefined): MoverFailure {
-  return {
-    kind: 'failed',
-    ...(node && { node }),
+  return defined({
+    kind: 'failed' as const,
+    node,
     code,
     message: cut(message, MAX_MESSAGE_LENGTH),
     retry: true,
     // A mover that did not start may start on another node. A mover that stalled may have left data on its node.
-    nodeFault: code === 'PrepareTimeout' ? 'yes' : 'maybe',
-  }
+    nodeFault: code === 'PrepareTimeout' ? ('yes' as const) : ('maybe' as const),
+  })
 }
 
 function succeeded(pod: Pod, node: { node?: string }): MoverState {
-  const result = resultOf(pod)
+  const result = moverResult(pod)
   if (result && result.outcome !== 'completed') {
     const said = result.message || result.outcome
     return { ...node, ...failure('Unexpected', `the mover succeeded but reported ${said}`, true, 'no') }
   }
-  const endTime = endTimeOf(pod.status)
   const { bytes, oldTrees, replaced } = result ?? {}
-  const trees = { ...(oldTrees && { oldTrees }), ...(replaced === true && { replaced }) }
-  return { kind: 'succeeded', ...node, ...(bytes !== undefined && { bytes }), ...trees, ...(endTime && { endTime }) }
+  return defined({
+    kind: 'succeeded' as const,
+    ...node,
+    bytes,
+    oldTrees: oldTrees || undefined,
+    replaced: replaced === true ? replaced : undefined,
+    endTime: endTimeOf(pod.status),
+  })
 }
 
-function failureOf(pod: Pod): MoverFailure {
+function moverFailure(pod: Pod): MoverFailure {
   const { reason, message } = pod.status ?? {}
   const known = reason === undefined ? undefined : podReason(reason)
   // After an eviction, the termination message is missing or outdated.
@@ -204,16 +207,16 @@ function failureOf(pod: Pod): MoverFailure {
     const said = reason === 'DeadlineExceeded' ? 'timed out waiting for the condition' : (message ?? reason)
     return failure(reason, said, true, known)
   }
-  const terminated = terminatedOf(pod)
+  const terminated = terminatedState(pod)
   // The limit of the container is the same on every node.
   if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', MESSAGES.OOMKilled(), true)
-  const result = resultOf(pod)
+  const result = moverResult(pod)
   if (result?.code !== undefined) {
     const { code, message: said, retry, bytes, totalBytes } = result
     // Without a retry, the mover found a fault of the source or of the options.
     const nodeFault = NODE_FAULTS[code] ?? (retry === false ? 'no' : 'maybe')
     const failed = failure(code, said || code, retry !== false, nodeFault)
-    return { ...failed, bytes, ...(totalBytes !== undefined && { totalBytes }) }
+    return defined({ ...failed, bytes, totalBytes })
   }
   if (result?.outcome === 'canceled') return failure('Canceled', MESSAGES.Canceled(), true, 'no')
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
@@ -275,11 +278,11 @@ export function unmountedDirectory({ spec, status }: Pod): string | undefined {
 }
 
 /** How the container of a mover ended; undefined while it runs. */
-export function terminatedOf(pod: Pod) {
+export function terminatedState(pod: Pod) {
   return pod.status?.containerStatuses?.[0]?.state?.terminated
 }
 
 /** The result that the mover wrote; undefined when it wrote none. */
-export function resultOf(pod: Pod): ReadMoverResult | undefined {
-  return readTerminationMessage(terminatedOf(pod)?.message ?? '')
+export function moverResult(pod: Pod): ReadMoverResult | undefined {
+  return readTerminationMessage(terminatedState(pod)?.message ?? '')
 }

@@ -8,12 +8,12 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { isCount, isObject, parseJson } from '../../../base/json.ts'
+import { defined, isCount, isObject, parseJson } from '../../../base/json.ts'
 import { parseBytes } from '../../../base/quantity.ts'
 import type { Write } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
-import { resultOf } from '../mover/observed-state.ts'
+import { moverResult } from '../mover/observed-state.ts'
 import type { MoverPod } from '../observe.ts'
 import { endTimeOf, isEnded } from '../pod-use.ts'
 import { isBelow } from '../rules/host-paths.ts'
@@ -84,7 +84,7 @@ export function removeDiskReports({ nodes }: Pick<VolumeManagerInput, 'nodes'>):
 function diskReport(pod: Pod, roots: readonly string[]): DiskReport | undefined {
   const path = directoryOfMover(pod)
   if (!isEnded(pod.status) || path === undefined || !isOfVolume(path)) return undefined
-  const { disk } = resultOf(pod) ?? {}
+  const { disk } = moverResult(pod) ?? {}
   const root = rootOf(path, roots)
   const time = endTimeOf(pod.status)
   return disk && root !== undefined && time !== undefined ? { root, ...disk, time } : undefined
@@ -107,7 +107,7 @@ export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): 
   }
   const { name = '', uid } = node.metadata
   const annotations = { [annotationOf(report.root)]: JSON.stringify(report) }
-  return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: { ...(uid && { uid }), annotations } } }
+  return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: defined({ uid, annotations }) } }
 }
 
 /** The patch that removes all reports of a node; undefined when it has none. */
@@ -118,7 +118,7 @@ function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: Node): 
   return {
     kind: 'patch',
     of: { type: nodes, name },
-    patch: { metadata: { ...(uid && { uid }), annotations: removed } },
+    patch: { metadata: defined({ uid, annotations: removed }) },
   }
 }
 

@@ -204,6 +204,6 @@ function patchOf({ metadata: { name = '', uid } }: Node, key: string, value: str
   return {
     kind: 'patch',
     of: { type: nodes, name },
-    patch: { metadata: { ...(uid && { uid }), annotations: { [key]: value } } },
+    patch: { metadata: defined({ uid, annotations: { [key]: value } }) },
   }
 }

@@ -85,7 +85,7 @@ export const LABEL_GRACE_MS = 3_000
 
 function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): Step {
   const { now } = observed
-  const obstacle = obstacleOf(deletion, observed)
+  const obstacle = deletionObstacle(deletion, observed)
   const rest = withoutProgress(deletion) as DeletionStatus
   // A rejection stays visible until the next attempt.
   const { reason, message } = deletion
@@ -94,7 +94,7 @@ function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): S
   return obstacle.reason === 'NodeUnready' ? inQueue(next, now) : { next, dueAt: now + LABEL_GRACE_MS }
 }
 
-function obstacleOf(
+function deletionObstacle(
   { nodeLabels, since, state }: DeletionStatus,
   { labelled, users, claimed, evenInUse, written, nodeReady, now, jumps }: DeletionObservation,
 ): { reason: string; message: string } | undefined {

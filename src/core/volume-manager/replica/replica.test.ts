@@ -285,7 +285,7 @@ describe('a deletion is observed', () => {
   ])('$name', ({ input, replicas = [], of = {}, want }) => {
     const set = { replicas, deletions: [{ ...old, ...of }], nextIndex: 5 }
     const gathered = makeVolumeInput(input())
-    const { deletions } = stepDeletions(gathered, observeVolume(gathered), set)
+    const { deletions } = stepDeletions(observeVolume(gathered), set)
 
     expect(deletions.map(({ reason, state }) => reason ?? state)).toEqual(want)
   })

@@ -12,17 +12,10 @@ import { defined } from '../../../base/json.ts'
 import type { EvictionCause } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { type ObservedReplica, type ObservedVolume, placeKey } from '../observe.ts'
-import { nodeLabelsFor } from '../rules/names.ts'
 import { earliest } from '../time.ts'
 import { stepDeletion } from './deletion.ts'
 import { evictData, isReady, loseData, stepDownload } from './download.ts'
-import {
-  type MaintenanceRequests,
-  requestedMaintenance,
-  stepMaintenance,
-  withHandled,
-  withTrees,
-} from './maintenance.ts'
+import { stepMaintenance, withHandled, withTrees } from './maintenance.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
 import type { Transition } from './transition.ts'
 import { stepUpload } from './upload.ts'
@@ -78,7 +71,6 @@ interface StepContext {
   nodeHasData: boolean
   /** The config for an upload or for maintenance; undefined if none may be queued. */
   configFor(isAtWork: boolean): VolumeConfig | undefined
-  requests: MaintenanceRequests
 }
 
 /**
@@ -87,7 +79,7 @@ interface StepContext {
  */
 function stepReplica(
   { replica, ...observed }: ObservedReplica,
-  { sourceType, nodeHasData, configFor, requests }: StepContext,
+  { sourceType, nodeHasData, configFor }: StepContext,
 ): Transition<ReplicaStatus> {
   const { identity, ...before } = divideReplica(replica)
   const downloaded = stepDownload(before.download, { ...observed.download, sourceType, nodeHasData })
@@ -104,10 +96,9 @@ function stepReplica(
 
   const trees = arrived ? withTrees(before.maintenance, arrived) : before.maintenance
   const isNew = !isReady(before.download) && isReady(download)
-  const maintained = stepMaintenance(isNew ? withHandled(trees, requests) : trees, data, {
+  const maintained = stepMaintenance(isNew ? withHandled(trees, observed.maintenance.requests) : trees, data, {
     ...observed.maintenance,
     config: configFor(before.maintenance.maintenance?.state === 'Running'),
-    requests,
   })
 
   const { loss, refreshedBytes: bytes = download.bytes } = maintained
@@ -143,7 +134,7 @@ export function stepReplicas(
   isValid = true,
 ): ReplicaSet {
   const configFor = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
-  const context = { sourceType: config?.sourceType, configFor, requests: requestedMaintenance(manager) }
+  const context = { sourceType: config?.sourceType, configFor }
   const replicasInAll = manager.status?.volumes?.reduce((sum, { replicas = [] }) => sum + replicas.length, 0) ?? 0
   const withData = new Set(observedReplicas.flatMap(({ replica }) => (isReady(replica) ? dataPlace(replica) : [])))
   const replicas: ReplicaStatus[] = []
@@ -180,13 +171,10 @@ function dataPlace({ node, path }: { node?: string | undefined; path?: string | 
 }
 
 /** Computes the next status of every deletion, and removes deletions whose data is gone. */
-export function stepDeletions({ manager }: VolumeManagerInput, observed: ObservedVolume, set: ReplicaSet): ReplicaSet {
-  const labelsOf = nodeLabelsFor(manager, observed.id)
-  const steps = set.deletions.flatMap((deletion) => {
-    const needed = set.replicas.filter(({ node }) => node === deletion.node).flatMap(labelsOf)
-    const step = stepDeletion(deletion, observed.deletion(deletion, needed))
-    return step ? [step] : []
-  })
+export function stepDeletions(observed: ObservedVolume, set: ReplicaSet): ReplicaSet {
+  const steps = set.deletions.flatMap(
+    (deletion) => stepDeletion(deletion, observed.deletion(deletion, set.replicas)) ?? [],
+  )
   return {
     ...set,
     deletions: steps.map(({ next }) => next),

@@ -1,6 +1,6 @@
 /** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
 import type { RecordedProgress, ReplicaStatus } from '../../../api/volume-status.ts'
-import { without } from '../../../base/json.ts'
+import { defined, without } from '../../../base/json.ts'
 import { backoffMs } from '../../../base/time/backoff.ts'
 import type { Present } from '../../../base/time/clock-jumps.ts'
 import { MESSAGES, PREEMPTED } from '../codes.ts'
@@ -42,10 +42,11 @@ export function enter<T extends StateStatus>(
   now: number,
   explanation: { reason?: string | undefined; message?: string | undefined } = {},
 ): T {
-  const rest = without(status, 'reason', 'message', 'retryTime')
   const { reason, message } = explanation
   const since = status.state === state && status.since !== undefined ? status.since : toTime(now)
-  return { ...rest, state, ...(reason && { reason }), ...(message && { message }), since } as T
+  // An empty message says nothing.
+  const next: object = defined({ ...status, state, reason, message: message || undefined, retryTime: undefined, since })
+  return next as T
 }
 
 /** Stays in a state that ends when a slot is free or when the mover changes. */

@@ -66,16 +66,16 @@ export function planVolume(
   const faults = config ? volumeProblems(config, settings) : []
   const problems = isWanted ? faults.map(statusMessage) : []
   const stepped = stepReplicas(input, observed, config, faults.length === 0)
-  const wanted = isWanted && problems.length === 0 ? wantedOf(input, config, stepped.replicas) : undefined
+  const wanted = isWanted && problems.length === 0 ? wantedArrangement(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
-  const orphansOf = (set: ReplicaSet) => {
+  const unexpectedMovers = (set: ReplicaSet) => {
     const awaited = new Set(moversAtWork(manager, { id, ...set }))
     return movers.filter(({ pod }) => !awaited.has(pod.metadata.name ?? ''))
   }
-  const accounted = orphansOf(arranged).reduce((set, mover) => deleteWritten(set, mover, now), arranged)
-  const set = stepDeletions(input, observed, accounted)
-  const orphans = orphansOf(set).map(({ pod }) => pod)
+  const accounted = unexpectedMovers(arranged).reduce((set, mover) => deleteWritten(set, mover, now), arranged)
+  const set = stepDeletions(observed, accounted)
+  const orphans = unexpectedMovers(set).map(({ pod }) => pod)
   return {
     id,
     config,
@@ -84,7 +84,7 @@ export function planVolume(
     set,
     wanted,
     problems,
-    shortage: wanted && config && shortageOf(input, config, wanted),
+    shortage: wanted && config && nodeShortage(input, config, wanted),
     movers,
     orphans,
     stopping: orphans.filter((pod) => mayRun(pod, input)),
@@ -136,7 +136,11 @@ function dropRules(
   }
 }
 
-function wantedOf(input: VolumeManagerInput, config: VolumeConfig, replicas: readonly ReplicaStatus[]): Wanted {
+function wantedArrangement(
+  input: VolumeManagerInput,
+  config: VolumeConfig,
+  replicas: readonly ReplicaStatus[],
+): Wanted {
   const { manager, nodes, settings } = input
   const { delivery } = sourceTypeOf(config.sourceType)
   const isOnNodes = delivery !== 'mounted'
@@ -149,8 +153,8 @@ function wantedOf(input: VolumeManagerInput, config: VolumeConfig, replicas: rea
   const revision = revisionOf(config)
   return {
     revision,
-    ...placesOf(input, config),
-    ...(everyNode && { everyNode, counts: new Map([[undefined, everyNode.replicas]]) }),
+    ...wantedPlaces(input, config),
+    ...(everyNode ? { everyNode, counts: new Map([[undefined, everyNode.replicas]]) } : {}),
     allows: (name) => isOn(name, (node) => allowsNode(config.nodeAffinity, node)),
     admits: (name) => isOn(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
     ...dropRules(manager, config.id, config, revision),
@@ -158,7 +162,7 @@ function wantedOf(input: VolumeManagerInput, config: VolumeConfig, replicas: rea
 }
 
 /** The directory of the data, and the number of replicas of each part. */
-function placesOf(input: VolumeManagerInput, config: VolumeConfig): Pick<Wanted, 'path' | 'counts'> {
+function wantedPlaces(input: VolumeManagerInput, config: VolumeConfig): Pick<Wanted, 'path' | 'counts'> {
   switch (sourceTypeOf(config.sourceType).delivery) {
     case 'moved':
       return { path: directoryOf(input.manager, config), counts: wantedReplicas(config) }
@@ -208,7 +212,7 @@ export function countEveryNode(
 }
 
 /** VCK's message when fewer nodes are allowed than replicas are wanted; undefined when there are enough nodes. */
-function shortageOf(input: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
+function nodeShortage(input: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
   const { delivery } = sourceTypeOf(config.sourceType)
   if (delivery === 'mounted') return undefined
   const moved = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)

@@ -49,14 +49,14 @@ export function startMovers(input: VolumeManagerInput, plans: readonly VolumePla
   const working = plans.map((plan) => startUploads(startDeletions(plan, starter), starter))
   const started = new Map(
     [...working]
-      .sort((a, b) => priorityOf(b) - priorityOf(a))
+      .sort((a, b) => volumePriority(b) - volumePriority(a))
       .map((plan) => [plan.id, startReplicas(plan, starter)] as const),
   )
   const planned = working.map((plan) => started.get(plan.id) ?? plan)
   return { plans: planned.map((plan) => startMaintenances(plan, starter)), pods: starter.pods }
 }
 
-function priorityOf({ config }: { config: VolumeConfig | undefined }): number {
+function volumePriority({ config }: { config: VolumeConfig | undefined }): number {
   return config?.priority ?? 0
 }
 
@@ -101,7 +101,7 @@ function startUploads(plan: VolumePlan, starter: Starter): VolumePlan {
     const isStarted =
       node !== undefined &&
       mayUpload(replica, plan) &&
-      startOn(node, starter, (slot) => uploadMover({ ...transferOf(input), config, replica, slot }))
+      startOn(node, starter, (slot) => uploadMover({ ...transferInput(input), config, replica, slot }))
     return isStarted ? startUpload(replica, input.now) : replica
   })
   return { ...plan, set: { ...set, replicas } }
@@ -126,7 +126,7 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
     if (!isPinned && search === 'searching') return { next: replica }
     const placement = placementOf(replica, plan, input, nodeSlots)
     if (placement === undefined) return { next: stuck(replica, 'NoNode') }
-    const moverIn = (slot: number) => replicaMover({ ...transferOf(input), config, replica, placement, slot })
+    const moverIn = (slot: number) => replicaMover({ ...transferInput(input), config, replica, placement, slot })
     if ('on' in placement) {
       return startOn(placement.on, starter, moverIn)
         ? startDownload(replica, input)
@@ -158,7 +158,7 @@ function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
       !isFull() &&
       startOn(node, starter, (slot) =>
         maintenanceMover({
-          ...transferOf(input),
+          ...transferInput(input),
           config,
           replica,
           slot,
@@ -181,7 +181,7 @@ function mayMaintain(replica: ReplicaStatus, { before, movers }: VolumePlan): bo
 
 const WORKING = ['replica', 'upload', 'maintenance'] as const
 
-function transferOf({ manager, settings }: VolumeManagerInput) {
+function transferInput({ manager, settings }: VolumeManagerInput) {
   const { movers, allowedLocalNetworks: networks, localRoots } = settings
   return { manager, settings: movers, networks, localRoots }
 }

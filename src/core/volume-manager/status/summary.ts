@@ -6,7 +6,6 @@ import { cut } from '../../outcome.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
-import { taskOf } from '../mover/task.ts'
 import { isReady, isUsable } from '../replica/download.ts'
 import { requestedCheckAt, requestedMaintenance } from '../replica/maintenance.ts'
 import { isCurrent } from '../replica/replica-set.ts'
@@ -56,7 +55,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
     (wanted?.everyNode !== undefined || (isDeployed(before) && before?.revision === wanted?.revision)) &&
     counted.every(({ wanted: count, existing }) => existing >= Math.min(count, 1))
   const failure =
-    problems.length > 0 ? problems.join('; ') : (conflict ?? plan.shortage ?? failureOf(input.manager, plan))
+    problems.length > 0 ? problems.join('; ') : (conflict ?? plan.shortage ?? downloadFailure(input.manager, plan))
   // A failed replica does not make a usable volume fail. The condition ReplicasReady reports it.
   const isFine = wanted !== undefined && (hasAll || isKept)
   const message = isFine ? SUCCESS_MESSAGE : failure && cut(failure, MAX_MESSAGE_LENGTH)
@@ -77,13 +76,13 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
       ...(shards.length > 0 && { shards: shards.map((shard) => countShard(shard, usable)) }),
       ...(wanted && { revision: wanted.revision, readyReplicas: usable.length }),
       ...(bytes > 0 && { bytes }),
-      ...listsOf(input, plan),
+      ...replicaLists(input, plan),
     },
     state: isFine ? 'usable' : failure ? 'failed' : 'pending',
     wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
     isComplete: isFine && hasAll && beyond === 0 && conflict === undefined,
     remarks,
-    ...writeBackOf(set.replicas),
+    ...writeBackFailure(set.replicas),
   }
 }
 
@@ -92,7 +91,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
  *
  * @param obstacle why no upload can start, for data that is to be deleted
  */
-function writeBackOf(replicas: readonly ReplicaStatus[], obstacle?: string): Pick<VolumeSummary, 'writeBack'> {
+function writeBackFailure(replicas: readonly ReplicaStatus[], obstacle?: string): Pick<VolumeSummary, 'writeBack'> {
   const failing = replicas.flatMap(({ node, upload, inUse }) => {
     const isFailing = upload !== undefined && keepsFailing(upload)
     const failure = isFailing ? (lastFailure(upload) ?? `failed ${upload.failures} times`) : undefined
@@ -120,21 +119,21 @@ function keepsFailing({ isPermanent, failures = 0 }: UploadStatus): boolean {
 function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeSummary {
   const { id, set, stopping } = plan
   const isDeleted = set.replicas.length + set.deletions.length + stopping.length === 0
-  const { reason, message: why } = obstacleOf(plan)
+  const { reason, message: why } = deletionProgress(plan)
   const message = isDeleted ? 'deleted' : cut(`deleting: ${why}`, MAX_MESSAGE_LENGTH)
   return {
-    status: { id, message, nodeAffinity: {}, ...listsOf(input, plan) },
+    status: { id, message, nodeAffinity: {}, ...replicaLists(input, plan) },
     state: isDeleted ? 'deleted' : 'deleting',
     wanted: 0,
     isComplete: false,
     remarks: [],
     // The replicas that are left have changes.
-    ...writeBackOf(set.replicas, uploadObstacle(input, plan)),
+    ...writeBackFailure(set.replicas, uploadObstacle(input, plan)),
     ...(reason && { reason }),
   }
 }
 
-function listsOf({ manager }: VolumeManagerInput, plan: VolumePlan) {
+function replicaLists({ manager }: VolumeManagerInput, plan: VolumePlan) {
   const { replicas, deletions, nextIndex } = plan.set
   return {
     ...(replicas.length > 0 && { replicas: replicas.map((replica) => withClaim(manager, plan, replica)) }),
@@ -187,7 +186,7 @@ function countShards(
 }
 
 /** VCK's message for a volume that failed, with the reason and message of its mover; undefined while the volume is not Failed. */
-function failureOf(manager: VolumeManager, { id, set }: VolumePlan): string | undefined {
+function downloadFailure(manager: VolumeManager, { id, set }: VolumePlan): string | undefined {
   const failing = set.replicas.filter(
     (one) => !isReady(one) && ((one.failures ?? 0) >= FAILED_AFTER || (one.isPermanent && (one.failures ?? 0) > 0)),
   )
@@ -195,13 +194,13 @@ function failureOf(manager: VolumeManager, { id, set }: VolumePlan): string | un
   if (!first) return undefined
   const { index, attempt, failures = 0, state } = first
   const last = state === 'Failed' ? attempt : attempt - 1
-  const pod = moverName(manager, taskOf(manager, id, 'replica', { index, attempt: last }))
+  const pod = moverName(manager, { id, role: 'replica', index, attempt: last })
   const reason = first.reason ? `${first.reason}: ${first.message ?? ''}` : `failed ${failures} times`
   return `error during data download using pod [name: ${pod}]: ${reason}`
 }
 
 /** Why the data of a volume is not deleted yet: its first upload, or its first deletion. */
-function obstacleOf({ set }: VolumePlan): { reason?: string | undefined; message: string } {
+function deletionProgress({ set }: VolumePlan): { reason?: string | undefined; message: string } {
   const [deletion, ...deletions] = set.deletions
   const uploading = set.replicas.find(({ upload }) => upload)
   if (uploading?.upload) {
