@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config'
 /** What a test waits for comes within milliseconds, but not on a machine that is busy with other things. */
 const patient = { testTimeout: 60_000, expect: { poll: { timeout: 45_000 } } }
 
+/** Processes that tests start do not compile TypeScript again that did not change. */
+const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') }
+
 const endToEnd = {
   testTimeout: 300_000,
   hookTimeout: 900_000,
@@ -11,7 +14,7 @@ const endToEnd = {
   maxWorkers: 2,
   // No test needs another one. The seed is in the output: `--sequence.seed=N` repeats an order.
   sequence: { shuffle: { tests: true }, groupOrder: 1 },
-  env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') },
+  env: compiled,
 }
 
 export default defineConfig({
@@ -27,7 +30,7 @@ export default defineConfig({
           ...patient,
         },
       },
-      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...patient } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], env: compiled, ...patient } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.e2e.test.ts'], ...endToEnd } },
       { test: { name: 'full', include: ['test/e2e/**/*.full.test.ts'], ...endToEnd } },
     ],

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeKubeconfig } from '../../src/cli/cli.fake.ts'
 import { printingLines, usePrintingCommands } from './printing-commands.ts'
+import { PROCESS_ENVIRONMENT } from './process-environment.ts'
 
 const run = promisify(execFile)
 
@@ -26,7 +27,7 @@ function runClosed(
 ) {
   const child = spawn(process.execPath, ['src/main.ts', ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+    env: { ...PROCESS_ENVIRONMENT, ...env },
   })
   atEnd(() => void child.kill('SIGKILL'))
   for (const name of closed) child[name].destroy()
@@ -116,7 +117,7 @@ describe('serve ends in order', () => {
 describe('through npm, relative paths are relative to the directory of the caller', () => {
   const root = process.cwd()
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)
-  const env = { PATH, HOME: process.env['HOME'] ?? '' }
+  const env = { ...PROCESS_ENVIRONMENT, PATH }
 
   test('npm run lodestone', async () => {
     const words = ['run', '-s', 'lodestone', '--', 'check', '-f', 'workload.yaml', '--folder', '.']

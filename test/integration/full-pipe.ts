@@ -6,12 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
+import { PROCESS_ENVIRONMENT } from './process-environment.ts'
 
 /** An ended command may live so long without its reader, and a while more, since a machine can be slow. */
 const PAUSE_MS = 1200
-
-/** Where programs of TypeScript that did not change need not be compiled again. */
-const COMPILED = { NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/node-compile') }
 
 export interface LateOutput {
   code: number | null
@@ -37,7 +35,7 @@ export function startInFullPipe(words: readonly string[], env: Record<string, st
     ['--import', new URL('./print-reporter.ts', import.meta.url).href, 'src/main.ts', ...words],
     {
       stdio: ['ignore', pipe.input, pipe.input, 'pipe'],
-      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...COMPILED, ...env },
+      env: { ...PROCESS_ENVIRONMENT, ...env },
     },
   )
   closeSync(pipe.input)

@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest'
 import { runCli } from '../../src/cli/index.ts'
 import type { MoverResult } from '../../src/core/mover-contract/contract.ts'
 import { readTerminationMessage } from '../../src/core/mover-contract/termination-message.ts'
+import { COMPILED } from './process-environment.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
@@ -54,7 +55,10 @@ export function startMover(
   umask = '022',
 ): ChildProcess & { ended: Promise<number | null> } {
   const command = [process.execPath, MAIN, ...moverWords(root, words)]
-  const child = spawn('sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', ...command], { env, stdio: 'ignore' })
+  const child = spawn('sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', ...command], {
+    env: { ...COMPILED, ...env },
+    stdio: 'ignore',
+  })
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   onTestFinished(() => void child.kill('SIGKILL'))
   return Object.assign(child, { ended })

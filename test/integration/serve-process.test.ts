@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { LOOPBACK } from './loopback.ts'
+import { PROCESS_ENVIRONMENT } from './process-environment.ts'
 
 interface Line {
   msg: string
@@ -24,7 +25,7 @@ function serve(env: Record<string, string> = {}, server: object = {}) {
     stringify({ server: { ...LOOPBACK, ...server }, certificates: { directory: join(folder, 'certs') } }),
   )
   const child = spawn(process.execPath, ['src/main.ts', 'serve', '--folder', 'examples/hub', '--config', file], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...PROCESS_ENVIRONMENT, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   onTestFinished(() => {
