@@ -85,7 +85,7 @@ test('without a memory limit V8 decides', async () => {
   expect(limits).not.toHaveProperty('containerMib')
 })
 
-test('after SIGTERM it ends with status 0 within 5 s of its drain, whatever is open', async () => {
+test('after SIGTERM it drains and ends with status 0, also if a silent client stays connected', async () => {
   const { child, line } = serve({}, { drainSeconds: 1 })
   const { admissionPort } = await line('serving')
   await line('ready')
@@ -94,9 +94,7 @@ test('after SIGTERM it ends with status 0 within 5 s of its drain, whatever is o
   onTestFinished(() => void silent.destroy())
   await new Promise((resolve) => silent.once('connect', resolve))
 
-  const began = performance.now()
   child.kill('SIGTERM')
 
   expect(await ended(child)).toEqual({ code: 0, signal: null })
-  expect(performance.now() - began).toBeLessThan(6000)
 })

@@ -143,6 +143,15 @@ describe('a replica is observed', () => {
     ])
   })
 
+  test('as old data when its node is ready again: a check that was requested meanwhile is not handled', () => {
+    const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas: [makeReplica({ state: 'Unreachable' })] }]
+    const manager = makeVolumeManager([{}], { annotations: { 'lodestone.dev/check': 'now' }, status: { volumes } })
+    const [next] = step(volumes[0]?.replicas ?? [], { manager }, makeVolume({ readOnly: true })).replicas
+
+    expect(next).toMatchObject({ state: 'Ready' })
+    expect(next?.handledCheck).toBeUndefined()
+  })
+
   test('as lost when a check finds that its data is missing', () => {
     const maintenance = { kind: 'Check', state: 'Running', attempt: 1, since: at(-9) } as const
     const message = moverSays({ outcome: 'failed', code: 'DataMissing', message: 'why' })

@@ -85,8 +85,8 @@ function stepReplica(
   const downloaded = stepDownload(before.download, { ...observed.download, sourceType, nodeHasData })
   const { next: download, arrived, isGone } = downloaded
 
-  const known = arrived ? beginUse(before.use, arrived.endTime) : isGone ? endUse(before.use) : before.use
-  const use = stepUse(known, download, observed.use)
+  const begun = arrived ? beginUse(before.use, arrived.endTime) : isGone ? endUse(before.use) : before.use
+  const use = stepUse(begun, download, observed.use)
   const data = { ...download, ...use }
 
   const uploaded = stepUpload(before.upload, data, {
@@ -94,9 +94,11 @@ function stepReplica(
     config: configFor(before.upload.upload?.state === 'Uploading'),
   })
 
-  const trees = arrived ? withTrees(before.maintenance, arrived) : before.maintenance
-  const isNew = !isReady(before.download) && isReady(download)
-  const maintained = stepMaintenance(isNew ? withHandled(trees, observed.maintenance.requests) : trees, data, {
+  // New data needs neither of the requested checks and refreshes.
+  const known = arrived
+    ? withHandled(withTrees(before.maintenance, arrived), observed.maintenance.requests)
+    : before.maintenance
+  const maintained = stepMaintenance(known, data, {
     ...observed.maintenance,
     config: configFor(before.maintenance.maintenance?.state === 'Running'),
   })
