@@ -72,7 +72,7 @@ export function replicaNode(replica: ReplicaStatus, now: number): TreeNode {
   const age = since === undefined ? [] : [`for ${formatAge(now - Date.parse(since))}`]
   const retry = retryTime === undefined ? [] : [{ text: `next attempt at ${retryTime}` }]
   return defined({
-    text: `replica ${index}${shard ? ` of part ${shard}` : ''} ${node ? `on node ${node}` : 'without a node'}: ${[state, ...size, ...age].join(', ')}`,
+    text: `replica ${index}${shard ? ` of shard ${shard}` : ''} ${node ? `on node ${node}` : 'without a node'}: ${[state, ...size, ...age].join(', ')}`,
     state,
     nodes: node ? [node] : undefined,
     bytes,

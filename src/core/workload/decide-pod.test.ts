@@ -529,7 +529,9 @@ describe('with a divided volume', () => {
 
   test('a pod without a shard gets a warning', () => {
     const outcome = decide(makePod({ name: 'mnist' }), views)
-    expect(outcome.warnings).toEqual(['lodestone: mnist/vol1 is divided; shard names the part the pod needs: a, b'])
+    expect(outcome.warnings).toEqual([
+      'lodestone: mnist/vol1 is divided; set shard to the one that the pod needs: a, b',
+    ])
   })
 
   test('a shard that does not exist is rejected', () => {

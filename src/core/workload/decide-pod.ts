@@ -165,7 +165,7 @@ function absentFrom(node: string | undefined, { path, request, volume }: WantedV
   return [{ path, code: 'Invalid', message }]
 }
 
-/** Warns about a divided volume in a request without a shard: every node with any part of the data matches. */
+/** Warns about a divided volume in a request without a shard: every node with any shard of the data matches. */
 function undecidedShards(wanted: readonly WantedVolume[]): string[] {
   return wanted
     .filter(({ request, volume }) => request.shard === undefined && volume.shards().length > 0)
@@ -174,7 +174,9 @@ function undecidedShards(wanted: readonly WantedVolume[]): string[] {
         .shards()
         .map(({ name }) => name)
         .join(', ')
-      return cut(`lodestone: ${request.name}/${volume.id} is divided; shard names the part the pod needs: ${names}`)
+      return cut(
+        `lodestone: ${request.name}/${volume.id} is divided; set shard to the one that the pod needs: ${names}`,
+      )
     })
 }
 

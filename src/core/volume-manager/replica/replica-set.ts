@@ -13,7 +13,7 @@ export interface Wanted {
   revision: string
   /** The directory of the data; undefined for a volume that is on no node. */
   path: string | undefined
-  /** The number of replicas of each part. The key undefined is all of the data. */
+  /** The number of replicas of each shard. The key undefined is all of the data. */
   counts: ReadonlyMap<string | undefined, number>
   /** Only for a volume with a copy on every node. */
   everyNode?: EveryNode
@@ -138,7 +138,7 @@ function dropOutdated(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet 
     .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
 }
 
-/** A number of replicas of a part of the data; `shard` is undefined for data without parts. */
+/** A number of replicas of a shard of the data; `shard` is undefined for data without shards. */
 interface ShardCount {
   shard: string | undefined
   count: number

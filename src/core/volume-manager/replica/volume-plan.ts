@@ -161,7 +161,7 @@ function wantedArrangement(
   }
 }
 
-/** The directory of the data, and the number of replicas of each part. */
+/** The directory of the data, and the number of replicas of each shard. */
 function wantedPlaces(input: VolumeManagerInput, config: VolumeConfig): Pick<Wanted, 'path' | 'counts'> {
   switch (sourceTypeOf(config.sourceType).delivery) {
     case 'moved':

@@ -36,7 +36,7 @@ export function volumeKey(manager: Owner, id: string): string {
 }
 
 /**
- * The label of the nodes that have a volume, or one part of it. It is unique and has at most 63 characters after the slash, unlike VCK's
+ * The label of the nodes that have a volume, or one shard of it. It is unique and has at most 63 characters after the slash, unlike VCK's
  * `<namespace>-<name>-<id>`.
  */
 export function nodeLabelOf(manager: Owner, id: string, revision: string, shard?: string): string {
@@ -85,7 +85,7 @@ export function isVolumeDirectory(name: string): boolean {
   return name.startsWith(PREFIX)
 }
 
-/** The labels of a node that has a replica: the volume's and, for a part of the data, that part's. */
+/** The labels of a node that has a replica: the volume's and, for a shard of the data, that shard's. */
 export function nodeLabelsOf(manager: Owner, id: string, revision: string, shard?: string): string[] {
   const whole = nodeLabelOf(manager, id, revision)
   return shard === undefined ? [whole] : [whole, nodeLabelOf(manager, id, revision, shard)]

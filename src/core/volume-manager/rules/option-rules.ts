@@ -6,7 +6,7 @@ import { localHostFault } from '../../../base/net/local-address.ts'
 import { parseDuration } from '../../../base/time/duration.ts'
 import { isBucketName } from '../../../s3/address.ts'
 import { cut } from '../../outcome.ts'
-import { MAX_PARTS, parseDistribution } from './distribution.ts'
+import { MAX_SHARDS, parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 import { hostOf, isEndpoint, MAX_GLOBS, parseBoolean, parseGlobs, parseSourceUrl } from './options.ts'
@@ -140,12 +140,13 @@ export const exclude: Rule = whenSet('exclude', (text) =>
 )
 
 export const distribution: Rule = whenSet('distributionStrategy', (text, { replicas }) => {
-  const parts = parseDistribution(text)
-  if (!parts || parts.size === 0) {
+  const shards = parseDistribution(text)
+  if (!shards || shards.size === 0) {
     return `invalid distributionStrategy [${cut(text)}] specified, it must be a map[string]int`
   }
-  if (parts.size > MAX_PARTS) return `distributionStrategy has ${parts.size} parts: it can have at most ${MAX_PARTS}.`
-  const total = [...parts.values()].reduce((sum, count) => sum + count, 0)
+  if (shards.size > MAX_SHARDS)
+    return `distributionStrategy has ${shards.size} shards: it can have at most ${MAX_SHARDS}.`
+  const total = [...shards.values()].reduce((sum, count) => sum + count, 0)
   return total === replicas
     ? undefined
     : `total number of replicas: [${total}] in distributionStrategy [${cut(text)}], does not match number of replicas provided: [${replicas}]`

@@ -9,11 +9,11 @@ import { revisionOf, sourceTypeOf } from './source-types.ts'
 export interface PublishedVolume {
   id: string
   volumeSource: PublishedSource
-  /** The nodes that have all of the data, or any part of it. */
+  /** The nodes that have all of the data, or any shard of it. */
   nodeAffinity: NodeAffinity
 }
 
-/** A part of the data that has nodes of its own (`distributionStrategy`). */
+/** A shard of the data, which has nodes of its own (`distributionStrategy`). */
 export interface PublishedShard {
   name: string
   nodeAffinity: NodeAffinity
@@ -51,7 +51,7 @@ export function publishVolume(manager: VolumeManager, config: VolumeConfig, inde
   }
 }
 
-/** The parts of a volume, sorted by name; empty when every node gets all of the data. */
+/** The shards of a volume, sorted by name; empty when every node gets all of the data. */
 export function publishShards(manager: VolumeManager, config: VolumeConfig): PublishedShard[] {
   if (sourceTypeOf(config.sourceType).delivery !== 'moved') return []
   const revision = revisionOf(config)

@@ -20,7 +20,7 @@ export const resyncReadOnly: Rule = ({ readOnly, options = {} }) =>
     ? problem('readOnly', 'Invalid', 'readOnly cannot be set when resync is: pods could write nothing to write back.')
     : undefined
 
-/** Each part may have one replica: the changes of two replicas of the same data could overwrite each other. */
+/** Each shard may have one replica: the changes of two replicas of the same data could overwrite each other. */
 export const resyncReplicas: Rule = (config) =>
   parseBoolean(config.options?.['resync'] ?? '') && Math.max(...wantedReplicas(config).values()) > 1
     ? problem('replicas', 'Invalid', 'replicas cannot be > 1 when resync is set')

@@ -80,7 +80,7 @@ export function sourceTypeOf(name: string): SourceType {
 }
 
 /**
- * A digest of the source, the parts and the root directory of the data: data of another revision is other data. The number of replicas,
+ * A digest of the source, the shards and the root directory of the data: data of another revision is other data. The number of replicas,
  * their nodes and their pods are not part of the digest. The root directory is, since data in another directory is another copy.
  */
 export function revisionOf(config: VolumeConfig): string {

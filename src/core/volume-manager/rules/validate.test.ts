@@ -484,7 +484,7 @@ test('a list of volumes that is too long is one error, and its items are not val
 test('a distribution strategy with too many parts is rejected', () => {
   const parts = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`part-${i}`, 1]))
   expect(messagesOf({ replicas: 101, ...s3({ distributionStrategy: JSON.stringify(parts) }) })).toEqual([
-    'distributionStrategy has 101 parts: it can have at most 100.',
+    'distributionStrategy has 101 shards: it can have at most 100.',
   ])
 })
 

@@ -13,11 +13,11 @@ import { replicaClaimName } from '../../volume-manager/rules/names.ts'
 import { hasReplicaClaims, isReadOnly, publishShards, publishVolume } from '../../volume-manager/rules/published.ts'
 import { revisionOf } from '../../volume-manager/rules/source-types.ts'
 
-/** A part of a volume with its own nodes (`distributionStrategy`). */
+/** A shard of a volume with its own nodes (`distributionStrategy`). */
 export interface VolumeShard {
   name: string
   nodeAffinity: NodeAffinity
-  /** The nodes that have the part now. */
+  /** The nodes that have the shard now. */
   nodes: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export interface UsableVolume {
   nodes: readonly string[]
   /** One for each replica, ready or not. Absent for a volume that pods mount from the directory of their node, or by one claim (NFS). */
   claims?: readonly ReplicaClaim[]
-  /** The parts of the volume, computed on demand: most pods request no part, and each name needs a digest. */
+  /** The shards of the volume, computed on demand: most pods request no shard, and each name needs a digest. */
   shards: () => readonly VolumeShard[]
 }
 

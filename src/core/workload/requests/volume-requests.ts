@@ -14,7 +14,7 @@ export interface VolumeRequest {
   name: string
   /** The id of one of its volumes; if absent, the first volume. */
   id?: string
-  /** The part of the volume that the pod needs: a name in `distributionStrategy`. */
+  /** The shard of the volume that the pod needs: a name in `distributionStrategy`. */
   shard?: string
   /** Required (default): the pod runs only on nodes with the data. Preferred: the scheduler prefers these nodes. */
   enforcement?: 'Required' | 'Preferred'
