@@ -1,4 +1,5 @@
 /** Derives the binding that Karmada's detector would create for a template. The command line uses it if no binding exists. */
+
 import type { BindingSpec, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
@@ -8,6 +9,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, referenceOf } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { closeness } from '../propagation-policy/select.ts'
 
 /** The name of a template's binding (Karmada, pkg/util/names, GenerateBindingName). */
@@ -48,24 +50,24 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
   const { namespace, name = '' } = template.metadata
   const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec
   const replicas = replicasOf(template)
-  const spec: BindingSpec & Record<string, unknown> = {
+  const spec: BindingSpec & Record<string, unknown> = defined({
     resource: referenceOf(template),
-    ...(replicas !== undefined && { replicas }),
-    ...(propagateDeps && { propagateDeps }),
+    replicas,
+    propagateDeps: propagateDeps || undefined,
     placement: placement ?? {},
     schedulerName,
     conflictResolution,
-  }
+  })
   return {
     apiVersion: apiVersionOf(resourceBindings),
     kind: namespace ? resourceBindings.kind : clusterResourceBindings.kind,
-    metadata: {
+    metadata: defined({
       name: bindingName(template.kind, name),
-      ...(namespace && { namespace }),
+      namespace: namespace || undefined,
       annotations: policy.metadata.namespace
         ? { [POLICY_NAMESPACE_ANNOTATION]: policy.metadata.namespace, [POLICY_NAME_ANNOTATION]: nameOf(policy) }
         : { [CLUSTER_POLICY_NAME_ANNOTATION]: nameOf(policy) },
-    },
+    }),
     spec,
   }
 }

@@ -1,7 +1,7 @@
 /** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
-import { jsonEqual, sortedUnique } from '../../base/json.ts'
+import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { cut } from '../outcome.ts'
@@ -34,18 +34,18 @@ export function planBinding(input: BindingInput): BindingPlan {
   const decided = notHonored?.restored ?? decideBinding({ ...input, stored: binding }).binding
   const requeueAfterMs = requeueAfter(decided, input)
   const patch = mergePatch(binding, keepAnnotations(binding, decided))
-  if (!patch) return { ...NOTHING, moves: false, ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
+  if (!patch) return defined({ ...NOTHING, moves: false, requeueAfterMs })
   const { namespace, resourceVersion } = binding.metadata
   const metadata = { ...(patch['metadata'] as object | undefined), resourceVersion }
   const type = namespace ? resourceBindings : clusterResourceBindings
   const of = { type, ...nameOfObject(binding) }
-  return {
-    actions: [{ kind: 'patch', of, patch: { ...patch, metadata } }],
+  return defined({
+    actions: [{ kind: 'patch' as const, of, patch: { ...patch, metadata } }],
     // A hold is restored only while the workload runs nowhere.
     moves: !notHonored?.restored && movesWorkload(binding, decided),
-    ...(requeueAfterMs !== undefined && { requeueAfterMs }),
-    ...(notHonored && { notHonored: notHonored.report }),
-  }
+    requeueAfterMs,
+    notHonored: notHonored?.report,
+  })
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Reads from a pod which directories and claims of volumes it mounts, or mounted before it ended. */
+
 import type { Pod, PodStatus } from '../../api/pod.ts'
+import { defined } from '../../base/json.ts'
 import { directoryAround } from './rules/names.ts'
 import { latestOf } from './time.ts'
 
@@ -28,7 +30,7 @@ export function useOf({ spec, status }: Pod): PodUse | undefined {
   const claims = claimsOf(spec)
   if (directories.length + claims.length === 0) return undefined
   const startTime = status?.startTime
-  return { ...(spec.nodeName && { node: spec.nodeName }), ...(startTime && { startTime }), directories, claims }
+  return defined({ node: spec.nodeName || undefined, startTime, directories, claims })
 }
 
 /** The directories and claims whose data a pod may have changed before it ended; undefined for a pod that runs, or was on no node. */

@@ -1,5 +1,7 @@
 /** The rules of a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
+
 import type { PlacementAffinity } from '../../../api/karmada.ts'
+import { defined } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
 import { evictedClusters, targetClusters } from '../../placement/binding-state.ts'
 import { demandsSame } from '../../placement/constraint.ts'
@@ -100,7 +102,7 @@ export function keep(
   }
   // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should.
   if (last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
-  return narrowed(input, { base, constraint, ...narrowing }, { state: 'Kept', why, ...(since && { since }) })
+  return narrowed(input, { base, constraint, ...narrowing }, defined({ state: 'Kept', why, since }))
 }
 
 /**

@@ -1,7 +1,9 @@
 /** Builds the affinity of a mover Pod, and reads the node, the directory and the per-node slot from a mover Pod. */
+
 import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
+import { defined } from '../../../base/json.ts'
 import { platformRequirements } from '../nodes/platform.ts'
 
 /** Where a mover may run. */
@@ -94,10 +96,10 @@ function withRequirements(
 ): NodeSelectorTerm {
   const allExpressions = [...matchExpressions, ...expressions]
   const allFields = [...matchFields, ...fields]
-  return {
-    ...(allExpressions.length > 0 && { matchExpressions: allExpressions }),
-    ...(allFields.length > 0 && { matchFields: allFields }),
-  }
+  return defined({
+    matchExpressions: allExpressions.length > 0 ? allExpressions : undefined,
+    matchFields: allFields.length > 0 ? allFields : undefined,
+  })
 }
 
 /** The node that a mover runs on or is pinned to; undefined for a mover that the scheduler has not placed yet. */

@@ -2,11 +2,13 @@
  * The credentials of a mover in another namespace than its VolumeManager: a copy of the Secret that lives as long as the Pod. Also the rights
  * of movers: to write their own Events.
  */
+
 import { secrets, serviceAccounts } from '../../../api/dependencies.ts'
 import { CREDENTIALS_ANNOTATION, MOVER_LABEL } from '../../../api/lodestone.ts'
 import { apiVersionOf, type K8sObject, objectKey, type ResourceType, splitObjectKey } from '../../../api/meta.ts'
 import { type EnvVar, type Pod, pods } from '../../../api/pod.ts'
 import { bindingOf, roleBindings } from '../../../api/rbac.ts'
+import { defined } from '../../../base/json.ts'
 
 /** A Secret, with base64 values. */
 export interface Secret extends K8sObject {
@@ -67,12 +69,12 @@ export function secretFor({ metadata }: Pod, data: Record<string, string>): Secr
   return {
     apiVersion: apiVersionOf(secrets),
     kind: secrets.kind,
-    metadata: {
+    metadata: defined({
       name,
-      ...(namespace && { namespace }),
+      namespace: namespace || undefined,
       labels: { [MOVER_LABEL]: labels?.[MOVER_LABEL] ?? '' },
-      ...(uid && { ownerReferences: [{ apiVersion: apiVersionOf(pods), kind: pods.kind, name, uid }] }),
-    },
+      ownerReferences: uid ? [{ apiVersion: apiVersionOf(pods), kind: pods.kind, name, uid }] : undefined,
+    }),
     type: 'Opaque',
     immutable: true,
     data,

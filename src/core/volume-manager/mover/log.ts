@@ -1,7 +1,7 @@
 /** Reads what a mover reports: the last lines of its log, without control characters and within a limit, and the progress in its Event. */
 import { type K8sObject, keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
-import { isCount, isObject, parseJson } from '../../../base/json.ts'
+import { defined, isCount, isObject, parseJson } from '../../../base/json.ts'
 import { cut } from '../../outcome.ts'
 import type { MoverProgress } from '../input.ts'
 import { type MoverTask, readTask } from './task.ts'
@@ -19,13 +19,13 @@ export interface MoverLogHead extends Partial<MoverTask> {
 export function moverLogHead(pod: Pod): MoverLogHead {
   const { spec, status } = pod
   const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode
-  return {
+  return defined({
     pod: keyOfObject(pod),
     ...readTask(pod),
-    ...(spec?.nodeName && { node: spec.nodeName }),
-    ...(status?.phase && { phase: status.phase }),
-    ...(exitCode !== undefined && { exitCode }),
-  }
+    node: spec?.nodeName || undefined,
+    phase: status?.phase,
+    exitCode,
+  })
 }
 
 const MAX_CHARACTERS = 65_536
@@ -59,10 +59,10 @@ export function readProgress(event: K8sObject | undefined): MoverProgress | unde
   if (!isObject(parsed)) return undefined
   const { attempt, doneBytes, totalBytes, doneFiles } = parsed
   if (!isCount(attempt) || !isCount(doneBytes)) return undefined
-  return {
+  return defined({
     attempt,
     bytes: doneBytes,
-    ...(isCount(totalBytes) && { totalBytes }),
+    totalBytes: isCount(totalBytes) ? totalBytes : undefined,
     files: isCount(doneFiles) ? doneFiles : 0,
-  }
+  })
 }

@@ -1,4 +1,5 @@
 /** Builds a PersistentVolume and its claim, which name each other: no other claim can bind the volume. */
+
 import { NODE_ANNOTATION, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import {
   type PersistentVolume,
@@ -8,6 +9,7 @@ import {
 } from '../../../api/persistent-volume.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
+import { defined } from '../../../base/json.ts'
 import { volumeKey } from '../rules/names.ts'
 
 /** VCK's StorageClass. It need not exist, since the volume and the claim name each other. */
@@ -57,7 +59,7 @@ export function claimOfVolume(manager: VolumeManager, wanted: WantedPersistentVo
   return {
     apiVersion: 'v1',
     kind: persistentVolumeClaims.kind,
-    metadata: { ...metadataOf(manager, wanted), ...(namespace && { namespace }) },
+    metadata: defined({ ...metadataOf(manager, wanted), namespace: namespace || undefined }),
     spec: {
       ...sharedSpec(wanted),
       volumeName: wanted.name,
@@ -91,5 +93,5 @@ function localSource({ replica, node }: NonNullable<WantedPersistentVolume['loca
 /** The export of an NFS volume. */
 export function nfsOf({ options = {}, accessMode }: VolumeConfig) {
   const { server = '', path = '' } = options
-  return { server, path, ...(accessMode === 'ReadOnlyMany' && { readOnly: true }) }
+  return defined({ server, path, readOnly: accessMode === 'ReadOnlyMany' || undefined })
 }

@@ -1,5 +1,7 @@
 /** The health of a node, by its conditions Ready and DiskPressure. */
+
 import type { Node } from '../../../api/node.ts'
+import { defined } from '../../../base/json.ts'
 
 export interface NodeHealth {
   isReady: boolean
@@ -12,7 +14,7 @@ export function healthOf({ status }: Node): NodeHealth {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   if (!ready || ready.status === 'True') return { isReady: true }
   const since = Date.parse(ready.lastTransitionTime ?? '')
-  return { isReady: false, ...(!Number.isNaN(since) && { since }) }
+  return defined({ isReady: false, since: Number.isNaN(since) ? undefined : since })
 }
 
 /** When a node that is not ready was not ready for this long, in ms since the epoch; undefined while the node is ready. */

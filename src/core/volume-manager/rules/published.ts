@@ -1,7 +1,9 @@
 /** Derives the volume source and the node affinity in the status from the spec. Both are known before any data arrives. */
+
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { PublishedSource } from '../../../api/volume-status.ts'
+import { defined } from '../../../base/json.ts'
 import { shardNames } from './distribution.ts'
 import { claimNameOf, dataPathOf, nodeLabelOf, replicaClaimName } from './names.ts'
 import { revisionOf, sourceTypeOf } from './source-types.ts'
@@ -75,7 +77,7 @@ export function isRefreshable(config: VolumeConfig): boolean {
 
 /** The source with which a pod mounts a claim of the volume. */
 export function claimOf(config: VolumeConfig, claimName: string): { claimName: string; readOnly?: boolean } {
-  return { claimName, ...(isReadOnly(config) && { readOnly: true }) }
+  return defined({ claimName, readOnly: isReadOnly(config) || undefined })
 }
 
 /** Requires the label with any value, as VCK does. */

@@ -2,7 +2,7 @@
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
-import { sortedUnique } from '../../../base/json.ts'
+import { defined, sortedUnique } from '../../../base/json.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { cut } from '../../outcome.ts'
 import type { EventAction } from '../../plan.ts'
@@ -84,10 +84,10 @@ function columnsOf(summaries: readonly VolumeSummary[]): Pick<VolumeManagerStatu
   const sum = (numberOf: (summary: VolumeSummary) => number) =>
     summaries.reduce((total, summary) => total + numberOf(summary), 0)
   const bytes = sum(({ status }) => status.bytes ?? 0)
-  return {
+  return defined({
     replicas: `${sum(({ status }) => status.readyReplicas ?? 0)}/${sum(({ wanted }) => wanted)}`,
-    ...(bytes > 0 && { size: sizeColumn(bytes) }),
-  }
+    size: bytes > 0 ? sizeColumn(bytes) : undefined,
+  })
 }
 
 function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly Waiting[]): State {

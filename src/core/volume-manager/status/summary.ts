@@ -1,7 +1,9 @@
 /** Summarizes one volume: its entry in the status, and its state for the conditions. */
+
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, ShardStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import { defined } from '../../../base/json.ts'
 import { cut } from '../../outcome.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
@@ -67,17 +69,17 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
   ]
   const bytes = Math.max(0, ...usable.map((one) => one.bytes ?? 0))
   return {
-    status: {
+    status: defined({
       id,
-      ...(message && { message }),
+      message: message || undefined,
       ...(published
         ? { volumeSource: published.volumeSource, nodeAffinity: published.nodeAffinity }
         : keptSource(before)),
-      ...(shards.length > 0 && { shards: shards.map((shard) => countShard(shard, usable)) }),
-      ...(wanted && { revision: wanted.revision, readyReplicas: usable.length }),
-      ...(bytes > 0 && { bytes }),
+      shards: shards.length > 0 ? shards.map((shard) => countShard(shard, usable)) : undefined,
+      ...(wanted ? { revision: wanted.revision, readyReplicas: usable.length } : {}),
+      bytes: bytes || undefined,
       ...replicaLists(input, plan),
-    },
+    }),
     state: isFine ? 'usable' : failure ? 'failed' : 'pending',
     wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
     isComplete: isFine && hasAll && beyond === 0 && conflict === undefined,
@@ -121,7 +123,7 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
   const isDeleted = set.replicas.length + set.deletions.length + stopping.length === 0
   const { reason, message: why } = deletionProgress(plan)
   const message = isDeleted ? 'deleted' : cut(`deleting: ${why}`, MAX_MESSAGE_LENGTH)
-  return {
+  return defined({
     status: { id, message, nodeAffinity: {}, ...replicaLists(input, plan) },
     state: isDeleted ? 'deleted' : 'deleting',
     wanted: 0,
@@ -129,17 +131,17 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
     remarks: [],
     // The replicas that are left have changes.
     ...writeBackFailure(set.replicas, uploadObstacle(input, plan)),
-    ...(reason && { reason }),
-  }
+    reason,
+  })
 }
 
 function replicaLists({ manager }: VolumeManagerInput, plan: VolumePlan) {
   const { replicas, deletions, nextIndex } = plan.set
-  return {
-    ...(replicas.length > 0 && { replicas: replicas.map((replica) => withClaim(manager, plan, replica)) }),
-    ...(deletions.length > 0 && { deletions }),
+  return defined({
+    replicas: replicas.length > 0 ? replicas.map((replica) => withClaim(manager, plan, replica)) : undefined,
+    deletions: deletions.length > 0 ? deletions : undefined,
     nextIndex,
-  }
+  })
 }
 
 /** The remark about a requested check that does not begin yet, because the last one was too recent. */
@@ -161,7 +163,7 @@ function keptSource(
   before: VolumeStatus | undefined,
 ): Pick<VolumeStatus, 'volumeSource' | 'nodeAffinity' | 'revision'> {
   const { volumeSource, nodeAffinity = {}, revision } = before ?? {}
-  return { ...(volumeSource && { volumeSource }), nodeAffinity, ...(revision && { revision }) }
+  return defined({ volumeSource, nodeAffinity, revision })
 }
 
 function countShard(
