@@ -103,7 +103,7 @@ const IMPURE = /base.(time.(clock|wall-clock|backoff-timer)|folder-watch|make-fo
 /** Files of core that decide: they export a function. */
 const deciding = source.filter(({ path, text }) => /^src.core./.test(path) && /^export (async )?function /m.test(text))
 
-test('every file of core that decides has cases: a test imports it, or is called after it', () => {
+test('every file of core that decides has cases', () => {
   const tested = new Set(everything.filter((file) => isTest(file)).flatMap((file) => importedBy(file)))
   expect(deciding.length).toBeGreaterThan(80)
   const hasCases = (path: string) => tested.has(path) || existsSync(path.replace(/\.ts$/, '.test.ts'))
@@ -162,7 +162,7 @@ describe('no file contains', () => {
     ])
   })
 
-  test('process.exit, which drops what a slow reader has not read: src/cli/end-process.ts waits for it', () => {
+  test('process.exit: src/cli/end-process.ts waits for slow readers', () => {
     // Signals and channels of tests and measurements end a process that prints nothing more.
     const exempt = ['src/cli/end-process.ts', 'test/e2e/processes.ts', 'bench/harness/catalog.ts']
     const found = places(everything, /\bprocess\.(exit|abort|reallyExit)\(/).filter(
@@ -171,7 +171,7 @@ describe('no file contains', () => {
     expect(found).toEqual([expect.stringMatching(/^src\/main\.ts:\d+: if \(ending\.signal\.aborted/)])
   })
 
-  test('its own reading of what a binding says: src/core/placement/binding-state.ts has each predicate once', () => {
+  test('its own reading of a binding: core/placement/binding-state.ts has it once', () => {
     const readers = source.filter(
       ({ path }) => !/binding-state\.ts$|^src.(api|store)./.test(path) || path === 'src/store/kinds/bindings.ts',
     )
@@ -180,7 +180,7 @@ describe('no file contains', () => {
     expect(places(readers, own)).toEqual([])
   })
 
-  test('a recursive mkdir, which does not return below /proc: src/base/make-folder.ts does', () => {
+  test('a recursive mkdir, which hangs below /proc: src/base/make-folder.ts', () => {
     const programs = source.filter(({ path }) => !path.endsWith('.fake.ts'))
     expect(places(programs, /\bmkdir(Sync)?\(.*recursive/)).toEqual([])
   })

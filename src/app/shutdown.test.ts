@@ -50,7 +50,7 @@ test('a part that fails to stop is returned by name, and the others are stopped'
   expect(told).toEqual(['loops', 'server', 'store'])
 })
 
-test('writers stop when the stop begins, servers after the drain, and what they use last', async () => {
+test('writers stop first, servers after the drain, and what they use last', async () => {
   vi.useRealTimers()
   const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
   const shutdown = openShutdown(log)

@@ -78,7 +78,7 @@ test.each<{ text: unknown; want: unknown }>([
   expect(parseJson(text)).toEqual(want)
 })
 
-test('an object without some members is a copy with the others, and the object stays as it is', () => {
+test('without returns a copy with the other members, and changes nothing', () => {
   const object = { a: 1, b: undefined, c: { d: 2 } }
   const hostile = JSON.parse('{"__proto__": {"d": 1}, "a": 1}')
   expect(JSON.stringify(without(hostile, 'a'))).toBe('{"__proto__":{"d":1}}')
@@ -105,7 +105,7 @@ describe('defined', () => {
     expect(defined(values)).toEqual(values)
   })
 
-  test('the result has optional members where a member may be undefined, and keeps literal types', () => {
+  test('a member that may be undefined is optional, and literal types stay', () => {
     const result: { kind: 'a' | 'b'; names: string[]; count?: number } = defined({
       kind: 'a',
       names: [],

@@ -270,7 +270,7 @@ test('a missing Secret is named with its namespace, and no mover starts without 
 })
 
 // They mostly wait for the PersistentVolume controller, so they run at the same time. Only one of them changes node-5.
-test('a ResourceQuota for Secrets of movers is named, and no mover is created that cannot start', async () => {
+test('a ResourceQuota for Secrets is named, and no mover is created', async () => {
   const { plane } = cluster
   await plane.apply({
     ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'few', namespace: MOVERS } },

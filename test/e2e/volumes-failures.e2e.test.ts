@@ -112,7 +112,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     await cluster.nodeOf('patient')
   })
 
-  test('a ResourceQuota without room: the download fails, and needs no help when the quota is raised', {
+  test('a download that a ResourceQuota refused needs no help when it is raised', {
     timeout: 240_000,
   }, async () => {
     const { plane, s3 } = cluster

@@ -85,7 +85,7 @@ test('without a memory limit V8 decides', async () => {
   expect(limits).not.toHaveProperty('containerMib')
 })
 
-test('after SIGTERM it drains and ends with status 0, also if a silent client stays connected', async () => {
+test('SIGTERM ends it with status 0, also if a silent client stays connected', async () => {
   const { child, line } = serve({}, { drainSeconds: 1 })
   const { admissionPort } = await line('serving')
   await line('ready')

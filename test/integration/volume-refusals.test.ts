@@ -145,7 +145,7 @@ async function dropAccounts(world: VolumeWorld): Promise<void> {
   }
 }
 
-test('a ResourceQuota for Secrets in the namespace of movers leaves no Pod that cannot start', async () => {
+test('a ResourceQuota for Secrets leaves no mover that cannot start', async () => {
   const world = await new VolumeWorld().start('n1')
   world.settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, namespace: 'movers' } }
   const data = { awsAccessKeyID: 'aWQ=', awsSecretAccessKey: 'a2V5' }

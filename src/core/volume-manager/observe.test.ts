@@ -5,7 +5,7 @@ import { observeVolumes, placeKey } from './observe.ts'
 
 const of = (id: string, replicas = [makeReplica()]) => ({ id, nodeAffinity: {}, replicas })
 
-test('the volumes of the spec are observed first, then those of the status, then those of movers', () => {
+test('volumes are observed in the order of spec, status and movers', () => {
   const manager = makeVolumeManager([{ id: 'new' }, { id: 'both' }], { status: { volumes: [of('left'), of('both')] } })
   const movers = [asTask({ id: 'gone' }, makeMover()), makePod([])]
 

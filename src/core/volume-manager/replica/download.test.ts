@@ -384,7 +384,7 @@ test.each<Case>([
   expect(dueAt).toBe(due === undefined ? undefined : NOW + due * 1000)
 })
 
-test('data that arrives comes with its mover, and data that is gone with its node does not', () => {
+test('data that arrives comes with its mover', () => {
   const mover = succeeded()
   const arrived = stepDownload(makeDownload(downloading), { ...DEFAULTS, mover })
   const gone = stepDownload(makeDownload({}), { ...DEFAULTS, node: { kind: 'deleted' } })

@@ -143,7 +143,7 @@ describe('a replica is observed', () => {
     ])
   })
 
-  test('as old data when its node is ready again: a check that was requested meanwhile is not handled', () => {
+  test('as old data when its node is ready again: requests stay open', () => {
     const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas: [makeReplica({ state: 'Unreachable' })] }]
     const manager = makeVolumeManager([{}], { annotations: { 'lodestone.dev/check': 'now' }, status: { volumes } })
     const [next] = step(volumes[0]?.replicas ?? [], { manager }, makeVolume({ readOnly: true })).replicas
@@ -176,7 +176,7 @@ test('an evicted replica is on no node, and no pod uses it', () => {
   })
 })
 
-test('the fields of a replica are divided between its machines, and an unknown field is kept', () => {
+test('the fields of a replica are divided between its machines', () => {
   const replica = { ...makeReplica({ inUse: true, uploads: 1, oldTrees: 2 }), later: 'x' }
   const { identity, download, use, upload, maintenance } = divideReplica(replica)
 
