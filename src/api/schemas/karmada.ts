@@ -84,6 +84,11 @@ const withSpec = (required: string[], properties: Record<string, object>) => ({
   properties: { metadata, spec: { type: 'object', required, properties } },
 })
 
+/** Returns the schema of an object whose metadata the schema of the review has validated already. */
+export function specOnly({ properties: { spec } }: ReturnType<typeof withSpec>): object {
+  return { type: 'object', required: ['spec'], properties: { spec } }
+}
+
 /** ResourceBinding and ClusterResourceBinding. */
 export const bindingSchema = withSpec(['resource'], {
   resource,
