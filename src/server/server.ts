@@ -1,6 +1,7 @@
 /** The HTTPS server for API servers: paths, limits, timeouts and rejections. */
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { type Webhook, webhookPath } from '../webhooks/define.ts'
@@ -136,7 +137,13 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     drain: responses.drain,
     async close(withinMs) {
       responses.drain()
-      const late = setTimeout(() => connections.destroyAll(), withinMs)
+      // A connection whose request was not read yet seems idle. The first iteration of the event loop reads it, the second answers it.
+      const late = setTimeout(async () => {
+        await nextIteration()
+        await nextIteration()
+        connections.destroyAll()
+      }, withinMs)
+      await nextIteration()
       await server.close()
       clearTimeout(late)
     },

@@ -30,6 +30,8 @@ interface Replica {
 interface BindingCreation {
   name: string
   code: number
+  // Why it failed, as the API server says; absent if it did not.
+  message?: string | undefined
   clusterNames: string[]
 }
 
@@ -203,13 +205,14 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
 interface AuditEvent {
   requestObject?: KubeObject
   responseObject?: KubeObject & { spec?: { placement?: { clusterAffinity?: { clusterNames?: string[] } } } }
-  responseStatus?: { code: number }
+  responseStatus?: { code: number; message?: string }
 }
 
 function creationOf({ requestObject, responseObject, responseStatus }: AuditEvent): BindingCreation {
   return {
     name: requestObject?.metadata.name ?? '',
     code: responseStatus?.code ?? 0,
+    message: responseStatus?.message,
     clusterNames: responseObject?.spec?.placement?.clusterAffinity?.clusterNames ?? [],
   }
 }

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:https'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { REVIEW_PATH, type RunningServer, review, startServer } from './admission-server.ts'
 import { call, raw } from './https-client.ts'
 
@@ -233,6 +233,29 @@ test('while it drains every response closes its connection, whatever it says', a
   expect(await send()).toEqual({ status: 200, reused: false, connection: 'close' })
   const bad = await raw({ ...running, bytes: 'POST /%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n' })
   expect(bad.toLowerCase()).toContain('connection: close\r\n')
+})
+
+describe('a request that has arrived is answered', () => {
+  const request = head(Buffer.byteLength(review)) + review
+
+  test.each([
+    { name: 'on an idle connection when the close begins', closeAfterMs: 2500, before: request },
+    { name: 'on a new connection when the close ends', closeAfterMs: 1, before: '' },
+  ])('$name', async ({ closeAfterMs, before }) => {
+    const running = await startServer()
+    const client = await open(running, before)
+    const isAnswered = (times: number) => client.text.split('HTTP/1.1 200').length > times
+    await vi.waitUntil(() => before === '' || isAnswered(1))
+
+    // The bytes are with the server, and it reads them only in the next iteration of the event loop.
+    const write = () => client.socket.write(request)
+    if (before === '') setTimeout(write, closeAfterMs)
+    else write()
+    await running.server.close(closeAfterMs)
+
+    await vi.waitUntil(() => client.isClosed)
+    expect(isAnswered(before === '' ? 1 : 2)).toBe(true)
+  })
 })
 
 test('it closes within the time it is given, whatever is open', async () => {
