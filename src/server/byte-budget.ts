@@ -18,7 +18,8 @@ interface Entry {
   bytes: number
   isOpen: boolean
   readonly openedAt: number
-  readonly giveUp: () => void
+  /** Absent after the release. */
+  giveUp: (() => void) | undefined
 }
 
 /**
@@ -35,6 +36,8 @@ export function openByteBudget(limit: number, now: () => number = () => performa
     used -= entry.bytes
     entry.bytes = 0
     entry.isOpen = false
+    // V8 keeps the deleted entries of a Set that is used for long until the next major collection, and with them the whole request.
+    entry.giveUp = undefined
     entries.delete(entry)
   }
 
@@ -43,8 +46,9 @@ export function openByteBudget(limit: number, now: () => number = () => performa
     while (used > limit) {
       const costliest = findCostliest(entries, at)
       if (costliest === undefined) return
+      const { giveUp } = costliest
       release(costliest)
-      costliest.giveUp()
+      giveUp?.()
     }
   }
 
