@@ -51,10 +51,10 @@ const MAX_ROUNDS = 4
  * or if its cause is gone.
  */
 export function decideUnscheduled(input: BindingInput): BindingDecision | undefined {
-  const { binding, stored, ...inputs } = input
+  const { binding, stored } = input
   if (!stored || !holdNotHonored(stored) || !activeHold(binding)) return undefined
-  const unscheduled = { ...inputs, leavesMovesToLoop: false, stored: withoutClusters(stored) }
-  const decision = decideBinding({ ...unscheduled, binding: withoutClusters(binding) })
+  const unscheduled = { binding: withoutClusters(binding), stored: withoutClusters(stored) }
+  const decision = decideBinding({ ...input, ...unscheduled, leavesMovesToLoop: false })
   return decision.state === 'OnHold' ? decision : undefined
 }
 
