@@ -10,7 +10,6 @@ verdict, verdicts, judge, judged, doubt, doubts → decision, decide, hold cause
 lane, lanes, lister, mend, mended, grave, bury, nonsense → per-node slot, pager, repair, tombstone, invalid response
 is dear, dearer, dearest → is expensive
 as what it → how it
-be it that → if
 lets no → rejects
 taken to be → counts as
 is told, are told, was told, be told, that Lodestone knows → receives, reports, supported

@@ -113,6 +113,11 @@ describe('a workload is rejected before its pods', () => {
       'spec.template.metadata.annotations[lodestone.dev/volumes]',
     ],
     [
+      'whose template has an annotation that is no text',
+      deployment({ annotations: { [VOLUMES_ANNOTATION]: null as never } }, { annotations: asks() }),
+      'spec.template.metadata.annotations[lodestone.dev/volumes]',
+    ],
+    [
       'whose own annotation is invalid',
       deployment({}, { annotations: asks('[{}]') }),
       'metadata.annotations[lodestone.dev/volumes][0].name',

@@ -88,7 +88,7 @@ function decideRequests(input: WorkloadInput, kind: WorkloadKind, found: Workloa
   if (tooLarge.length > 0) return { kind: 'deny', errors: tooLarge }
   const prepared = preparation(input.managers)
   const checks = requests.length > 0 ? parsed.map((one) => check(one, prepared, input)) : [checkOwn(input, kind)]
-  const errors = distinct(checks.flatMap((found) => found.errors))
+  const errors = distinct([...found.errors, ...checks.flatMap((one) => one.errors)])
   const texts = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
   const warnings = [...texts, ...mistyped(object, kind)]
   const details = warnings.length > 0 ? { warnings } : {}

@@ -4,7 +4,7 @@ import type { K8sObject } from '../../../api/meta.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { defined, isObject, parseJson } from '../../../base/json.ts'
 import type { IsDeclared } from '../../admission/declared-value.ts'
-import { type PodPlace, withValueAt } from './templates.ts'
+import { type PodMetadata, type PodPlace, type Texts, withValueAt } from './templates.ts'
 
 /** Which values of a place are those of admission. */
 export interface AddedValues {
@@ -39,7 +39,7 @@ export interface AddedContext {
   /** The annotation of the stored workload. Version 0.1.0 added an equal one, with the label, and recorded neither. */
   copied: string | undefined
   /** Returns the labels and annotations at a place of the stored workload; undefined if it has none. */
-  storedAt(path: string): PodPlace['metadata'] | undefined
+  storedAt(path: string): PodMetadata | undefined
 }
 
 /** Returns which values of a place admission added. Values that a user declares are those of the user. */
@@ -56,7 +56,7 @@ export function addedValues({ path, keys, metadata }: PodPlace, context: AddedCo
   return {
     label: inject === true && metadata.labels?.[INJECT_LABEL] === 'true' && isOurs('labels', INJECT_LABEL),
     annotation:
-      inPlace !== undefined &&
+      typeof inPlace === 'string' &&
       volumes !== undefined &&
       volumes === digest(inPlace) &&
       isOurs('annotations', VOLUMES_ANNOTATION),
@@ -64,12 +64,12 @@ export function addedValues({ path, keys, metadata }: PodPlace, context: AddedCo
 }
 
 /** The note at a place. A note of another form counts as an empty one: a user wrote it. */
-function addedNote({ labels, annotations }: PodPlace['metadata'], { digest, copied }: AddedContext): Note {
+function addedNote({ labels, annotations }: PodMetadata, { digest, copied }: AddedContext): Note {
   const text = annotations?.[ADDED_ANNOTATION]
   const inPlace = annotations?.[VOLUMES_ANNOTATION]
   if (text === undefined) {
-    const isCopy = inPlace !== undefined && inPlace === copied && labels?.[INJECT_LABEL] === 'true'
-    return isCopy ? { inject: true, volumes: digest(inPlace) } : {}
+    const isCopy = copied !== undefined && inPlace === copied && labels?.[INJECT_LABEL] === 'true'
+    return isCopy ? { inject: true, volumes: digest(copied) } : {}
   }
   const note = parseJson(text)
   return isObject(note) ? note : {}
@@ -88,10 +88,10 @@ export function hasAdded({ metadata: { labels, annotations } }: PodPlace, annota
 
 /** Returns the labels and annotations of a place with the label, the annotation, and the note of what is added. */
 export function mapsWith(
-  { labels, annotations }: PodPlace['metadata'],
+  { labels, annotations }: PodMetadata,
   { annotation, hash }: ValueToAdd,
   isOurLabel: boolean,
-): Record<'labels' | 'annotations', Record<string, string>> {
+): Required<PodMetadata> {
   const note: Note = defined({ inject: isOurLabel || undefined, volumes: hash })
   return {
     labels: { ...labels, [INJECT_LABEL]: 'true' },
@@ -116,16 +116,18 @@ export function withoutAdded(whole: K8sObject, place: PodPlace, added: AddedValu
   })
 }
 
-type Labels = Record<string, string> | undefined
-
 /** Only both maps are written: another place may be below this one, as the template of a driver of Spark. */
-function withMaps(whole: K8sObject, { keys }: PodPlace, maps: Record<'labels' | 'annotations', Labels>): K8sObject {
+function withMaps(
+  whole: K8sObject,
+  { keys }: PodPlace,
+  maps: Record<'labels' | 'annotations', Texts | undefined>,
+): K8sObject {
   const labeled = withValueAt(whole, [...keys, 'labels'], maps.labels)
   return withValueAt(labeled, [...keys, 'annotations'], maps.annotations)
 }
 
 /** Returns the map without some keys; undefined if nothing is left. */
-function without(map: Labels = {}, keys: readonly string[]): Labels {
+function without(map: Texts = {}, keys: readonly string[]): Texts | undefined {
   const kept = Object.entries(map).filter(([key]) => !keys.includes(key))
   return kept.length > 0 ? Object.fromEntries(kept) : undefined
 }

@@ -57,6 +57,23 @@ describe('the places of pod metadata in a workload', () => {
       [],
     ],
     [
+      'of a template with empty members, as Helm writes them',
+      {
+        template: {
+          metadata: { labels: null, annotations: null },
+          spec: { ...template.spec, volumes: null, affinity: { nodeAffinity: null } },
+        },
+      },
+      { templates: ['spec.template'] },
+      ['spec.template.metadata'],
+    ],
+    [
+      'of a template with empty metadata and an empty spec',
+      { template: { metadata: null, spec: null } },
+      { templates: ['spec.template'] },
+      ['spec.template.metadata'],
+    ],
+    [
       'without a template',
       { driver: {}, executor: 'x' },
       { podMetadata: ['spec.driver', 'spec.executor'] },
@@ -88,6 +105,13 @@ describe('the places of pod metadata in a workload', () => {
       undefined,
     ])
   })
+})
+
+test('the pod spec of a template has no member that is null', () => {
+  const spec = { ...template.spec, volumes: null }
+  const [place] = podPlacesOf(object({ template: { metadata: null, spec } }), { templates: ['spec.template'] })
+  expect(place).toMatchObject({ metadata: {}, pod: { spec: template.spec } })
+  expect(place?.pod?.spec).not.toHaveProperty('volumes')
 })
 
 test('a value is written back at its path, and all unchanged parts are shared', () => {

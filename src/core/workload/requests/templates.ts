@@ -1,10 +1,10 @@
 /** Finds the places of a workload that have the labels and annotations of its pods, and writes changed values back. */
-import type { K8sObject, ObjectMeta } from '../../../api/meta.ts'
+import type { K8sObject } from '../../../api/meta.ts'
 import type { PodSpec } from '../../../api/pod.ts'
 import { defined, isObject } from '../../../base/json.ts'
 import { pathSegments } from '../../../base/json-path.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
-import { validatePodSpec } from '../validate.ts'
+import { readPodSpec } from '../validate.ts'
 
 type Key = string | number
 
@@ -14,12 +14,20 @@ export interface PlacedPodSpec {
   spec: PodSpec
 }
 
+/** Labels and annotations in a workload. Its own API checks that each value is a text, after admission. */
+export type Texts = Readonly<Record<string, unknown>>
+
+export interface PodMetadata {
+  labels?: Texts
+  annotations?: Texts
+}
+
 /** An object with the labels and annotations of pods: the metadata of a pod template, or a field such as `spec.podMetadata`. */
 export interface PodPlace {
   /** In the notation of users: `spec.tasks[0].template.metadata`. */
   path: string
   keys: readonly Key[]
-  metadata: Pick<ObjectMeta, 'labels' | 'annotations'>
+  metadata: PodMetadata
   /** The pod spec of the template, with its path; absent if the place has none, or only a part of one. */
   pod?: PlacedPodSpec
   /** Whether the place has the labels and annotations of all pods. */
@@ -69,23 +77,21 @@ type FoundPlace = Omit<PodPlace, 'forAll'>
 
 function templatePlace({ keys, value }: Place): FoundPlace[] {
   if (!isObject(value)) return []
-  const { metadata = {}, spec } = value
-  const isPartial = spec === undefined || (isObject(spec) && spec['containers'] === undefined)
-  if (!isPartial && validatePodSpec(spec).length > 0) return []
-  const [place] = metadataPlace({ keys: [...keys, 'metadata'], value: metadata })
-  if (!place) return []
+  const { metadata, spec } = value
+  const isPartial = isAbsent(spec) || (isObject(spec) && isAbsent(spec['containers']))
+  const read = isPartial ? undefined : readPodSpec(spec)
+  const [place] = metadataPlace({ keys: [...keys, 'metadata'], value: metadata ?? {} })
+  if (!place || (!isPartial && !read)) return []
   const at = [...keys, 'spec']
-  return [
-    {
-      ...place,
-      ...defined({ pod: isPartial ? undefined : { path: fieldPath(at), keys: at, spec: spec as unknown as PodSpec } }),
-    },
-  ]
+  return [{ ...place, ...defined({ pod: read && { path: fieldPath(at), keys: at, spec: read } }) }]
 }
 
 function metadataPlace({ keys, value }: Place): FoundPlace[] {
-  if (!isObject(value) || ![value['labels'], value['annotations']].every(isAbsentOrObject)) return []
-  return [{ path: fieldPath(keys), keys, metadata: value }]
+  if (!isObject(value)) return []
+  const { labels, annotations } = value
+  if (!isAbsentOrObject(labels) || !isAbsentOrObject(annotations)) return []
+  const metadata = defined({ labels: labels ?? undefined, annotations: annotations ?? undefined })
+  return [{ path: fieldPath(keys), keys, metadata }]
 }
 
 function placesAt(root: unknown, segments: readonly string[]): Place[] {
@@ -105,8 +111,13 @@ function placesAt(root: unknown, segments: readonly string[]): Place[] {
   )
 }
 
-function isAbsentOrObject(value: unknown): boolean {
-  return value === undefined || isObject(value)
+function isAbsentOrObject(value: unknown): value is Texts | null | undefined {
+  return isAbsent(value) || isObject(value)
+}
+
+/** Helm writes null for a member without a value. A workload whose schema keeps unknown fields has it still. */
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null
 }
 
 function fieldPath(keys: readonly Key[]): string {

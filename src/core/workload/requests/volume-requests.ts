@@ -67,7 +67,7 @@ const validate = compileSchema(schema, 'forbidden')
  */
 export function parseVolumeRequests(annotation: unknown, at = 'metadata.annotations'): ParsedRequests {
   const root = `${at}[${VOLUMES_ANNOTATION}]`
-  if (typeof annotation !== 'string') return { errors: [invalid(root, `must be a string; e.g. ${EXAMPLE}`)] }
+  if (typeof annotation !== 'string') return { errors: [notText(at)] }
   if (annotation.length > MAX_ANNOTATION_LENGTH) {
     return { errors: [tooLong(root, `must have at most ${MAX_ANNOTATION_LENGTH} characters`)] }
   }
@@ -89,6 +89,11 @@ export function parseVolumeRequests(annotation: unknown, at = 'metadata.annotati
     return wrong.length > 0 ? wrong : mountPathErrors({ path, request })
   })
   return errors.length > 0 ? { errors } : { requests: placed }
+}
+
+/** @param at see `parseVolumeRequests` */
+export function notText(at: string): FieldError {
+  return invalid(`${at}[${VOLUMES_ANNOTATION}]`, `must be a string; e.g. ${EXAMPLE}`)
 }
 
 const EXAMPLE = '{"name": "mnist", "mount-path": "/data"}'

@@ -1,12 +1,13 @@
 /** Finds the volume requests of a workload: the annotations in its pod templates, and its own for all of its pods. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import type { K8sObject } from '../../../api/meta.ts'
+import type { FieldError } from '../../../base/field-errors.ts'
 import { declarationsIn } from '../../admission/declared-value.ts'
 import { cut } from '../../outcome.ts'
 import type { WorkloadKind } from '../../workload-kinds/kinds.ts'
 import { type AddedValues, addedValues, openDigest, withAdded, withoutAdded } from './added-values.ts'
 import { type PodPlace, podPlacesOf } from './templates.ts'
-import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
+import { notText, type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 
 /** A request for the pods of one place. */
 export interface PlacedAnnotation {
@@ -35,6 +36,8 @@ export function ownAnnotation({ metadata }: K8sObject, inherited?: string): stri
 
 export interface WorkloadRequests {
   requests: PlacedAnnotation[]
+  /** The annotations that are no text. */
+  errors: FieldError[]
   /** The places at which admission added values whose cause is gone. */
   stale: { place: PodPlace; added: AddedValues }[]
 }
@@ -61,20 +64,25 @@ export function workloadRequests(
     storedAt: (path: string) => before.get(path),
   }
   const places = podPlacesOf(object, kind).map((place) => ({ place, added: addedValues(place, context) }))
-  const requests = places.flatMap(({ place, added }): PlacedAnnotation[] => {
+  const requests: PlacedAnnotation[] = []
+  const errors: FieldError[] = []
+  for (const { place, added } of places) {
     const { labels, annotations } = place.metadata
-    if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') return []
+    if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') continue
     const inPlace = added.annotation ? undefined : annotations?.[VOLUMES_ANNOTATION]
-    if (inPlace !== undefined) {
-      return [{ annotation: inPlace, writtenAt: `${place.path}.annotations`, place, isWritten: true, added }]
+    const writtenAt = `${place.path}.annotations`
+    if (typeof inPlace === 'string') {
+      requests.push({ annotation: inPlace, writtenAt, place, isWritten: true, added })
+    } else if (inPlace !== undefined) {
+      errors.push(notText(writtenAt))
+    } else if (own !== undefined) {
+      // Elsewhere, the controller passes on what is written in the place for all pods, or what another workload inherits.
+      const isWritten = kind.inherits !== true && (kind.allPods === undefined || place.forAll)
+      requests.push({ annotation: own, writtenAt: OWN_ANNOTATIONS, place, isWritten, added, hash: digest(own) })
     }
-    if (own === undefined) return []
-    // Elsewhere, the controller passes on what is written in the place for all pods, or what another workload inherits.
-    const isWritten = kind.inherits !== true && (kind.allPods === undefined || place.forAll)
-    return [{ annotation: own, writtenAt: OWN_ANNOTATIONS, place, isWritten, added, hash: digest(own) }]
-  })
+  }
   const written = new Set(requests.filter(({ isWritten }) => isWritten).map(({ place }) => place))
-  return { requests, stale: places.filter(({ place }) => !written.has(place)) }
+  return { requests, errors, stale: places.filter(({ place }) => !written.has(place)) }
 }
 
 /** Parses each annotation once, since that of the workload applies to all of its templates. */
@@ -90,7 +98,10 @@ export function parseAll(requests: readonly PlacedAnnotation[]): ParsedAnnotatio
 }
 
 /** Writes label and annotation at the places of the requests, and removes what was added at stale places. */
-export function withRequests(whole: K8sObject, { requests, stale }: WorkloadRequests): K8sObject {
+export function withRequests(
+  whole: K8sObject,
+  { requests, stale }: Pick<WorkloadRequests, 'requests' | 'stale'>,
+): K8sObject {
   const cleaned = stale.reduce((object, { place, added }) => withoutAdded(object, place, added), whole)
   return requests
     .filter(({ isWritten }) => isWritten)
