@@ -1,12 +1,15 @@
 /** One value of a wrong type at each path of the golden and recorded reviews. The fuzz combines such values at random. */
 import { describe, expect, test } from 'vitest'
+import type { K8sObject } from '../src/api/meta.ts'
 import { isObject, parseJson } from '../src/base/json.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
+import { interpretObject } from '../src/queries/dependents.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
 import { webhookPath } from '../src/webhooks/define.ts'
 import { allWebhooks } from '../src/webhooks/index.ts'
+import { INTERPRETER_PATH } from '../src/webhooks/interpreter.ts'
 import { readSeeds, stateWithClaims } from './fuzz/state.ts'
 import { storeOf } from './stores.ts'
 
@@ -44,6 +47,29 @@ describe.each(allWebhooks(SHIPPED_KINDS))('$name', (webhook) => {
     expect(tried.size).toBeGreaterThan(20)
     expect(failed).toEqual([])
   })
+})
+
+test("Karmada's interpreter gets an answer for an object with a value of a wrong type at any path", async () => {
+  const store = await storeOf(stateWithClaims())
+  const tried = new Set<string>()
+  const failed: string[] = []
+  for (const { review } of seeds.filter(({ path }) => path === INTERPRETER_PATH)) {
+    const { apiVersion, kind, metadata, ...content } = (review['request'] as { object: K8sObject }).object
+    for (const { path, replaced } of variantsOf(content)) {
+      if (tried.has(path)) continue
+      tried.add(path)
+      for (const value of WRONG) {
+        const object: K8sObject = { apiVersion, kind, metadata, ...(replaced(value) as object) }
+        try {
+          interpretObject(object, store, SHIPPED_KINDS, 'forbidden')
+        } catch (error) {
+          failed.push(`${path} = ${JSON.stringify(value)}: ${error}`)
+        }
+      }
+    }
+  }
+  expect(tried.size).toBeGreaterThan(20)
+  expect(failed).toEqual([])
 })
 
 interface Variant {
