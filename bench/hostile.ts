@@ -28,13 +28,8 @@ const SMALL_BYTES = 100_000
 const MAX_RATIO = 4
 /** For twice the size: a linear cost grows 2 ×, a quadratic one 4 ×. */
 const MAX_GROWTH = 3
-/** Growth below this time in ms does not count. */
+/** Growth and ratios below this time in ms do not count. */
 const NOTICEABLE_MS = 5
-/**
- * Ratios below this time in ms are reported, and do not fail the command. `JSON.parse` reads thousands of short annotations in 2 to 3 ms, and a
- * decision also checks, copies and compares them.
- */
-const SHORT_MS = 50
 /** The time that this machine needs for the baseline when it is quiet. */
 const QUIET_BASELINE_MS = 30
 /** A row is measured so many times before it exceeds a limit. */
@@ -71,7 +66,6 @@ for (const { name, size, open } of hostileObjects.filter((object) => object.name
 }
 const head = ['class', 'KiB', 'JSON.parse ms', 'total ms', '÷ JSON.parse', '× for twice the size']
 const slowest = generated.toSorted((a, b) => b.totalMs - a.totalMs).slice(0, 10)
-const short = generated.filter(isShortAndSlow).toSorted((a, b) => ratioOf(b) - ratioOf(a))
 print(
   'CPU time, least of the samples',
   `Reviews: parse, validate, decide, encode\n\n${table(head, bodies)}`,
@@ -80,10 +74,6 @@ print(
     slowest.map((one) => cellsOf(one)),
   )}`,
   `Stored objects: one run of a loop, or one object that comes into the cache\n\n${table(head, objects)}`,
-  `${short.length} generated reviews take more than ${MAX_RATIO} × JSON.parse and at most ${SHORT_MS} ms; the highest ratios\n\n${table(
-    head,
-    short.slice(0, 10).map((one) => cellsOf(one)),
-  )}`,
   exceeded.length === 0 ? 'no limit is exceeded' : `exceeded limits:\n${exceeded.join('\n')}`,
 )
 await Promise.all(Object.values(stores).map((store) => store.stop()))
@@ -133,25 +123,19 @@ async function row(name: string, size: number, open: Open): Promise<string[]> {
 }
 
 /**
- * Measures a generated body: briefly, unless it seems to exceed a limit or the highest ratio. The clock of CPU time may have steps of 4 ms, so
- * a brief measurement of a few ms is only a guess.
+ * Measures a generated body: briefly, unless it seems to exceed a limit. The clock of CPU time may have steps of 4 ms, so a brief measurement
+ * of a few ms is only a guess.
  */
 async function quickRow(body: HostileBody): Promise<Measured> {
   const opened = openBody(body, body.size)
   const quick = await measure(titleOf(body), opened, QUICK)
-  if (faultsOf(quick).length === 0 && !isShortAndSlow(quick)) return quick
+  if (faultsOf(quick).length === 0) return quick
   const measured = await measure(titleOf(body), opened)
-  const isInDoubt = () => faultsOf(measured).length > 0 || isShortAndSlow(measured)
-  for (let attempt = 1; attempt < MAX_ATTEMPTS && isInDoubt(); attempt++) {
+  for (let attempt = 1; attempt < MAX_ATTEMPTS && faultsOf(measured).length > 0; attempt++) {
     keepLeast(measured, await measure(titleOf(body), opened))
   }
   exceeded.push(...faultsOf(measured))
   return measured
-}
-
-/** Whether a row takes longer than `MAX_RATIO` allows, and is too short to fail the command. */
-function isShortAndSlow(measured: Measured): boolean {
-  return measured.bytes > SMALL_BYTES && ratioOf(measured) > MAX_RATIO && measured.totalMs > NOTICEABLE_MS
 }
 
 function ratioOf({ totalMs, parseMs }: Measured): number {
@@ -167,7 +151,7 @@ function faultsOf(whole: Measured, half?: Measured): string[] {
   const checks: [boolean, string][] = [
     [totalMs > limitMs && totalMs / slowness() > limitMs, `${totalMs.toFixed(0)} ms, more than ${limitMs}`],
     [
-      bytes > SMALL_BYTES && ratio > MAX_RATIO && totalMs > SHORT_MS && totalMs / slowness() > SHORT_MS,
+      bytes > SMALL_BYTES && ratio > MAX_RATIO && totalMs > NOTICEABLE_MS && totalMs / slowness() > NOTICEABLE_MS,
       `${ratio.toFixed(1)} × JSON.parse, more than ${MAX_RATIO}`,
     ],
     [

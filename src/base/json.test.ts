@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { defined, jsonEqual, parseJson, sortedUnique, without, withoutEmpties, withoutNulls } from './json.ts'
+import {
+  defined,
+  jsonEqual,
+  memberNames,
+  parseJson,
+  sortedUnique,
+  without,
+  withoutEmpties,
+  withoutNulls,
+} from './json.ts'
 
 describe('jsonEqual', () => {
   test.each<{ name: string; a: unknown; b: unknown; want: boolean }>([
@@ -115,5 +124,20 @@ describe('defined', () => {
     // @ts-expect-error: a member that may be undefined is not a required member
     const required: { count: number } = defined({ count: absent })
     expect(required).toEqual({})
+  })
+})
+
+describe('the names of members', () => {
+  test.each([0, 3, 5000])('of an object with %d members are in their order', (count) => {
+    const object = Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, i]))
+    expect(memberNames(object)).toEqual(Object.keys(object))
+    expect(memberNames(object)).toEqual(Object.keys(object))
+  })
+
+  test('of a small object follow its changes', () => {
+    const object: Record<string, number> = { a: 1 }
+    memberNames(object)
+    object['b'] = 2
+    expect(memberNames(object)).toEqual(['a', 'b'])
   })
 })

@@ -90,6 +90,21 @@ export function membership(list: readonly string[]): (text: string) => boolean {
   return (text) => set.has(text)
 }
 
+/** More members than this are listed once. */
+const MANY_MEMBERS = 1000
+
+/** The names of large objects: objects that are parsed or cached never change. */
+const knownNames = new WeakMap<object, readonly string[]>()
+
+/** Returns the names of the members of an object that never changes. V8 sorts those of a large object each time they are listed. */
+export function memberNames(object: object): readonly string[] {
+  const known = knownNames.get(object)
+  if (known) return known
+  const names = Object.keys(object)
+  if (names.length > MANY_MEMBERS) knownNames.set(object, names)
+  return names
+}
+
 /** Parses JSON that may be missing or written by another program. Returns undefined for a value that is no string, or not JSON. */
 export function parseJson(text: unknown): unknown {
   if (typeof text !== 'string') return undefined

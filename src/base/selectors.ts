@@ -1,6 +1,6 @@
 /** Matches label selectors as Kubernetes does. */
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
-import { membership } from './json.ts'
+import { memberNames, membership } from './json.ts'
 import { isLabelKey, isLabelValue } from './names.ts'
 
 type Labels = Record<string, string>
@@ -16,7 +16,7 @@ export function matchesLabels(selector: LabelSelector | undefined, labels: Label
  */
 export function labelMatcher({ matchLabels = {}, matchExpressions = [] }: LabelSelector): (labels: Labels) => boolean {
   if (!matchExpressions.every(isValidRequirement)) return () => false
-  const wanted = Object.keys(matchLabels)
+  const wanted = memberNames(matchLabels)
   const expressions = matchExpressions.map(requirementMatcher)
   // The members may be many, and are checked only if an object has all of them.
   let isValid: boolean | undefined

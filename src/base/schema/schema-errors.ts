@@ -28,21 +28,27 @@ const maxLength = {
   validate: (limit: number, text: string) => isWithinLength(text, limit),
 } as const
 
-export type SchemaValidator = (data: unknown) => FieldError[]
+export interface SchemaValidator {
+  /** Lists the first errors and counts the others; an empty list means valid. */
+  (data: unknown): FieldError[]
+  /** For callers that need no errors. */
+  isValid(data: unknown): boolean
+}
 
 /**
  * Compiles a schema once.
  *
  * @param unknownFields whether unknown members are errors, as with `kubectl --validate=strict`
- * @returns a function that lists the first errors and counts the others; an empty list means valid
  */
 export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbidden' = 'allowed'): SchemaValidator {
   const wanted: JsonSchema = unknownFields === 'forbidden' ? closedSchema(schema) : schema
-  const isValid: ValidateFunction = new Ajv(options).removeKeyword('maxLength').addKeyword(maxLength).compile(wanted)
-  return (data) => {
+  const validate: ValidateFunction = new Ajv(options).removeKeyword('maxLength').addKeyword(maxLength).compile(wanted)
+  const isValid = (data: unknown): boolean => validate(data)
+  const listErrors = (data: unknown): FieldError[] => {
     if (isValid(data)) return []
     const errors = explainMismatch(wanted, data)
     // If the two ever differ, ajv decides: data that it rejects is always an error, also without an explanation.
     return errors.length > 0 ? errors : [{ path: '(root)', code: 'Invalid', message: 'does not match its schema' }]
   }
+  return Object.assign(listErrors, { isValid })
 }

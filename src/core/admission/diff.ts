@@ -1,6 +1,6 @@
 /** Computes the difference of two JSON values as a JSON Patch (RFC 6902). It skips values that both share. */
 import type { Operation } from 'fast-json-patch'
-import { isObject, jsonEqual } from '../../base/json.ts'
+import { isObject, jsonEqual, memberNames } from '../../base/json.ts'
 
 /**
  * Returns the patch that changes `before` into `after`. Lists are replaced as a whole: each list that Lodestone changes is atomic in
@@ -18,7 +18,7 @@ function collect(before: unknown, after: unknown, path: string, operations: Oper
     if (!jsonEqual(before, after)) operations.push({ op: 'replace', path, value: after })
     return
   }
-  const names = Object.keys(before)
+  const names = memberNames(before)
   let kept = 0
   for (const key of Object.keys(after)) {
     const value = after[key]

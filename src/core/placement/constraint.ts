@@ -47,8 +47,7 @@ function constraintDigest({ required, requiredDigest }: DataConstraint): string 
 function intersect(sets: readonly (readonly string[])[]): readonly string[] {
   const [first = [], ...rest] = sets
   if (rest.length === 0) return first
-  const others = rest.map(membership)
-  return sortedUnique(first.filter((name) => others.every((has) => has(name))))
+  return sortedUnique(rest.reduce((names, other) => names.filter(membership(other)), first))
 }
 
 /** Ranks clusters by the bytes, then by the number of the preferred claims that are local to them. Equal clusters share a tier. */

@@ -1,5 +1,6 @@
 /** Limits on the size of a placement. A larger placement is not narrowed and counts as unsatisfiable. */
 import type { ClusterAffinity } from '../../api/karmada.ts'
+import { memberNames } from '../../base/json.ts'
 
 /** Cluster affinities of a placement, with overflow tiers. Karmada's scheduler tries groups one by one; real policies have a few. */
 export const MAX_AFFINITIES = 1000
@@ -29,7 +30,7 @@ export function comparisons(terms: readonly ClusterAffinity[], clusters: number)
 
 function requirementCount({ labelSelector, fieldSelector }: ClusterAffinity): number {
   return (
-    Object.keys(labelSelector?.matchLabels ?? {}).length +
+    memberNames(labelSelector?.matchLabels ?? {}).length +
     (labelSelector?.matchExpressions?.length ?? 0) +
     (fieldSelector?.matchExpressions?.length ?? 0)
   )

@@ -14,7 +14,7 @@ export function validatePodSpec(spec: unknown, at = 'spec'): FieldError[] {
 
 /** Returns the pod spec of a template, in which fields may be null; undefined if it is invalid. */
 export function readPodSpec(spec: unknown): PodSpec | undefined {
-  if (validate(spec).length === 0) return spec as PodSpec
+  if (validate.isValid(spec)) return spec as PodSpec
   const read = withoutNullFields(podSpecSchema, spec)
-  return validate(read).length === 0 ? (read as PodSpec) : undefined
+  return read !== spec && validate.isValid(read) ? (read as PodSpec) : undefined
 }
