@@ -51,12 +51,12 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
         const response = encodeResponse(request, outcome, toBase64)
         const result = reviewResult(response)
         return {
-          body: encode(response),
+          body: encodeReview(response),
           decision: outcome.auditAnnotations?.['decision'] ?? result,
           line: reviewLine(request, response, result),
         }
       },
-      describe,
+      describe: describeReview,
     },
     dependencies,
   )
@@ -77,7 +77,8 @@ function decodeFor({ resources, validateStored }: Webhook, parsed: unknown): Dec
   return errors.length > 0 ? { error: `request.oldObject is malformed: ${describeErrors(errors)}` } : decoded
 }
 
-function describe(request: AdmissionRequest) {
+/** Identifies a review in a log line. */
+export function describeReview(request: AdmissionRequest) {
   return {
     uid: request.uid,
     operation: request.operation,
@@ -90,7 +91,7 @@ function reviewTitle({ kind, namespace, name, object }: AdmissionRequest): strin
   return `${kind.kind} ${objectKey(namespace, name || object?.metadata?.name || `${object?.metadata?.generateName ?? ''}*`)}`
 }
 
-/** The log line of a review, built as one object: a spread of `describe` would build the common fields twice. */
+/** The log line of a review, built as one object: a spread of `describeReview` would build the common fields twice. */
 function reviewLine(request: AdmissionRequest, response: AdmissionResponse, outcome: string) {
   const { auditAnnotations, status, warnings } = response
   return {
@@ -111,7 +112,8 @@ function reviewResult({ allowed, patch }: AdmissionResponse): 'allowed' | 'patch
   return patch === undefined ? 'allowed' : 'patched'
 }
 
-function encode(response: AdmissionResponse): string {
+/** Returns the body of an answer. */
+export function encodeReview(response: AdmissionResponse): string {
   return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response })
 }
 

@@ -19,6 +19,7 @@ import { JSON_TYPE, type Problem, problemBody, RequestProblem } from './problem.
 import { ReceivedRequest } from './received-request.ts'
 import { openRequestQueue } from './request-queue.ts'
 import { MAX_SHOWN, openResponses } from './responses.ts'
+import { isReviewPath, REVIEW_PREFIXES, serveUnknownPath } from './unknown-path.ts'
 
 export interface TlsMaterial {
   cert: string
@@ -103,9 +104,9 @@ export function buildServer(options: ServerOptions): AdmissionServer {
 
   /** Returns the problem of a request by its headers, before its body is read. */
   function findProblem(request: FastifyRequest): Problem | undefined {
-    const path = request.url.split('?', 1)[0] ?? ''
+    const path = pathOf(request)
     const endpoint = endpoints.find((candidate) => candidate.path === path)
-    if (!endpoint) {
+    if (!endpoint && !isReviewPath(path)) {
       const known = endpoints.map((candidate) => candidate.path).join(', ')
       return { status: 404, message: `path ${path.slice(0, MAX_SHOWN)} not found; webhooks are at ${known}` }
     }
@@ -113,7 +114,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     const refusal = path === INTERPRETER_PATH ? undefined : callerRefusal(request.raw.socket as TLSSocket)
     if (refusal !== undefined) return { status: 403, message: refusal }
     if (request.method === 'POST') return undefined
-    const message = `method ${request.method} not allowed; use POST with ${endpoint.expects}`
+    const message = `method ${request.method} not allowed; use POST with ${endpoint?.expects ?? 'an AdmissionReview'}`
     return { status: 405, message, headers: { allow: 'POST' } }
   }
 
@@ -129,6 +130,11 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   server.setErrorHandler((error: Error, _request, reply) => responses.reject(reply, toProblem(error)))
   for (const { path, serve } of endpoints) {
     server.post(path, (_request, reply) => queue.add(new ReceivedRequest(reply, serve, responses)))
+  }
+  for (const prefix of REVIEW_PREFIXES) {
+    server.post(`${prefix}*`, (request, reply) =>
+      queue.add(new ReceivedRequest(reply, serveUnknownPath(pathOf(request), options), responses)),
+    )
   }
 
   return {
@@ -148,6 +154,10 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       clearTimeout(late)
     },
   }
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? ''
 }
 
 function buildEndpoints({ webhooks, interpreter, ...dependencies }: ServerOptions): Endpoint[] {

@@ -136,6 +136,41 @@ test('each request leaves one log line with uid, object, outcome and duration', 
   })
 })
 
+describe('a webhook of another version', () => {
+  test.each(['/mutate/of-a-later-version', '/validate/of-an-earlier/version?timeout=3s', '/mutate/'])(
+    'at %s allows the object, with a warning',
+    async (path) => {
+      const answer = await post({ path })
+
+      const { uid: answered, allowed, patch, warnings } = JSON.parse(answer.body).response
+      expect({ status: answer.status, answered, allowed, patch }).toEqual({ status: 200, answered: uid, allowed: true })
+      expect(warnings).toEqual([expect.stringContaining(`not reviewed: ${path.split('?')[0]} is no webhook`)])
+      expect(lines).toEqual([
+        expect.objectContaining({ msg: 'not reviewed', webhook: 'unknown-path', uid, reason: expect.any(String) }),
+      ])
+    },
+  )
+
+  test('is counted under one name, whatever its path', async () => {
+    const before = await unknownCalls()
+    for (const name of ['a', 'b']) await post({ path: `/validate/${name}` })
+    expect((await unknownCalls()) - before).toBe(2)
+  })
+
+  test('gets no answer to something that is no review', async () => {
+    expect((await post({ path: '/mutate/later', body: '{}' })).status).toBe(400)
+    expect((await post({ path: '/mutate/later', method: 'GET', body: '' })).status).toBe(405)
+  })
+
+  async function unknownCalls(): Promise<number> {
+    const { values } = (await metrics.registry.getSingleMetric('controller_runtime_webhook_requests_total')?.get()) ?? {
+      values: [],
+    }
+    const unknown = values.filter(({ labels }) => labels['webhook'] === 'unknown-path')
+    return unknown.reduce((sum, { value }) => sum + value, 0)
+  }
+})
+
 const changed = (change: (review: { [key: string]: never } & { request: Record<string, unknown> }) => void) => {
   const copy = JSON.parse(review)
   change(copy)
@@ -181,7 +216,7 @@ describe('bad input gets a 4xx with a JSON body and one log line, and harms no r
     { name: 'a PUT', options: { method: 'PUT' }, wantStatus: 405, wantMessage: 'use POST with an AdmissionReview' },
     {
       name: 'an unknown path',
-      options: { path: '/mutate/nothing' },
+      options: { path: '/nothing' },
       wantStatus: 404,
       wantMessage: '/mutate/resource-binding',
     },
