@@ -6,6 +6,21 @@ export const REGISTRATION_NAME = 'lodestone'
 /** The label that marks a configuration with that name as one of Lodestone. */
 export const REGISTRATION_LABELS = { 'app.kubernetes.io/name': 'lodestone' }
 
+/** The version of Lodestone that a registration is of. */
+export const VERSION_ANNOTATION = 'lodestone.dev/version'
+/** A digest of the webhooks of a registration, which depend on the version and its configuration. */
+export const DIGEST_ANNOTATION = 'lodestone.dev/digest'
+
+/** What a replica says about itself. */
+export interface Replica {
+  /** The host name, for users. */
+  host: string
+  /** The version of Lodestone. */
+  version: string
+  /** A digest of the registration that it would write, which depends on its version and its configuration. */
+  registration: string
+}
+
 /** The address of a webhook: a URL or a Service. */
 export interface WebhookClientConfig {
   url?: string

@@ -17,16 +17,17 @@ import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { configuredLimits } from './config/server-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
+import { aborted, startElection } from './election.ts'
 import { type FeaturesInput, openFeatureReport } from './features.ts'
 import type { KarmadaVersion } from './karmada.ts'
 import { type LoopsInput, startLoops } from './loops.ts'
-import { type RegistrationInput, startRegistration } from './registration.ts'
+import { type RegistrationInput, startRegistration } from './registration-loop.ts'
 
 /** Resolves when the health server listens. */
 export function openHealth({
   config,
   ...options
-}: Pick<HealthOptions, 'notReady' | 'log' | 'metrics'> & { config: Config }): Promise<HealthServer> {
+}: Pick<HealthOptions, 'notReady' | 'warnings' | 'log' | 'metrics'> & { config: Config }): Promise<HealthServer> {
   const { healthHost: host, healthPort: port, livenessStallSeconds } = config.server
   return listen(
     { host, port, option: '--health-port', portKey: 'server.healthPort', hostKey: 'server.healthHost' },
@@ -122,12 +123,27 @@ export interface LateLoops {
 export function startLoopsAfter(synced: Promise<void>, input: LoopsInput, stopping: AbortSignal): LateLoops {
   let stop: (() => Promise<void>) | undefined
   const started = synced.then(async () => {
-    if (!input.config.loops.enabled || stopping.aborted) return
-    stop = await startLoops(input)
-    if (stopping.aborted) await stop()
+    if (stopping.aborted) return
+    stop = input.config.loops.enabled ? await startLoops(input) : startIdleElection(input)
+    if (stopping.aborted) await stop?.()
   })
   started.catch(() => undefined) // The promise `ready` of the application reports the error.
   return { started, stop: async () => stop?.() }
+}
+
+/** Elects the replica that writes the registration. */
+function startIdleElection(input: LoopsInput): (() => Promise<void>) | undefined {
+  const { config, leaseStore, leadership, log, wallClock } = input
+  if (config.registration.mode === 'none') return undefined
+  return startElection({
+    config,
+    leaseStore,
+    state: leadership,
+    work: aborted,
+    onError: (error) => log.warn({ reason: String(error) }, 'leader election failed'),
+    log,
+    now: wallClock.now,
+  })
 }
 
 /** An upgrade of the hub takes longer. */

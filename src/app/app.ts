@@ -21,9 +21,10 @@ import { openClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
 import { type ConfigSource, openLiveConfig } from './config/live-config.ts'
 import { openKarmadaVersion } from './karmada.ts'
+import { openLeadershipState } from './leadership.ts'
 import { observeCertificates, observeObjects } from './monitoring/observe.ts'
 import { openReadiness } from './monitoring/readiness.ts'
-import { openRegistrationState } from './registration.ts'
+import { openRegistrationState } from './registration-state.ts'
 import { CLOSE_SERVER_MS, openShutdown, type Shutdown } from './shutdown.ts'
 
 export interface AppInput {
@@ -97,7 +98,7 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
 
   const registration = openRegistrationState(config)
   const readiness = openReadiness({ store, registration, stopping: shutdown.begun, now: wallClock.now })
-  const health = await openHealth({ config, notReady: readiness.reasons, log, metrics })
+  const health = await openHealth({ config, notReady: readiness.reasons, warnings: readiness.warnings, log, metrics })
   shutdown.add('last', 'health server', health.close)
 
   const observer = observeCertificates(log, metrics)
@@ -107,14 +108,25 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   const clientCa = openClientCa({ file: config.server.clientCaFile, log })
   shutdown.add('last', 'client CA', clientCa.stop)
 
-  const common = { ...input, live, wallClock, karmada, interpreter, certificates }
+  const leadership = openLeadershipState(systemClock)
+  const common = {
+    leaseStore: store,
+    eventStore: store,
+    ...input,
+    live,
+    wallClock,
+    karmada,
+    interpreter,
+    certificates,
+    leadership,
+  }
   const server = openAdmissionServer({ ...common, clientCa, stopping: shutdown.begun })
   shutdown.add('drainEnd', 'admission server', () => server.close(CLOSE_SERVER_MS))
   const admission = await listenForReviews(server, config)
 
   // The start does not wait for the caches. Decisions wait for them, and for the rules of Karmada.
   const synced = Promise.all([store.start(shutdown.drained), karmada.refresh()]).then(() => undefined)
-  const loops = startLoopsAfter(synced, { leaseStore: store, eventStore: store, ...common }, shutdown.begun)
+  const loops = startLoopsAfter(synced, common, shutdown.begun)
   shutdown.add('drainStart', 'loops', loops.stop)
   if (readServerInfo) {
     const stop = startFeatureChecks(synced, { config, karmada, readServerInfo, log, metrics })

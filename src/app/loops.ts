@@ -1,7 +1,4 @@
-/** Runs the loops: always, or only while this replica holds the Lease. */
-
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
+/** Runs the loops while this replica is the leader. */
 import { clusters } from '../api/karmada.ts'
 import { defined } from '../base/json.ts'
 import type { WallClock } from '../base/time/wall-clock.ts'
@@ -21,8 +18,10 @@ import type { LiveConfig } from './config/live-config.ts'
 import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
+import { aborted, startElection } from './election.ts'
 import type { KarmadaVersion } from './karmada.ts'
-import { type Leadership, startLeader } from './leader.ts'
+import type { Leadership } from './leader.ts'
+import type { LeadershipState } from './leadership.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
@@ -36,6 +35,8 @@ export interface LoopsInput {
   store: ObjectStore
   /** The store of the Lease; its writes must not wait behind those of the loops. */
   leaseStore: ObjectStore
+  /** Receives whether this replica is the leader. */
+  leadership: LeadershipState
   /** The store of Events; its writes must not wait behind those of the loops. */
   eventStore: ObjectStore
   /** Reads logs of pods; absent if pods have no logs. */
@@ -55,6 +56,7 @@ export async function startLoops({
   store,
   leaseStore,
   eventStore,
+  leadership,
   podLogs,
   probeWebhooks,
   log,
@@ -77,9 +79,8 @@ export async function startLoops({
     const { volumes } = live.current()
     return { ...volumes, movers: { ...volumes.movers, ownNamespace: config.leaderElection.namespace } }
   }
-  async function run(signal: AbortSignal, leadership?: Leadership): Promise<void> {
-    const whileLeader = (written: ObjectStore) =>
-      leadership ? guardWrites(written, () => leadership.check()) : written
+  async function run(signal: AbortSignal, leader?: Leadership): Promise<void> {
+    const whileLeader = (written: ObjectStore) => (leader ? guardWrites(written, () => leader.check()) : written)
     const events = openEventRecorder({
       store: whileLeader(eventStore),
       now,
@@ -121,42 +122,18 @@ export async function startLoops({
     metrics.leaderStatus.labels(config.leaderElection.name).set(0)
     log.info('loops stopped')
   }
-  const stopRunning = config.leaderElection.enabled ? elect(run) : runAlone(run)
+  const stopElection = startElection({
+    config,
+    leaseStore,
+    state: leadership,
+    work: run,
+    onError: (error) => logFailure(error, 'leader election failed'),
+    log,
+    now,
+  })
   return async () => {
-    await stopRunning()
+    await stopElection()
     domainMetrics.stop()
     await systems.stop()
   }
-
-  function elect(work: typeof run): () => Promise<void> {
-    const { namespace, name } = config.leaderElection
-    const leader = startLeader({
-      store: leaseStore,
-      namespace,
-      name,
-      // The host name is for users. The UUID makes it unique: two processes with the same identity would both be leaders.
-      identity: `${hostname()}_${randomUUID()}`,
-      now,
-      onStarted: work,
-      onStopped: () => log.info('no longer the leader'),
-      onError: (error) => logFailure(error, 'leader election failed'),
-    })
-    return () => leader.stop()
-  }
-}
-
-function runAlone(work: (signal: AbortSignal) => Promise<void>): () => Promise<void> {
-  const aborter = new AbortController()
-  const ended = work(aborter.signal)
-  return () => {
-    aborter.abort()
-    return ended
-  }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

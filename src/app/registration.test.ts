@@ -1,19 +1,13 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
-import { resourceBindings } from '../api/karmada.ts'
+import { describe, expect, test } from 'vitest'
 import type { ResourceType } from '../api/meta.ts'
 import type { WebhookConfiguration, WebhookEntry } from '../api/registration.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
-import { createConnection } from '../store/cluster/api-connection.ts'
-import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
-import { openClusterStore } from '../store/cluster/cluster.ts'
-import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { webhookPath } from '../webhooks/define.ts'
 import { allWebhooks } from '../webhooks/index.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { servingHosts } from './certificates.ts'
 import { type Config, DEFAULT_CONFIG } from './config/config.ts'
-import { registerInterpreter, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
+import { VERSION, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
 
 const webhooks = allWebhooks(SHIPPED_KINDS)
 
@@ -181,40 +175,34 @@ describe('the registration with the resource interpreter', () => {
     },
   )
 
-  test('is absent on a cluster without Karmada, without a request', async () => {
-    const server = await new FakeApiServer([resourceBindings, interpreterWebhookConfigurations]).listen()
-    server.serve(resourceBindings, false)
-    const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
-    const connection = createConnection(source)
-    const store = openClusterStore({
-      connection,
-      kinds: cachedKinds.filter(({ type }) => type === resourceBindings),
-      unservedRetryMs: 10,
-    })
-    onTestFinished(async () => {
-      await store.stop()
-      await connection.close()
-      await server.close()
-    })
-    const interpreter = { types, isStored: () => true, interpret: () => [] }
-    const served = { certPem: '', keyPem: '', notAfter: 0, caBundlePem: CA }
-    const register = () => registerInterpreter({ config: configured(), store, interpreter, served })
-    await store.start(new AbortController().signal)
-
-    expect(await register()).toBe(0)
-    const asked = server.requests.filter(({ path }) => path.startsWith('/apis/config.karmada.io'))
-    expect(asked).toEqual([])
-
-    server.serve(resourceBindings, true)
-    await expect.poll(() => store.serves(resourceBindings)).toBe(true)
-    expect(await register()).toBe(1)
-  })
-
   test('has namespaced kinds with pods only: Karmada finds dependencies of other kinds', () => {
     const kinds = interpreterTypes(SHIPPED_KINDS).map(({ kind }) => kind)
 
     expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'CronJob', 'Pod', 'RayCluster', 'Workflow']))
     for (const kind of ['Ingress', 'ServiceImport', 'PersistentVolume', 'SidecarSet']) expect(kinds).not.toContain(kind)
+  })
+})
+
+describe('the names of a registration', () => {
+  const digests = (config: Config, ca?: string) =>
+    wantedRegistration(config, { caBundlePem: ca }).map(
+      ({ metadata }) => metadata.annotations?.['lodestone.dev/digest'],
+    )
+
+  test('are the version of the build and a digest of its webhooks', () => {
+    for (const { metadata } of wantedRegistration(configured())) {
+      expect(metadata.annotations).toEqual({
+        'lodestone.dev/version': VERSION,
+        'lodestone.dev/digest': expect.stringMatching(/^[0-9a-f]{16}$/),
+      })
+    }
+  })
+
+  test('depend on the configuration, and not on the CA', () => {
+    const plain = digests(configured())
+    expect(digests(configured(), CA)).toEqual(plain)
+    expect(digests(configured({ timeoutSeconds: 9 }))).not.toEqual(plain)
+    expect(digests(configured({ mode: 'url', url: 'https://10.0.0.7:9443' }))).not.toEqual(plain)
   })
 })
 

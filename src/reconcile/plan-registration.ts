@@ -19,10 +19,47 @@ export function planRegistration<T extends Registrable>(
   return {
     actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
       if (!current) return [{ kind: 'create', type, object: wanted }]
-      if (covers(current.webhooks, wanted.webhooks)) return []
+      if (isCurrent(current, wanted)) return []
       return [{ kind: 'update', type, object: merge(current, wanted) }]
     }),
   }
+}
+
+/** Gives the configurations of another version the present CA: each version serves with the same certificates. */
+export function planCa<T extends Registrable>(
+  configurations: readonly RegisteredConfiguration<T>[],
+): { actions: WriteAction[] } {
+  return {
+    actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
+      const caBundle = caBundleOf(wanted)
+      if (!current?.webhooks || caBundle === undefined || hasCa(current, caBundle)) return []
+      const webhooks = current.webhooks.map((entry) => ({
+        ...entry,
+        clientConfig: { ...entry.clientConfig, caBundle },
+      }))
+      return [{ kind: 'update', type, object: { ...current, webhooks } }]
+    }),
+  }
+}
+
+/** Whether the cluster has what is wanted. */
+export function isCurrent(current: Registrable | undefined, wanted: Registrable): boolean {
+  const { annotations = {} } = wanted.metadata
+  return covers(current?.webhooks, wanted.webhooks) && covers(current?.metadata.annotations ?? {}, annotations)
+}
+
+/** Whether the API server can call the webhooks of a configuration, of whichever version it is. */
+export function isServed(current: Registrable | undefined, wanted: Registrable): boolean {
+  return (current?.webhooks ?? []).length > 0 && hasCa(current, caBundleOf(wanted))
+}
+
+function hasCa(current: Registrable | undefined, caBundle: string | undefined): boolean {
+  const { webhooks = [] } = current ?? {}
+  return caBundle === undefined || webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)
+}
+
+function caBundleOf({ webhooks = [] }: Registrable): string | undefined {
+  return webhooks[0]?.clientConfig.caBundle
 }
 
 /**
@@ -40,6 +77,10 @@ function merge<T extends Registrable>(current: T, wanted: T): T {
   const bundles = new Map(current.webhooks?.map(({ name, clientConfig }) => [name, clientConfig.caBundle]))
   return {
     ...current,
+    metadata: defined({
+      ...current.metadata,
+      annotations: wanted.metadata.annotations && { ...current.metadata.annotations, ...wanted.metadata.annotations },
+    }),
     webhooks: (wanted.webhooks ?? []).map((entry) => {
       const caBundle = entry.clientConfig.caBundle ?? bundles.get(entry.name)
       return { ...entry, clientConfig: defined({ ...entry.clientConfig, caBundle }) }

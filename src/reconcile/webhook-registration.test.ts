@@ -13,7 +13,18 @@ import { openClusterStore } from '../store/cluster/cluster.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import { applyPlan, applyWrite } from './apply.ts'
 import { planWithdrawal } from './plan-registration.ts'
-import { reconcileInterpreterRegistration, reconcileRegistration } from './webhook-registration.ts'
+import { readAdmissionRegistration, readInterpreterRegistration, writeRegistration } from './webhook-registration.ts'
+
+async function reconcileRegistration(store: ObjectStore, wanted: readonly WebhookConfiguration[]): Promise<number> {
+  return writeRegistration(store, (await readAdmissionRegistration(store, wanted)).replace)
+}
+
+async function reconcileInterpreterRegistration(
+  store: ObjectStore,
+  wanted: InterpreterWebhookConfiguration | undefined,
+): Promise<number> {
+  return writeRegistration(store, (await readInterpreterRegistration(store, wanted)).replace)
+}
 
 const type = mutatingWebhookConfigurations
 

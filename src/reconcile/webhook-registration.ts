@@ -1,25 +1,44 @@
-/** Keeps the cluster's webhook configurations equal to the table of webhooks, with the caBundle. */
+/** Reads and writes the webhook configurations of the cluster: for admission, and for Karmada's resource interpreter. */
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
+  type Registrable,
+  VERSION_ANNOTATION,
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '../api/registration.ts'
 import type { WriteAction } from '../core/plan.ts'
 import { MissingPrerequisiteError, type ObjectStore, rejectionMessage } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
-import { planRegistration, planWithdrawal } from './plan-registration.ts'
+import {
+  isCurrent,
+  isServed,
+  planCa,
+  planRegistration,
+  planWithdrawal,
+  type RegisteredConfiguration,
+} from './plan-registration.ts'
 
-/**
- * Compares the configurations once and repairs differences. It reads from the API server: a few reads per hour need no watch.
- *
- * @returns how many configurations were written
- */
-export async function reconcileRegistration(
-  store: ObjectStore,
+/** A registration as it is in the cluster, and the writes that would change it. */
+export interface ReadRegistration {
+  /** See `TurnInput`. */
+  registered: 'absent' | 'unnamed' | 'named'
+  /** Whether it is as wanted. */
+  isCurrent: boolean
+  /** Whether the API server can call its webhooks with the present CA, of whichever version they are. */
+  isServed: boolean
+  /** Makes it the wanted one. */
+  replace: readonly WriteAction[]
+  /** Keeps its webhooks, and gives them the present CA. */
+  renewCa: readonly WriteAction[]
+}
+
+/** Reads the registration for admission from the API server: a few reads per minute need no watch. */
+export async function readAdmissionRegistration(
+  store: Pick<ObjectStore, 'read'>,
   wanted: readonly WebhookConfiguration[],
-): Promise<number> {
+): Promise<ReadRegistration> {
   const configurations = await Promise.all(
     wanted.map(async (configuration) => {
       const type = types.find(({ kind }) => kind === configuration.kind) ?? mutatingWebhookConfigurations
@@ -27,35 +46,54 @@ export async function reconcileRegistration(
       return { type, wanted: configuration, current }
     }),
   )
-  return applyAll(store, planRegistration(configurations).actions)
+  return compare(configurations)
 }
 
-/**
- * Does the same for the registration with Karmada's resource interpreter. Without a wanted configuration, it empties an existing one of
- * Lodestone.
- *
- * @returns how many configurations were written; 0 if the API server does not serve the kind, because it is not a Karmada hub or not ready
- */
-export async function reconcileInterpreterRegistration(
-  store: ObjectStore,
+/** Does the same for the registration with Karmada's resource interpreter. Without a wanted configuration, one of Lodestone is to be emptied. */
+export async function readInterpreterRegistration(
+  store: Pick<ObjectStore, 'read'>,
   wanted: InterpreterWebhookConfiguration | undefined,
-): Promise<number> {
+): Promise<ReadRegistration> {
   const type = interpreterWebhookConfigurations
   const current = await store.read(type, undefined, REGISTRATION_NAME)
-  const actions = wanted ? planRegistration([{ type, wanted, current }]).actions : planWithdrawal(type, current)
-  try {
-    return await applyAll(store, actions)
-  } catch (error) {
-    if (error instanceof MissingPrerequisiteError && actions[0]?.kind === 'create') return 0
-    throw error
+  if (wanted) return compare([{ type, wanted, current }])
+  const replace = planWithdrawal(type, current)
+  return {
+    registered: registeredAs([current]),
+    isCurrent: replace.length === 0,
+    isServed: true,
+    replace,
+    renewCa: [],
   }
 }
 
-async function applyAll(store: ObjectStore, writes: readonly WriteAction[]): Promise<number> {
+function compare<T extends Registrable>(configurations: readonly RegisteredConfiguration<T>[]): ReadRegistration {
+  return {
+    registered: registeredAs(configurations.map(({ current }) => current)),
+    isCurrent: configurations.every(({ current, wanted }) => isCurrent(current, wanted)),
+    isServed: configurations.every(({ current, wanted }) => isServed(current, wanted)),
+    replace: planRegistration(configurations).actions,
+    renewCa: planCa(configurations).actions,
+  }
+}
+
+function registeredAs(current: readonly (Registrable | undefined)[]): ReadRegistration['registered'] {
+  if (current.some((object) => !object?.webhooks?.length)) return 'absent'
+  return current.every((object) => object?.metadata.annotations?.[VERSION_ANNOTATION]) ? 'named' : 'unnamed'
+}
+
+/**
+ * Writes a registration.
+ *
+ * @returns how many configurations were written: none for the interpreter if the API server does not serve its kind.
+ * @throws ConflictError if a configuration changed since it was read
+ */
+export async function writeRegistration(store: ObjectStore, writes: readonly WriteAction[]): Promise<number> {
   for (const write of writes) {
     try {
       await applyWrite(store, write)
     } catch (error) {
+      if (write.kind === 'create' && isInterpreter(write) && error instanceof MissingPrerequisiteError) return 0
       // Lodestone's own role has no right to create configurations; an administrator may give it.
       if (write.kind === 'create' && rejectionMessage(error) !== undefined) throw missing(write, error)
       throw error
@@ -64,13 +102,18 @@ async function applyAll(store: ObjectStore, writes: readonly WriteAction[]): Pro
   return writes.length
 }
 
-function missing({ type, object }: WriteAction, cause: unknown): Error {
-  const part = type.group === interpreterWebhookConfigurations.group ? 'interpreter' : 'registration'
+function missing(write: WriteAction, cause: unknown): Error {
+  const { type, object } = write
+  const part = isInterpreter(write) ? 'interpreter' : 'registration'
   return new Error(
     `${type.kind} ${object.metadata.name} is missing, and Lodestone may only update it: ${(cause as Error).message}; create it ` +
       `with "lodestone manifests ${part} | kubectl apply -f -" (on a hub with --url), or with the chart`,
     { cause },
   )
+}
+
+function isInterpreter({ type }: WriteAction): boolean {
+  return type.group === interpreterWebhookConfigurations.group
 }
 
 const types = [mutatingWebhookConfigurations, validatingWebhookConfigurations]

@@ -24,7 +24,7 @@ export type FromThread =
   | { kind: 'query'; about: HealthQuery }
 
 export type ToThread =
-  | { kind: 'readiness'; reasons: NotReady[] }
+  | { kind: 'readiness'; reasons: NotReady[]; warnings: string[] }
   /** The text is absent if it is too long. */
   | { kind: 'metrics'; text: string | undefined }
 

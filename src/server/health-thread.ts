@@ -24,10 +24,11 @@ const MAX_CONNECTIONS = 100
 const { host, port, heartbeat, livenessStallMs } = workerData as HealthThreadInput
 const pendingQueries = new Map<HealthQuery, PromiseWithResolvers<void>>()
 let reasons: NotReady[] = [{ check: 'start', message: 'starting' }]
+let warnings: string[] = []
 let metrics: { text: string | undefined; takenAt: number } = { text: '', takenAt: performance.now() }
 
 parentPort?.on('message', (message: ToThread) => {
-  if (message.kind === 'readiness') reasons = message.reasons
+  if (message.kind === 'readiness') ({ reasons, warnings } = message)
   else metrics = { text: message.text, takenAt: performance.now() }
   pendingQueries.get(message.kind)?.resolve()
   pendingQueries.delete(message.kind)
@@ -81,7 +82,8 @@ async function readyz(query: URLSearchParams): Promise<Answer> {
   const stalled: NotReady[] = stall > READINESS_STALL_MS ? [{ check: 'stall', message: busyFor(stall) }] : []
   const excluded = new Set(query.getAll('exclude'))
   const failing = [...reasons, ...stalled].filter(({ check }) => !excluded.has(check))
-  if (failing.length === 0) return { status: 200, text: 'ok\n' }
+  if (failing.length === 0)
+    return { status: 200, text: ['ok\n', ...warnings.map((warning) => `warning: ${warning}\n`)].join('') }
   return { status: 503, text: failing.map(({ message }) => `not ready: ${message}\n`).join('') }
 }
 

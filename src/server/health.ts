@@ -19,6 +19,8 @@ export interface HealthOptions {
   livenessStallMs: number
   /** The reasons why the server is not ready; empty if it is. */
   notReady: () => NotReady[]
+  /** What a ready server lacks, for the text of `/readyz`; nothing if absent. */
+  warnings?: () => string[]
   metrics: Metrics
   log: Logger
 }
@@ -74,8 +76,8 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
   }
 }
 
-async function answer(about: HealthQuery, { notReady, metrics }: HealthOptions): Promise<ToThread> {
-  if (about === 'readiness') return { kind: 'readiness', reasons: notReady() }
+async function answer(about: HealthQuery, { notReady, warnings, metrics }: HealthOptions): Promise<ToThread> {
+  if (about === 'readiness') return { kind: 'readiness', reasons: notReady(), warnings: warnings?.() ?? [] }
   const text = await metrics.registry.metrics()
   return { kind: 'metrics', text: text.length > MAX_METRICS_CHARACTERS ? undefined : text }
 }

@@ -17,6 +17,7 @@ export interface Metrics extends ServerMetrics, ApiMetrics {
   relists: Counter<'kind' | 'reason'>
   storeErrors: Counter<'kind'>
   registrations: Counter<'result'>
+  registrationKept: Gauge<'cause'>
   reconciles: Counter<'controller' | 'result'>
   reconcileSeconds: Histogram<'controller'>
   queueSeconds: Histogram<'name'>
@@ -146,6 +147,12 @@ export function openMetrics(): Metrics {
       name: 'lodestone_registrations_total',
       help: 'Checks of the webhook registration, by result',
       labelNames: ['result'],
+      registers,
+    }),
+    registrationKept: new Gauge({
+      name: 'lodestone_registration_kept',
+      help: 'Whether the registration of another version or configuration is kept, by cause: 1 or 0',
+      labelNames: ['cause'],
       registers,
     }),
     reconciles: new Counter({

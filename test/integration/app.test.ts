@@ -248,11 +248,13 @@ describe('probes and metrics', () => {
         open = resolve
       })
       const running = await start({ registration: hub, gate })
-      await expect.poll(() => running.store.read(mutatingWebhookConfigurations, undefined, 'lodestone')).toBeDefined()
+      const admission = () => running.store.read(mutatingWebhookConfigurations, undefined, 'lodestone')
+      await expect.poll(async () => (await health(running, '/readyz')).text).toContain('webhooks not registered yet')
 
-      expect(await told(running)).toBeUndefined()
+      expect([await admission(), await told(running)]).toEqual([undefined, undefined])
       open()
       await running.app.ready
+      expect(await admission()).toBeDefined()
       await expect.poll(() => told(running)).toBeDefined()
     })
 

@@ -2,14 +2,14 @@
 import type { NotReady } from '../../server/health-protocol.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { CertificateSource, ServingCertificates } from '../../tls/source.ts'
-import type { RegistrationState } from '../registration.ts'
+import type { RegistrationState } from '../registration-state.ts'
 
 /** An idle watch receives a bookmark about every minute. After this silence, the cache may be out of date. */
 const STALE_AFTER_MS = 5 * 60_000
 
 export interface ReadinessInput {
   store: ObjectStore
-  registration: Pick<RegistrationState, 'isRegistered'>
+  registration: Pick<RegistrationState, 'isRegistered' | 'kept'>
   /** Aborts when the application stops. */
   stopping: AbortSignal
   /** Milliseconds since the epoch. */
@@ -19,6 +19,8 @@ export interface ReadinessInput {
 export interface Readiness {
   /** Returns the reasons why the application is not ready; empty if it is. */
   reasons(): NotReady[]
+  /** Returns what a ready application lacks. It serves, since a replica that waits for another one must not stop a rolling update. */
+  warnings(): string[]
   /** Called once, when a certificate is available. The health server answers before that. */
   useCertificates(certificates: Pick<CertificateSource, 'current'>): void
 }
@@ -27,6 +29,7 @@ export function openReadiness(input: ReadinessInput): Readiness {
   let certificates: Pick<CertificateSource, 'current'> | undefined
   return {
     reasons: () => reasonsNotReady(input, certificates?.current()),
+    warnings: () => [input.registration.kept() ?? []].flat(),
     useCertificates(opened) {
       certificates = opened
     },

@@ -1,0 +1,75 @@
+/** Elects the replica that writes: its loops run, and it keeps the registration. Without an election, this replica is the leader. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { ObjectStore } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Config } from './config/config.ts'
+import { type Leadership, startLeader } from './leader.ts'
+import type { LeadershipState } from './leadership.ts'
+
+export interface ElectionInput {
+  config: Config
+  /** The store of the Lease; its writes must not wait behind those of the loops. */
+  leaseStore: ObjectStore
+  /** Receives whether this replica is the leader. */
+  state: LeadershipState
+  /** Runs while this replica is the leader. It stops when `signal` aborts, and settles then. `leadership` is absent without an election. */
+  work(signal: AbortSignal, leadership?: Leadership): Promise<void>
+  /** Receives an error of the work or of the Lease; the election continues. */
+  onError(error: unknown): void
+  log: Logger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** Returns a function that ends the work and releases the Lease. */
+export function startElection({
+  config: { leaderElection },
+  leaseStore,
+  state,
+  work,
+  onError,
+  log,
+  now,
+}: ElectionInput): () => Promise<void> {
+  async function lead(signal: AbortSignal, leadership?: Leadership): Promise<void> {
+    state.begin(leadership ?? ALWAYS)
+    try {
+      await work(signal, leadership)
+    } finally {
+      state.end()
+    }
+  }
+  if (!leaderElection.enabled) return runAlone(lead)
+  const leader = startLeader({
+    store: leaseStore,
+    namespace: leaderElection.namespace,
+    name: leaderElection.name,
+    // The host name is for users. The UUID makes it unique: two processes with the same identity would both be leaders.
+    identity: `${hostname()}_${randomUUID()}`,
+    now,
+    onStarted: lead,
+    onStopped: () => log.info('no longer the leader'),
+    onError,
+  })
+  return () => leader.stop()
+}
+
+const ALWAYS: Leadership = { check: () => undefined }
+
+function runAlone(work: (signal: AbortSignal) => Promise<void>): () => Promise<void> {
+  const aborter = new AbortController()
+  const ended = work(aborter.signal)
+  return () => {
+    aborter.abort()
+    return ended
+  }
+}
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

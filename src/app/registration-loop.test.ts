@@ -1,0 +1,321 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { storeOf } from '../../test/stores.ts'
+import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
+import { resourceBindings } from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
+import {
+  mutatingWebhookConfigurations,
+  VERSION_ANNOTATION,
+  validatingWebhookConfigurations as validating,
+  type WebhookConfiguration,
+} from '../api/registration.ts'
+import { TestClock } from '../base/time/clock.fake.ts'
+import { createConnection } from '../store/cluster/api-connection.ts'
+import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
+import { openClusterStore } from '../store/cluster/cluster.ts'
+import { type Lease, leases } from '../store/cluster/lease.ts'
+import { ReplicaList } from '../store/cluster/replica-list.ts'
+import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { openLogger } from '../telemetry/logger.ts'
+import { openMetrics } from '../telemetry/metrics.ts'
+import { type Config, DEFAULT_CONFIG } from './config/config.ts'
+import { openLeadershipState } from './leadership.ts'
+import { startRegistration } from './registration-loop.ts'
+import { openRegistrationState } from './registration-state.ts'
+
+const type = mutatingWebhookConfigurations
+const deployments: ResourceType = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+}
+const place = { namespace: 'lodestone-system', name: 'lodestone' }
+
+function configured(timeoutSeconds = 3, election = true): Config {
+  const { registration, leaderElection } = DEFAULT_CONFIG
+  return {
+    ...DEFAULT_CONFIG,
+    registration: { ...registration, mode: 'service', timeoutSeconds },
+    leaderElection: { ...leaderElection, ...place, enabled: election },
+  }
+}
+
+/** A cluster with the Lease of the election. */
+async function openCluster(store?: ObjectStore) {
+  const clock = new TestClock()
+  const cluster = store ?? (await storeOf())
+  const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: place }
+  if (!store) await cluster.create(leases, lease)
+  return {
+    clock,
+    store: cluster,
+    registration: () => cluster.read(type, undefined, 'lodestone'),
+    async edit(change: (entries: NonNullable<WebhookConfiguration['webhooks']>) => typeof entries): Promise<void> {
+      const current = (await cluster.read(type, undefined, 'lodestone')) as WebhookConfiguration
+      await cluster.update(type, { ...current, webhooks: change(current.webhooks ?? []) })
+    },
+  }
+}
+
+type Cluster = Awaited<ReturnType<typeof openCluster>>
+
+interface ReplicaOptions {
+  config?: Config
+  ca?: string
+  interpreted?: ResourceType[]
+}
+
+function startReplica(
+  { clock, store }: Cluster,
+  { config = configured(), ca = 'CA', interpreted }: ReplicaOptions = {},
+) {
+  const metrics = openMetrics()
+  const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
+  const leadership = openLeadershipState(clock)
+  const state = openRegistrationState(config)
+  const events: string[] = []
+  const interpreter = interpreted && { types: interpreted, isStored: () => true, interpret: () => [] }
+  let bundle = ca
+  const loop = startRegistration({
+    config,
+    store,
+    leaseStore: store,
+    eventStore: {
+      create: async (_type: unknown, { reason, message }: never) => events.push(`${reason}: ${message}`),
+    } as never,
+    interpreter,
+    certificates: {
+      current: () => ({ certPem: '', keyPem: '', notAfter: 0, caBundlePem: bundle }),
+      subscribe: () => () => undefined,
+      check: async () => undefined,
+      stop: () => undefined,
+    },
+    leadership,
+    state,
+    log,
+    metrics,
+    now: () => clock.now(),
+    clock,
+  })
+  onTestFinished(() => loop.stop())
+  async function runs(): Promise<number> {
+    return (await metrics.registrations.get()).values.reduce((sum, { value }) => sum + value, 0)
+  }
+  return {
+    state,
+    events,
+    stop: loop.stop,
+    lead: () => leadership.begin({ check: () => undefined }),
+    follow: () => leadership.end(),
+    renew(next: string) {
+      bundle = next
+    },
+    /** Waits for a run that begins after this call. */
+    async run(): Promise<void> {
+      await expect.poll(runs).toBeGreaterThan(0)
+      // The first run may have begun before this call, so two more are awaited.
+      for (const before of [await runs(), (await runs()) + 1]) {
+        loop.trigger()
+        await expect.poll(runs).toBeGreaterThan(before)
+      }
+    },
+    async results(): Promise<Record<string, number>> {
+      const { values } = await metrics.registrations.get()
+      return Object.fromEntries(values.map(({ labels, value }) => [labels['result'] ?? '', value]))
+    },
+  }
+}
+
+const timeouts = (registration: WebhookConfiguration | undefined) => [
+  ...new Set(registration?.webhooks?.map(({ timeoutSeconds }) => timeoutSeconds)),
+]
+
+describe('of two replicas', () => {
+  test('only the leader writes the registration, and both are registered', async () => {
+    const cluster = await openCluster()
+    const [leader, other] = [startReplica(cluster), startReplica(cluster)]
+    await other.run()
+    expect(await cluster.registration()).toBeUndefined()
+    expect(other.state.isRegistered()).toBe(false)
+
+    leader.lead()
+    await leader.run()
+    await other.run()
+    expect((await cluster.registration())?.metadata.annotations).toHaveProperty([VERSION_ANNOTATION])
+    expect([leader, other].map(({ state }) => state.isRegistered())).toEqual([true, true])
+    expect([leader, other].map(({ state }) => state.isPublished('CA'))).toEqual([true, true])
+    expect(await other.results()).not.toHaveProperty('written')
+  })
+
+  test('one with another CA is not registered: the API server would reject its certificate', async () => {
+    const cluster = await openCluster()
+    const [leader, other] = [startReplica(cluster), startReplica(cluster, { ca: 'OTHER' })]
+    leader.lead()
+    await leader.run()
+    await other.run()
+    expect(other.state.isRegistered()).toBe(false)
+    expect(other.state.isPublished('OTHER')).toBe(false)
+  })
+})
+
+describe('of two configurations', () => {
+  test('the present one stays until the replicas of the other are gone', async () => {
+    const cluster = await openCluster()
+    const old = startReplica(cluster, { config: configured(3) })
+    old.lead()
+    await old.run()
+    const first = await cluster.registration()
+
+    const next = startReplica(cluster, { config: configured(9) })
+    await next.run()
+    old.follow()
+    next.lead()
+    await next.run()
+    await old.run()
+    expect(await cluster.registration()).toEqual(first)
+    expect(next.state.kept()).toMatch(
+      /^the present registration is kept until replica .* of another configuration is gone$/,
+    )
+    expect(next.state.isRegistered()).toBe(true)
+    expect(next.events).toEqual([expect.stringMatching(/^RegistrationKept: /)])
+
+    await old.stop()
+    await next.run()
+    expect(timeouts(await cluster.registration())).toEqual([9])
+    expect(next.state.kept()).toBeUndefined()
+    expect(Number((await cluster.registration())?.metadata.resourceVersion)).toBeGreaterThan(
+      Number(first?.metadata.resourceVersion),
+    )
+  })
+
+  test('the leader gives both a new CA', async () => {
+    const cluster = await openCluster()
+    const old = startReplica(cluster, { config: configured(3) })
+    old.lead()
+    await old.run()
+    const next = startReplica(cluster, { config: configured(9) })
+    old.follow()
+    next.lead()
+    next.renew('NEW')
+    await next.run()
+    const bundles = (await cluster.registration())?.webhooks?.map(({ clientConfig }) => clientConfig.caBundle)
+    expect(new Set(bundles)).toEqual(new Set([btoa('NEW')]))
+    expect(timeouts(await cluster.registration())).toEqual([3])
+    expect(next.state.isPublished('NEW')).toBe(true)
+  })
+})
+
+describe('of two versions', () => {
+  test('the newer registration stays while a replica of it is alive, and goes with the last one', async () => {
+    const cluster = await openCluster()
+    const newer = startReplica(cluster, { config: configured(9) })
+    newer.lead()
+    await newer.run()
+    await newer.stop()
+    const { clock, store } = cluster
+    const later = new ReplicaList({ ...place, store, id: 'later', clock, now: () => 0 })
+    await later.announce({ host: 'pod-9', version: '9.0.0', registration: 'x' })
+
+    const older = startReplica(cluster)
+    older.lead()
+    await older.run()
+    expect(timeouts(await cluster.registration())).toEqual([9])
+    expect(older.state.kept()).toContain('until replica pod-9 of version 9.0.0 is gone')
+
+    clock.advance(36_000)
+    await older.run()
+    expect(timeouts(await cluster.registration())).toEqual([3])
+  })
+
+  test('a registration without a version stays for a minute', async () => {
+    const cluster = await openCluster()
+    const replica = startReplica(cluster, { config: configured(9) })
+    replica.lead()
+    await replica.run()
+    const { metadata, ...rest } = (await cluster.registration()) as WebhookConfiguration
+    const { annotations: _, ...others } = metadata
+    await cluster.store.update(type, { ...rest, metadata: others })
+    await replica.stop()
+
+    const next = startReplica(cluster)
+    next.lead()
+    await next.run()
+    expect(timeouts(await cluster.registration())).toEqual([9])
+    cluster.clock.advance(61_000)
+    await next.run()
+    expect(timeouts(await cluster.registration())).toEqual([3])
+  })
+})
+
+describe('a registration that another client changes', () => {
+  test('is repaired', async () => {
+    const cluster = await openCluster()
+    const replica = startReplica(cluster)
+    replica.lead()
+    await replica.run()
+    cluster.clock.advance(300_000)
+    await cluster.edit((entries) => entries.slice(1))
+    await replica.run()
+    expect(replica.state.kept()).toBeUndefined()
+    expect((await cluster.registration())?.webhooks?.length).toBeGreaterThan(3)
+  })
+
+  test('after each write is left alone for two minutes, with a Warning', async () => {
+    const cluster = await openCluster()
+    const replica = startReplica(cluster)
+    replica.lead()
+    await replica.run()
+    cluster.clock.advance(10_000)
+    await cluster.edit((entries) => entries.slice(0, 1))
+    await replica.run()
+    expect((await cluster.registration())?.webhooks).toHaveLength(1)
+    expect(replica.state.kept()).toContain('another client changes it after each write')
+    expect(replica.events).toEqual([expect.stringMatching(/^RegistrationReverted: /)])
+
+    cluster.clock.advance(121_000)
+    await replica.run()
+    expect((await cluster.registration())?.webhooks?.length).toBeGreaterThan(3)
+  })
+})
+
+test('without an election, the only replica registers and needs no Lease', async () => {
+  const cluster = await openCluster(await storeOf())
+  const replica = startReplica(cluster, { config: configured(3, false) })
+  replica.lead()
+  await replica.run()
+  expect(timeouts(await cluster.registration())).toEqual([3])
+  expect(await cluster.store.read(leases, place.namespace, place.name)).toBeUndefined()
+})
+
+test('a cluster without Karmada gets no request for the interpreter; a hub is registered with it', async () => {
+  const server = await new FakeApiServer([
+    type,
+    validating,
+    resourceBindings,
+    interpreterWebhookConfigurations,
+  ]).listen()
+  server.serve(resourceBindings, false)
+  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
+  const connection = createConnection(source)
+  const kinds = cachedKinds.filter((kind) => kind.type === resourceBindings)
+  const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })
+  onTestFinished(async () => {
+    await store.stop()
+    await connection.close()
+    await server.close()
+  })
+  await store.start(new AbortController().signal)
+  const replica = startReplica(await openCluster(store), { config: configured(3, false), interpreted: [deployments] })
+  replica.lead()
+  await replica.run()
+  expect(server.requests.filter(({ path }) => path.startsWith('/apis/config.karmada.io'))).toEqual([])
+
+  server.serve(resourceBindings, true)
+  await expect.poll(() => store.serves(resourceBindings)).toBe(true)
+  await replica.run()
+  const registered = await store.read(interpreterWebhookConfigurations, undefined, 'lodestone')
+  expect(registered?.webhooks).toHaveLength(1)
+})

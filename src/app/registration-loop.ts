@@ -1,0 +1,166 @@
+/** Keeps the registrations current. Only the leader writes, and only if all live replicas want the same registration. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { resourceBindings } from '../api/karmada.ts'
+import type { K8sObject } from '../api/meta.ts'
+import { apiVersionOf } from '../api/meta.ts'
+import {
+  DIGEST_ANNOTATION,
+  mutatingWebhookConfigurations,
+  REGISTRATION_NAME,
+  type Replica,
+} from '../api/registration.ts'
+import { listDigest } from '../base/hash.ts'
+import { type Clock, systemClock } from '../base/time/clock.ts'
+import { openEventRecorder } from '../reconcile/event-recorder.ts'
+import { type Loop, startLoop } from '../reconcile/loop.ts'
+import { type LeaderTerm, Registrar, type RegistrarInput } from '../reconcile/registrar.ts'
+import type { KeepCause, KeptRegistration } from '../reconcile/registration-turn.ts'
+import { readAdmissionRegistration, readInterpreterRegistration } from '../reconcile/webhook-registration.ts'
+import { ReplicaList } from '../store/cluster/replica-list.ts'
+import { guardWrites } from '../store/guarded-store.ts'
+import type { ObjectStore } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { CertificateSource } from '../tls/source.ts'
+import type { Interpreter } from '../webhooks/interpreter.ts'
+import type { Config } from './config/config.ts'
+import type { LeadershipState } from './leadership.ts'
+import { openFailureLog } from './monitoring/failure-log.ts'
+import { observeEvents } from './monitoring/observe.ts'
+import { VERSION, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
+import type { RegistrationState } from './registration-state.ts'
+
+const INTERVAL_MS = 10_000
+
+export interface RegistrationInput {
+  config: Config
+  store: ObjectStore
+  /** The store of the Lease, which has the list of replicas. */
+  leaseStore: ObjectStore
+  eventStore: ObjectStore
+  interpreter: Interpreter | undefined
+  certificates: CertificateSource
+  leadership: LeadershipState
+  /** Receives what is registered. */
+  state: RegistrationState
+  log: Logger
+  metrics: Metrics
+  /** Milliseconds since the epoch. */
+  now: () => number
+  /** Default: the clock of the system. */
+  clock?: Clock
+}
+
+/** Keeps the registrations current until the returned loop is stopped. */
+export function startRegistration(input: RegistrationInput): Loop {
+  const { config, store, interpreter, certificates, leadership, state, log, metrics, clock = systemClock } = input
+  const replicas = openReplicas(input, clock)
+  const admission = new Registrar(clock)
+  const interpreters = new Registrar(clock)
+  const report = openReport(input)
+
+  async function reconcile(): Promise<void> {
+    const served = certificates.current()
+    const wanted = wantedRegistration(config, served)
+    const wantedOfKarmada = interpreter && wantedInterpreterRegistration(config, interpreter.types, served)
+    const own: Replica = {
+      host: hostname(),
+      version: VERSION,
+      registration: listDigest([...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : [])].map(digestOf)),
+    }
+    const context: RegistrarInput = { own, others: await replicas.announce(own), term: termOf(leadership, store) }
+    const results = [await admission.run(await readAdmissionRegistration(store, wanted), context)]
+    // Called before the interpreter is registered: admission works already, and Karmada's own webhook may be unavailable while a hub
+    // starts.
+    if (results[0]?.isServed) state.registered()
+    // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
+    if (store.synced() && store.serves(resourceBindings)) {
+      results.push(await interpreters.run(await readInterpreterRegistration(store, wantedOfKarmada), context))
+    }
+    // A new CA must not sign before all registrations have it.
+    if (store.synced() && results.every(({ isServed }) => isServed)) state.published(served.caBundlePem)
+    report(
+      results.reduce((sum, { written }) => sum + written, 0),
+      results.find(({ kept }) => kept)?.kept,
+    )
+  }
+
+  const loop = startLoop({
+    reconcile,
+    intervalMs: INTERVAL_MS,
+    onError(error, retryInMs) {
+      metrics.registrations.labels('failed').inc()
+      log.warn({ reason: error instanceof Error ? error.message : String(error), retryInMs }, 'registration failed')
+    },
+  })
+  leadership.subscribe(loop.trigger)
+  return {
+    trigger: loop.trigger,
+    async stop() {
+      await loop.stop()
+      await replicas.leave()
+    },
+  }
+}
+
+/** The term of the leader, with a store that writes only while it lasts. */
+function termOf(state: LeadershipState, store: ObjectStore): LeaderTerm | undefined {
+  const current = state.current()
+  return current && { store: guardWrites(store, () => current.leadership.check()), sinceMs: current.sinceMs }
+}
+
+function digestOf({ metadata: { annotations = {} } }: K8sObject): string {
+  return annotations[DIGEST_ANNOTATION] ?? ''
+}
+
+/** Without an election there is one replica. */
+function openReplicas({ config: { leaderElection }, leaseStore, log, now }: RegistrationInput, clock: Clock) {
+  if (!leaderElection.enabled) return { announce: async () => [], leave: async () => undefined }
+  const { namespace, name } = leaderElection
+  const list = new ReplicaList({ store: leaseStore, namespace, name, id: randomUUID(), clock, now })
+  return {
+    announce: (own: Replica) => list.announce(own),
+    leave: () => list.leave().catch((error: unknown) => log.debug({ reason: String(error) }, 'replica not removed')),
+  }
+}
+
+const EVENTS: Readonly<Record<KeepCause, { type: 'Normal' | 'Warning'; reason: string }>> = {
+  otherReplicas: { type: 'Normal', reason: 'RegistrationKept' },
+  unnamed: { type: 'Normal', reason: 'RegistrationKept' },
+  reverted: { type: 'Warning', reason: 'RegistrationReverted' },
+}
+
+/** Returns a function that reports the result of a run: in metrics, in `/readyz`, and, when it changes, in the log and in an Event. */
+function openReport({ eventStore, leadership, state, log, metrics, now }: RegistrationInput) {
+  const events = openEventRecorder({
+    store: eventStore,
+    now,
+    observer: observeEvents(openFailureLog(log, now), metrics),
+  })
+  let logged: string | undefined
+  let recorded: string | undefined
+  return (written: number, kept: KeptRegistration | undefined): void => {
+    metrics.registrations.labels(kept ? 'kept' : written > 0 ? 'written' : 'current').inc()
+    for (const cause of Object.keys(EVENTS)) metrics.registrationKept.labels(cause).set(cause === kept?.cause ? 1 : 0)
+    state.keep(kept?.message)
+    if (written > 0) log.info({ written }, kept ? 'CA of the webhooks renewed' : 'webhooks registered')
+    if (kept?.message !== logged) {
+      if (kept) log.warn({ cause: kept.cause, reason: kept.message }, 'registration kept')
+      else log.info('registration is as wanted again')
+      logged = kept?.message
+    }
+    // A replica that becomes the leader later has logged the reason already.
+    if (!kept) recorded = undefined
+    else if (leadership.current() && kept.message !== recorded) {
+      events.record({ kind: 'event', about: ABOUT, message: kept.message, ...EVENTS[kept.cause] })
+      recorded = kept.message
+    }
+  }
+}
+
+const ABOUT: K8sObject = {
+  apiVersion: apiVersionOf(mutatingWebhookConfigurations),
+  kind: mutatingWebhookConfigurations.kind,
+  metadata: { name: REGISTRATION_NAME },
+}

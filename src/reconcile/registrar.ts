@@ -1,0 +1,77 @@
+/** Keeps one registration current: reads it, decides whether this replica may replace it, and writes. */
+
+import type { Replica } from '../api/registration.ts'
+import type { Clock } from '../base/time/clock.ts'
+import type { ObjectStore } from '../store/store.ts'
+import {
+  type KeptRegistration,
+  observeRegistration,
+  recordWrite,
+  registrationTurn,
+  type WriteHistory,
+} from './registration-turn.ts'
+import { type ReadRegistration, writeRegistration } from './webhook-registration.ts'
+
+/** The time for which this replica is the leader. */
+export interface LeaderTerm {
+  /** Writes only while the term lasts. */
+  store: ObjectStore
+  /** Its begin, by the monotonic clock, in ms. */
+  sinceMs: number
+}
+
+export interface RegistrarInput {
+  own: Replica
+  /** The other replicas that are alive. */
+  others: readonly Replica[]
+  /** Absent while another replica is the leader. */
+  term: LeaderTerm | undefined
+}
+
+export interface RegistrarResult {
+  /** How many configurations were written. */
+  written: number
+  /** Whether the API server can call the webhooks, of whichever version they are. */
+  isServed: boolean
+  /** Why the wanted registration was not written. */
+  kept?: KeptRegistration
+}
+
+const NEW_HISTORY: WriteHistory = { reverts: 0 }
+
+export class Registrar {
+  readonly #clock: Pick<Clock, 'now'>
+  #history = NEW_HISTORY
+  #termSinceMs: number | undefined
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  /**
+   * Writes what is necessary. A replica that is not the leader writes nothing.
+   *
+   * @throws ConflictError if another client changed the registration since it was read
+   */
+  async run(read: ReadRegistration, { own, others, term }: RegistrarInput): Promise<RegistrarResult> {
+    const nowMs = this.#clock.now()
+    if (term?.sinceMs !== this.#termSinceMs) this.#history = NEW_HISTORY
+    this.#termSinceMs = term?.sinceMs
+    this.#history = observeRegistration(this.#history, read.isCurrent, nowMs)
+    if (read.isCurrent) return { written: 0, isServed: true }
+    const leaderForMs = nowMs - (term?.sinceMs ?? nowMs)
+    const turn = registrationTurn({
+      own,
+      others,
+      registered: read.registered,
+      leaderForMs,
+      history: this.#history,
+      nowMs,
+    })
+    if (!term) return { written: 0, isServed: read.isServed, ...(turn.kind === 'keep' && { kept: turn }) }
+    const written = await writeRegistration(term.store, turn.kind === 'replace' ? read.replace : read.renewCa)
+    if (turn.kind === 'keep') return { written, isServed: true, kept: turn }
+    this.#history = recordWrite(this.#history, nowMs)
+    return { written, isServed: true }
+  }
+}
