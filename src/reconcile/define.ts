@@ -2,7 +2,7 @@
 import type { ClockJump } from '../base/time/clock-jumps.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
-import type { NotHonored } from '../core/resource-binding/plan.ts'
+import type { NotHonored } from '../core/resource-binding/hold-not-honored.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { Eviction } from '../core/volume-manager/plan-eviction.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'

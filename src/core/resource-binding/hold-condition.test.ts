@@ -5,7 +5,7 @@ import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
 import type { Condition } from '../../api/meta.ts'
 import type { Answer } from '../data-source/locate.ts'
 import { hasHoldCondition, planHoldCondition, withoutPastHold } from './hold-condition.ts'
-import type { NotHonored } from './plan.ts'
+import type { NotHonored } from './hold-not-honored.ts'
 
 const report: NotHonored = { result: 'restored', message: 'scheduled to member1; the hold is restored' }
 const lastTransitionTime = '2026-01-01T00:00:00Z'

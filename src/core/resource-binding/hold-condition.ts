@@ -6,8 +6,7 @@ import { condition, isTrue, withConditions } from '../../base/conditions.ts'
 import { jsonEqual } from '../../base/json.ts'
 import type { Answer } from '../data-source/locate.ts'
 import type { Action } from '../plan.ts'
-import { activeHold } from './hold-not-honored.ts'
-import type { NotHonored } from './plan.ts'
+import { activeHold, type NotHonored } from './hold-not-honored.ts'
 
 const TYPE = 'HoldNotHonored'
 

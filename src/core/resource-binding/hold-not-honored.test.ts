@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeClaim, makeInput, NOW, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
 import { decideBinding } from './decide.ts'
@@ -66,7 +66,7 @@ describe('the loop', () => {
   const what = 'scheduled to member1, member3 although it is on hold (Unresolved: default/sales: no DataSource yet); '
   const patchOf = (binding: ResourceBinding, sources = claims) => {
     const { actions, moves, notHonored } = planBinding(makeInput({ binding, stored: binding, claims: sources }))
-    return { patches: actions.map((action) => action.kind === 'patch' && action.patch), moves, notHonored }
+    return { patches: actions.flatMap((action) => (action.kind === 'patch' ? action.patch : [])), moves, notHonored }
   }
 
   test('removes the clusters of a workload that runs nowhere, and keeps its hold', () => {
@@ -107,6 +107,18 @@ describe('the loop', () => {
 
   test('reports nothing for a hold that is honored', () => {
     expect(patchOf(held)).toEqual({ patches: [], moves: false, notHonored: undefined })
+  })
+
+  test('writes the condition of each claim, then the binding, then the Events', () => {
+    const claimObjects = [makeClaim({}, { name: 'a' }), makeClaim({}, { name: 'b' })]
+    const { actions } = planBinding({ ...makeInput({ binding: scheduled, stored: scheduled, claims }), claimObjects })
+
+    expect(actions.map((action) => (action.kind === 'patch' ? action.of.name : action.kind))).toEqual([
+      ...['a', 'b', 'app-deployment'],
+      ...['event', 'event', 'event'],
+    ])
+    const event = { type: 'Warning', reason: 'LocalityHoldNotHonored', message: `${what}the hold is restored` }
+    expect(actions.slice(3)).toEqual([scheduled, ...claimObjects].map((about) => ({ kind: 'event', about, ...event })))
   })
 })
 

@@ -6,6 +6,13 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { evictedClusters, hasTarget, isSuspended } from '../placement/binding-state.ts'
 import { type HoldAnnotation, readAnnotations } from './annotations.ts'
 
+/** The report of a hold that was not honored. */
+export interface NotHonored {
+  /** `restored`: the clusters are removed again. `scheduled`: the hold ends, since the workload runs, or since the hold is over. */
+  result: 'restored' | 'scheduled'
+  message: string
+}
+
 /** Returns the hold of a binding that is suspended by Lodestone and scheduled; undefined if it is not both. */
 export function holdNotHonored({ metadata, spec }: ResourceBinding): HoldAnnotation | undefined {
   const isScheduled = hasTarget(spec) && evictedClusters(spec).size === 0

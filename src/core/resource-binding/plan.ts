@@ -1,4 +1,5 @@
 /** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
@@ -7,10 +8,11 @@ import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, targetClusters } from '../placement/binding-state.ts'
-import { type EventAction, NOTHING, type Plan } from '../plan.ts'
+import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from './annotations.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
-import { clustersThatRun, holdNotHonored } from './hold-not-honored.ts'
+import { planHoldCondition } from './hold-condition.ts'
+import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
@@ -21,14 +23,16 @@ export interface BindingPlan extends Plan {
   notHonored?: NotHonored
 }
 
-export interface NotHonored {
-  /** `restored`: the clusters are removed again. `scheduled`: the hold ends, since the workload runs, or since the hold is over. */
-  result: 'restored' | 'scheduled'
-  message: string
+export interface BindingPlanInput extends BindingInput {
+  /** The claims of the workload as objects, also those that are no longer honored: they show a hold that was not honored. Default: none. */
+  claimObjects?: readonly DataSourceClaim[]
 }
 
-/** Plans for a stored binding: no write if nothing changes, else one patch for the resourceVersion that was read. */
-export function planBinding(input: BindingInput): BindingPlan {
+/**
+ * Plans for a stored binding: no write if nothing changes, else one patch for the resourceVersion that was read. A hold that was not honored
+ * is reported on the binding and on its claims.
+ */
+export function planBinding(input: BindingPlanInput): BindingPlan {
   const { binding } = input
   const notHonored = planNotHonored(input)
   const decided = notHonored?.restored ?? decideBinding({ ...input, stored: binding }).binding
@@ -40,12 +44,31 @@ export function planBinding(input: BindingInput): BindingPlan {
   const type = namespace ? resourceBindings : clusterResourceBindings
   const of = { type, ...nameOfObject(binding) }
   return defined({
-    actions: [{ kind: 'patch' as const, of, patch: { ...patch, metadata } }],
+    actions: withReport({ kind: 'patch', of, patch: { ...patch, metadata } }, notHonored?.report, input),
     // A hold is restored only while the workload runs nowhere.
     moves: !notHonored?.restored && movesWorkload(binding, decided),
     requeueAfterMs,
     notHonored: notHonored?.report,
   })
+}
+
+/** Adds to a patch the report of a hold that was not honored: the condition of each claim, and the Events. */
+function withReport(
+  patch: Action,
+  report: NotHonored | undefined,
+  { binding, claimObjects = [], now }: BindingPlanInput,
+): Action[] {
+  if (!report) return [patch]
+  const { message } = report
+  return [
+    // The conditions first: after the patch, the binding does not show any more that it was scheduled on hold.
+    ...claimObjects.flatMap((claim) => planHoldCondition(claim, report, now)),
+    patch,
+    // After the patch, which fails if another client was faster: each hold is reported once.
+    ...[binding, ...claimObjects].map(
+      (about): Action => ({ kind: 'event', about, type: 'Warning', reason: 'LocalityHoldNotHonored', message }),
+    ),
+  ]
 }
 
 /**

@@ -14,8 +14,7 @@ import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { ANY_CLUSTER, hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
-import { planHoldCondition } from '../../core/resource-binding/hold-condition.ts'
-import { planBinding } from '../../core/resource-binding/plan.ts'
+import { type BindingPlanInput, planBinding } from '../../core/resource-binding/plan.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
 import { claimsOfSource } from '../../queries/source.ts'
@@ -23,7 +22,7 @@ import { bindingsByVolume, locateVolumes } from '../../queries/volume-locations.
 import { bindingNamed, bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
-import type { ReconcileLoop } from '../define.ts'
+import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 
 export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
@@ -72,41 +71,33 @@ export const resourceBindingLoop: ReconcileLoop = {
       for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
     }
   },
-  async reconcile(
-    key,
-    { store, events, clusterScopedClaims, karmadaRules, timing, kinds, now, jumps, moveAllowance, observer },
-  ) {
+  async reconcile(key, context) {
+    const { store, moveAllowance, observer } = context
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
-    const plan = planBinding(
-      gatherBindingInput(binding, binding, {
-        store,
-        now: now(),
-        jumps: jumps?.(),
-        clusterScopedClaims,
-        karmadaRules: karmadaRules?.(),
-        timing,
-        kinds,
-      }),
-    )
+    const plan = planBinding(gather(binding, context))
+    // The whole plan waits, since the rate of moves is a limit of this process and not of the binding.
     const waitMs = plan.moves ? moveAllowance() : 0
     if (waitMs > 0) return waitMs
-    const { notHonored } = plan
-    const claims = notHonored ? claimsFor(binding.spec.resource, store, clusterScopedClaims) : []
-    const conditions = notHonored ? claims.flatMap((claim) => planHoldCondition(claim, notHonored, now())) : []
-    // The conditions first: after the other write, the binding does not show any more that it was scheduled on hold.
-    await applyPlan({ store, events }, { actions: [...conditions, ...plan.actions] })
+    await applyPlan(context, plan)
     if (plan.moves) observer.moved()
-    if (notHonored) {
-      // After the write, which fails if another client was faster: it is reported once.
-      for (const about of [binding, ...claims]) {
-        const { message } = notHonored
-        events.record({ kind: 'event', about, type: 'Warning', reason: 'LocalityHoldNotHonored', message })
-      }
-      observer.holdNotHonored?.(keyOfObject(binding), notHonored)
-    }
+    if (plan.notHonored) observer.holdNotHonored?.(key, plan.notHonored)
     return plan.requeueAfterMs
   },
+}
+
+function gather(binding: ResourceBinding, context: ReconcileContext): BindingPlanInput {
+  const { store, clusterScopedClaims, karmadaRules, timing, kinds, now, jumps } = context
+  const input = gatherBindingInput(binding, binding, {
+    store,
+    now: now(),
+    jumps: jumps?.(),
+    clusterScopedClaims,
+    karmadaRules: karmadaRules?.(),
+    timing,
+    kinds,
+  })
+  return { ...input, claimObjects: claimsFor(binding.spec.resource, store, clusterScopedClaims) }
 }
 
 /** Whether two states of a Cluster are the same for the scheduler. Its version changes with every heartbeat. */
