@@ -45,7 +45,7 @@ export interface PolicyDecision {
 }
 
 /**
- * Decides on a policy. It sets `spec.propagateDeps` with a note; the loop removes both (release.ts). If the author declines, it adds an
+ * Decides on a policy. It sets `spec.propagateDeps` with a note; the loop removes both (plan.ts). If the author declines, it adds an
  * annotation: Karmada's webhook drops a `false`, so later decisions can read the choice only there.
  */
 export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): PolicyDecision {

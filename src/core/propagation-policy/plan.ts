@@ -1,35 +1,82 @@
-/** Plans the loop of policies: sets `propagateDeps` if a claim or a workload was created after the policy. */
-import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
+/** Plans the loop of policies: sets `propagateDeps` if a claim or workload came after the policy, and removes it after the last one. */
+import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
-import { NOTHING, type Plan } from '../plan.ts'
-import { decidePolicy, type PolicyInput } from './decide.ts'
+import { declarationsIn } from '../admission/declared-value.ts'
+import { type EventAction, NOTHING, type Plan } from '../plan.ts'
+import { decidePolicy, isSetByUs, type PolicyInput } from './decide.ts'
 
-/** Plans for a cached policy: one patch for the resourceVersion that was read, or nothing. Admission records the author's choice. */
-export function planPolicy(input: Omit<PolicyInput, 'stored'>): Plan {
+/** `policy` is the cached one. */
+export interface PolicyPlanInput extends Omit<PolicyInput, 'stored'> {
+  /** Set if Lodestone set `propagateDeps` and no workload of the policy has a claim or volumes any more. */
+  release?: PolicyRelease
+}
+
+export interface PolicyRelease {
+  /** Until then, in ms from now, a claim that is replaced may return. */
+  waitMs: number
+  /** The policy as the API server has it, with all fields; absent if it was deleted, or before the end of the wait. */
+  current?: PropagationPolicy
+}
+
+/** Plans for a policy: one patch for the resourceVersion that was read, or nothing. Admission records the author's choice. */
+export function planPolicy(input: PolicyPlanInput): Plan {
+  return input.release ? planRelease(input.release) : planPropagation(input)
+}
+
+function planPropagation(input: PolicyPlanInput): Plan {
   const { policy } = input
   const { state, message } = decidePolicy({ ...input, stored: policy })
   if (state !== 'Propagated') return NOTHING
-  const { namespace, resourceVersion } = policy.metadata
-  const type = namespace ? propagationPolicies : clusterPropagationPolicies
-  const of = { type, ...nameOfObject(policy) }
+  const { resourceVersion } = policy.metadata
   return {
     actions: [
       {
         kind: 'patch',
-        of,
+        of: referenceTo(policy),
         patch: {
           metadata: { resourceVersion, annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: 'true' } },
           spec: { propagateDeps: true },
         },
       },
-      {
-        kind: 'event',
-        about: policy,
-        type: 'Normal',
-        reason: 'PropagateDepsSet',
-        message: `propagateDeps set: ${message}`,
-      },
+      event(policy, 'PropagateDepsSet', `propagateDeps set: ${message}`),
     ],
   }
+}
+
+/**
+ * Removes `propagateDeps` with its note. A value that a user declares stays, without the note. So does a value that Karmada requires: its
+ * webhook rejects application failover without it (pkg/util/validation/validation.go).
+ */
+function planRelease({ waitMs, current }: PolicyRelease): Plan {
+  if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
+  if (!current) return NOTHING
+  const { failover } = current.spec as { failover?: { application?: unknown } }
+  if (!isSetByUs(current) || current.metadata.deletionTimestamp || failover?.application) return NOTHING
+  const { resourceVersion } = current.metadata
+  const of = referenceTo(current)
+  const note = { resourceVersion, annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: null } }
+  const path = ['metadata', 'annotations', PROPAGATE_DEPS_SET_ANNOTATION]
+  if (declarationsIn(current)(['spec', 'propagateDeps'], path)) {
+    return { actions: [{ kind: 'patch', of, patch: { metadata: note } }] }
+  }
+  return {
+    actions: [
+      { kind: 'patch', of, patch: { metadata: note, spec: { propagateDeps: null } } },
+      event(
+        current,
+        'PropagateDepsUnset',
+        'propagateDeps removed: no workload of the policy has a claim or volumes any more',
+      ),
+    ],
+  }
+}
+
+function referenceTo(policy: PropagationPolicy) {
+  const type = policy.metadata.namespace ? propagationPolicies : clusterPropagationPolicies
+  return { type, ...nameOfObject(policy) }
+}
+
+function event(about: PropagationPolicy, reason: string, message: string): EventAction {
+  return { kind: 'event', about, type: 'Normal', reason, message }
 }

@@ -9,13 +9,12 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { isSetByUs, isUndecided, type PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
-import { planPolicy } from '../../core/propagation-policy/plan.ts'
-import { planRelease } from '../../core/propagation-policy/release.ts'
+import { type PolicyPlanInput, planPolicy } from '../../core/propagation-policy/plan.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { DEFAULT_TIMING } from '../../core/resource-binding/timing.ts'
 import { policyNamed } from '../../queries/binding.ts'
@@ -34,11 +33,20 @@ import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoop {
   /** Since when each policy has had no reason for `propagateDeps`. A claim that is replaced is deleted first. */
   const unboundSince = new Map<string, number>()
-  const waitFor = (key: string, { now, jumps, timing = DEFAULT_TIMING }: ReconcileContext) => {
-    const since = Math.min(unboundSince.get(key) ?? now(), now())
+
+  /** Returns since when a policy with our `propagateDeps` has had no reason for it; undefined for any other policy. */
+  function observe(key: string, policy: PropagationPolicy | undefined, context: ReconcileContext): number | undefined {
+    if (!policy || !isSetByUs(policy) || mayBeDataBound(policy, mode, context)) {
+      unboundSince.delete(key)
+      return undefined
+    }
+    const now = context.now()
+    // A clock that was set back must not extend the wait.
+    const since = Math.min(unboundSince.get(key) ?? now, now)
     unboundSince.set(key, since)
-    return Math.max(0, onPresentClock(since, jumps?.()) + timing.releaseDelayMs - now())
+    return since
   }
+
   return {
     name: 'propagation-policy',
     concurrency: 4,
@@ -55,29 +63,31 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
       }
     },
     async reconcile(key, context) {
-      const { store, events, clusterScopedClaims } = context
-      const policy = policyNamed(splitObjectKey(key), store)
-      if (policy && isSetByUs(policy) && !mayBeDataBound(policy, mode, context)) {
-        const wait = waitFor(key, context)
-        if (wait === 0) await release(policy, context)
-        return wait === 0 ? undefined : wait
-      }
-      unboundSince.delete(key)
-      if (!policy || !isUndecided(policy)) return undefined
-      await applyPlan(
-        { store, events },
-        planPolicy(gatherPolicyInput(policy, policy, mode, { store, clusterScopedClaims })),
-      )
-      return undefined
+      const policy = policyNamed(splitObjectKey(key), context.store)
+      const since = observe(key, policy, context)
+      if (!policy) return undefined
+      const plan = planPolicy(await gather(policy, mode, since, context))
+      await applyPlan(context, plan)
+      return plan.requeueAfterMs
     },
   }
 }
 
-/** Removes `propagateDeps`, if the policy is still the one that was cached. The cache does not have all fields. */
-async function release(cached: PropagationPolicy, context: ReconcileContext): Promise<void> {
-  const type = cached.metadata.namespace ? propagationPolicies : clusterPropagationPolicies
-  const policy = await context.store.read(type, cached.metadata.namespace, cached.metadata.name ?? '')
-  if (policy) await applyPlan(context, planRelease(policy))
+async function gather(
+  policy: PropagationPolicy,
+  mode: PropagateDepsMode,
+  unboundSince: number | undefined,
+  context: ReconcileContext,
+): Promise<PolicyPlanInput> {
+  const input = gatherPolicyInput(policy, policy, mode, context)
+  if (unboundSince === undefined) return input
+  const { store, now, jumps, timing = DEFAULT_TIMING } = context
+  const waitMs = Math.max(0, onPresentClock(unboundSince, jumps?.()) + timing.releaseDelayMs - now())
+  if (waitMs > 0) return { ...input, release: { waitMs } }
+  const { namespace, name = '' } = policy.metadata
+  // The cache does not have all fields.
+  const current = await store.read(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+  return { ...input, release: { waitMs, ...defined({ current }) } }
 }
 
 /** Returns the policies that an object concerned before a change: it may have been the last reason for `propagateDeps`. */
