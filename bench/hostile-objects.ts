@@ -3,6 +3,7 @@ import { DEPENDENCIES_ANNOTATION } from '../src/api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../src/api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../src/api/meta.ts'
 import { planSource } from '../src/core/data-source/plan.ts'
+import { NO_HISTORY } from '../src/core/data-source/query-history.ts'
 import { planClaim } from '../src/core/data-source-claim/plan.ts'
 import { interpretDependencies } from '../src/core/dependencies/interpret.ts'
 import { attachesAny } from '../src/core/dependencies/needs.ts'
@@ -86,8 +87,16 @@ const TABLE: [name: string, size: number, open: (size: number) => Opened][] = [
     (n) => {
       const claims = range(n).map((i) => makeClaim({}, { name: `claim-${i}`, uid: `uid-${i}` }))
       const source = makeSource({}, { resourceVersion: '1', finalizers: ['lodestone.dev/source'] })
-      const input = { source, claims, attempt: undefined, systemKnown: true, health: undefined, now: NOW }
-      return [claims, () => planSource(input)]
+      const input = {
+        source,
+        claims,
+        attempt: undefined,
+        history: NO_HISTORY,
+        isQuerying: false,
+        absentUntil: undefined,
+      }
+      const system = { refreshIntervalMs: 300_000, isFailing: false }
+      return [claims, () => planSource({ ...input, system, health: undefined, now: NOW })]
     },
   ],
   [

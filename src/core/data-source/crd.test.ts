@@ -4,7 +4,16 @@ import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { defined } from '../../base/json.ts'
 import type { Action } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
-import { dropsLocation, dropsPhase, hasLocation, isCreatable, localityFor, type SourceCrd, statusFor } from './crd.ts'
+import {
+  dropsLocation,
+  dropsPhase,
+  hasLocation,
+  isCreatable,
+  lacksLocation,
+  localityFor,
+  type SourceCrd,
+  statusFor,
+} from './crd.ts'
 
 const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member1'] }
 const nowhere: Attempt = { kind: 'nowhere', reason: 'no table', confirmations: 1 }
@@ -58,6 +67,16 @@ test.each([
     object: { ...makeSource(), spec: { ...query, ...spec } } as never,
   }
   expect([dropsLocation(patch, written), dropsLocation(create, written)]).toEqual([want, want])
+})
+
+test('a write lacks a location if it creates a source without one', () => {
+  const { locality: _none, ...query } = makeSource().spec
+  const create = (object: DataSource): Action => ({ kind: 'create', type: dataSources, object })
+  const patch: Action = { kind: 'patch', of: { type: dataSources, name: 'a' }, patch: {} }
+
+  expect([create({ ...makeSource(), spec: query }), create(makeSource()), patch, undefined].map(lacksLocation)).toEqual(
+    [...[true, false, false, false]],
+  )
 })
 
 test('a plan without a write drops nothing', () => {

@@ -39,6 +39,11 @@ export function dropsPhase(write: Action | undefined, written: DataSource): bool
   return Boolean(status?.phase) && !written.status?.phase
 }
 
+/** Whether a write creates a source without a location, which the CRD of volcano-global rejects. */
+export function lacksLocation(write: Action | undefined): boolean {
+  return write?.kind === 'create' && writtenSpec(write)?.locality === undefined
+}
+
 function writtenSpec(write: Action | undefined): Partial<DataSource['spec']> | undefined {
   if (write?.kind === 'create') return (write.object as DataSource).spec
   return write?.kind === 'patch' ? (write.patch['spec'] as Partial<DataSource['spec']> | undefined) : undefined

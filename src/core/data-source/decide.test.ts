@@ -25,6 +25,7 @@ const decide = (given: Partial<SourceInput>) =>
     source: stored,
     claims: [makeClaim()],
     system: healthy,
+    health: undefined,
     history: answered,
     isQuerying: false,
     attempt: undefined,

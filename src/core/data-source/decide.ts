@@ -5,7 +5,6 @@ import { defined } from '../../base/json.ts'
 import type { Attempt } from './attempt.ts'
 import { isCreatable, type SourceCrd } from './crd.ts'
 import { dueAt, refreshIntervalMs } from './due.ts'
-import { ABSENT_MS } from './plan.ts'
 import type { QueryHistory } from './query-history.ts'
 
 export interface SourceInput {
@@ -15,12 +14,14 @@ export interface SourceInput {
   claims: readonly DataSourceClaim[]
   /** The data system of the source; undefined if no system with its name is configured. */
   system: { refreshIntervalMs: number; maxBackoffMs?: number; isFailing: boolean } | undefined
+  /** The last health check of the system; undefined before the first one and without a system. */
+  health: { isHealthy: boolean; message: string } | undefined
   history: QueryHistory
   /** Whether a query is waiting or in progress. */
   isQuerying: boolean
   /** The CRD of the API server. Default: ours. */
   crd?: SourceCrd
-  /** The result of the last query, if the status does not have it yet. */
+  /** The result of the last query, if the status does not have it yet. Undefined without a result. */
   attempt: Attempt | undefined
   /** Until then, no source with this name is created; in ms since the epoch. */
   absentUntil: number | undefined
@@ -31,7 +32,7 @@ export interface SourceInput {
 export interface SourceDecision {
   /**
    * - send: put a query into the queue of the data system.
-   * - resume: start the waiting query if a slot is free.
+   * - resume: start the waiting query if a slot is free. Its answer is for the namespaces of new claims too.
    * - cancel: withdraw the query that is waiting or in progress.
    */
   query: 'send' | 'resume' | 'cancel' | 'none'
@@ -40,6 +41,9 @@ export interface SourceDecision {
   /** Milliseconds until the next reconcile; absent if a change of the object or the end of a query triggers it. */
   requeueAfterMs?: number
 }
+
+/** kubectl waits for the deletion of a source by name. A new source with the same name would look like the deleted one. */
+export const ABSENT_MS = 500
 
 /** Decides on one source. */
 export function decideSource(input: SourceInput): SourceDecision {

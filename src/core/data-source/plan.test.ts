@@ -4,7 +4,9 @@ import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { defined } from '../../base/json.ts'
 import type { Action } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
-import { planSource, type SourcePlanInput } from './plan.ts'
+import type { SourceInput } from './decide.ts'
+import { planSource } from './plan.ts'
+import { NO_HISTORY } from './query-history.ts'
 
 const claims = [makeClaim()]
 const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member2', 'member1'], bytes: 7 }
@@ -24,10 +26,17 @@ function summary(actions: Action[]) {
   }
 }
 
-type Rest = Partial<Omit<SourcePlanInput, 'source' | 'attempt'>>
+type Rest = Partial<Omit<SourceInput, 'source' | 'attempt'>>
 
-const plan = (source: DataSource, attempt?: Attempt, rest: Rest = {}) =>
-  planSource({ source, claims, attempt, systemKnown: true, health: undefined, now: NOW, ...rest }).actions
+const planOf = (source: DataSource, attempt?: Attempt, rest: Rest = {}) =>
+  planSource({
+    ...{ source, claims, attempt, history: NO_HISTORY, isQuerying: false, absentUntil: undefined, now: NOW },
+    system: { refreshIntervalMs: 300_000, isFailing: false },
+    health: undefined,
+    ...rest,
+  })
+
+const plan = (...args: Parameters<typeof planOf>) => planOf(...args).actions
 
 test('a first answer is recorded with its time, its clusters sorted', () => {
   const { locality: _unknown, ...spec } = makeSource().spec
@@ -182,7 +191,7 @@ describe('a source that is being deleted', () => {
     { name: 'stays until its system is queried again', want: [] },
     { name: 'stays while its system does not answer', attempt: { kind: 'failed', reason: 'HTTP 503' }, want: [] },
     { name: 'is released when its system has answered', attempt: located, want: goes },
-    { name: 'is released if its system is not configured', rest: { systemKnown: false }, want: goes },
+    { name: 'is released if its system is not configured', rest: { system: undefined }, want: goes },
     { name: 'is released if it has no claims', rest: { claims: [] }, want: goes },
   ])('$name', ({ attempt, rest, want }) => {
     expect(plan(leaving, attempt, rest)).toEqual(want)
@@ -406,25 +415,30 @@ test('a claimed source is not deleted, whatever its reclaim policy is', () => {
 })
 
 test('an attempt is written with the status, and not with a new location', () => {
-  const planOf = (attempt: Attempt) =>
-    planSource({ source: makeSource(), claims, attempt, systemKnown: true, health: undefined, now: NOW })
+  expect(planOf(makeSource(), { kind: 'unchanged' }).writesAttempt).toBe(true)
+  expect(Object.keys(planOf(makeSource(), located))).toEqual(['query', 'actions', 'writesAttempt'])
+  expect(planOf(makeSource(), located).writesAttempt).toBe(false)
+})
 
-  expect(planOf({ kind: 'unchanged' }).writesAttempt).toBe(true)
-  expect(Object.keys(planOf(located))).toEqual(['actions', 'writesAttempt'])
-  expect(planOf(located).writesAttempt).toBe(false)
+test('a run plans the query, and the writes if there is something to write now', () => {
+  const history = { ...NO_HISTORY, nextAt: NOW + 100 }
+
+  expect(planOf(draft())).toEqual({ query: 'send', actions: [], writesAttempt: false })
+  expect(planOf(makeSource(), located, { history })).toMatchObject({
+    query: 'none',
+    actions: [{ kind: 'patch' }, { kind: 'event' }],
+    requeueAfterMs: 100,
+  })
 })
 
 describe('the finalizer of a deleted source', () => {
   const deleted = makeSource({}, { deletionTimestamp: '2026-01-01T00:00:00Z' })
-  const planOf = (attempt?: Attempt) =>
-    planSource({ source: deleted, claims, attempt, systemKnown: true, health: undefined, now: NOW })
-
   test('is removed with the new answer; then no source is created for 500 ms', () => {
-    expect(planOf(located)).toMatchObject({ actions: [{ kind: 'patch' }], absentUntil: NOW + 500 })
+    expect(planOf(deleted, located)).toMatchObject({ actions: [{ kind: 'patch' }], absentUntil: NOW + 500 })
   })
 
   test('stays until there is an answer', () => {
-    expect(planOf()).toEqual({ actions: [], writesAttempt: false })
+    expect(planOf(deleted)).toEqual({ query: 'send', actions: [], writesAttempt: false })
   })
 })
 

@@ -1,4 +1,4 @@
-/** Plans the writes of a DataSource: its locality, its status, and its finalizer or deletion. */
+/** Plans a DataSource: the query of its data system, and the writes of its locality, its status, and its finalizer or deletion. */
 import { type ClaimReference, type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
@@ -9,43 +9,31 @@ import type { Action, EventAction, Plan } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
 import { removedColumns, sourceColumns } from './columns.ts'
 import { attemptFailure, listed, readyMessage, sourceConditions } from './conditions.ts'
-import { hasLocation, localityFor, type SourceCrd, statusFor } from './crd.ts'
+import { hasLocation, localityFor, statusFor } from './crd.ts'
+import { ABSENT_MS, decideSource, type SourceDecision, type SourceInput } from './decide.ts'
 import { phaseOrDeclared, type SourcePhase, sourcePhase } from './phase.ts'
+import { CONFIRMATIONS } from './query-history.ts'
 
-export interface SourcePlanInput {
-  /** The stored source. Without a resourceVersion, it is a source that is not created yet. */
-  source: DataSource
-  /** The permitted claims with this query. */
-  claims: readonly DataSourceClaim[]
-  /** Undefined without a result: no query is due, or the data system is not configured. */
-  attempt: Attempt | undefined
-  /** Whether the data system is configured. */
-  systemKnown: boolean
-  /** The last health check of the system; undefined before the first one and without a system. */
-  health: { isHealthy: boolean; message: string } | undefined
-  /** The CRD of the API server. Default: ours. */
-  crd?: SourceCrd
-  now: number
-}
-
-/** How many times in a row a system must answer that the data does not exist before that replaces a known location. */
-export const CONFIRMATIONS = 3
-
-/** kubectl waits for the deletion of a source by name. A new source with the same name would look like the deleted one. */
-export const ABSENT_MS = 500
-
-export interface SourcePlan extends Plan {
+/** The plan: first the query, then the actions. */
+export interface SourcePlan extends Plan, Pick<SourceDecision, 'query'> {
   /** Whether this plan writes the attempt into the status. Otherwise the next plan does. */
   writesAttempt: boolean
   /** Until then, no source with the same name is created; in ms since the epoch. Set when our finalizer of a deleted source is removed. */
   absentUntil?: number
 }
 
+/** Plans one run: what happens to the query, and the writes, if there is something to write now. */
+export function planSource(input: SourceInput): SourcePlan {
+  const { query, writes, requeueAfterMs } = decideSource(input)
+  const planned = writes ? planWrites(input) : { actions: [], writesAttempt: false }
+  return defined({ query, ...planned, requeueAfterMs })
+}
+
 /**
  * Plans one guarded write per run: first the location, since workloads wait for it. The status follows when the source is read again. A new
  * source is created with its location. A source without a claim stays, or is deleted if its reclaim policy is Delete.
  */
-export function planSource(input: SourcePlanInput): SourcePlan {
+function planWrites(input: SourceInput): Omit<SourcePlan, 'query'> {
   const object = planObject(input)
   if (!object) return { actions: updateStatus(input), writesAttempt: true }
   const isReleased = input.source.metadata.deletionTimestamp !== undefined && object.length > 0
@@ -53,7 +41,7 @@ export function planSource(input: SourcePlanInput): SourcePlan {
 }
 
 /** Returns the actions on the source itself; undefined if only its status may change. */
-function planObject(input: SourcePlanInput): Action[] | undefined {
+function planObject(input: SourceInput): Action[] | undefined {
   const { source, claims } = input
   if (!source.metadata.resourceVersion) return [create(input)]
   if (source.metadata.deletionTimestamp) return release(input)
@@ -63,7 +51,7 @@ function planObject(input: SourcePlanInput): Action[] | undefined {
   return updateObject(input)
 }
 
-function create({ source, attempt, crd = 'ours' }: SourcePlanInput): Action {
+function create({ source, attempt, crd = 'ours' }: SourceInput): Action {
   const locality = localityFor(crd, localityOf(attempt) ?? (crd === 'upstream' ? {} : undefined))
   const object = {
     ...source,
@@ -77,16 +65,16 @@ function create({ source, attempt, crd = 'ours' }: SourcePlanInput): Action {
  * Releases a deleted source. If it has a claim, its answer applies until its system answers a new query. Then the finalizer is removed, and
  * a new source with the new answer replaces it.
  */
-function release({ source, claims, attempt, systemKnown }: SourcePlanInput): Action[] {
+function release({ source, claims, attempt, system }: SourceInput): Action[] {
   const { finalizers = [] } = source.metadata
   if (!finalizers.includes(SOURCE_FINALIZER)) return []
   const isAnswered = attempt !== undefined && attempt.kind !== 'failed'
-  if (claims.length > 0 && systemKnown && !isAnswered) return []
+  if (claims.length > 0 && system && !isAnswered) return []
   return [patch(source, { metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER) } })]
 }
 
 /** Plans the location and the finalizer in one write. A source has the finalizer while it has a claim. */
-function updateObject({ source, claims, attempt, crd = 'ours' }: SourcePlanInput): Action[] | undefined {
+function updateObject({ source, claims, attempt, crd = 'ours' }: SourceInput): Action[] | undefined {
   const { finalizers = [] } = source.metadata
   const others = finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER)
   const wanted = claims.length > 0 ? [...others, SOURCE_FINALIZER] : others
@@ -133,7 +121,7 @@ function patch({ metadata }: DataSource, change: Record<string, unknown>, subres
   })
 }
 
-function updateStatus(input: SourcePlanInput): Action[] {
+function updateStatus(input: SourceInput): Action[] {
   const { source, claims, attempt, crd = 'ours', now } = input
   const before = source.status ?? {}
   const phase = nextPhase(input)
@@ -165,7 +153,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
 }
 
 /** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */
-function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePhase | undefined {
+function nextPhase({ source, attempt, crd = 'ours' }: SourceInput): SourcePhase | undefined {
   const before = sourcePhase(source)
   switch (attempt?.kind) {
     case 'located':
@@ -178,7 +166,7 @@ function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePh
 }
 
 /** Returns an Event when the phase changes, when the system stops answering, or when it answers again. */
-function phaseEvents(input: SourcePlanInput, phase: SourcePhase | undefined): Action[] {
+function phaseEvents(input: SourceInput, phase: SourcePhase | undefined): Action[] {
   const { source, attempt } = input
   const wasStale = isTrue(source.status?.conditions, 'Stale')
   const failure = attemptFailure(attempt)

@@ -3,7 +3,6 @@ import type { DataSource } from '../../api/data-source.ts'
 import { defined } from '../../base/json.ts'
 import type { Attempt } from './attempt.ts'
 import { isTransient, type LocalityErrorCode } from './error-code.ts'
-import { CONFIRMATIONS } from './plan.ts'
 import { planRetry, type RetryPolicy } from './retry.ts'
 
 /** In memory only: after a restart, each source is queried once more. */
@@ -38,6 +37,9 @@ export interface ResultContext {
   /** In [0, 1): spreads the retries of sources whose queries failed together. */
   spread: number
 }
+
+/** How many times in a row a system must answer that the data does not exist before that replaces a known location. */
+export const CONFIRMATIONS = 3
 
 /** If the data does not exist, the next query is due after this time until the answer is confirmed. */
 const CONFIRM_MS = 10_000

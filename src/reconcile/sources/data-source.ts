@@ -2,41 +2,33 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
-import { dropsLocation, dropsPhase, type SourceCrd } from '../../core/data-source/crd.ts'
-import { decideSource } from '../../core/data-source/decide.ts'
-import { planSource } from '../../core/data-source/plan.ts'
+import { dropsLocation, dropsPhase, lacksLocation, type SourceCrd } from '../../core/data-source/crd.ts'
+import type { SourceInput } from '../../core/data-source/decide.ts'
+import { planSource, type SourcePlan } from '../../core/data-source/plan.ts'
 import { isHonored } from '../../core/data-source-claim/honored.ts'
-import { sourceKeyOfSource } from '../../core/data-source-claim/keys.ts'
 import type { System } from '../../locality/locality.ts'
 import { claimsRegranted, workloadsFor } from '../../queries/permission.ts'
 import { claimsOfSource, namesAfter, sourceNamesOfClaim, sourceToCreate } from '../../queries/source.ts'
 import { rejectionMessage } from '../../store/store.ts'
-import { applyPlan } from '../apply.ts'
+import { applyPlan, type Writers } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { handleUnavailable } from './deleted-definition.ts'
-import { cancelQuery, newState, type SourceState, sendQuery, setSystem } from './source-queries.ts'
+import {
+  applyQuery,
+  type FoundSource,
+  forgetSource,
+  observeSource,
+  type SourceState,
+  type SourceStates,
+} from './source-queries.ts'
 import { openSystemQueries, type SystemQueries } from './system-queries.ts'
 
-/** Opens the loop with its own state. */
+/** Opens the loop with its own memory. */
 export function openDataSourceLoop(): ReconcileLoop {
-  const states = new Map<string, SourceState>()
+  const states: SourceStates = new Map()
   let queries: SystemQueries | undefined
   // Until a write shows otherwise. A newer CRD is used after a restart.
   let crd: SourceCrd = 'ours'
-
-  function sourceState(name: string, source: DataSource): SourceState {
-    const known = states.get(name)
-    if (known?.key === sourceKeyOfSource(source)) return known
-    forget(name)
-    const state = newState(source)
-    states.set(name, state)
-    return state
-  }
-
-  function forget(name: string): void {
-    states.get(name)?.sent?.cancel()
-    states.delete(name)
-  }
 
   return {
     name: 'data-source',
@@ -59,100 +51,83 @@ export function openDataSourceLoop(): ReconcileLoop {
       for (const claim of store.list(dataSourceClaims)) yield* sourceNamesOfClaim(claim, store)
     },
     async reconcile(name, context) {
-      const { store, systems, clusterScopedClaims, now, signal, observer, enqueue } = context
+      const { store, now, signal, observer, enqueue } = context
       const unavailable = await handleUnavailable(dataSources, { name }, SOURCE_FINALIZER, store)
       if (unavailable) return unavailable.requeueAfterMs
-      const isPermitted = (claim: DataSourceClaim) => workloadsFor(claim, store, clusterScopedClaims).length > 0
-      const source = store.get(dataSources, undefined, name) ?? sourceToCreate(name, store, isPermitted)
-      if (!source) {
-        forget(name)
+      queries ??= openSystemQueries({ now, signal, observe: observer.queryEnded })
+      const found = findSource(name, context)
+      if (!found) {
+        forgetSource(states, name)
         return undefined
       }
-      queries ??= openSystemQueries({ now, signal, observe: observer.queryEnded })
-      const claims = claimsOfSource(source, store).filter((claim) => isHonored(claim, now()) && isPermitted(claim))
-      const system = systems.get(source.spec.system)
-      const state = sourceState(name, source)
-      setSystem(state, system, now())
-      throwFault(state)
-      const decision = decideSource({
-        source,
-        claims,
-        system: system && {
-          refreshIntervalMs: system.refreshIntervalMs,
-          maxBackoffMs: system.retry.maxBackoffMs,
-          isFailing: queries.isFailing(system),
-        },
-        history: state.history,
-        isQuerying: state.sent !== undefined,
-        crd,
-        attempt: state.attempt,
-        absentUntil: state.absentUntil,
-        now: now(),
-      })
-      const namespaces = claims.flatMap(({ metadata }) => metadata.namespace ?? [])
-      state.sent?.share(namespaces)
-      if (decision.query === 'cancel') cancelQuery(state)
-      if (decision.query === 'resume' && system) queries.resume(system)
-      if (decision.query === 'send' && system) {
-        sendQuery({ source, state, system, queries, namespaces, now, done: () => enqueue(name) })
+      const state = observeSource(states, name, found, now())
+      const input = gather(found, state, { queries, crd, now: now() })
+      const plan = planSource(input)
+      applyQuery(plan.query, { found, state, queries, now, done: () => enqueue(name) })
+      const { isReduced } = await applyWrites(plan, context)
+      if (isReduced) {
+        if (crd !== 'upstream') observer.reducedCrd?.()
+        crd = 'upstream'
+        enqueue(name)
+      } else {
+        // A newer answer may have arrived during the write.
+        if (plan.writesAttempt && state.attempt === input.attempt) state.attempt = undefined
+        if (plan.absentUntil !== undefined) state.absentUntil = plan.absentUntil
       }
-      if (decision.writes) {
-        const served = await write(source, claims, { state, system, crd }, context)
-        if (served !== crd) {
-          crd = served
-          observer.reducedCrd?.()
-          enqueue(name)
-        }
-      }
-      return decision.requeueAfterMs
+      return plan.requeueAfterMs
     },
   }
 }
 
-/** Throws the error of a plugin as the error of this reconcile. The controller logs it and retries. */
-function throwFault(state: SourceState): void {
-  const { fault } = state
-  state.fault = undefined
-  if (fault) throw fault.error
+/** Finds a source, or the one to create. Returns undefined if there is none, and no claim needs one. */
+function findSource(
+  name: string,
+  { store, systems, clusterScopedClaims, now }: ReconcileContext,
+): FoundSource | undefined {
+  const isPermitted = (claim: DataSourceClaim) => workloadsFor(claim, store, clusterScopedClaims).length > 0
+  const source = store.get(dataSources, undefined, name) ?? sourceToCreate(name, store, isPermitted)
+  if (!source) return undefined
+  const claims = claimsOfSource(source, store).filter((claim) => isHonored(claim, now()) && isPermitted(claim))
+  return { source, claims, system: systems.get(source.spec.system) }
 }
 
-/** Plans and applies. Returns the CRD of the API server, which its response shows. */
-async function write(
-  source: DataSource,
-  claims: readonly DataSourceClaim[],
-  { state, system, crd }: { state: SourceState; system: System | undefined; crd: SourceCrd },
-  context: ReconcileContext,
-): Promise<SourceCrd> {
-  const { attempt } = state
-  const systemKnown = system !== undefined
-  const plan = planSource({
+function gather(
+  { source, claims, system }: FoundSource,
+  { history, sent, attempt, absentUntil }: SourceState,
+  { queries, crd, now }: { queries: SystemQueries; crd: SourceCrd; now: number },
+): SourceInput {
+  return {
     source,
     claims,
-    attempt,
-    systemKnown,
+    system: system && {
+      refreshIntervalMs: system.refreshIntervalMs,
+      maxBackoffMs: system.retry.maxBackoffMs,
+      isFailing: queries.isFailing(system),
+    },
     health: systemHealth(system),
+    history,
+    isQuerying: sent !== undefined,
     crd,
-    now: context.now(),
-  })
-  try {
-    const [written] = await applyPlan(context, plan)
-    const [first] = plan.actions
-    const stored = written as DataSource | undefined
-    if (stored && (dropsLocation(first, stored) || dropsPhase(first, stored))) return 'upstream'
-  } catch (error) {
-    // The CRD of volcano-global rejects a source without a location.
-    const isNew = source.metadata.resourceVersion === undefined
-    if (isNew && crd !== 'upstream' && attempt?.kind !== 'located' && rejectionMessage(error)) return 'upstream'
-    throw error
+    attempt,
+    absentUntil,
+    now,
   }
-  // A newer answer may have arrived during the write.
-  if (plan.writesAttempt && state.attempt === attempt) state.attempt = undefined
-  if (plan.absentUntil !== undefined) state.absentUntil = plan.absentUntil
-  return crd
 }
 
-function systemHealth(system: System | undefined): { isHealthy: boolean; message: string } | undefined {
+function systemHealth(system: System | undefined): SourceInput['health'] {
   if (!system || system.health.state === 'unknown') return undefined
   const isHealthy = system.health.state === 'healthy'
   return { isHealthy, message: system.health.error?.message ?? 'the data system is healthy' }
+}
+
+/** Applies the actions. `isReduced`: the response shows that the API server has the CRD of volcano-global. */
+async function applyWrites(plan: SourcePlan, writers: Writers): Promise<{ isReduced: boolean }> {
+  const [first] = plan.actions
+  try {
+    const [written] = (await applyPlan(writers, plan)) as DataSource[]
+    return { isReduced: written !== undefined && (dropsLocation(first, written) || dropsPhase(first, written)) }
+  } catch (error) {
+    if (lacksLocation(first) && rejectionMessage(error)) return { isReduced: true }
+    throw error
+  }
 }

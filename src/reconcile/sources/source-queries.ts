@@ -1,7 +1,9 @@
-/** The state of each DataSource between two reconciles, and the sending of its query. */
+/** The memory of the loop of DataSources between two reconciles, and the queries that its plans send and cancel. */
 import type { DataSource } from '../../api/data-source.ts'
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { Attempt } from '../../core/data-source/attempt.ts'
 import { hashFraction } from '../../core/data-source/due.ts'
+import type { SourcePlan } from '../../core/data-source/plan.ts'
 import {
   afterNewConfiguration,
   afterResult,
@@ -30,18 +32,45 @@ export interface SourceState {
   absentUntil?: number
 }
 
-export function newState(source: DataSource): SourceState {
-  return { key: sourceKeyOfSource(source), history: NO_HISTORY }
+/** By the name of the source. */
+export type SourceStates = Map<string, SourceState>
+
+/** A source, its permitted claims, and its data system; undefined if no system with its name is configured. */
+export interface FoundSource {
+  source: DataSource
+  claims: readonly DataSourceClaim[]
+  system: System | undefined
 }
 
-export function cancelQuery(state: SourceState): void {
-  state.sent?.cancel()
-  state.sent = undefined
+/**
+ * Returns the state of a source. A new query resets it, and a new configuration of the system cancels the query of the old one.
+ *
+ * @throws the error of a plugin that is not a `LocalityError`, once: the manager logs it and retries
+ */
+export function observeSource(
+  states: SourceStates,
+  name: string,
+  { source, system }: FoundSource,
+  now: number,
+): SourceState {
+  const key = sourceKeyOfSource(source)
+  if (states.get(name)?.key !== key) forgetSource(states, name)
+  const state: SourceState = states.get(name) ?? { key, history: NO_HISTORY }
+  states.set(name, state)
+  if (system) setSystem(state, system, now)
+  const { fault } = state
+  state.fault = undefined
+  if (fault) throw fault.error
+  return state
 }
 
-/** Stores the system of this reconcile in the state. A new configuration cancels the query of the old one. */
-export function setSystem(state: SourceState, system: System | undefined, now: number): void {
-  if (system === undefined || state.system === system) return
+export function forgetSource(states: SourceStates, name: string): void {
+  states.get(name)?.sent?.cancel()
+  states.delete(name)
+}
+
+function setSystem(state: SourceState, system: System, now: number): void {
+  if (state.system === system) return
   if (state.system !== undefined) {
     cancelQuery(state)
     state.history = afterNewConfiguration(state.history, now)
@@ -49,21 +78,43 @@ export function setSystem(state: SourceState, system: System | undefined, now: n
   state.system = system
 }
 
-export interface SendInput {
-  source: DataSource
+function cancelQuery(state: SourceState): void {
+  state.sent?.cancel()
+  state.sent = undefined
+}
+
+export interface QueryInput {
+  found: FoundSource
   state: SourceState
-  system: System
   queries: SystemQueries
-  /** Those of the claims that wait for the answer. */
-  namespaces: readonly string[]
   /** Milliseconds since the epoch. */
   now: () => number
   /** Called after the result has been added to the state. */
   done(): void
 }
 
-/** Sends the query of a source. */
-export function sendQuery({ source, state, system, queries, namespaces, now, done }: SendInput): void {
+/** Applies what a plan does to the query of a source. Only a source with a data system has a query to resume or to send. */
+export function applyQuery(query: SourcePlan['query'], { found, ...input }: QueryInput): void {
+  const { source, claims, system } = found
+  const { state, queries } = input
+  if (query === 'cancel') cancelQuery(state)
+  if (!system) return
+  const namespaces = claims.flatMap(({ metadata }) => metadata.namespace ?? [])
+  if (query === 'resume') {
+    state.sent?.share(namespaces)
+    queries.resume(system)
+  }
+  if (query === 'send') sendQuery({ ...input, source, system, namespaces })
+}
+
+interface SendInput extends Omit<QueryInput, 'found'> {
+  source: DataSource
+  system: System
+  /** Those of the claims that wait for the answer. */
+  namespaces: readonly string[]
+}
+
+function sendQuery({ source, state, system, queries, namespaces, now, done }: SendInput): void {
   const query = () => nextQuery(source, state.history)
   state.sent = queries.send({ system, key: state.key, namespaces, query, done: addResult })
 
