@@ -97,6 +97,11 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   })
 }
 
+/** Plans the end of the movers of a VolumeManager that was deleted in spite of its finalizer. */
+export function planWithoutManager(movers: readonly Pod[]): Plan {
+  return { actions: movers.flatMap(deletePod) }
+}
+
 /** In a namespace that is being deleted, the API server takes no Events. An Event about the Namespace is in the namespace `default`. */
 function elsewhere({ manager, terminating }: VolumeManagerInput, action: Action): Action {
   if (!terminating || action.kind !== 'event') return action

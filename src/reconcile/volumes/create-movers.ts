@@ -1,7 +1,7 @@
 /** Creates the movers of a plan, and remembers why the API server rejected one. */
 import { keyOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
-import type { Action } from '../../core/plan.ts'
+import type { Action, Plan } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { NamespaceTerminatingError } from '../../store/store.ts'
@@ -10,7 +10,7 @@ import { type MoverMemory, type RetryMemory, rememberRejection, rememberServed }
 import { createCopy, type MoverAccess, readCredentials, tryCopy } from './mover-access.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
-export type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>
+type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>
 
 export function isMoverCreation(action: Action): action is MoverCreation {
   return action.kind === 'create' && action.type.kind === pods.kind
@@ -25,14 +25,15 @@ export interface CreationContext extends Writers {
 }
 
 /**
- * Creates movers, with their ServiceAccount and their credentials. A mover that the API server rejects is no error: the next plan reads the
- * reason from memory. Any other error is thrown.
+ * Creates the movers of a plan, with their ServiceAccount and their credentials. A mover that the API server rejects is no error: the next
+ * plan reads the reason from memory. Any other error is thrown.
  */
 export async function createMovers(
-  creations: readonly MoverCreation[],
+  { actions }: Plan,
   context: CreationContext,
 ): Promise<{ created: Pod[]; isRejected: boolean }> {
   const { memory, retries, now } = context
+  const creations = actions.filter(isMoverCreation)
   // Before the first await, so that another run does not use the same slots.
   for (const { object } of creations) {
     memory.created.set(keyOfObject(object), object as Pod)

@@ -4,6 +4,7 @@ import { storeOf } from '../../../test/stores.ts'
 import { makeMover } from '../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import { events } from '../../api/event.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
@@ -17,7 +18,9 @@ import type { StoreChange } from '../../store/store.ts'
 import {
   currentRetryMemory,
   emptyMemory,
+  forgetCreated,
   observeChange,
+  readMovers,
   readProgresses,
   rememberRejection,
   rememberServed,
@@ -124,4 +127,21 @@ test('the times of the last movers are those of 10,000 namespaces and nodes at m
     11_999,
     false,
   ])
+})
+
+test('the movers of a VolumeManager that is gone are read, also if the cache does not have them yet', async () => {
+  const memory = emptyMemory()
+  const [cached, created, deleted] = [makeMover(), makeMover({ index: 1 }), makeMover({ index: 2 })]
+  const ofAnother = { ...makeMover(), metadata: { ...makeMover().metadata, name: 'other', annotations: {} } }
+  for (const pod of [cached, created, deleted, ofAnother]) memory.created.set(keyOfObject(pod), pod)
+  const store = await storeOf([cached])
+  const read = store.read.bind(store)
+  store.read = async (type, namespace, name) =>
+    name === created.metadata.name ? (created as never) : read(type, namespace, name)
+
+  const movers = await readMovers('default/sales', store, VOLUME_SETTINGS.movers, memory)
+  forgetCreated('default/sales', memory)
+
+  expect(movers.map(({ metadata }) => metadata.name)).toEqual([cached.metadata.name, created.metadata.name])
+  expect([...memory.created.keys()]).toEqual(['default/other'])
 })

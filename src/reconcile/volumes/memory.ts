@@ -9,7 +9,7 @@ import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
 import { nodeOfMover } from '../../core/volume-manager/mover/affinity.ts'
 import { progressEventName, readProgress } from '../../core/volume-manager/mover/log.ts'
-import { expectedMovers, unsettledMovers } from '../../core/volume-manager/mover/task.ts'
+import { expectedMovers, readTask, unsettledMovers } from '../../core/volume-manager/mover/task.ts'
 import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { RATE_WINDOW_MS } from '../../core/volume-manager/schedule/preemption.ts'
@@ -178,6 +178,29 @@ export async function readUncached(
     }),
   )
   return read.filter((pod) => pod !== undefined)
+}
+
+/** Reads the movers of a VolumeManager that does not exist any more, also those that were created and are not cached yet. */
+export async function readMovers(
+  key: string,
+  store: ObjectStore,
+  settings: VolumeSettings['movers'],
+  memory: MoverMemory,
+): Promise<Pod[]> {
+  const read = await Promise.all(
+    createdFor(key, memory).map(({ metadata }) => store.read(pods, metadata.namespace, metadata.name ?? '')),
+  )
+  const movers = [...managerMovers(store, key, settings), ...read.filter((pod) => pod !== undefined)]
+  return [...new Map(movers.map((pod) => [keyOfObject(pod), pod])).values()]
+}
+
+/** Forgets the movers of a VolumeManager that does not exist any more. */
+export function forgetCreated(key: string, memory: MoverMemory): void {
+  for (const pod of createdFor(key, memory)) memory.created.delete(keyOfObject(pod))
+}
+
+function createdFor(key: string, { created }: MoverMemory): Pod[] {
+  return [...created.values()].filter((pod) => readTask(pod)?.manager === key)
 }
 
 /** A mover writes its progress at most every ten seconds, and it is only shown to users. */

@@ -5,19 +5,21 @@ import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { VolumeManagerInput } from '../../core/volume-manager/input.ts'
-import { planVolumeManager } from '../../core/volume-manager/plan.ts'
+import { planVolumeManager, planWithoutManager } from '../../core/volume-manager/plan.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { terminatingNamespace } from '../../queries/terminating.ts'
 import { concernedManagers, gatherVolumeManager } from '../../queries/volume-manager.ts'
-import type { ObjectStore } from '../../store/store.ts'
+import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
-import { applyMovers, deleteMovers } from './apply-movers.ts'
+import { type ApplyContext, applyOthers, whileStopping } from './apply-movers.ts'
+import { createMovers } from './create-movers.ts'
 import {
   currentRetryMemory,
   emptyMemory,
+  forgetCreated,
   knownSlots,
   observeChange,
-  type RetryMemory,
+  readMovers,
   readProgresses,
   readUncached,
 } from './memory.ts'
@@ -49,16 +51,18 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       for (const manager of store.list(volumeManagers)) yield keyOfObject(manager)
     },
     async reconcile(key, { store, events, now, jumps }) {
+      const { movers: moverSettings } = settings()
       const { namespace = '', name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
       if (!manager) {
         // While an API server restarts, it serves no CRDs for a moment. This does not mean that their objects were deleted.
         if (!store.serves(volumeManagers)) return undefined
         memory.retries.delete(key)
-        await deleteMovers(key, store, settings().movers, memory)
+        const movers = await readMovers(key, store, moverSettings, memory)
+        await applyPlan({ store, events }, planWithoutManager(movers))
+        forgetCreated(key, memory)
         return undefined
       }
-      const { movers: moverSettings } = settings()
       const uncached = await readUncached(manager, store, moverSettings, memory)
       const progress = await readProgresses(key, store, moverSettings, memory, { now: now(), jumps: jumps?.() })
       const retries = currentRetryMemory(manager, memory)
@@ -66,34 +70,45 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const context = { store, settings: settings(), now: now(), jumps: jumps?.() }
       const input = gatherVolumeManager(manager, known, context)
       const plan = planVolumeManager(input)
-      return applyMovers(plan, {
+      return apply(plan, input, {
         store,
         events,
         memory,
         retries,
         access,
         settings: moverSettings,
-        now: context.now,
+        now: input.now,
         logs,
-        planAgain: (created) => planAgain(input, created, retries, context),
       })
     },
   }
 }
 
-/** Plans again after the API server rejected movers, so that the status has the reason. No other mover takes their place at once. */
-function planAgain(
-  { manager, movers, allowance, ...input }: VolumeManagerInput,
+/**
+ * Applies a plan: its movers first, then all else. This is the only loop that plans again in the middle of a plan. Only the creation of a mover
+ * shows whether the API server rejects it, and the rest of the plan has the reason in the status. A dry run does not show it: another client
+ * may use the quota after that.
+ */
+async function apply(plan: Plan, input: VolumeManagerInput, context: ApplyContext): Promise<number | undefined> {
+  return whileStopping(plan, context.memory, async (unstopped) => {
+    const { created, isRejected } = await createMovers(plan, context)
+    const rest = isRejected ? planVolumeManager(inputAfterRejection(input, created, context)) : plan
+    return applyOthers(rest, context, unstopped)
+  })
+}
+
+/** Gathers again what the rejection of movers changes. No other mover takes their place at once. */
+function inputAfterRejection(
+  input: VolumeManagerInput,
   created: readonly Pod[],
-  { refusals, isTerminating }: RetryMemory,
-  { store, settings }: { store: ObjectStore; settings: VolumeSettings },
-): Plan {
-  return planVolumeManager({
+  { store, retries, settings }: ApplyContext,
+): VolumeManagerInput {
+  const { manager, movers, allowance } = input
+  return {
     ...input,
-    manager,
-    refusals,
+    refusals: retries.refusals,
     movers: new Map([...created.map((pod) => [pod.metadata.name ?? '', pod] as const), ...movers]),
     allowance: { ...allowance, slots: 0 },
-    terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),
-  })
+    terminating: terminatingNamespace(manager, retries.isTerminating, { store, settings }),
+  }
 }
