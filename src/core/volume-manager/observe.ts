@@ -47,6 +47,8 @@ export interface ObservedVolume {
   /** The Pods of all its movers, also of tasks that the status does not have. */
   pods: readonly MoverPod[]
   replicas: readonly ObservedReplica[]
+  /** The number of replicas in the status of all volumes. They share the size of one object. */
+  replicasInAll: number
   /**
    * Observes a deletion, also one that the plan has added.
    *
@@ -67,6 +69,7 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
   const podsById = Map.groupBy(pods, ({ task }) => task.id)
   const written = new Set(pods.flatMap(writtenPlace))
   const volumes = manager.status?.volumes ?? []
+  const replicasInAll = volumes.reduce((sum, { replicas = [] }) => sum + replicas.length, 0)
   const ids = [...(manager.spec?.volumeConfigs ?? []), ...volumes].map(({ id }) => id)
   return [...new Set([...ids, ...podsById.keys()])].map((id) => {
     const before = volumes.find((volume) => volume.id === id)
@@ -75,6 +78,7 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
       before,
       pods: podsById.get(id) ?? [],
       replicas: (before?.replicas ?? []).map((replica) => observeReplica(observer, id, replica)),
+      replicasInAll,
       deletion: (deletion, after) => ({
         ...observeDeletion(observer, id, deletion, after),
         written: written.has(placeKey(deletion)),

@@ -10,7 +10,6 @@ import type {
 } from '../../../api/volume-status.ts'
 import { defined } from '../../../base/json.ts'
 import type { EvictionCause } from '../codes.ts'
-import type { VolumeManagerInput } from '../input.ts'
 import { type ObservedReplica, type ObservedVolume, placeKey } from '../observe.ts'
 import { earliest } from '../time.ts'
 import { stepDeletion } from './deletion.ts'
@@ -130,20 +129,18 @@ export function evictReplica(replica: ReplicaStatus, cause: EvictionCause, now: 
  *   would delay the movers of other VolumeManagers.
  */
 export function stepReplicas(
-  { manager, nodes, now }: VolumeManagerInput,
-  { before, replicas: observedReplicas }: ObservedVolume,
+  { before, replicas: observedReplicas, replicasInAll }: ObservedVolume,
   config: VolumeConfig | undefined,
   isValid = true,
 ): ReplicaSet {
   const configFor = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
   const context = { sourceType: config?.sourceType, configFor }
-  const replicasInAll = manager.status?.volumes?.reduce((sum, { replicas = [] }) => sum + replicas.length, 0) ?? 0
   const withData = new Set(observedReplicas.flatMap(({ replica }) => (isReady(replica) ? dataPlace(replica) : [])))
   const replicas: ReplicaStatus[] = []
   let set: ReplicaSet = { replicas, deletions: before?.deletions ?? [], nextIndex: before?.nextIndex ?? 0 }
   for (const observed of observedReplicas) {
     const { path, revision } = observed.replica
-    const { nodeName: node } = observed.download
+    const { nodeName: node, node: nodeState, now } = observed.download
     const nodeHasData = dataPlace({ path, node }).some((place) => withData.has(place))
     const step = stepReplica(observed, { ...context, nodeHasData })
     const next = withFewFailures(step.next, replicasInAll)
@@ -151,7 +148,7 @@ export function stepReplicas(
     if (isReady(next)) for (const place of dataPlace(next)) withData.add(place)
     set = { ...set, dueAt: earliest(set.dueAt, step.dueAt) }
     const isAbandoned = next.state === 'Failed' && next.node === undefined
-    if (isAbandoned && node !== undefined && path !== undefined && nodes.get(node) !== undefined) {
+    if (isAbandoned && node !== undefined && path !== undefined && nodeState?.kind === 'present') {
       set = abandonNode(set, { node, path, revision, code: next.reason }, now)
     }
   }

@@ -65,7 +65,7 @@ export function planVolume(
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? volumeProblems(config, settings) : []
   const problems = isWanted ? faults.map(statusMessage) : []
-  const stepped = stepReplicas(input, observed, config, faults.length === 0)
+  const stepped = stepReplicas(observed, config, faults.length === 0)
   const wanted = isWanted && problems.length === 0 ? wantedArrangement(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
