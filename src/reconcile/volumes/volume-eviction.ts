@@ -1,7 +1,7 @@
 /** The loop of nodes with disk pressure, or with a disk beyond the high watermark: evicts the least recently used data. */
 import { type Node, nodes } from '../../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
-import { hasDiskPressure } from '../../core/volume-manager/nodes/node-health.ts'
+import { hasDiskPressure } from '../../core/volume-manager/nodes/feasibility.ts'
 import { evictingNodes, fullNodes, planEviction, rootsToCollect } from '../../core/volume-manager/plan-eviction.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { directoryUsers, lastUseEnd } from '../../queries/volume-users.ts'

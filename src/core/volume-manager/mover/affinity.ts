@@ -4,7 +4,7 @@ import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
-import { platformRequirements } from '../nodes/platform.ts'
+import { platformRequirements } from '../nodes/feasibility.ts'
 
 /** Where a mover may run. */
 export type MoverPlacement =

@@ -18,7 +18,7 @@ import { allowsImage } from '../rules/mover-rules.ts'
 import { ownerOfPlace } from '../rules/names.ts'
 import type { VolumeLimits } from '../rules/settings.ts'
 import { earliest, fromTime } from '../time.ts'
-import { unreadyFor } from './node-health.ts'
+import { unreadyFor } from './feasibility.ts'
 
 export interface Leftover {
   /** Namespace, name and uid of the VolumeManager. */

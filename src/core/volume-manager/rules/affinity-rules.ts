@@ -1,6 +1,6 @@
 /** Finds the fields of a node affinity that the API server would reject in the Pods of movers. */
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
-import { isInteger } from '../nodes/node-affinity.ts'
+import { isInteger } from '../nodes/feasibility.ts'
 
 interface AffinityProblem {
   path: string

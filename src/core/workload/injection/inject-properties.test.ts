@@ -5,7 +5,7 @@ import { makeUsable, nodesWith } from '../../../../test/builders.ts'
 import type { Node } from '../../../api/node.ts'
 import type { PodSpec } from '../../../api/pod.ts'
 import { diffJson } from '../../admission/diff.ts'
-import { allowsNode } from '../../volume-manager/nodes/node-affinity.ts'
+import { allowsNode } from '../../volume-manager/nodes/feasibility.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import { injectVolumes } from './inject.ts'
 

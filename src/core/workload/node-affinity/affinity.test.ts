@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Node, NodeSelectorTerm } from '../../../api/node.ts'
 import { defined } from '../../../base/json.ts'
-import { allowsNode } from '../../volume-manager/nodes/node-affinity.ts'
+import { allowsNode } from '../../volume-manager/nodes/feasibility.ts'
 import { addPreferences, narrowTerms, pinnedNode } from './affinity.ts'
 
 const has = (...keys: string[]): NodeSelectorTerm => ({

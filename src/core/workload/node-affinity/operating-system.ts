@@ -1,7 +1,7 @@
 /** Finds pods that run on Windows. Movers run on Linux, so no Windows node has the data of a volume. */
 import type { PodSpec } from '../../../api/pod.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
-import { OS_LABEL } from '../../volume-manager/nodes/platform.ts'
+import { OS_LABEL } from '../../volume-manager/nodes/feasibility.ts'
 
 const WINDOWS = 'windows'
 

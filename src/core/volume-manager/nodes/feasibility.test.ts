@@ -1,7 +1,149 @@
 import { describe, expect, test } from 'vitest'
-import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
+import { NOW } from '../../../../test/builders.ts'
+import { at, makeNode } from '../../../../test/volume-builders.ts'
+import type { Node, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../../api/node.ts'
 import { affinityProblems } from '../rules/affinity-rules.ts'
-import { allowsNode } from './node-affinity.ts'
+import {
+  allowsNode,
+  hasDiskPressure,
+  healthOf,
+  isClosedTo,
+  type NodeHealth,
+  platformRequirements,
+  runsMovers,
+  toleratesNode,
+  unreadyFor,
+} from './feasibility.ts'
+
+const TIME = '2026-01-01T00:00:00Z'
+const nodeWith = (...conditions: object[]) => ({ metadata: {}, status: { conditions } }) as Node
+const NO_STATUS = { metadata: {} } as Node
+
+test.each<{ name: string; node: Node; want: NodeHealth }>([
+  { name: 'without a status', node: NO_STATUS, want: { isReady: true } },
+  { name: 'without the condition', node: nodeWith({ type: 'DiskPressure', status: 'True' }), want: { isReady: true } },
+  { name: 'without conditions', node: { metadata: {}, status: {} } as Node, want: { isReady: true } },
+  {
+    name: 'with Ready=True after another condition',
+    node: nodeWith({ type: 'DiskPressure', status: 'False' }, { type: 'Ready', status: 'True' }),
+    want: { isReady: true },
+  },
+  { name: 'with Ready=True', node: nodeWith({ type: 'Ready', status: 'True' }), want: { isReady: true } },
+  {
+    name: 'with Ready=False',
+    node: nodeWith({ type: 'Ready', status: 'False', lastTransitionTime: TIME }),
+    want: { isReady: false, since: Date.parse(TIME) },
+  },
+  {
+    name: 'with Ready=Unknown and no time',
+    node: nodeWith({ type: 'Ready', status: 'Unknown' }),
+    want: { isReady: false },
+  },
+])('the health of a node $name', ({ node, want }) => {
+  expect(healthOf(node)).toEqual(want)
+})
+
+test.each([
+  { name: 'True', node: nodeWith({ type: 'DiskPressure', status: 'True' }), want: true },
+  {
+    name: 'True after another condition',
+    node: nodeWith({ type: 'Ready', status: 'False' }, { type: 'DiskPressure', status: 'True' }),
+    want: true,
+  },
+  { name: 'without conditions', node: { metadata: {}, status: {} } as Node, want: false },
+  { name: 'False', node: nodeWith({ type: 'DiskPressure', status: 'False' }), want: false },
+  { name: 'absent', node: nodeWith({ type: 'Ready', status: 'True' }), want: false },
+  { name: 'without a status', node: NO_STATUS, want: false },
+])('a node with DiskPressure $name has disk pressure: $want', ({ node, want }) => {
+  expect(hasDiskPressure(node)).toBe(want)
+})
+
+test.each([
+  ['a node that is ready', makeNode('n1'), undefined],
+  ['a node that is not ready', makeNode('n1', { unreadySince: at(-5) }), NOW + 5000],
+  ['a node that does not tell since when', makeNode('n1', { unreadySince: 'never' }), NOW + 17_000],
+])('when %s was not ready for ten seconds', (_, node, want) => {
+  expect(unreadyFor(node, 10, NOW + 7000)).toBe(want)
+})
+
+test.each([
+  ['Linux on a listed architecture', { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64' }, true],
+  ['Linux on another architecture', { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 's390x' }, false],
+  ['Windows', { 'kubernetes.io/os': 'windows', 'kubernetes.io/arch': 'amd64' }, false],
+  ['no labels', undefined, false],
+])('a node with %s: decision and scheduler agree on whether it runs movers', (_name, labels, want) => {
+  const node = { metadata: { name: 'n1', ...(labels && { labels }) } }
+  const architectures = ['amd64', 'arm64']
+  const nodeSelectorTerms = [{ matchExpressions: platformRequirements(architectures) }]
+  expect(runsMovers(node, architectures)).toBe(want)
+  expect(allowsNode({ requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } }, node)).toBe(want)
+})
+
+const gpu = { key: 'gpu', value: 'a100', effect: 'NoSchedule' }
+const tainted = (...taints: { key: string; value?: string; effect: string }[]): Pick<Node, 'spec'> => ({
+  spec: { taints },
+})
+
+describe('a mover can be scheduled', () => {
+  test.each<{ name: string; node: Pick<Node, 'spec'>; tolerations?: Toleration[]; want: boolean }>([
+    { name: 'to a node without taints', node: {}, want: true },
+    { name: 'not to a tainted node', node: tainted(gpu), want: false },
+    { name: 'not to a cordoned node', node: { spec: { unschedulable: true } }, want: false },
+    { name: 'not to a node with NoExecute', node: tainted({ key: 'a', effect: 'NoExecute' }), want: false },
+    { name: 'to a node with PreferNoSchedule', node: tainted({ key: 'a', effect: 'PreferNoSchedule' }), want: true },
+    { name: 'with an equal toleration', node: tainted(gpu), tolerations: [{ key: 'gpu', value: 'a100' }], want: true },
+    { name: 'not with another value', node: tainted(gpu), tolerations: [{ key: 'gpu', value: 'h100' }], want: false },
+    {
+      name: 'not with another effect',
+      node: tainted(gpu),
+      tolerations: [{ ...gpu, effect: 'NoExecute' }],
+      want: false,
+    },
+    { name: 'with Exists', node: tainted(gpu), tolerations: [{ key: 'gpu', operator: 'Exists' }], want: true },
+    { name: 'with Exists without a key', node: tainted(gpu), tolerations: [{ operator: 'Exists' }], want: true },
+    {
+      name: 'not with Equal without a key',
+      node: tainted({ key: 'a', effect: 'NoSchedule' }),
+      tolerations: [{}],
+      want: false,
+    },
+    {
+      name: 'not with an unknown operator',
+      node: tainted(gpu),
+      tolerations: [{ key: 'gpu', operator: 'Lt' }],
+      want: false,
+    },
+    {
+      name: 'to a node with an equal taint without a value',
+      node: tainted({ key: 'a', effect: 'NoSchedule' }),
+      tolerations: [{ key: 'a' }],
+      want: true,
+    },
+    {
+      name: 'not if one of two taints is not tolerated',
+      node: tainted(gpu, { key: 'b', effect: 'NoSchedule' }),
+      tolerations: [{ key: 'gpu', operator: 'Exists' }],
+      want: false,
+    },
+  ])('$name', ({ node, tolerations, want }) => {
+    expect(toleratesNode(tolerations, node)).toBe(want)
+  })
+})
+
+describe('a node is closed', () => {
+  test.each<{ name: string; node: Pick<Node, 'spec'>; want: boolean }>([
+    { name: 'by a taint of an administrator', node: tainted(gpu), want: true },
+    { name: 'when it is cordoned', node: { spec: { unschedulable: true } }, want: true },
+    {
+      name: 'not when it is not ready',
+      node: tainted({ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }),
+      want: false,
+    },
+    { name: 'not without taints', node: {}, want: false },
+  ])('$name', ({ node, want }) => {
+    expect(isClosedTo(undefined, node)).toBe(want)
+  })
+})
 
 const node = {
   metadata: {
