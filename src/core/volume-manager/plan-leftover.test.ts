@@ -6,7 +6,7 @@ import type { Pod, PodStatus } from '../../api/pod.ts'
 import { fnv1a } from '../../base/hash.ts'
 import { readTask } from './mover/task.ts'
 import type { Leftover } from './nodes/leftovers.ts'
-import { type LeftoverInput, planLeftover, refusedEvent } from './plan-leftover.ts'
+import { type LeftoverInput, planLeftover, planRefusal } from './plan-leftover.ts'
 
 const LEFTOVER: Leftover = { namespace: 'shop', name: 'sales', uid: '4b1d', id: 'vol1', index: 3, path: PATH }
 const DIGEST = fnv1a(PATH)
@@ -125,12 +125,36 @@ test('a mover that failed is replaced after a pause, with an Event', () => {
 })
 
 test('a mover that the API server rejects is an Event about the node, with the remedy', () => {
-  const { message, ...event } = refusedEvent(makeNode('n1'), LEFTOVER, 'lodestone-system', 'x'.repeat(2000))
+  expect(planRefusal(makeInput(), 'x'.repeat(2000)).actions).toMatchObject([
+    {
+      kind: 'event',
+      about: { kind: 'Node' },
+      type: 'Warning',
+      reason: 'LeftoverFailed',
+      message: expect.stringMatching(
+        /^vol1 of shop\/sales: CreateRefused: x{511}…; it is retried; allow the mover in namespace lodestone-system, or set volumes.movers.namespace$/,
+      ),
+    },
+  ])
+})
 
-  expect(event).toMatchObject({ about: { kind: 'Node' }, type: 'Warning', reason: 'LeftoverFailed' })
-  expect(message).toMatch(
-    /^vol1 of shop\/sales: CreateRefused: x{511}…; it is retried; allow the mover in namespace lodestone-system, or set volumes.movers.namespace$/,
-  )
+test('a rejected mover is created again after a wait that doubles, with an Event only for a new reason', () => {
+  const first = planRefusal(makeInput(), 'no quota')
+  const { refused } = first
+  expect({ refused, requeueAfterMs: first.requeueAfterMs }).toEqual({
+    refused: { failures: 1, retryAt: NOW + 60_000, message: 'no quota' },
+    requeueAfterMs: 60_000,
+  })
+  expect(planLeftover(makeInput({ refused, now: NOW + 59_000 }))).toEqual({ actions: [], requeueAfterMs: 1000 })
+  expect(planLeftover(makeInput({ refused, now: NOW + 60_000 })).actions).toMatchObject([{ kind: 'create' }])
+
+  const second = planRefusal(makeInput({ refused, now: NOW + 60_000 }), 'no quota')
+  expect(second).toEqual({
+    actions: [],
+    requeueAfterMs: 120_000,
+    refused: { failures: 2, retryAt: NOW + 180_000, message: 'no quota' },
+  })
+  expect(planRefusal(makeInput({ refused }), 'denied by a policy').actions).toHaveLength(1)
 })
 
 test('a mover that is being deleted is waited for', () => {

@@ -2,6 +2,7 @@
 import { objectKey } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
+import { backoffMs } from '../../base/time/backoff.ts'
 import { cut } from '../outcome.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import type { VolumeUser } from './input.ts'
@@ -26,10 +27,20 @@ export interface LeftoverInput {
   /** The namespace of its mover. */
   namespace: string
   users: (directory: string) => readonly VolumeUser[]
-  /** Whether a VolumeManager with this uid exists and is not being deleted. Then the VolumeManager itself manages the data. */
+  /** Whether a VolumeManager with this uid exists, or may exist, and is not being deleted. Then the VolumeManager itself manages the data. */
   isManaged: (uid: string) => boolean
+  /** The last rejection of its mover; absent if the API server did not reject it. */
+  refused?: RefusedLeftover | undefined
   settings: VolumeSettings
   now: number
+}
+
+/** A leftover whose mover the API server rejected. */
+export interface RefusedLeftover {
+  failures: number
+  /** In ms since the epoch. */
+  retryAt: number
+  message: string
 }
 
 /** How often a leftover is checked whose data is in use or whose mover waits. */
@@ -44,7 +55,7 @@ const NO_PATIENCE = Number.POSITIVE_INFINITY
  * name has the uid of a deleted VolumeManager.
  */
 export function planLeftover(input: LeftoverInput): Plan {
-  const { node, digest, movers, namespace, settings, isManaged } = input
+  const { node, digest, movers, namespace, settings, isManaged, refused, now } = input
   const leftover = readLeftover(node, digest, settings)
   if (!leftover || isManaged(leftover.uid)) return NOTHING
   // A mover on a node that is not ready would occupy a slot.
@@ -60,6 +71,8 @@ export function planLeftover(input: LeftoverInput): Plan {
   const slot =
     isUsed || isWritten || isFull ? undefined : openNodeSlots(active, settings.movers.maxPerNode).takeOn(name)
   if (slot === undefined) return { actions: [], requeueAfterMs: CHECK_MS }
+  const waitMs = refused ? refused.retryAt - now : 0
+  if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
   const key = leftoverKey(name, digest)
   const pod = apartFrom(
     active,
@@ -71,8 +84,26 @@ export function planLeftover(input: LeftoverInput): Plan {
 /** In characters: the API server and its webhooks write the reason. */
 const MAX_REFUSAL_LENGTH = 512
 
-/** The Event about a mover that the API server rejected. */
-export function refusedEvent(node: Node, leftover: Leftover, namespace: string, refusal: string): EventAction {
+/** The wait after a rejection. */
+const REFUSED_BACKOFF = { firstMs: 60_000, lastMs: 600_000 }
+
+/** Plans the next attempt after the API server rejected the mover: later each time, with an Event about a new reason. */
+export function planRefusal(
+  { node, digest, namespace, settings, refused, now }: LeftoverInput,
+  message: string,
+): Plan & { refused: RefusedLeftover } {
+  const leftover = readLeftover(node, digest, settings)
+  const failures = (refused?.failures ?? 0) + 1
+  const waitMs = backoffMs(REFUSED_BACKOFF, failures)
+  const isNew = message !== refused?.message
+  return {
+    actions: leftover && isNew ? [refusedEvent(node, leftover, namespace, message)] : [],
+    requeueAfterMs: waitMs,
+    refused: { failures, retryAt: now + waitMs, message },
+  }
+}
+
+function refusedEvent(node: Node, leftover: Leftover, namespace: string, refusal: string): EventAction {
   const why = `${leftoverTitle(leftover)}: CreateRefused: ${cut(refusal, MAX_REFUSAL_LENGTH)}`
   const message = `${why}; it is retried; allow the mover in namespace ${namespace}, or set volumes.movers.namespace`
   return { kind: 'event', about: node, type: 'Warning', reason: 'LeftoverFailed', message }

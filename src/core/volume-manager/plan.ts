@@ -97,8 +97,8 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   })
 }
 
-/** Plans the end of the movers of a VolumeManager that was deleted in spite of its finalizer. */
-export function planWithoutManager(movers: readonly Pod[]): Plan {
+/** Plans the end of movers whose VolumeManager was deleted in spite of its finalizer, or whose leftover is gone. */
+export function planWithoutOwner(movers: readonly Pod[]): Plan {
   return { actions: movers.flatMap(deletePod) }
 }
 

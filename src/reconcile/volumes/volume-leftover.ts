@@ -3,8 +3,7 @@ import { objectKey } from '../../api/meta.ts'
 import { type Node, nodes } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import { backoffMs } from '../../base/time/backoff.ts'
-import type { Plan, Write } from '../../core/plan.ts'
+import type { Plan } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import {
   type Leftover,
@@ -13,7 +12,13 @@ import {
   readLeftover,
   splitLeftoverKey,
 } from '../../core/volume-manager/nodes/leftovers.ts'
-import { type LeftoverInput, planLeftover, refusedEvent } from '../../core/volume-manager/plan-leftover.ts'
+import { planWithoutOwner } from '../../core/volume-manager/plan.ts'
+import {
+  type LeftoverInput,
+  planLeftover,
+  planRefusal,
+  type RefusedLeftover,
+} from '../../core/volume-manager/plan-leftover.ts'
 import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import {
@@ -30,18 +35,10 @@ import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { openMoverAccess } from './mover-access.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
-/** A leftover whose mover the API server rejected. A restart loses it, which costs one more request and Event. */
-interface Refused {
-  failures: number
-  retryAt: number
-  message: string
-}
-
-const BACKOFF = { firstMs: 60_000, lastMs: 600_000 }
-
 export function openVolumeLeftoverLoop(settings: () => VolumeSettings): ReconcileLoop {
   const access = openMoverAccess()
-  const refused = new Map<string, Refused>()
+  /** By the key of the leftover. A restart loses them, which costs one more request and Event for each. */
+  const refused = new Map<string, RefusedLeftover>()
   return {
     name: 'volume-leftover',
     concurrency: 1,
@@ -70,45 +67,45 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       if (!leftover) {
         refused.delete(key)
         // The process may have ended between the removal of the leftover and that of its mover.
-        const actions = moversWithoutLeftover(store, key, settings().movers).map(moverDeletion)
-        await applyPlan(context, { actions })
+        await applyPlan(context, planWithoutOwner(moversWithoutLeftover(store, key, settings().movers)))
         return undefined
       }
-      if (!store.serves(volumeManagers)) return undefined
-      const input = gatherLeftover(key, node, leftover, { store, settings: settings(), now: now() })
+      const gathered = gatherLeftover(key, node, leftover, { store, settings: settings(), now: now() })
+      const input = { ...gathered, refused: refused.get(key) }
       const plan = planLeftover(input)
-      if (plan.actions.some(({ kind }) => kind === 'create')) return applyCreation(key, leftover, input, plan, context)
-      await applyPlan(context, plan)
-      return plan.requeueAfterMs
+      if (!plan.actions.some(({ kind }) => kind === 'create')) {
+        await applyPlan(context, plan)
+        return plan.requeueAfterMs
+      }
+      const refusal = await applyCreation(plan, input.namespace, context)
+      if (refusal === undefined) {
+        refused.delete(key)
+        return plan.requeueAfterMs
+      }
+      const next = planRefusal({ ...input, now: now() }, refusal)
+      refused.set(key, next.refused)
+      await applyPlan(context, next)
+      return next.requeueAfterMs
     },
   }
 
-  /** Applies a plan that creates a mover. If the API server rejects the mover, it is tried again with back-off. */
+  /** Applies a plan that creates a mover. Returns why the API server rejected the mover; undefined if it accepted it. */
   async function applyCreation(
-    key: string,
-    leftover: Leftover,
-    { node, namespace }: LeftoverInput,
     plan: Plan,
-    { store, events, now }: ReconcileContext,
-  ): Promise<number | undefined> {
-    const known = refused.get(key)
-    if (known && now() < known.retryAt) return known.retryAt - now()
+    namespace: string,
+    { store, events }: ReconcileContext,
+  ): Promise<string | undefined> {
     const { serviceAccountName } = settings().movers
     try {
       await access.grant(namespace, serviceAccountName, store)
       await applyPlan({ store, events }, plan)
-      refused.delete(key)
-      return plan.requeueAfterMs
+      return undefined
     } catch (error) {
-      const message = refusalOfMover(error)
-      if (message === undefined) throw error
+      const refusal = refusalOfMover(error)
+      if (refusal === undefined) throw error
       // The ServiceAccount may have been deleted, for example with its namespace.
       access.forget(namespace, serviceAccountName)
-      if (message !== known?.message) events.record(refusedEvent(node, leftover, namespace, message))
-      const failures = (known?.failures ?? 0) + 1
-      const waitMs = backoffMs(BACKOFF, failures)
-      refused.set(key, { failures, retryAt: now() + waitMs, message })
-      return waitMs
+      return refusal
     }
   }
 }
@@ -126,7 +123,9 @@ function gatherLeftover(
     movers: moversOfLeftover(store, key, settings),
     active: activeAround(leftover, store, settings),
     users: (directory) => directoryUsers(store, undefined, directory),
+    // While an API server restarts, it serves no CRDs for a moment. Each VolumeManager may exist then.
     isManaged: (uid) =>
+      !store.serves(volumeManagers) ||
       store
         .byIndex(volumeManagers, 'owner', uid.replaceAll('-', ''))
         .some(({ metadata }) => metadata.deletionTimestamp === undefined),
@@ -144,10 +143,6 @@ function activeAround({ namespace, name }: Leftover, store: ObjectStore, setting
     ({ status }) => !isEnded(status),
   )
   return [...new Set([...activeMovers(store, settings), ...stopping])]
-}
-
-function moverDeletion(object: Pod): Write {
-  return { kind: 'delete', type: pods, object }
 }
 
 function* keysOfNodes(store: ObjectStore): Generator<string> {

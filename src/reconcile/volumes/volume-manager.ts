@@ -5,7 +5,7 @@ import { type Pod, pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { VolumeManagerInput } from '../../core/volume-manager/input.ts'
-import { planVolumeManager, planWithoutManager } from '../../core/volume-manager/plan.ts'
+import { planVolumeManager, planWithoutOwner } from '../../core/volume-manager/plan.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { terminatingNamespace } from '../../queries/terminating.ts'
 import { concernedManagers, gatherVolumeManager } from '../../queries/volume-manager.ts'
@@ -59,7 +59,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
         if (!store.serves(volumeManagers)) return undefined
         memory.retries.delete(key)
         const movers = await readMovers(key, store, moverSettings, memory)
-        await applyPlan({ store, events }, planWithoutManager(movers))
+        await applyPlan({ store, events }, planWithoutOwner(movers))
         forgetCreated(key, memory)
         return undefined
       }
