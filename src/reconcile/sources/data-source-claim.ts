@@ -12,7 +12,7 @@ import { bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
-import { handleUnavailable } from './deleted-definition.ts'
+import { reconcileUnavailable } from './deleted-definition.ts'
 
 export const dataSourceClaimLoop: ReconcileLoop = {
   name: 'data-source-claim',
@@ -36,7 +36,8 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     const { namespace, name } = splitObjectKey(key)
     const claim = store.get(dataSourceClaims, namespace, name)
     if (!claim) return undefined
-    const unavailable = await handleUnavailable(dataSourceClaims, { namespace, name }, CLAIM_FINALIZER, store)
+    const writers = { store, events }
+    const unavailable = await reconcileUnavailable(dataSourceClaims, { namespace, name }, CLAIM_FINALIZER, writers)
     if (unavailable) return unavailable.requeueAfterMs
     const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
     const source = claimSource(claim, store)
@@ -50,7 +51,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
       readsBindings: store.typesWithIndex('workload').some(({ kind }) => isBinding(kind)),
       now: now(),
     })
-    await applyPlan({ store, events }, plan)
+    await applyPlan(writers, plan)
     return plan.requeueAfterMs
   },
 }

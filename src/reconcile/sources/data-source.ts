@@ -12,7 +12,7 @@ import { claimsOfSource, namesAfter, sourceNamesOfClaim, sourceToCreate } from '
 import { rejectionMessage } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
-import { handleUnavailable } from './deleted-definition.ts'
+import { reconcileUnavailable } from './deleted-definition.ts'
 import {
   applyQuery,
   type FoundSource,
@@ -51,8 +51,8 @@ export function openDataSourceLoop(): ReconcileLoop {
       for (const claim of store.list(dataSourceClaims)) yield* sourceNamesOfClaim(claim, store)
     },
     async reconcile(name, context) {
-      const { store, now, signal, observer, enqueue } = context
-      const unavailable = await handleUnavailable(dataSources, { name }, SOURCE_FINALIZER, store)
+      const { now, signal, observer, enqueue } = context
+      const unavailable = await reconcileUnavailable(dataSources, { name }, SOURCE_FINALIZER, context)
       if (unavailable) return unavailable.requeueAfterMs
       queries ??= openSystemQueries({ now, signal, observe: observer.queryEnded })
       const found = findSource(name, context)
@@ -64,7 +64,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       const input = gather(found, state, { queries, crd, now: now() })
       const plan = planSource(input)
       applyQuery(plan.query, { found, state, queries, now, done: () => enqueue(name) })
-      const { isReduced } = await applyWrites(plan, context)
+      const { isReduced } = await applySource(plan, context)
       if (isReduced) {
         if (crd !== 'upstream') observer.reducedCrd?.()
         crd = 'upstream'
@@ -121,7 +121,7 @@ function systemHealth(system: System | undefined): SourceInput['health'] {
 }
 
 /** Applies the actions. `isReduced`: the response shows that the API server has the CRD of volcano-global. */
-async function applyWrites(plan: SourcePlan, writers: Writers): Promise<{ isReduced: boolean }> {
+async function applySource(plan: SourcePlan, writers: Writers): Promise<{ isReduced: boolean }> {
   const [first] = plan.actions
   try {
     const [written] = (await applyPlan(writers, plan)) as DataSource[]

@@ -1,34 +1,28 @@
-/** Lets the deletion of a CRD end: removes the finalizer of Lodestone from the objects that are deleted with the CRD. */
-import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
-import type { ObjectName, ObjectStore } from '../../store/store.ts'
-import { applyWrite } from '../apply.ts'
-
-/** In ms. kube-apiserver deletes the objects of a CRD one after another. */
-const CHECK_AGAIN_MS = 2000
+/** Reconciles an object of a kind that is not available, so that the deletion of its CRD can end. */
+import type { ResourceType } from '../../api/meta.ts'
+import { planDeletedDefinition } from '../../core/deleted-definition.ts'
+import type { Plan } from '../../core/plan.ts'
+import type { ObjectName } from '../../store/store.ts'
+import { applyPlan, type Writers } from '../apply.ts'
 
 /**
- * Handles an object of a kind that is not available. The cache has the object as it was before the deletion of the CRD, so it is read from the
- * API server.
+ * Gathers, plans and applies, if the kind is not available. The cache has the object as it was before the deletion of the CRD, so it is read
+ * from the API server.
  *
- * @returns undefined if the kind is available; otherwise the loop has nothing else to do, and `requeueAfterMs` is for the next check
+ * @returns the applied plan: the loop has nothing else to do; undefined if the kind is available
  */
-export async function handleUnavailable(
+export async function reconcileUnavailable(
   type: ResourceType,
   reference: ObjectName,
   finalizer: string,
-  store: ObjectStore,
-): Promise<{ requeueAfterMs: number | undefined } | undefined> {
+  writers: Writers,
+): Promise<Plan | undefined> {
+  const { store } = writers
   const unavailable = store.unavailable().find((other) => other.type === type)
   if (!unavailable) return undefined
-  if (unavailable.reason !== 'Terminating') return { requeueAfterMs: undefined }
-  const object: K8sObject | undefined = await store.read(type, reference.namespace, reference.name)
-  if (!object) return { requeueAfterMs: undefined }
-  const { resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata
-  if (!deletionTimestamp) return { requeueAfterMs: CHECK_AGAIN_MS }
-  if (finalizers.includes(finalizer)) {
-    const others = finalizers.filter((other) => other !== finalizer)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await applyWrite(store, { kind: 'patch', of: { type, ...nameOfObject(object) }, patch })
-  }
-  return { requeueAfterMs: undefined }
+  const isDeleted = unavailable.reason === 'Terminating'
+  const object = isDeleted ? await store.read(type, reference.namespace, reference.name) : undefined
+  const plan = planDeletedDefinition(type, object, finalizer)
+  await applyPlan(writers, plan)
+  return plan
 }

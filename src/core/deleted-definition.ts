@@ -1,0 +1,21 @@
+/** Plans the end of an object that is deleted with its CRD. The deletion of a CRD waits for the finalizers of its objects. */
+import { type K8sObject, nameOfObject, type ResourceType } from '../api/meta.ts'
+import { NOTHING, type Plan } from './plan.ts'
+
+/** In ms. kube-apiserver deletes the objects of a CRD one after another. */
+const CHECK_AGAIN_MS = 2000
+
+/**
+ * Removes a finalizer of Lodestone as soon as the object is deleted.
+ *
+ * @param object as the API server has it; undefined if it does not exist any more
+ */
+export function planDeletedDefinition(type: ResourceType, object: K8sObject | undefined, finalizer: string): Plan {
+  if (!object) return NOTHING
+  const { resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata
+  if (!deletionTimestamp) return { actions: [], requeueAfterMs: CHECK_AGAIN_MS }
+  if (!finalizers.includes(finalizer)) return NOTHING
+  const others = finalizers.filter((other) => other !== finalizer)
+  const patch = { metadata: { resourceVersion, finalizers: others } }
+  return { actions: [{ kind: 'patch', of: { type, ...nameOfObject(object) }, patch }] }
+}
