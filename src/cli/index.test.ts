@@ -13,7 +13,8 @@ describe('the overview', () => {
 
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
       const width = Math.max(...commands.map(({ name }) => name.length))
-      for (const { name, summary } of commands) expect(stdout).toContain(`${name.padEnd(width)}  ${summary}\n`)
+      const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`)
+      expect(stdout).toContain(`Commands:\n${lines.join('')}\n`)
     },
   )
 

@@ -7,26 +7,72 @@ import { requestFailure } from './read-failure.ts'
 /** The exit status of a program that SIGINT ends, as a shell sees it. */
 const INTERRUPTED = 130
 
-/** Imports commands on demand, because the modules of the server would increase the memory of a mover Pod. */
-const loaders: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve/serve.ts')).serve,
-  check: async () => (await import('./check/check.ts')).check,
-  test: async () => (await import('./test.ts')).test,
-  explain: async () => (await import('./explain/explain.ts')).explain,
-  status: async () => (await import('./status/status.ts')).status,
-  'kustomize-config': async () => (await import('./kustomize-config.ts')).kustomizeConfig,
-  manifests: async () => (await import('./manifests.ts')).manifests,
-  'check-install': async () => (await import('./check-install/check-install.ts')).checkInstall,
-  migrate: async () => (await import('./migrate/migrate.ts')).migrate,
-  certs: async () => (await import('./certs.ts')).certs,
-  completion: async () => (await import('./completion/completion.ts')).completion,
-  mover: async () => (await import('./mover/mover.ts')).mover,
-  version: async () => (await import('./version.ts')).version,
+interface Entry {
+  /** The summary of the command. The overview shows it without loading the command. */
+  summary: string
+  /** Imports the command. The modules of all commands take seconds, and would increase the memory of a mover Pod. */
+  load(): Promise<Command>
 }
 
 /** Every command, in the order of the overview. */
+const table: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: 'Serve admission webhooks on a hub, in a cluster or on a folder of manifests',
+    load: async () => (await import('./serve/serve.ts')).serve,
+  },
+  check: {
+    summary: 'Show what admission would do to manifests, and change nothing',
+    load: async () => (await import('./check/check.ts')).check,
+  },
+  test: {
+    summary: 'Run tests: manifests with the expected decision of admission',
+    load: async () => (await import('./test.ts')).test,
+  },
+  explain: {
+    summary: 'Explain a workload, its data and its placement, or any object that decides them',
+    load: async () => (await import('./explain/explain.ts')).explain,
+  },
+  status: {
+    summary: 'Show claims, workloads on hold, volumes, sources and data systems',
+    load: async () => (await import('./status/status.ts')).status,
+  },
+  'kustomize-config': {
+    summary: 'Print the kustomize configuration that keeps names in claims and policies right',
+    load: async () => (await import('./kustomize-config.ts')).kustomizeConfig,
+  },
+  manifests: {
+    summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
+    load: async () => (await import('./manifests.ts')).manifests,
+  },
+  'check-install': {
+    summary: 'Check that Lodestone is installed and works on an API server',
+    load: async () => (await import('./check-install/check-install.ts')).checkInstall,
+  },
+  migrate: {
+    summary: 'Remove finalizers, annotations and suspensions of volcano-global from a hub',
+    load: async () => (await import('./migrate/migrate.ts')).migrate,
+  },
+  certs: {
+    summary: 'Create, show or renew the certificates of the server',
+    load: async () => (await import('./certs.ts')).certs,
+  },
+  completion: {
+    summary: 'Print the completion script for bash, zsh or fish',
+    load: async () => (await import('./completion/completion.ts')).completion,
+  },
+  mover: {
+    summary: 'Download, upload, check or delete the data of a volume, as the Pod of a data mover does',
+    load: async () => (await import('./mover/mover.ts')).mover,
+  },
+  version: {
+    summary: 'Print the version, and the supported versions of Kubernetes and Karmada',
+    load: async () => (await import('./version.ts')).version,
+  },
+}
+
+/** Imports every command, in the order of the overview. */
 export function loadCommands(): Promise<Command[]> {
-  return Promise.all(Object.values(loaders).map((load) => load()))
+  return Promise.all(Object.values(table).map(({ load }) => load()))
 }
 
 /**
@@ -39,20 +85,20 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   const first = given === '--version' ? 'version' : given
   if (first === '__complete') {
     const { runComplete } = await import('./completion/run.ts')
-    return runComplete(words.slice(1), io, { names: Object.keys(loaders), load: (name) => loaderOf(name)?.() })
+    return runComplete(words.slice(1), io, { names: Object.keys(table), load: (name) => entryOf(name)?.load() })
   }
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const [name, rest] = asksForHelp ? [second, ['--help']] : [first, words.slice(1)]
   if (name === undefined) {
-    io.stdout.write(await overview())
+    io.stdout.write(overview())
     return asksForHelp ? 0 : 2
   }
-  const load = loaderOf(name)
-  if (!load) {
+  const entry = entryOf(name)
+  if (!entry) {
     io.stderr.write(`lodestone: ${unknownName(name)}\nSee 'lodestone --help'.\n`)
     return 2
   }
-  const command = await load()
+  const command = await entry.load()
   if (rest.includes('--help') || rest.includes('-h')) {
     io.stdout.write(commandHelp(command))
     return 0
@@ -71,21 +117,20 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
 function unknownName(name: string): string {
   return name.startsWith('-')
     ? `unknown option ${name}${suggest(name, ['--help', '--version'])}; options follow the command`
-    : `unknown command ${name}${suggest(name, Object.keys(loaders))}`
+    : `unknown command ${name}${suggest(name, Object.keys(table))}`
 }
 
-function loaderOf(name: string): (() => Promise<Command>) | undefined {
-  return Object.hasOwn(loaders, name) ? loaders[name] : undefined
+function entryOf(name: string): Entry | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
 }
 
-async function overview(): Promise<string> {
-  const commands = await loadCommands()
-  const width = Math.max(...commands.map(({ name }) => name.length))
+function overview(): string {
+  const width = Math.max(...Object.keys(table).map((name) => name.length))
   return [
     'Lodestone pulls workloads to their data.\n',
     'Usage: lodestone COMMAND [OPTIONS]\n',
     'Commands:',
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    ...Object.entries(table).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
     "\nRun 'lodestone COMMAND --help' for the options of a command.\n",
   ].join('\n')
 }

@@ -1,7 +1,6 @@
 /** `lodestone __complete WORDS…`: the hidden command that completion scripts call. It prints candidates, then a directive. */
 import type { Command, CommandIo } from '../command.ts'
 import { type Candidate, completeWord, DIRECTIVES, splitOption } from './complete.ts'
-import { readNames } from './names.ts'
 
 /** The commands, which are loaded on demand. */
 export interface CommandTable {
@@ -44,6 +43,8 @@ async function complete(
   if (!command) return { candidates: [], directive: DIRECTIVES.noFiles }
   const completion = completeWord(rest, command)
   if ('candidates' in completion) return completion
+  // Only names need the modules that read manifests and API servers.
+  const { readNames } = await import('./names.ts')
   const found = await readNames(completion, io)
   const isKind = completion.names === 'kinds'
   return {
