@@ -1,5 +1,6 @@
 /** Starts the application: opens its parts one after another, each with the parts that it uses. */
 import { setTimeout as wait } from 'node:timers/promises'
+import { compilePendingSchemas } from '../base/schema/schema-errors.ts'
 import { systemClock } from '../base/time/clock.ts'
 import { watchWallClock } from '../base/time/wall-clock.ts'
 import type { ServerInfo } from '../core/server-features.ts'
@@ -86,6 +87,8 @@ export async function startApp(input: AppInput): Promise<App> {
 /** Opens the parts in order, and adds each to the shutdown. */
 async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App, 'stop'>> {
   const { config, configSource, store, readServerInfo, log, metrics } = input
+  // The first review must not wait for it.
+  compilePendingSchemas()
   const live = openLiveConfig({ config, source: configSource, log })
   shutdown.add('last', 'configuration', live.stop)
   const wallClock = watchWallClock(input.now, systemClock)

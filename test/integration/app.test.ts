@@ -5,7 +5,8 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { Ajv } from 'ajv'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { stringify } from 'yaml'
 import type { AdmissionReview } from '../../src/api/admission.ts'
 import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
@@ -17,6 +18,7 @@ import { type App, startApp } from '../../src/app/app.ts'
 import { type Config, DEFAULT_CONFIG } from '../../src/app/config/config.ts'
 import { observeStore } from '../../src/app/monitoring/observe.ts'
 import { wantedInterpreterRegistration } from '../../src/app/registration.ts'
+import { compileSchema } from '../../src/base/schema/schema-errors.ts'
 import { validateManifest } from '../../src/cli/check/input/validate-manifest.ts'
 import { runCli } from '../../src/cli/index.ts'
 import { readAnnotations } from '../../src/core/resource-binding/annotations.ts'
@@ -187,6 +189,18 @@ describe('probes and metrics', () => {
     await running.app.ready
     expect(await health(running, '/readyz')).toEqual({ status: 200, text: 'ok\n' })
     expect((await send(running)).status).toBe(200)
+  })
+
+  test('no schema is compiled after the start: the first review must not wait', async () => {
+    const validate = compileSchema({ type: 'object' })
+    const running = await start()
+    const compile = vi.spyOn(Ajv.prototype, 'compile')
+    onTestFinished(() => compile.mockRestore())
+
+    await running.app.ready
+    expect((await send(running)).status).toBe(200)
+    validate({})
+    expect(compile).toHaveBeenCalledTimes(0)
   })
 
   test('when the served certificate has expired it is not ready', async () => {

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { compileSchema } from './schema-errors.ts'
+import { Ajv } from 'ajv'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { compilePendingSchemas, compileSchema } from './schema-errors.ts'
 
 const schema = {
   type: 'object',
@@ -70,4 +71,29 @@ test('an unknown member is valid, or an error if that is requested', () => {
     ['nmae', 'NotSupported'],
     ['list[0].extra', 'NotSupported'],
   ])
+})
+
+describe('a schema is compiled', () => {
+  function countCompilations() {
+    const compile = vi.spyOn(Ajv.prototype, 'compile')
+    onTestFinished(() => compile.mockRestore())
+    return compile
+  }
+
+  test('when its validator is first called, and once', () => {
+    const compile = countCompilations()
+    const validate = compileSchema({ type: 'string' })
+    expect(compile).toHaveBeenCalledTimes(0)
+    expect([validate('a'), validate(1).length, validate('b')]).toEqual([[], 1, []])
+    expect(compile).toHaveBeenCalledTimes(1)
+  })
+
+  test('by compilePendingSchemas, if its validator was never called', () => {
+    const validate = compileSchema({ type: 'string' })
+    compilePendingSchemas()
+    const compile = countCompilations()
+    expect(validate(1)).toMatchObject([{ path: '(root)' }])
+    compilePendingSchemas()
+    expect(compile).toHaveBeenCalledTimes(0)
+  })
 })

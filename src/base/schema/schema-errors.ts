@@ -35,15 +35,25 @@ export interface SchemaValidator {
   isValid(data: unknown): boolean
 }
 
+/** Compiles the schemas that are not compiled yet. */
+const pending = new Set<() => unknown>()
+
 /**
- * Compiles a schema once.
+ * Returns the validator of a schema. The schema is compiled when the validator is first called: a command that reads one manifest does not
+ * wait for the schemas of all kinds. A server calls `compilePendingSchemas` before its first request.
  *
  * @param unknownFields whether unknown members are errors, as with `kubectl --validate=strict`
  */
 export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbidden' = 'allowed'): SchemaValidator {
   const wanted: JsonSchema = unknownFields === 'forbidden' ? closedSchema(schema) : schema
-  const validate: ValidateFunction = new Ajv(options).removeKeyword('maxLength').addKeyword(maxLength).compile(wanted)
-  const isValid = (data: unknown): boolean => validate(data)
+  let compiled: ValidateFunction | undefined
+  const compile = () => {
+    pending.delete(compile)
+    compiled ??= new Ajv(options).removeKeyword('maxLength').addKeyword(maxLength).compile(wanted)
+    return compiled
+  }
+  pending.add(compile)
+  const isValid = (data: unknown): boolean => (compiled ?? compile())(data)
   const listErrors = (data: unknown): FieldError[] => {
     if (isValid(data)) return []
     const errors = explainMismatch(wanted, data)
@@ -51,4 +61,9 @@ export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbid
     return errors.length > 0 ? errors : [{ path: '(root)', code: 'Invalid', message: 'does not match its schema' }]
   }
   return Object.assign(listErrors, { isValid })
+}
+
+/** Compiles the schemas of all validators that were never called, so that no request pays for a compilation. */
+export function compilePendingSchemas(): void {
+  for (const compile of pending) compile()
 }
