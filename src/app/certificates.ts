@@ -24,7 +24,7 @@ export async function openServingCertificates(
   const { source, directory } = config.certificates
   if (source === 'files') return openCertificateFiles({ folder: directory, now, observer })
   return openCertificates(
-    defined({ storage: openStorage(config), hosts: servingHosts(config), now, observer, isPublished }),
+    defined({ storage: await openStorage(config), hosts: servingHosts(config), now, observer, isPublished }),
   )
 }
 
@@ -47,8 +47,8 @@ export function servingHosts({ registration, certificates }: Config): string[] {
  * Opens the storage. The Secret is in the cluster in which Lodestone runs, even if it serves a hub. In karmada-apiserver, a user's policy
  * could propagate the Secret to members. `connection` leads to this cluster; without it, the ServiceAccount of the pod does.
  */
-export function openStorage({ certificates }: Config, connection?: ApiConnection): CertificateStorage {
+export async function openStorage({ certificates }: Config, connection?: ApiConnection): Promise<CertificateStorage> {
   if (certificates.source !== 'secret') return openFolderStorage(certificates.directory)
-  const store = openClusterStore({ connection: connection ?? openConnection({ inCluster: true }), kinds: [] })
+  const store = openClusterStore({ connection: connection ?? (await openConnection({ inCluster: true })), kinds: [] })
   return openSecretStorage({ store, ...certificates.secret })
 }

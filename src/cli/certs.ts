@@ -77,7 +77,7 @@ async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
       source === 'files'
         ? await openServingCertificates(config, observer, io.now)
         : await openCertificates({
-            storage: openStorage(config, connection),
+            storage: await openStorage(config, connection),
             hosts: servingHosts(config),
             now: io.now,
             observer,

@@ -84,7 +84,7 @@ const WAITING = 'waiting for the credential plugin of the kubeconfig; finish its
  * Throws `UsageError`, `ConnectionConfigError`, or `UnreachableError` within five seconds, or within a minute for a credential plugin.
  */
 export async function connect(args: Arguments, io: CommandIo): Promise<ApiConnection> {
-  const connection = openConnection(selectConnection(args, io, { usesHome: true }))
+  const connection = await openConnection(selectConnection(args, io, { usesHome: true }))
   const notice = setTimeout(() => io.stderr.write(`lodestone: ${WAITING}\n`), NOTICE_MS)
   try {
     await probeServer(connection, io.signal)

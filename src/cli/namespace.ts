@@ -8,8 +8,8 @@ import { selectConnection } from './connect.ts'
 export const DEFAULT_NAMESPACE = 'default'
 
 /** Returns the namespace of `-n`, or else of the context, or else `default`. Throws `UserError` for one that is not a name. */
-export function readNamespace(args: Arguments, io: CommandIo): string {
-  return givenNamespace(args) ?? contextNamespace(args, io) ?? DEFAULT_NAMESPACE
+export async function readNamespace(args: Arguments, io: CommandIo): Promise<string> {
+  return givenNamespace(args) ?? (await contextNamespace(args, io)) ?? DEFAULT_NAMESPACE
 }
 
 /** Returns the namespace of `-n`. Throws `UsageError` for one that is not a name. */
@@ -21,7 +21,7 @@ export function givenNamespace(args: Arguments): string | undefined {
 }
 
 /** Returns the namespace of the context of the kubeconfig, or of the ServiceAccount of the pod. A folder has no context. */
-export function contextNamespace(args: Arguments, io: CommandIo): string | undefined {
+export async function contextNamespace(args: Arguments, io: CommandIo): Promise<string | undefined> {
   if (args.text('folder') !== undefined) return undefined
   return connectionNamespace(selectConnection(args, io, { usesHome: true }))
 }

@@ -4,11 +4,9 @@ import { type Logger, pino } from 'pino'
 import type * as PinoPretty from 'pino-pretty'
 import { openLineQueue } from './line-queue.ts'
 import { openLineWriter } from './line-writer.ts'
+import type { LogLevel } from './log-levels.ts'
 
 export type { Logger } from 'pino'
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LoggerOptions {
   level: LogLevel

@@ -39,7 +39,7 @@ beforeAll(async () => {
   for (const role of ['lodestone', 'lodestone-create']) {
     await plane.kubectl(['create', 'rolebinding', role, '-n', where.namespace, `--role=${role}`, '--user=lodestone'])
   }
-  connection = openConnection({ kubeconfig: await plane.kubeconfigFor('lodestone') })
+  connection = await openConnection({ kubeconfig: await plane.kubeconfigFor('lodestone') })
 })
 
 beforeEach(async () => {

@@ -72,7 +72,7 @@ test('a renamed group returns a binding to the first one, and always with cluste
 })
 
 test('the detected rules for zones are those of the scheduler', async () => {
-  const connection = openConnection({ kubeconfig: plane.kubeconfig })
+  const connection = await openConnection({ kubeconfig: plane.kubeconfig })
   onTestFinished(() => connection.close())
   const rules = rulesOfSchemas(await readBindingSchemas(connection))
   const pair = selectedPair()
@@ -91,7 +91,7 @@ test('the detected rules for zones are those of the scheduler', async () => {
 
 /** Watches a binding, and returns a function to the clusters that it had, one after the other; an empty text for none. */
 async function watchClusters(name: string): Promise<() => string[]> {
-  const connection = openConnection({ kubeconfig: plane.kubeconfig })
+  const connection = await openConnection({ kubeconfig: plane.kubeconfig })
   const store = openClusterStore({
     connection,
     kinds: [{ type: resourceBindings, keep: (raw) => raw, indexes: {} }],

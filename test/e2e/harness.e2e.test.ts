@@ -115,7 +115,7 @@ test('the API server sends only metadata of Secrets to a cache that requests it'
     data: { password },
   })
   await plane.apply([secret('there-before')])
-  const { connection, received } = listenTo(openConnection({ kubeconfig: plane.kubeconfig }))
+  const { connection, received } = listenTo(await openConnection({ kubeconfig: plane.kubeconfig }))
   const kind: CachedKind<K8sObject> = { type: secrets, keep: (raw) => raw, indexes: {}, metadataOnly: true }
   const store = openClusterStore({ connection, kinds: [kind] })
   onTestFinished(async () => {

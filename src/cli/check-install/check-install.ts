@@ -68,7 +68,7 @@ async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> 
   const deadline = performance.now() + readDuration(args.text('wait'))
   const serviceAccount = readAccount(args.text('service-account'))
   const config = loadConfig(args.text('config'))
-  const namespace = readNamespace(args, io)
+  const namespace = await readNamespace(args, io)
   const progress = new Progress(io)
   for (;;) {
     const mayRetry = performance.now() + RETRY_MS < deadline

@@ -74,7 +74,7 @@ async function makeReport(options: CheckOptions, config: Config, args: Arguments
   const workloads = configuredWorkloadKinds(config)
   const types = allKinds(workloads).map(({ type }) => type)
   const { manifests, problems, systems } = await readManifests(options.files, io.signal)
-  const namespace = options.namespace ?? (options.hasHub ? contextNamespace(args, io) : undefined)
+  const namespace = options.namespace ?? (options.hasHub ? await contextNamespace(args, io) : undefined)
   const store = openFolder(options.folder, {
     watch: false,
     workloads,

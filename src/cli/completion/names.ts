@@ -4,8 +4,7 @@ import { collectionPath, type K8sObject, type ResourceType } from '../../api/met
 import { namespaces } from '../../api/namespace.ts'
 import { loadConfig } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { openConnection } from '../../store/cluster/connection.ts'
-import { loadKubeconfig, readKubeconfigFiles } from '../../store/cluster/kubeconfig.ts'
+import { contextNames, openConnection } from '../../store/cluster/connection.ts'
 import type { Arguments, CommandIo } from '../command.ts'
 import { selectConnection } from '../connect.ts'
 import { kindNames, kindsNamed, knownKinds } from '../kinds.ts'
@@ -34,7 +33,7 @@ export async function readNames({ names, given }: NameQuery, io: CommandIo): Pro
 }
 
 async function find(names: NameQuery['names'], given: Given, io: CommandIo, signal: AbortSignal): Promise<string[]> {
-  if (names === 'contexts') return contextNames(given, io)
+  if (names === 'contexts') return contextNames(selectConnection(givenArguments(given), io, { usesHome: true }))
   const kinds = knownKinds(configuredWorkloadKinds(loadConfig(given.options['config'])))
   if (names === 'kinds') return kindNames(kinds)
   const { folder } = given.options
@@ -44,7 +43,7 @@ async function find(names: NameQuery['names'], given: Given, io: CommandIo, sign
     return [...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
   }
   const types = kindsNamed(names.kind, kinds)
-  const namespace = readNamespace(givenArguments(given), io)
+  const namespace = await readNamespace(givenArguments(given), io)
   if (folder === undefined) return listHub(types, namespace, { given, io, signal })
   const objects = await listFolder(folder, given, types, signal)
   const here = objects.filter((object) => (object.metadata.namespace ?? namespace) === namespace)
@@ -72,7 +71,7 @@ async function listHub(
   namespace: string | undefined,
   { given, io, signal }: { given: Given; io: CommandIo; signal: AbortSignal },
 ): Promise<string[]> {
-  const connection = openConnection(selectConnection(givenArguments(given), io, { usesHome: true }))
+  const connection = await openConnection(selectConnection(givenArguments(given), io, { usesHome: true }))
   try {
     const lists = await Promise.all(
       types.map(async (type) => {
@@ -85,12 +84,6 @@ async function listHub(
   } finally {
     await connection.close()
   }
-}
-
-function contextNames(given: Given, io: CommandIo): string[] {
-  const source = selectConnection(givenArguments(given), io, { usesHome: true })
-  if ('inCluster' in source) return []
-  return loadKubeconfig(readKubeconfigFiles(source), undefined).contexts.map(({ name }) => name)
 }
 
 function objectNames(objects: readonly K8sObject[]): string[] {

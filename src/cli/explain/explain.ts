@@ -58,7 +58,7 @@ export const explain: Command = {
 async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   const { kind, name } = readTarget(args.positionals)
   const format = readFormat(args, OUTPUT_FORMATS)
-  const namespace = readNamespace(args, io)
+  const namespace = await readNamespace(args, io)
   const config = loadConfig(args.text('config'))
   const kinds = configuredWorkloadKinds(config)
   const named = kindsNamed(kind, knownKinds(kinds))

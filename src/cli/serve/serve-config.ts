@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { type Config, DEFAULT_CONFIG } from '../../app/config/config.ts'
 import { suggest } from '../../base/suggest.ts'
-import { LOG_LEVELS, type LogLevel } from '../../telemetry/logger.ts'
+import { LOG_LEVELS, type LogLevel } from '../../telemetry/log-levels.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { readConfig } from '../read-config.ts'
 

@@ -13,7 +13,8 @@ import { openServerInfo } from '../../store/cluster/server-info.ts'
 import { openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { LOG_LEVELS, type Logger, openLogger } from '../../telemetry/logger.ts'
+import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
+import { type Logger, openLogger } from '../../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, usesColor } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, selectConnection } from '../connect.ts'
@@ -79,7 +80,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     onClosed: () => closedLog.abort(),
   })
   const metrics = openMetrics()
-  const stores = openStores(args, io, config, log, metrics)
+  const stores = await openStores(args, io, config, log, metrics)
   const { store } = stores
   logMemory(config, io, log)
   let app: App | undefined
@@ -139,13 +140,13 @@ const EVENTS_PER_SECOND = 20
  * Opens the served store, and the stores of the Lease and of Events. In a pod the Lease is in the cluster of the pod. Each store has its own
  * write limit: the Lease must not wait for the loops, nor the loops for Events.
  */
-function openStores(
+async function openStores(
   args: Arguments,
   io: CommandIo,
   config: Config,
   log: Logger,
   metrics: Metrics,
-): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'probeWebhooks' | 'readServerInfo'> {
+): Promise<Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'probeWebhooks' | 'readServerInfo'>> {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
@@ -154,9 +155,11 @@ function openStores(
   }
   const { writesPerSecond } = config.loops
   const source = selectConnection(args, io, { usesHome: false })
-  const connection = openConnection(source)
+  const connection = await openConnection(source)
   const host =
-    io.env['KUBERNETES_SERVICE_HOST'] && !('inCluster' in source) ? openConnection({ inCluster: true }) : connection
+    io.env['KUBERNETES_SERVICE_HOST'] && !('inCluster' in source)
+      ? await openConnection({ inCluster: true })
+      : connection
   return {
     store: openClusterStore({
       connection,

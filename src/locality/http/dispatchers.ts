@@ -1,10 +1,13 @@
 /** Opens connections to a data system, directly or through the proxy that the environment names for its host. */
 import { readFileSync } from 'node:fs'
-import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { defined } from '../../base/json.ts'
 import { isLoopback } from '../../base/net/network.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
 import { LocalityError } from '../locality.ts'
+
+/** Loads the HTTP client for the first request: a command that only reads configurations does not need its 109 modules. */
+export const loadHttpClient = () => import('undici')
 
 export interface TlsFiles {
   caFile?: string
@@ -31,20 +34,20 @@ export interface Route {
 
 export interface Dispatchers {
   /** Returns the route to a server. Throws when the environment names an invalid proxy. */
-  routeTo(url: URL): Route
+  routeTo(url: URL): Promise<Route>
   /** Closes the connections after the running requests. */
   close(): Promise<void>
 }
 
-/** Opens the dispatchers. Throws when a TLS file cannot be read. */
+/** Prepares the dispatchers, which the first request opens. Throws when a TLS file cannot be read. */
 export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Dispatchers {
   // The caller limits the time of each request as a whole.
   const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false }
   const connect = { ...readTls(tls), timeout: timeoutMs }
-  const direct = new Agent({ ...common, connect })
+  let direct: Agent | undefined
   const proxies = new Map<string, Route>()
 
-  function openProxy(text: string): Route {
+  function openProxy(text: string, { Pool, ProxyAgent }: typeof import('undici')): Route {
     const uri = parseProxy(text)
     const dispatcher = new ProxyAgent({
       ...common,
@@ -59,17 +62,21 @@ export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Di
   }
 
   return {
-    routeTo(url) {
+    async routeTo(url) {
+      const client = await loadHttpClient()
       // As in Go, a server on this machine is never reached through a proxy.
       const text = isLoopback(url.hostname) ? undefined : proxyFor(url, env)
-      if (text === undefined) return { dispatcher: direct }
-      const route = proxies.get(text) ?? openProxy(text)
+      if (text === undefined) {
+        direct ??= new client.Agent({ ...common, connect })
+        return { dispatcher: direct }
+      }
+      const route = proxies.get(text) ?? openProxy(text, client)
       proxies.set(text, route)
       return route
     },
     async close() {
       await Promise.all(
-        [direct, ...[...proxies.values()].map(({ dispatcher }) => dispatcher)].map((one) => one.close()),
+        [direct, ...[...proxies.values()].map(({ dispatcher }) => dispatcher)].map((one) => one?.close()),
       )
     },
   }

@@ -1,10 +1,9 @@
 /** Sends HTTP requests with limits of time, size and number. Failures are `LocalityError`s. */
-import { request as send } from 'undici'
 import { Limiter, type LimiterOptions } from '../limiter.ts'
 import { LocalityError } from '../locality.ts'
 import { withSignals } from './abort.ts'
 import { openBodyReader } from './body.ts'
-import { type DispatchersOptions, openDispatchers } from './dispatchers.ts'
+import { type DispatchersOptions, loadHttpClient, openDispatchers } from './dispatchers.ts'
 import { errorOfFailure } from './http-error.ts'
 
 export interface HttpRequest {
@@ -45,7 +44,8 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
   let closed: Promise<void> | undefined
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    const { dispatcher, proxy } = dispatchers.routeTo(new URL(request.url))
+    const { request: send } = await loadHttpClient()
+    const { dispatcher, proxy } = await dispatchers.routeTo(new URL(request.url))
     const name = requestTitle(request)
     const what = proxy === undefined ? name : `${name} through proxy ${proxy}`
     const limit = new AbortController()

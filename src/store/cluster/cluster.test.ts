@@ -33,7 +33,7 @@ async function open(): Promise<Opened> {
       clusters: [{ name: 'test', cluster: { server: server.url } }],
     }),
   )
-  const connection = openConnection({ kubeconfig })
+  const connection = await openConnection({ kubeconfig })
   return {
     server,
     connection,

@@ -82,26 +82,30 @@ async function writeConfig(server: string, user: object = {}, cluster: object = 
   return file
 }
 
-function open(source: ConnectionSource): ApiConnection {
-  const connection = openConnection(source)
+async function open(source: ConnectionSource): Promise<ApiConnection> {
+  const connection = await openConnection(source)
   onTestFinished(() => connection.close())
   return connection
+}
+
+async function get(source: ConnectionSource): Promise<unknown> {
+  return (await open(source)).request('GET', path)
 }
 
 describe('a connection', () => {
   test('trusts the CA of the kubeconfig, and no other one', async () => {
     const server = await serve({})
-    const trusting = open({ kubeconfig: await writeConfig(server.url) })
+    const trusting = await open({ kubeconfig: await writeConfig(server.url) })
     expect(trusting.server).toBe(server.url)
     expect(await trusting.request('GET', path)).toMatchObject({ kind: 'ResourceBindingList' })
     const other = Buffer.from(createCertificate().cert).toString('base64')
-    const wary = open({ kubeconfig: await writeConfig(server.url, {}, { 'certificate-authority-data': other }) })
+    const wary = await open({ kubeconfig: await writeConfig(server.url, {}, { 'certificate-authority-data': other }) })
     await expect(wary.request('GET', path)).rejects.toThrow(/certificate/)
   })
 
   test('trusts the CA in a context without a user too', async () => {
     const server = await serve({})
-    const connection = open({ kubeconfig: await writeConfig(server.url), context: 'nobody' })
+    const connection = await open({ kubeconfig: await writeConfig(server.url), context: 'nobody' })
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
@@ -110,8 +114,8 @@ describe('a connection', () => {
     await writeFile(join(directory, 'me.crt'), tls.cert)
     await writeFile(join(directory, 'me.key'), tls.key)
     const files = { 'client-certificate': 'me.crt', 'client-key': 'me.key' }
-    expect(await open({ kubeconfig: await writeConfig(server.url, files) }).request('GET', path)).toBeDefined()
-    await expect(open({ kubeconfig: await writeConfig(server.url) }).request('GET', path)).rejects.toThrow()
+    expect(await get({ kubeconfig: await writeConfig(server.url, files) })).toBeDefined()
+    await expect(get({ kubeconfig: await writeConfig(server.url) })).rejects.toThrow()
   })
 
   test.each([
@@ -119,13 +123,13 @@ describe('a connection', () => {
     { name: 'a password', user: { username: 'me', password: 'secret' }, want: 'Basic bWU6c2VjcmV0' },
   ])('sends $name', async ({ user, want }) => {
     const server = await serve({})
-    await open({ kubeconfig: await writeConfig(server.url, user) }).request('GET', path)
+    await get({ kubeconfig: await writeConfig(server.url, user) })
     expect(server.requests[0]?.headers.authorization).toBe(want)
   })
 
   test('sends no credentials over plain HTTP', async () => {
     const server = await serve()
-    await open({ kubeconfig: await writeConfig(server.url, { token: 'secret' }) }).request('GET', path)
+    await get({ kubeconfig: await writeConfig(server.url, { token: 'secret' }) })
     expect(server.requests[0]?.headers.authorization).toBeUndefined()
   })
 
@@ -134,7 +138,7 @@ describe('a connection', () => {
     const tokenFile = join(directory, 'token')
     await writeFile(tokenFile, 'first\n')
     server.token = 'first'
-    const connection = open({ kubeconfig: await writeConfig(server.url, { tokenFile: 'token' }) })
+    const connection = await open({ kubeconfig: await writeConfig(server.url, { tokenFile: 'token' }) })
     await connection.request('GET', path)
     await writeFile(tokenFile, 'second\n')
     server.token = 'second'
@@ -144,7 +148,7 @@ describe('a connection', () => {
 
   test('uses a replaced kubeconfig, and the old one while the new one is incomplete', async () => {
     const server = await serve({})
-    const connection = open({ kubeconfig: await writeConfig(server.url, { token: 'first' }) })
+    const connection = await open({ kubeconfig: await writeConfig(server.url, { token: 'first' }) })
     await writeFile(join(directory, 'kubeconfig'), '{"clusters": [')
     server.token = 'second'
     await expect(connection.request('GET', path)).rejects.toMatchObject({ status: 401 })
@@ -178,7 +182,7 @@ describe('a connection', () => {
       await write(tls)
       const cluster = { 'certificate-authority-data': undefined, 'certificate-authority': 'ca.crt' }
       const user = { 'client-certificate': 'me.crt', 'client-key': 'me.key' }
-      const connection = open({ kubeconfig: await writeConfig(server.url, user, cluster) })
+      const connection = await open({ kubeconfig: await writeConfig(server.url, user, cluster) })
       expect(await connection.request('GET', path)).toBeDefined()
 
       const next = createCertificate()
@@ -191,7 +195,7 @@ describe('a connection', () => {
 
     test('in the kubeconfig itself', async () => {
       const server = await serve({})
-      const connection = open({ kubeconfig: await writeConfig(server.url) })
+      const connection = await open({ kubeconfig: await writeConfig(server.url) })
       expect(await connection.request('GET', path)).toBeDefined()
 
       const next = createCertificate()
@@ -206,7 +210,7 @@ describe('a connection', () => {
     test('in the ServiceAccount of a pod', async () => {
       const server = await serve({})
       const account = await writeServiceAccount(server)
-      const connection = open({ inCluster: true, root: directory })
+      const connection = await open({ inCluster: true, root: directory })
       expect(await connection.request('GET', path)).toBeDefined()
 
       const next = createCertificate()
@@ -231,7 +235,7 @@ describe('a connection', () => {
     await chmod(plugin, 0o755)
     server.token = 't1'
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'Never' }
-    const connection = open({ kubeconfig: await writeConfig(server.url, { exec }) })
+    const connection = await open({ kubeconfig: await writeConfig(server.url, { exec }) })
     await Promise.all([connection.request('GET', path), connection.request('GET', path)])
     await connection.request('GET', path)
     server.token = 't2'
@@ -243,7 +247,7 @@ describe('a connection', () => {
     const server = await serve({})
     await writeServiceAccount(server)
     server.token = 'projected'
-    expect(await open({ inCluster: true, root: directory }).request('GET', path)).toBeDefined()
+    expect(await get({ inCluster: true, root: directory })).toBeDefined()
   })
 })
 
@@ -281,19 +285,19 @@ describe('the error for an invalid kubeconfig names the file and the problem:', 
   ])('$name', async ({ text, want }) => {
     const file = join(directory, 'kubeconfig')
     await writeFile(file, text)
-    expect(() => openConnection({ kubeconfig: file })).toThrow(want)
-    expect(() => openConnection({ kubeconfig: file })).toThrow(file)
+    await expect(openConnection({ kubeconfig: file })).rejects.toThrow(want)
+    await expect(openConnection({ kubeconfig: file })).rejects.toThrow(file)
   })
 
-  test('missing', () => {
-    expect(() => openConnection({ kubeconfig: join(directory, 'none') })).toThrow(
+  test('missing', async () => {
+    await expect(openConnection({ kubeconfig: join(directory, 'none') })).rejects.toThrow(
       `${join(directory, 'none')}: no such file or directory`,
     )
   })
 
-  test('in-cluster outside a cluster', () => {
+  test('in-cluster outside a cluster', async () => {
     vi.stubEnv('KUBERNETES_SERVICE_HOST', '')
     onTestFinished(() => void vi.unstubAllEnvs())
-    expect(() => openConnection({ inCluster: true })).toThrow('not in a cluster')
+    await expect(openConnection({ inCluster: true })).rejects.toThrow('not in a cluster')
   })
 })

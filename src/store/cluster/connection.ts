@@ -1,23 +1,17 @@
 /** Connects to an API server with kubeconfig files or the service account of the pod, and supports client-node's plugins. */
 import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
-import { KubeConfig } from '@kubernetes/client-node'
+import type { KubeConfig } from '@kubernetes/client-node'
 import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
-import { type ApiConnection, type Credentials, createConnection } from './api-connection.ts'
+import type { ApiConnection, Credentials } from './api-connection.ts'
 import { CredentialsError } from './api-error.ts'
-import {
-  ConnectionConfigError,
-  type KubeconfigFile,
-  type KubeconfigSource,
-  loadKubeconfig,
-  readKubeconfigFiles,
-} from './kubeconfig.ts'
+import type { ConnectionSource } from './kubeconfig.ts'
 
-export type ConnectionSource =
-  | KubeconfigSource
-  /** The service account of the pod; `root` is a prefix of its paths. */
-  | { inCluster: true; root?: string }
+export type { ConnectionSource } from './kubeconfig.ts'
+
+/** Loads client-node, which has 900 modules with its dependencies: most commands read a folder, and need no connection. */
+const loadClient = () => import('./kubeconfig.ts')
 
 /** How often files are read again. A projected token changes hourly, and a mounted kubeconfig when it is rotated. */
 const CREDENTIALS_TTL_MS = 10_000
@@ -26,7 +20,9 @@ const CREDENTIALS_TTL_MS = 10_000
  * Opens a connection without sending a request. Credentials (files, tokens, exec and auth-provider plugins) are read again every ten
  * seconds, and after HTTP 401. Throws `ConnectionConfigError` when the source cannot be used.
  */
-export function openConnection(source: ConnectionSource): ApiConnection {
+export async function openConnection(source: ConnectionSource): Promise<ApiConnection> {
+  const { ConnectionConfigError, loadConfig, readSource } = await loadClient()
+  const { createConnection } = await import('./api-connection.ts')
   let files = readSource(source)
   let config = loadConfig(source, files)
   let remembered: { credentials: Promise<Credentials>; readAt: number; value?: Credentials } | undefined
@@ -74,25 +70,18 @@ export function openConnection(source: ConnectionSource): ApiConnection {
 }
 
 /** Returns the namespace of the context, or of the service account of the pod. Throws `ConnectionConfigError`. */
-export function connectionNamespace(source: ConnectionSource): string | undefined {
+export async function connectionNamespace(source: ConnectionSource): Promise<string | undefined> {
+  const { loadConfig, readSource } = await loadClient()
   const config = loadConfig(source, readSource(source))
   return config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined
 }
 
-function readSource(source: ConnectionSource): KubeconfigFile[] {
-  return 'inCluster' in source ? [] : readKubeconfigFiles(source)
-}
-
-function loadConfig(source: ConnectionSource, files: readonly KubeconfigFile[]): KubeConfig {
-  if (!('inCluster' in source)) return loadKubeconfig(files, source.context)
-  if (!process.env['KUBERNETES_SERVICE_HOST'] || !process.env['KUBERNETES_SERVICE_PORT']) {
-    throw new ConnectionConfigError(
-      'not in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set; give a kubeconfig',
-    )
-  }
-  const config = new KubeConfig()
-  config.loadFromCluster(source.root ?? '')
-  return config
+/** Returns the names of the contexts of kubeconfig files; none for the service account of the pod. Throws `ConnectionConfigError`. */
+export async function contextNames(source: ConnectionSource): Promise<string[]> {
+  if ('inCluster' in source) return []
+  const { loadConfig, readSource } = await loadClient()
+  const { kubeconfig } = source
+  return loadConfig({ kubeconfig }, readSource(source)).contexts.map(({ name }) => name)
 }
 
 function credentialsError(config: KubeConfig, error: NodeJS.ErrnoException): CredentialsError {

@@ -1,4 +1,7 @@
-/** Loads kubeconfig files as kubectl does: several files are merged, and the first one that defines a name wins. */
+/**
+ * Loads the service account of a pod, or kubeconfig files. As in kubectl, several files are merged, and the first one that defines a name
+ * wins.
+ */
 import { readFileSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
@@ -6,14 +9,19 @@ import { parse } from 'yaml'
 import { describeFileError } from '../../base/file-error.ts'
 import { UserError } from '../../base/user-error.ts'
 
-export interface KubeconfigSource {
+interface KubeconfigSource {
   /** A file; or the files of `$KUBECONFIG`, of which some may be missing. */
   kubeconfig: string | readonly string[]
   /** Overrides the current context. */
   context?: string
 }
 
-export interface KubeconfigFile {
+export type ConnectionSource =
+  | KubeconfigSource
+  /** The service account of the pod; `root` is a prefix of its paths. */
+  | { inCluster: true; root?: string }
+
+interface KubeconfigFile {
   file: string
   text: string
 }
@@ -25,8 +33,10 @@ export class ConnectionConfigError extends UserError {
 
 const ANONYMOUS = '(anonymous)'
 
-/** Reads the files of a source. Throws `ConnectionConfigError` if there is none. */
-export function readKubeconfigFiles({ kubeconfig }: KubeconfigSource): KubeconfigFile[] {
+/** Reads the files of a source; none for a service account. Throws `ConnectionConfigError` if no file exists. */
+export function readSource(source: ConnectionSource): KubeconfigFile[] {
+  if ('inCluster' in source) return []
+  const { kubeconfig } = source
   const isList = typeof kubeconfig !== 'string'
   const files = (isList ? kubeconfig : [kubeconfig]).flatMap((file) => readFile(file, isList))
   if (files.length > 0) return files
@@ -42,8 +52,21 @@ function readFile(file: string, mayBeMissing: boolean): KubeconfigFile[] {
   }
 }
 
-/** Merges the files and checks that the context can be used. Throws `ConnectionConfigError`. */
-export function loadKubeconfig(files: readonly KubeconfigFile[], context: string | undefined): KubeConfig {
+/** Loads the configuration from the files of its source, or from the service account of the pod. Throws `ConnectionConfigError`. */
+export function loadConfig(source: ConnectionSource, files: readonly KubeconfigFile[]): KubeConfig {
+  if (!('inCluster' in source)) return mergeFiles(files, source.context)
+  if (!process.env['KUBERNETES_SERVICE_HOST'] || !process.env['KUBERNETES_SERVICE_PORT']) {
+    throw new ConnectionConfigError(
+      'not in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set; give a kubeconfig',
+    )
+  }
+  const config = new KubeConfig()
+  config.loadFromCluster(source.root ?? '')
+  return config
+}
+
+/** Merges the files and checks that the context can be used. */
+function mergeFiles(files: readonly KubeconfigFile[], context: string | undefined): KubeConfig {
   const merged = new KubeConfig()
   for (const { file, text } of files) {
     const config = parseFile(file, text)
