@@ -1,11 +1,13 @@
 /** Entry point: runs the command line and sets the exit status. */
 import { setFlagsFromString } from 'node:v8'
+import { cacheCompiledCode } from './cli/cache-directory.ts'
 import { endProcess } from './cli/end-process.ts'
 import { runCli } from './cli/index.ts'
 import { limitHeap } from './cli/serve/heap-limit.ts'
 
 // The caches would train V8 to allocate the short-lived objects of reviews in the old generation (docs/adr/0014).
 setFlagsFromString('--no-allocation-site-pretenuring')
+cacheCompiledCode(process.env)
 
 const LINGER_MS = 500
 

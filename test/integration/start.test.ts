@@ -1,6 +1,6 @@
-/** The start of a command: which packages it loads. Unused modules would take most of the time. */
+/** The start of a command: which packages it loads, and its cache of compiled code. Unused modules would take most of the time. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -40,5 +40,26 @@ describe('no package that it does not use is loaded by', () => {
     expect(packages).toContain('yaml')
     const unused = ['@kubernetes/client-node', 'undici', 'fastify', 'pino', 'pino-pretty', 'prom-client', 'node-forge']
     expect(packages.filter((name) => unused.includes(name))).toEqual([])
+  })
+})
+
+describe('compiled code is cached', () => {
+  /** Runs a command without the cache of the tests. */
+  async function start(env: Record<string, string>) {
+    const { stdout } = await run(process.execPath, ['src/main.ts', 'version'], { env })
+    expect(stdout).toContain('Lodestone')
+  }
+  test('in the cache directory of the user', async () => {
+    const home = makeFolder()
+    await start({ HOME: home })
+    expect(readdirSync(join(home, '.cache', 'lodestone', 'compiled-code'))).not.toEqual([])
+  })
+
+  test('but not without a home, or without a directory that can be written', async () => {
+    const home = makeFolder()
+    writeFileSync(join(home, '.cache'), '')
+    await start({})
+    await start({ HOME: home })
+    expect(readdirSync(home)).toEqual(['.cache'])
   })
 })

@@ -3,10 +3,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, isAbsolute, join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { type Config, DEFAULT_CONFIG } from '../../app/config/config.ts'
 import { suggest } from '../../base/suggest.ts'
 import { LOG_LEVELS, type LogLevel } from '../../telemetry/log-levels.ts'
+import { cacheDirectory } from '../cache-directory.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { readConfig } from '../read-config.ts'
 
@@ -66,17 +67,12 @@ function readLogLevel(args: Arguments): LogLevel | undefined {
 const MAX_CHARACTERS = 40
 const HASH_CHARACTERS = 8
 
-/**
- * Each folder has its own directory, whatever path leads to it: `~/.cache/lodestone/hub-1c2f6ab3`, or below `$XDG_CACHE_HOME`, as the XDG
- * Base Directory Specification says. A relative `$XDG_CACHE_HOME` is ignored, as the specification demands.
- */
+/** Each folder has its own directory, whatever path leads to it: `~/.cache/lodestone/hub-1c2f6ab3`. */
 export function cacheDirectoryOf(folder: string, env: Record<string, string | undefined>): string {
   const path = existsSync(folder) ? realpathSync(folder) : resolve(folder)
   const hash = createHash('sha256').update(path).digest('hex').slice(0, HASH_CHARACTERS)
   const name = basename(path)
     .replaceAll(/[^\w.-]/g, '_')
     .slice(0, MAX_CHARACTERS)
-  const given = env['XDG_CACHE_HOME'] ?? ''
-  const cache = isAbsolute(given) ? given : join(env['HOME'] || homedir(), '.cache')
-  return join(cache, 'lodestone', `${name}-${hash}`)
+  return join(cacheDirectory(env) ?? join(homedir(), '.cache', 'lodestone'), `${name}-${hash}`)
 }
