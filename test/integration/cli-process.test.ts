@@ -40,7 +40,8 @@ function runClosed(
   })
 }
 
-const wordsOf = usePrintingCommands()
+// Nothing is read, so a command need not print much.
+const wordsOf = usePrintingCommands(1)
 const lines = await printingLines()
 
 describe.concurrent('without a reader of its output, a command ends without an error message', () => {

@@ -49,15 +49,22 @@ export async function printingLines(): Promise<string[]> {
   return [...lines, ...OTHER_LINES]
 }
 
-/** Creates the files of the lines for the tests of a file. Returns the function that splits a line into its words. */
-export function usePrintingCommands(): (line: string) => string[] {
+/** So many workloads and claims that a pipe, which holds 64 KiB, cannot hold their results. */
+export const MORE_THAN_A_PIPE = 300
+
+/**
+ * Creates the files of the lines for the tests of a file. Returns the function that splits a line into its words.
+ *
+ * @param workloads the number of workloads in MANY, each with a claim
+ */
+export function usePrintingCommands(workloads: number): (line: string) => string[] {
   const folder = mkdtempSync(join(tmpdir(), 'lodestone-printing-'))
   const files = { HUB: join(folder, 'hub.kubeconfig'), MANY: join(folder, 'many'), NEW: join(folder, 'new') }
   const hub = new FakeApiServer([dataSourceClaims, dataSources, resourceBindings, mutatingWebhookConfigurations])
   hub.put(mutatingWebhookConfigurations, REGISTRATION)
   beforeAll(async () => {
     for (const path of [files.MANY, files.NEW]) mkdirSync(path)
-    writeFileSync(join(files.MANY, 'all.yaml'), manyManifests())
+    writeFileSync(join(files.MANY, 'all.yaml'), manyManifests(workloads))
     await hub.listen()
     writeFileSync(files.HUB, kubeconfigOf(hub.url))
   })
@@ -86,8 +93,7 @@ function kubeconfigOf(server: string): string {
   })
 }
 
-/** So many workloads and claims that a pipe, which holds 64 KiB, cannot hold their results. */
-function manyManifests(): string {
+function manyManifests(workloads: number): string {
   const manifests = (i: number) => `apiVersion: apps/v1
 kind: Deployment
 metadata: { name: web-${i}, namespace: demo }
@@ -102,5 +108,5 @@ spec:
   dataSourceName: prod.web.${i}
   workload: { apiVersion: apps/v1, kind: Deployment, name: web-${i} }
 `
-  return Array.from({ length: 300 }, (_, i) => manifests(i)).join('---\n')
+  return Array.from({ length: workloads }, (_, i) => manifests(i)).join('---\n')
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeKubeconfig } from '../../src/cli/cli.fake.ts'
 import { startInFullPipe } from './full-pipe.ts'
-import { MISTAKEN_LINES, printingLines, usePrintingCommands } from './printing-commands.ts'
+import { MISTAKEN_LINES, MORE_THAN_A_PIPE, printingLines, usePrintingCommands } from './printing-commands.ts'
 
-const wordsOf = usePrintingCommands()
+const wordsOf = usePrintingCommands(MORE_THAN_A_PIPE)
 const lines = [...(await printingLines()), ...MISTAKEN_LINES]
 
 describe.concurrent('a reader that pauses gets every byte of', () => {
