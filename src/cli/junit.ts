@@ -7,6 +7,8 @@ export interface JunitCase {
   failure?: { message: string; text: string }
   /** Why there is no result. */
   skipped?: string
+  /** What a reader should know about a case that did not fail for it. */
+  output?: string
 }
 
 /** Renders one suite. */
@@ -25,12 +27,15 @@ export function renderJunit(suite: string, cases: readonly JunitCase[]): string 
   ].join('\n')
 }
 
-function renderCase({ name, classname, failure, skipped }: JunitCase): string {
+function renderCase({ name, classname, failure, skipped, output }: JunitCase): string {
   const open = `    <testcase name="${escapeXml(name)}" classname="${escapeXml(classname)}"`
-  if (skipped !== undefined) return `${open}>\n      <skipped message="${escapeXml(skipped)}"/>\n    </testcase>`
-  if (!failure) return `${open}/>`
-  const { message, text } = failure
-  return `${open}>\n      <failure message="${escapeXml(message)}">${escapeXml(text)}</failure>\n    </testcase>`
+  const lines = [
+    ...(skipped === undefined ? [] : [`<skipped message="${escapeXml(skipped)}"/>`]),
+    ...(failure ? [`<failure message="${escapeXml(failure.message)}">${escapeXml(failure.text)}</failure>`] : []),
+    ...(output ? [`<system-out>${escapeXml(output)}</system-out>`] : []),
+  ]
+  if (lines.length === 0) return `${open}/>`
+  return [`${open}>`, ...lines.map((line) => `      ${line}`), '    </testcase>'].join('\n')
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

@@ -104,9 +104,9 @@ describe('check', () => {
     },
     {
       lodestone: 'check -f @manifest/annotation.yaml',
-      status: 0,
+      status: 1,
       prints:
-        '● Pod demo/trainer: allowed\n    @manifest/annotation.yaml:3:45: warning: unknown annotation lodestone.dev/volume (did you mean lodestone.dev/volumes?) (admission-warning)\n    @manifest/annotation.yaml:1:1: warning: no known policy or claim selects it, so nothing was decided; add them to the input (no-policy)',
+        '● Pod demo/trainer: allowed\n    @manifest/annotation.yaml:3:45: error: unknown annotation lodestone.dev/volume (did you mean lodestone.dev/volumes?) (ineffective-annotation)\n    @manifest/annotation.yaml:1:1: warning: no known policy or claim selects it, so nothing was decided; add them to the input (no-policy)',
     },
     {
       lodestone: 'check -f @manifest/volume.yaml',

@@ -17,7 +17,7 @@ import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
  */
 const LINES: Readonly<Record<string, string | undefined>> = {
   serve: undefined,
-  check: 'check -f MANY --folder examples/hub',
+  check: 'check -f MANY',
   test: 'test webhooks/data-source-claim',
   explain: 'explain deployment/trainer -n demo --folder examples/hub',
   status: 'status --folder MANY',

@@ -434,7 +434,7 @@ describe('volumes of pods', () => {
 })
 
 describe('a claim of another namespace', () => {
-  const check = (...objects: unknown[]) => runWords(['check', makeFile(objects), '--folder', makeFolder()])
+  const check = (...objects: unknown[]) => runWords(['check', makeFile(objects)])
 
   test('is denied, with the command that allows it', async () => {
     const { status, stdout } = await check(makeForeignClaim())

@@ -82,6 +82,7 @@ async function makeReport(options: CheckOptions, config: Config, args: Arguments
   })
   try {
     await store.start(io.signal)
+    const isEmpty = options.folder !== undefined && store.objects().length === 0 && problems.length === 0
     const objects = [...manifests, ...store.objects()].map(({ object }) => object)
     const { placed, findings } = placeManifests(manifests, scopesOf(types, objects), namespace)
     problems.push(...findings.filter(({ id }) => id === 'invalid-manifest'))
@@ -112,7 +113,10 @@ async function makeReport(options: CheckOptions, config: Config, args: Arguments
     const decided = await reviewObjects(placed, context, hub?.concerned)
     const reviews = problems.length > 0 ? decided.map(withoutDecision) : decided
     const found = diagnose(reviews, context, await knownSystems(config, context))
-    const others: Finding[] = findings.filter(({ id }) => id !== 'invalid-manifest')
+    const others: Finding[] = [
+      ...(isEmpty ? [finding('empty-folder', `no manifest in ${options.folder}; check the path of --folder`, {})] : []),
+      ...findings.filter(({ id }) => id !== 'invalid-manifest'),
+    ]
     return defined({
       reviews,
       findings: [...problems, ...systems.findings, ...located, ...others, ...found],

@@ -10,7 +10,7 @@ import { FORMATS, type FormatName } from './render/formats.ts'
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [FormatName, ...FormatName[]]
 /** The values of `--fail-on` that users write: the default has no name of its own. */
-const FAIL_ON_VALUES = FAIL_ON.filter((value) => value !== 'waiting')
+const FAIL_ON_VALUES = FAIL_ON.filter((value) => value !== 'ineffective')
 
 export const CHECK_OPTIONS = {
   file: {
@@ -42,7 +42,7 @@ export const CHECK_OPTIONS = {
   'fail-on': {
     type: 'string',
     value: 'LEVEL',
-    description: `${FAIL_ON_VALUES.join(', ')}: the least finding that fails (default: rejected, or a hold without an end)`,
+    description: `${FAIL_ON_VALUES.join(', ')}: the least finding that fails (default: every error)`,
     values: FAIL_ON_VALUES,
   },
   config: {
@@ -91,7 +91,7 @@ export function readOptions(args: Arguments): CheckOptions {
     hasHub: args.text('kubeconfig') !== undefined || args.text('context') !== undefined,
     namespace: givenNamespace(args),
     queriesSystems: args.flag('query-systems'),
-    failOn: failOn === undefined ? 'waiting' : readFailOn(failOn),
+    failOn: failOn === undefined ? 'ineffective' : readFailOn(failOn),
     format: readFormat(args, FORMAT_NAMES),
   }
 }

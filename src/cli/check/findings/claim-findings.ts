@@ -1,12 +1,12 @@
 /** Finds claims without an effect: their workload does not exist, or they are not permitted to apply to it. */
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
-import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { clusterPropagationPolicies, propagationPolicies } from '../../../api/karmada.ts'
+import { type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
 import { defined } from '../../../base/json.ts'
-import { suggest } from '../../../base/suggest.ts'
 import { noEffect } from '../../../core/data-source-claim/effect.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
-import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
 import { refusalFor } from '../../../queries/permission.ts'
+import { isClaimed, isPropagated } from '../../../queries/policy.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from '../../../queries/workload.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import type { ObjectStore } from '../../../store/store.ts'
@@ -14,6 +14,7 @@ import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
 import { hasType } from '../input/validate-manifest.ts'
 import type { ReviewContext } from '../review/review-object.ts'
 import { type Finding, finding } from './findings.ts'
+import { hintFor } from './similar.ts'
 
 /** Returns the findings about all claims of the store; those of the folder only if they concern a given manifest. */
 export function claimFindings(manifests: readonly Manifest[], context: ReviewContext): Finding[] {
@@ -22,6 +23,9 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
   const known = stored.map(({ object }) => object)
   const byKey = new Map(known.map((object) => [workloadKey(referenceWithName(object)), object]))
   const given = new Map(manifests.map((manifest) => [workloadKey(referenceWithName(manifest.object)), manifest]))
+  const unclaimed = manifests
+    .map(({ object }) => object)
+    .filter((object) => !isClaimed(referenceWithName(object), store))
   return stored.flatMap(({ object, file, line, column }) => {
     if (!hasType(dataSourceClaims, object)) return []
     const claim = object as DataSourceClaim
@@ -34,14 +38,17 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
     if (found) {
       const refusal = refusalFor(claim, found, store, context.clusterScopedClaims)
       const concerned = own ?? given.get(workloadKey(found))
-      const reason = refusal ?? attachedReason(claim, store)
-      return reason && concerned ? [finding('ignored-claim', `is ignored: ${reason}`, place, objectTitle(claim))] : []
+      const reason =
+        refusal ?? attachedReason(claim, store) ?? unpropagatedReason(claim, byKey.get(workloadKey(found)), store)
+      return reason && concerned
+        ? [finding('ineffective-claim', `is ignored: ${reason}`, place, objectTitle(claim))]
+        : []
     }
     if (workloads.some((workload) => bindingsOfWorkload(workload, store).length > 0)) return []
     const [meant] = workloads
     if (!meant) return []
     // A hub has claims for workloads that are in none of the given files.
-    const hint = hintFor(meant, own ? known : manifests.map((manifest) => manifest.object), kinds)
+    const hint = hintFor(meant, own ? known : unclaimed, kinds)
     if (!own && hint === '') return []
     const title = `${meant.kind} ${objectKey(meant.namespace, meant.name)}`
     return [
@@ -61,26 +68,19 @@ function attachedReason(claim: DataSourceClaim, store: ObjectStore): string | un
   return bindings.length === 0 ? undefined : noEffect(claim, bindings)?.message
 }
 
+/** Why a claim has no effect on a workload that none of the known policies selects and that has no binding. */
+function unpropagatedReason(
+  claim: DataSourceClaim,
+  workload: K8sObject | undefined,
+  store: ObjectStore,
+): string | undefined {
+  const knowsPolicies = store.size(propagationPolicies) + store.size(clusterPropagationPolicies) > 0
+  const isKnown = workload !== undefined && knowsPolicies
+  if (!isKnown || bindingsOfClaim(claim, store).length > 0 || isPropagated(workload, store)) return undefined
+  return `no known policy selects ${objectTitle(workload)}; add the policy to the input`
+}
+
 function referenceWithName(object: K8sObject): WorkloadReference {
   const { name = '' } = object.metadata
   return { ...referenceOf(object), name }
-}
-
-/** Suggests the workload that a claim is likely to mean; empty without one. */
-function hintFor(meant: WorkloadReference, objects: readonly K8sObject[], kinds: WorkloadKinds): string {
-  const sameKind = objects.filter(
-    ({ apiVersion, kind, metadata }) =>
-      kind === meant.kind &&
-      groupOf(apiVersion) === groupOf(meant.apiVersion) &&
-      (metadata.namespace ?? '') === (meant.namespace ?? ''),
-  )
-  const similar = suggest(
-    meant.name,
-    sameKind.map(({ metadata }) => metadata.name ?? ''),
-  )
-  if (similar !== '') return similar
-  const namesake = objects.find(
-    ({ apiVersion, kind, metadata }) => metadata.name === meant.name && kinds.find(apiVersion, kind) !== undefined,
-  )
-  return namesake ? ` (did you mean ${objectTitle(namesake)} of ${namesake.apiVersion}?)` : ''
 }

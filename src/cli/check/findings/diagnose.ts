@@ -1,21 +1,26 @@
 /** Turns reviews into findings. */
-import { dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../../../api/karmada.ts'
 import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../../../api/meta.ts'
+import { pods } from '../../../api/pod.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
-import { workloadKey } from '../../../core/data-source-claim/keys.ts'
 import { workloadOf } from '../../../core/dependencies/workload.ts'
 import { cut } from '../../../core/outcome.ts'
 import { missingVolumeManager } from '../../../core/workload/requests/resolve.ts'
 import { hasPods } from '../../../core/workload-kinds/kinds.ts'
+import { isClaimed } from '../../../queries/policy.ts'
+import type { Manifest } from '../../../store/folder/manifests.ts'
 import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
+import { hasType } from '../input/validate-manifest.ts'
 import { isMovedByFirstNarrowing } from '../review/effect.ts'
 import type { ReviewContext } from '../review/review-object.ts'
 import type { Reviewed } from '../review/review-objects.ts'
+import { annotationFindings } from './annotation-findings.ts'
 import { claimFindings } from './claim-findings.ts'
 import { type Finding, finding } from './findings.ts'
 import { canEnd, type KnownSystems } from './holds.ts'
+import { policyFindings } from './policy-findings.ts'
+import { findingOfWarning } from './warnings.ts'
 
 /** Returns the findings of all reviews, and those about claims. */
 export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, systems: KnownSystems): Finding[] {
@@ -23,11 +28,18 @@ export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, s
   // Another manifest, which is invalid, may have the missing object.
   const isComplete = reviews.every(({ outcome }) => outcome !== 'unknown')
   const bound = new Set(reviews.flatMap((review) => (isBinding(review.before.kind) ? [review.manifest] : [])))
+  const orphans = reviews.filter((review) => !bound.has(review.manifest) && isUnselected(review, context))
   return [
     ...reviews.flatMap((review) => reviewFindings(review, context, systems)),
+    ...manifests.flatMap(annotationFindings),
     ...(isComplete
       ? [
-          ...reviews.flatMap((review) => (bound.has(review.manifest) ? [] : unselected(review, context))),
+          ...orphans.map((review) => noPolicy(review.manifest, context)),
+          ...policyFindings(
+            manifests,
+            orphans.map(({ manifest }) => manifest.object),
+            context,
+          ),
           ...claimFindings(manifests, context),
         ]
       : []),
@@ -40,7 +52,9 @@ function reviewFindings(review: Reviewed, context: ReviewContext, systems: Known
   if (outcome === 'unknown') return [at('undecided-object', reason)]
   if (outcome === 'denied') return errors.map(({ path, message }) => at('denied-object', `${path}: ${message}`, path))
   if (review.isExcluded) return [at('excluded-namespace', excludedMessage(manifest.object))]
-  const missing = missingVolumeManagers(review.after, context)
+  // The volumes of a pod that exists cannot be changed.
+  const isFixed = hasType(pods, review.before) && review.operation === 'UPDATE'
+  const missing = isFixed ? [] : missingVolumeManagers(review.after, context)
   // The finding about a missing VolumeManager replaces the warning.
   const replaced = new Set(missing.map((name) => cut(`lodestone: ${missingVolumeManager(name)}`)))
   return [
@@ -51,13 +65,8 @@ function reviewFindings(review: Reviewed, context: ReviewContext, systems: Known
     ...review.warnings
       .filter((warning) => !reason || !warning.includes(reason))
       .filter((warning) => !replaced.has(warning))
-      .map((warning) =>
-        at(
-          review.isUnknownKind ? 'unknown-kind' : 'admission-warning',
-          warning.replace(/^lodestone: /, ''),
-          'metadata.annotations',
-        ),
-      ),
+      .map((warning) => warning.replace(/^lodestone: /, ''))
+      .map((text) => at(findingOfWarning(text, review.isUnknownKind), text, 'metadata.annotations')),
   ]
 }
 
@@ -105,17 +114,20 @@ function decisionFindings(review: Reviewed, context: ReviewContext, systems: Kno
 const FIRST_NARROWING =
   'rebalance does not prevent this move, since it is the first narrowing; apply the claim when the workload may restart'
 
-/** The finding about a workload without a policy, for which Karmada creates no binding. */
-function unselected({ decision, outcome, manifest }: Reviewed, context: ReviewContext): Finding[] {
+/** Whether Karmada creates no binding for a workload, because no known policy selects it. */
+function isUnselected({ decision, outcome, manifest }: Reviewed, context: ReviewContext): boolean {
   const { object } = manifest
-  if (!isWorkload(object, context) || outcome === 'denied') return []
-  const claimed = context.store.byIndex(dataSourceClaims, 'workload', workloadKey(workloadReference(object))).length > 0
+  if (!isWorkload(object, context) || outcome === 'denied') return false
   // In a member cluster, the volumes of a workload are the decision.
-  if (decision !== undefined && !claimed) return []
-  const message = claimed
+  return decision === undefined || isClaimed(workloadReference(object), context.store)
+}
+
+function noPolicy(manifest: Manifest, { store }: ReviewContext): Finding {
+  const { object } = manifest
+  const message = isClaimed(workloadReference(object), store)
     ? 'no known policy selects it, so its claim has no effect; add the policy to the input'
     : 'no known policy or claim selects it, so nothing was decided; add them to the input'
-  return [finding('no-policy', message, fieldPlace(manifest, ''), objectTitle(object))]
+  return finding('no-policy', message, fieldPlace(manifest, ''), objectTitle(object))
 }
 
 function workloadReference(object: K8sObject) {

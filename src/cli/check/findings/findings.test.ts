@@ -50,7 +50,7 @@ test.each([
     line: 1,
     status: 0,
   },
-  { id: 'dangling-claim', object: 'DataSourceClaim default/sales', given: [trainr], line: 10, column: 3, status: 0 },
+  { id: 'dangling-claim', object: 'DataSourceClaim default/sales', given: [trainr], line: 10, column: 3, status: 1 },
   {
     id: 'endless-hold',
     object: 'ResourceBinding default/app-deployment',
@@ -99,7 +99,7 @@ test.each([
     given: [withVolumes],
     line: 7,
     column: 5,
-    status: 0,
+    status: 1,
   },
   {
     id: 'unknown-kind',
@@ -107,21 +107,21 @@ test.each([
     given: [{ apiVersion: 'example.org/v1', kind: 'Train', metadata: { ...metadata, ...volumes('sales') } }],
     line: 6,
     column: 3,
-    status: 0,
+    status: 1,
   },
   {
     id: 'excluded-namespace',
     object: 'DataSourceClaim karmada-system/sales',
     given: [makeClaim({ system: '' }, { namespace: 'karmada-system' })],
     line: 1,
-    status: 0,
+    status: 1,
   },
   {
     id: 'excluded-namespace',
     object: 'Pod kube-system/trainer',
     given: [makePod({ name: 'sales' }, {}, { namespace: 'kube-system' })],
     line: 1,
-    status: 0,
+    status: 1,
   },
   {
     id: 'no-namespace',
@@ -171,7 +171,7 @@ test('a claim for an attached dependency of the hub is ignored, with the reason'
 
   const { findings } = await check([makeClaim({ workload: reference })], '--folder', hub)
 
-  expect(findings.find(({ id }) => id === 'ignored-claim')?.message).toBe(
+  expect(findings.find(({ id }) => id === 'ineffective-claim')?.message).toBe(
     'is ignored: ConfigMap settings is a dependency, and follows the workloads that need it; name such a workload instead',
   )
 })

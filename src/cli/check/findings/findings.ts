@@ -3,11 +3,11 @@ import { defined } from '../../../base/json.ts'
 import { printable } from '../../../base/printable.ts'
 import type { Position } from '../../../store/folder/positions.ts'
 
-/** `info` never affects the exit status. */
+/** An error fails without options. A warning fails only with `--fail-on`, and `info` never does. */
 export type Severity = 'error' | 'warning' | 'info'
 
-/** The values of `--fail-on`, from the fewest findings that fail to the most. `waiting` is the default. */
-export const FAIL_ON = ['rejected', 'waiting', 'held', 'warning'] as const
+/** The values of `--fail-on`, from the fewest findings that fail to the most. `ineffective` is the default. */
+export const FAIL_ON = ['rejected', 'ineffective', 'held', 'warning'] as const
 
 export type FailOn = (typeof FAIL_ON)[number]
 
@@ -18,29 +18,52 @@ interface FindingRule {
   title: string
 }
 
-/** Each identifier is API: it is never renamed or given another meaning. docs/check.md has a section for each. */
+/**
+ * Each identifier is API: it is never renamed or given another meaning. docs/check.md has a section for each.
+ *
+ * The API server or admission rejects the object (`rejected`), or the object would not do what it says (`ineffective`): both are errors.
+ * A warning may be intended, or depends on objects that are elsewhere.
+ */
 export const FINDINGS = {
   'invalid-manifest': { severity: 'error', failsOn: 'rejected', title: 'A file or a manifest cannot be read' },
   'invalid-system': { severity: 'error', failsOn: 'rejected', title: 'A file of a data system is invalid' },
   'no-manifest': { severity: 'error', failsOn: 'rejected', title: 'The input has no manifest' },
   'denied-object': { severity: 'error', failsOn: 'rejected', title: 'Admission rejects the object' },
   'undecided-object': { severity: 'error', failsOn: 'rejected', title: 'The decision is not known' },
-  'endless-hold': { severity: 'error', failsOn: 'waiting', title: 'The workload would wait forever' },
+  'endless-hold': { severity: 'error', failsOn: 'ineffective', title: 'The workload would wait forever' },
+  // Its pods are rejected, although the workload is allowed.
+  'missing-volume-manager': { severity: 'error', failsOn: 'ineffective', title: 'A VolumeManager does not exist' },
+  'unusable-volume': { severity: 'error', failsOn: 'ineffective', title: 'A volume cannot be used' },
+  'dangling-claim': { severity: 'error', failsOn: 'ineffective', title: 'The workload of a claim does not exist' },
+  'dangling-policy': { severity: 'error', failsOn: 'ineffective', title: 'The object of a policy does not exist' },
+  'ineffective-claim': { severity: 'error', failsOn: 'ineffective', title: 'A claim has no effect' },
+  'ineffective-annotation': { severity: 'error', failsOn: 'ineffective', title: 'An annotation has no effect' },
+  'unknown-kind': { severity: 'error', failsOn: 'ineffective', title: 'An annotation has no effect on this kind' },
+  'excluded-namespace': {
+    severity: 'error',
+    failsOn: 'ineffective',
+    title: 'Admission is not called for the namespace',
+  },
+  // Decisions would silently be those without the objects of the hub.
+  'empty-folder': { severity: 'error', failsOn: 'ineffective', title: 'The folder has no manifest' },
+  // The claim may allow it, and a timeout, a data system or Karmada ends it.
   hold: { severity: 'warning', failsOn: 'held', title: 'The workload would wait for its data' },
+  // A workload of a member cluster needs no policy.
   'no-policy': { severity: 'warning', failsOn: 'warning', title: 'No known policy selects the workload' },
-  'dangling-claim': { severity: 'warning', failsOn: 'warning', title: 'The workload of a claim does not exist' },
-  'ignored-claim': { severity: 'warning', failsOn: 'warning', title: 'A claim has no effect' },
+  // The claim itself allows it, for instance with `onUnresolved: Ignore`.
+  'ignored-claim': { severity: 'warning', failsOn: 'warning', title: 'The workload is placed without its data' },
+  // The claim does what it says, at a time that may be wrong.
   'first-narrowing': {
     severity: 'warning',
     failsOn: 'warning',
     title: 'A claim moves a workload that rebalance keeps',
   },
-  'missing-volume-manager': { severity: 'warning', failsOn: 'warning', title: 'A VolumeManager does not exist' },
+  // kubectl has a namespace of its own, so the objects may be right.
   'no-namespace': { severity: 'warning', failsOn: 'warning', title: 'A manifest has no namespace' },
-  'excluded-namespace': { severity: 'warning', failsOn: 'warning', title: 'Admission is not called for the namespace' },
-  'unknown-kind': { severity: 'warning', failsOn: 'warning', title: 'An annotation has no effect on this kind' },
   'admission-warning': { severity: 'warning', failsOn: 'warning', title: 'Admission warns about the object' },
+  // The data system may answer later. The workload has a finding of its own.
   'unanswered-query': { severity: 'warning', failsOn: 'warning', title: 'A data system does not answer' },
+  // The file means what it means for volcano-global.
   'system-warning': { severity: 'warning', failsOn: 'warning', title: 'A field of a data system is ignored' },
   'valid-system': { severity: 'info', title: 'A file of a data system is valid' },
   'no-claim': { severity: 'info', title: 'No claim names the workload' },

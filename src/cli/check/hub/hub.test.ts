@@ -162,6 +162,7 @@ describe('the summary counts the workloads of the hub', () => {
         stored: [...makeApp([]), [dataSourceClaims, makeClaim()]],
         given: [lonely],
         summary: '0 workloads would move, 0 would wait, 1 unchanged',
+        status: 1,
       },
       {
         name: 'a given source moves the workload of a stored claim',

@@ -13,6 +13,7 @@ import { isGone, scanFolder } from '../../../store/folder/scan.ts'
 import { UsageError } from '../../command.ts'
 import { type Finding, finding } from '../findings/findings.ts'
 import { fieldPlace, objectTitle } from './place-manifests.ts'
+import { unservedKind } from './served-kinds.ts'
 import { isSystemFile, SystemFiles } from './system-files.ts'
 import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
 
@@ -105,10 +106,13 @@ async function readInput({ manifests, problems, systems }: GivenManifests, { fil
 function isValid(manifest: Manifest, problems: Finding[]): boolean {
   const { object } = manifest
   const type = validatedTypes.find((each) => isMeant(each, object))
+  const unserved = unservedKind(object)
   const errors =
     type && object.apiVersion !== apiVersionOf(type)
       ? [{ path: 'apiVersion', message: `${object.apiVersion} is not served; write ${apiVersionOf(type)}` }]
-      : validateUnreviewed(object)
+      : unserved
+        ? [unserved]
+        : validateUnreviewed(object)
   for (const { path, message } of errors) {
     problems.push(finding('invalid-manifest', `${path}: ${message}`, fieldPlace(manifest, path), objectTitle(object)))
   }

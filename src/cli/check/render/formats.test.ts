@@ -137,6 +137,17 @@ describe('-o junit', () => {
     )
   })
 
+  test('a test case has its other findings as output', async () => {
+    const held = [workload, makePolicy(), makeClaim({ policy: { holdTimeoutSeconds: 60 } })]
+    const unplaced = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' } }
+
+    const { folder, stdout, status } = await check('junit', { 'a.yaml': [...held, unplaced] })
+
+    expect({ status, failures: stdout.match(/failures="(\d+)"/)?.[1] }).toEqual({ status: 0, failures: '0' })
+    expect(stdout).toContain(`<system-out>${folder}/a.yaml:1:1: warning: waits for its data: `)
+    expect(stdout).toMatch(/<system-out>[^<]*: warning: metadata\.namespace is missing, [^<]* \(no-namespace\)/)
+  })
+
   test.each([
     { words: [], failures: 0 },
     { words: ['--fail-on', 'warning'], failures: 1 },

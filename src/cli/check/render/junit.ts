@@ -1,29 +1,48 @@
 /** Renders a report as JUnit: a test case per object, which fails with its findings. */
 import { defined } from '../../../base/json.ts'
 import { type JunitCase, renderJunit } from '../../junit.ts'
-import { type Finding, fails } from '../findings/findings.ts'
+import { type Finding, type FindingId, fails } from '../findings/findings.ts'
 import { findingsByReview, type Report } from '../report.ts'
 import { describePlace } from './text.ts'
 
-/** Renders one suite. An object for which nothing was decided is skipped; a finding without an object is a test case of its own. */
+/**
+ * Renders one suite. An object for which nothing was decided is skipped; a finding without an object is a test case of its own. Findings that
+ * do not fail are the output of their test case.
+ */
 export function renderChecks(report: Report): string {
   const { objects, others } = findingsByReview(report)
-  const failing = (findings: readonly Finding[]) => findings.filter((each) => fails(each, report.failOn))
-  return renderJunit('lodestone check', [
+  const cases = [
     ...objects.map(({ review, findings }) => {
       const { derivedFrom, object, manifest } = review
-      const skipped = findings.find(({ id }) => id === 'no-policy')
-      return junitCase(derivedFrom ?? object, manifest.file, failing(findings), skipped)
+      return junitCase({ name: derivedFrom ?? object, classname: manifest.file }, findings, report)
     }),
-    ...failing(others).map((each) => junitCase(each.object ?? each.id, each.file ?? 'input', [each])),
-  ])
+    ...others.map((each) =>
+      junitCase({ name: each.object ?? each.id, classname: each.file ?? 'input' }, [each], report),
+    ),
+  ]
+  return renderJunit('lodestone check', cases)
 }
 
-function junitCase(name: string, classname: string, failing: readonly Finding[], skipped?: Finding): JunitCase {
+/** Findings about objects for which nothing was decided. */
+const SKIPS: ReadonlySet<FindingId> = new Set(['no-policy'])
+
+function junitCase(named: Pick<JunitCase, 'name' | 'classname'>, findings: readonly Finding[], report: Report) {
+  const { failing = [], others = [] } = Object.groupBy(findings, (each) =>
+    fails(each, report.failOn) ? 'failing' : 'others',
+  )
   const [first] = failing
-  if (!first) return defined({ name, classname, skipped: skipped?.message })
-  const text = failing
-    .map((each) => `${describePlace(each)}: ${each.severity}: ${each.message} (${each.id})`)
+  const skipped = first ? undefined : others.find(({ id }) => SKIPS.has(id))
+  const output = describe(others.filter((each) => each !== skipped))
+  return defined({
+    ...named,
+    skipped: skipped?.message,
+    failure: first && { message: first.message, text: describe(failing) },
+    output: output || undefined,
+  })
+}
+
+function describe(findings: readonly Finding[]): string {
+  return findings
+    .map((each) => `${describePlace(each)}: ${each.severity}: ${each.message} (${each.id})`.replace(/^: /, ''))
     .join('\n')
-  return { name, classname, failure: { message: first.message, text } }
 }

@@ -1,0 +1,95 @@
+/** Finds selectors of policies that select nothing, although a given workload has no policy. */
+import {
+  clusterPropagationPolicies,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceSelector,
+} from '../../../api/karmada.ts'
+import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { defined } from '../../../base/json.ts'
+import { selects } from '../../../core/propagation-policy/select.ts'
+import { bindingName } from '../../../core/resource-binding/derive.ts'
+import { bindingNamed } from '../../../queries/workload.ts'
+import type { Manifest } from '../../../store/folder/manifests.ts'
+import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
+import { unservedKind } from '../input/served-kinds.ts'
+import { hasType } from '../input/validate-manifest.ts'
+import type { ReviewContext } from '../review/review-object.ts'
+import { type Finding, finding } from './findings.ts'
+import { hintFor } from './similar.ts'
+
+/**
+ * Returns the findings about selectors of policies. Objects of a policy are often elsewhere, so a selector without an object is a finding
+ * only beside workloads that lack a policy.
+ *
+ * @param orphans the given workloads that no policy selects
+ */
+export function policyFindings(
+  manifests: readonly Manifest[],
+  orphans: readonly K8sObject[],
+  context: ReviewContext,
+): Finding[] {
+  const given = new Map(manifests.map((manifest) => [policyKey(manifest.object), manifest]))
+  const stored = context.store.objects()
+  const objects = stored.map(({ object }) => object)
+  return stored.flatMap(({ object, file, line, column }) => {
+    if (!hasType(propagationPolicies, object) && !hasType(clusterPropagationPolicies, object)) return []
+    const policy = object as PropagationPolicy
+    const own = given.get(policyKey(object))
+    return policy.spec.resourceSelectors.flatMap((selector, i) => {
+      const path = `spec.resourceSelectors[${i}]`
+      const place = own
+        ? fieldPlace(own, path)
+        : defined({ file: file || undefined, line: line || undefined, column: column || undefined })
+      const message = selectorProblem({ policy, selector, isOwn: own !== undefined }, { objects, orphans, context })
+      return message === undefined
+        ? []
+        : [finding('dangling-policy', `${path}: ${message}`, place, objectTitle(policy))]
+    })
+  })
+}
+
+interface PlacedSelector {
+  policy: PropagationPolicy
+  selector: ResourceSelector
+  /** Whether the policy is given, and not one of the folder. */
+  isOwn: boolean
+}
+
+interface Known {
+  objects: readonly K8sObject[]
+  orphans: readonly K8sObject[]
+  context: ReviewContext
+}
+
+function selectorProblem({ policy, selector, isOwn }: PlacedSelector, known: Known): string | undefined {
+  const { objects, orphans, context } = known
+  const unserved = isOwn ? unservedKind(selector) : undefined
+  if (unserved) return unserved.message
+  const alone = { ...policy, spec: { ...policy.spec, resourceSelectors: [selector] } }
+  const isSelected = (object: K8sObject) =>
+    selects(alone, { ...referenceOf(object), name: object.metadata.name ?? '' }, object.metadata.labels ?? {}) === true
+  if (orphans.length === 0 || objects.some(isSelected)) return undefined
+  const { apiVersion, kind, name } = selector
+  const namespace = policy.metadata.namespace || selector.namespace || undefined
+  if (!name) {
+    const isNear = orphans.some((orphan) => isOfKind(orphan, selector, namespace))
+    return isNear ? `selects no ${kind} of the input; correct its labels` : undefined
+  }
+  if (bindingNamed({ namespace, name: bindingName(kind, name) }, context.store)) return undefined
+  const hint = hintFor({ apiVersion, kind, namespace, name }, orphans, context.workloads)
+  if (!isOwn && hint === '') return undefined
+  return `${kind} ${objectKey(namespace, name)} is not in the input${hint}; correct the selector`
+}
+
+function isOfKind(object: K8sObject, { apiVersion, kind }: ResourceSelector, namespace: string | undefined): boolean {
+  return (
+    object.kind === kind &&
+    groupOf(object.apiVersion) === groupOf(apiVersion) &&
+    (namespace === undefined || object.metadata.namespace === namespace)
+  )
+}
+
+function policyKey({ kind, metadata }: K8sObject): string {
+  return `${kind} ${objectKey(metadata.namespace, metadata.name ?? '')}`
+}
