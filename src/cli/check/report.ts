@@ -22,6 +22,13 @@ export function hasFailed({ findings, failOn }: Report): boolean {
   return findings.some((each) => fails(each, failOn))
 }
 
+/** Counts the given objects: those to which a rule applies, and the others. */
+export function countObjects({ reviews }: Report): { checked: number; notChecked: number } {
+  const given = new Map(reviews.map(({ manifest, isNotChecked = false }) => [manifest, isNotChecked]))
+  const notChecked = [...given.values()].filter((each) => each).length
+  return { checked: given.size - notChecked, notChecked }
+}
+
 /** Divides the findings: those of each object, and the others. */
 export function findingsByReview({ reviews, findings }: Report): {
   objects: { review: Reviewed; findings: Finding[] }[]

@@ -1,15 +1,18 @@
 /** Turns reviews into findings. */
 import { isBinding, type ResourceBinding } from '../../../api/karmada.ts'
 import { VOLUMES_ANNOTATION } from '../../../api/lodestone.ts'
-import { type K8sObject, referenceOf } from '../../../api/meta.ts'
+import { groupOf, type K8sObject, referenceOf } from '../../../api/meta.ts'
 import { pods } from '../../../api/pod.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
+import { suggest } from '../../../base/suggest.ts'
 import { workloadOf } from '../../../core/dependencies/workload.ts'
 import { cut } from '../../../core/outcome.ts'
 import { missingVolumeManager } from '../../../core/workload/requests/resolve.ts'
 import { hasPods } from '../../../core/workload-kinds/kinds.ts'
 import { isClaimed } from '../../../queries/policy.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
+import { knownKinds } from '../../kinds.ts'
+import { builtInScope } from '../../scope.ts'
 import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
 import { hasType } from '../input/validate-manifest.ts'
 import { isMovedByFirstNarrowing } from '../review/effect.ts'
@@ -51,6 +54,7 @@ function reviewFindings(review: Reviewed, context: ReviewContext, systems: Known
   const at = (id: Finding['id'], message: string, path = '') => finding(id, message, fieldPlace(manifest, path), object)
   if (outcome === 'unknown') return [at('undecided-object', reason)]
   if (outcome === 'denied') return errors.map(({ path, message }) => at('denied-object', `${path}: ${message}`, path))
+  if (review.isNotChecked) return [at('not-checked', notCheckedMessage(manifest.object, context))]
   if (review.isExcluded) return [at('excluded-namespace', excludedMessage(manifest.object))]
   // The volumes of a pod that exists cannot be changed.
   const isFixed = hasType(pods, review.before) && review.operation === 'UPDATE'
@@ -68,6 +72,19 @@ function reviewFindings(review: Reviewed, context: ReviewContext, systems: Known
       .map((warning) => warning.replace(/^lodestone: /, ''))
       .map((text) => at(findingOfWarning(text, review.isUnknownKind), text, 'metadata.annotations')),
   ]
+}
+
+/** Objects of Kubernetes and Karmada are ordinary; a custom kind may be a workload. */
+function notCheckedMessage({ apiVersion, kind }: K8sObject, { workloads }: ReviewContext): string {
+  const group = groupOf(apiVersion)
+  if (builtInScope({ group, kind })) return `no rule of Lodestone applies to a ${kind}`
+  const hint = suggest(
+    kind,
+    knownKinds(workloads)
+      .map((type) => type.kind)
+      .filter((known) => known !== kind),
+  )
+  return `no rule of Lodestone applies to ${kind}.${group}${hint}; if it has pods, add the kind to workloadKinds`
 }
 
 function excludedMessage({ metadata: { namespace = '' } }: K8sObject): string {

@@ -234,6 +234,61 @@ test.each([
   expect((await check([hook])).findings).toEqual([])
 })
 
+describe('an object to which no rule applies', () => {
+  const kindOf = (apiVersion: string, kind: string) => ({ apiVersion, kind, metadata })
+  const settings = { ...kindOf('v1', 'ConfigMap'), data: {} }
+  const valid = [workload, makePolicy(), makeClaim(), makeSource()]
+
+  test.each([
+    { name: 'of Kubernetes', given: settings, says: 'no rule of Lodestone applies to a ConfigMap' },
+    {
+      name: 'of an unknown kind',
+      given: kindOf('example.org/v1', 'Train'),
+      says: 'no rule of Lodestone applies to Train.example.org; if it has pods, add the kind to workloadKinds',
+    },
+    {
+      name: 'of a mistyped kind',
+      given: kindOf('kubeflow.org/v1', 'PyTorchJobs'),
+      says: 'no rule of Lodestone applies to PyTorchJobs.kubeflow.org (did you mean PyTorchJob?); if it has pods, add the kind to workloadKinds',
+    },
+  ])('has a finding that never fails: $name', async ({ given, says }) => {
+    const { status, findings } = await check(given, '--fail-on', 'warning')
+
+    expect({ status, findings }).toMatchObject({
+      status: 0,
+      findings: [{ id: 'not-checked', severity: 'info', message: says, line: 1, column: 1 }],
+    })
+  })
+
+  test('is in its line of the text, and the last line counts', async () => {
+    const folder = makeFolder({ 'given.yaml': [...valid, settings, kindOf('v1', 'Service')] })
+
+    const { status, stdout } = await runWords(['check', '-f', folder])
+
+    expect(status).toBe(0)
+    expect(stdout.trimEnd().split('\n').slice(-3)).toEqual([
+      '- ConfigMap default/app: not checked: no rule of Lodestone applies to a ConfigMap',
+      '- Service default/app: not checked: no rule of Lodestone applies to a Service',
+      '4 objects checked, 2 not',
+    ])
+  })
+
+  test('is checked if a policy selects it, because it has a binding then', async () => {
+    const policy = makePolicy({ resourceSelectors: [{ apiVersion: 'v1', kind: 'ConfigMap' }] })
+
+    expect((await check([settings, policy])).findings).toEqual([])
+  })
+
+  test('is a skipped test case of JUnit', async () => {
+    const folder = makeFolder({ 'given.yaml': settings })
+
+    const { stdout } = await runWords(['check', '-f', folder, '-o', 'junit'])
+
+    expect(stdout).toContain('tests="1" failures="0" errors="0" skipped="1"')
+    expect(stdout).toContain('<skipped message="no rule of Lodestone applies to a ConfigMap"/>')
+  })
+})
+
 describe('an object that the API server does not send to Lodestone has no finding', () => {
   const owned = { ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u', controller: true }] }
 
@@ -251,7 +306,9 @@ describe('an object that the API server does not send to Lodestone has no findin
       given: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'kube-system' } },
     },
   ])('$name', async ({ given }) => {
-    expect(await check(given)).toMatchObject({ status: 0, findings: [] })
+    const { status, findings } = await check(given)
+
+    expect({ status, others: findings.filter(({ id }) => id !== 'not-checked') }).toEqual({ status: 0, others: [] })
   })
 
   test('the update of a pod, whose volumes cannot be changed', async () => {
@@ -340,12 +397,17 @@ describe('the scope of a kind', () => {
     {
       name: 'a kind of the list',
       given: [{ apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'disk' } }],
-      want: '✔ CSIDriver disk: allowed\n',
+      want: '- CSIDriver disk: not checked: no rule of Lodestone applies to a CSIDriver\n0 objects checked, 1 not\n',
     },
     {
       name: 'a kind with its CustomResourceDefinition',
       given: [{ apiVersion: 'example.org/v1', kind: 'Train', metadata: { name: 'a' } }, crd],
-      want: '✔ Train a: allowed\n✔ CustomResourceDefinition trains.example.org: allowed\n',
+      want: [
+        '- Train a: not checked: no rule of Lodestone applies to Train.example.org; if it has pods, add the kind to workloadKinds',
+        '- CustomResourceDefinition trains.example.org: not checked: no rule of Lodestone applies to a CustomResourceDefinition',
+        '0 objects checked, 2 not',
+        '',
+      ].join('\n'),
     },
   ])('$name has no namespace', async ({ given, want }) => {
     const folder = makeFolder({ 'given.yaml': given })

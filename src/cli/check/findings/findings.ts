@@ -67,6 +67,8 @@ export const FINDINGS = {
   'system-warning': { severity: 'warning', failsOn: 'warning', title: 'A field of a data system is ignored' },
   'valid-system': { severity: 'info', title: 'A file of a data system is valid' },
   'no-claim': { severity: 'info', title: 'No claim names the workload' },
+  // Most repositories have ConfigMaps and Services, about which Lodestone decides nothing.
+  'not-checked': { severity: 'info', title: 'No rule applies to the object' },
   'kept-narrowing': { severity: 'info', title: 'The last narrowing stays' },
 } as const satisfies Record<string, FindingRule>
 

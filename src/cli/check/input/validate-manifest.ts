@@ -13,11 +13,14 @@ import { apiVersionOf, type K8sObject, type ResourceType } from '../../../api/me
 import { bindingSchema, clusterSchema, policySchema } from '../../../api/schemas/karmada.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
+import { isObject } from '../../../base/json.ts'
 import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import { validateDataSource } from '../../../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../../../core/data-source-claim/validate.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../../../core/volume-manager/rules/settings.ts'
 import { isVolumeManager, validateVolumeManager } from '../../../core/volume-manager/rules/validate.ts'
+import { validatePodSpec } from '../../../core/workload/validate.ts'
+import { SHIPPED_ENTRIES } from '../../../core/workload-kinds/kinds.ts'
 
 const validateBinding = compileSchema(bindingSchema)
 const validatePolicy = compileSchema(policySchema)
@@ -40,7 +43,31 @@ const unreviewed: readonly Validator[] = [
   { type: propagationPolicies, validate: validatePolicy },
   { type: clusterPropagationPolicies, validate: validatePolicy },
   { type: clusters, validate: compileSchema(clusterSchema) },
+  ...templateValidators(),
 ]
+
+/** The kinds of Kubernetes with pod templates. An API server may store a custom kind with any template. */
+function templateValidators(): Validator[] {
+  const builtIn = SHIPPED_ENTRIES.filter(({ group }) => ['', 'apps', 'batch'].includes(group))
+  return builtIn.flatMap(({ group, versions: [version = ''], kind, plural, templates = [] }) => {
+    const paths = templates.map((path) => (path === '' ? 'spec' : `${path}.spec`))
+    const validate = (object: K8sObject) => paths.flatMap((path) => validateTemplate(object, path))
+    return paths.length > 0 ? [{ type: { group, version, kind, plural, namespaced: true }, validate }] : []
+  })
+}
+
+/** Returns the errors of the pod spec at a path; none if the object does not have it. */
+function validateTemplate(object: K8sObject, path: string): FieldError[] {
+  let value: unknown = object
+  const at: string[] = []
+  for (const segment of path.split('.')) {
+    value = (value as Record<string, unknown>)[segment]
+    at.push(segment)
+    if (value === undefined) return []
+    if (!isObject(value)) return [{ path: at.join('.'), code: 'Invalid', message: 'must be of type object' }]
+  }
+  return validatePodSpec(value, path)
+}
 
 /**
  * Returns all errors of a manifest: for the kinds of Lodestone, and for those of Karmada in the fields that decisions read. Other kinds

@@ -24,7 +24,7 @@ export function renderChecks(report: Report): string {
 }
 
 /** Findings about objects for which nothing was decided. */
-const SKIPS: ReadonlySet<FindingId> = new Set(['no-policy'])
+const SKIPS: ReadonlySet<FindingId> = new Set(['no-policy', 'not-checked'])
 
 function junitCase(named: Pick<JunitCase, 'name' | 'classname'>, findings: readonly Finding[], report: Report) {
   const { failing = [], others = [] } = Object.groupBy(findings, (each) =>

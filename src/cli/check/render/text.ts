@@ -5,7 +5,7 @@ import { decisionInWords } from '../../../core/outcome.ts'
 import type { painter } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
 import type { Finding, FindingId, Place } from '../findings/findings.ts'
-import { findingsByReview, type HubSummary, type Report } from '../report.ts'
+import { countObjects, findingsByReview, type HubSummary, type Report } from '../report.ts'
 import type { Reviewed } from '../review/review-objects.ts'
 
 export type Paint = ReturnType<typeof painter>
@@ -16,8 +16,16 @@ export function renderText(report: Report, paint: Paint): string {
   return [
     ...objects.map(({ review, findings }) => renderReview(review, findings, paint)),
     ...others.map((each) => `${describeFinding(each, paint)}\n`),
+    ...describeCount(report),
     ...(report.hub ? [`${describeHub(report.hub)}\n`] : []),
   ].join('')
+}
+
+/** `5 objects checked, 1 not`; nothing for one object that was checked. */
+function describeCount(report: Report): string[] {
+  const { checked, notChecked } = countObjects(report)
+  if (checked + notChecked === 0 || (checked === 1 && notChecked === 0)) return []
+  return [`${checked} ${checked === 1 ? 'object' : 'objects'} checked, ${notChecked} not\n`]
 }
 
 /** `2 workloads would move, 1 would wait, 3 unchanged`. */
@@ -49,23 +57,32 @@ export function describePlace({ file, line, column }: Place): string {
 const COLORS = { error: 'red', warning: 'yellow', info: 'dim' } as const
 
 function renderReview(review: Reviewed, findings: readonly Finding[], paint: Paint): string {
-  const { object, derivedFrom, outcome, decision, reason, effect } = review
+  const { object, derivedFrom, outcome, decision, reason, effect, isNotChecked } = review
   const isRefused = outcome === 'denied' || outcome === 'unknown'
   const needsAttention =
     ATTENTION.has(decision ?? '') || findings.some(({ id }) => id === 'no-policy') || effect === 'moves'
   const mark = isRefused
     ? paint('red', outcome === 'denied' ? '✘' : '?')
-    : needsAttention
-      ? paint('yellow', '●')
-      : paint('green', '✔')
+    : isNotChecked
+      ? paint('dim', '-')
+      : needsAttention
+        ? paint('yellow', '●')
+        : paint('green', '✔')
   const title = derivedFrom ? `${derivedFrom} → ${object}` : object
-  const word = isRefused ? paint('red', outcome) : decision ? decisionInWords(decision) : outcome
+  const word = isRefused
+    ? paint('red', outcome)
+    : isNotChecked
+      ? 'not checked'
+      : decision
+        ? decisionInWords(decision)
+        : outcome
   const move = effect === 'moves' ? ', and would move' : ''
   const isTold = findings.some(({ id }) => HAVE_REASON.has(id))
+  const inTitle = findings.find(({ id }) => id === 'not-checked')
   return [
-    `${mark} ${paint('bold', title)}: ${word}${move}`,
+    `${mark} ${paint('bold', title)}: ${word}${move}${inTitle ? `: ${inTitle.message}` : ''}`,
     ...(reason && !isTold ? [`    ${reason}`] : []),
-    ...findings.map((each) => `    ${describeOwn(each, paint)}`),
+    ...findings.filter((each) => each !== inTitle).map((each) => `    ${describeOwn(each, paint)}`),
     renderDiff(review, paint, '    '),
   ]
     .filter((line) => line !== '')

@@ -44,6 +44,8 @@ export interface ObjectReview {
   effect?: Effect
   /** Whether no webhook reviews the kind. */
   isUnknownKind: boolean
+  /** Whether nothing was decided or validated, because no rule of Lodestone applies to the kind. */
+  isNotChecked?: true
   /** Whether admission would decide otherwise, but its namespace is excluded from admission. */
   isExcluded?: true
 }

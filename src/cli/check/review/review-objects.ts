@@ -4,7 +4,7 @@ import type { K8sObject } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { without } from '../../../base/json.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
-import { hasType } from '../input/validate-manifest.ts'
+import { hasType, validatedTypes } from '../input/validate-manifest.ts'
 import { withEffect } from './effect.ts'
 import { policiesOf, reviewDerived } from './review-derived.ts'
 import {
@@ -56,7 +56,7 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
     const derived = isPlaced ? await derive(manifest.object, true) : undefined
     // A workload without a decision is not shown: its binding is.
     const isSilent = review.outcome === 'allowed' && review.warnings.length === 0
-    if (!derived || !isSilent) results.push(review)
+    if (!derived || !isSilent) results.push(derived || isLookedAt(review) ? review : { ...review, isNotChecked: true })
     if (derived) results.push({ ...derived, manifest })
   }
   for (const { template, manifest } of concerned) {
@@ -64,6 +64,12 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
     if (derived) results.push({ ...derived, manifest })
   }
   return results
+}
+
+/** Whether a rule applies to the object: of admission, of the validation of manifests, or of annotations. */
+function isLookedAt({ isUnknownKind, warnings, isExcluded, before }: ObjectReview): boolean {
+  const isValidated = [...validatedTypes, namespaces].some((type) => hasType(type, before))
+  return !isUnknownKind || isValidated || warnings.length > 0 || isExcluded === true
 }
 
 /**
