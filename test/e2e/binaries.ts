@@ -1,7 +1,7 @@
 // Finds or builds the programs of the test control plane: etcd, kube-apiserver and the parts of Karmada.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { access, readFile } from 'node:fs/promises'
+import { access, readdir, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { builtFolder, exists } from './built-folder.ts'
@@ -50,6 +50,12 @@ const groups = {
     variable: 'HELM_ASSETS',
     module: 'helm',
     packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
+  },
+  // The YAML reader of kubectl as a program. Its sources are in the folder.
+  yaml: {
+    variable: 'YAML_ASSETS',
+    module: 'yaml',
+    packages: { 'yaml-to-json': '.' },
   },
   karmada: {
     variable: 'KARMADA_ASSETS',
@@ -115,6 +121,11 @@ export async function ensureHelm(log: Log = logToStderr): Promise<string> {
   return (await ensureGroup('helm', log)).helm
 }
 
+/** The absolute path of the program that reads YAML as kubectl does. */
+export async function ensureYamlReader(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('yaml', log))['yaml-to-json']
+}
+
 async function ensureKarmadaBinaries(log: Log): Promise<KarmadaBinaries> {
   const programs = await ensureGroup('karmada', log)
   return { ...programs, crds: join(programs['karmada-webhook'], '..', 'crds') }
@@ -160,10 +171,16 @@ async function cacheKey(name: GroupName): Promise<string> {
   const hash = createHash('sha256')
   const selected = selectedVersion(name)
   if (selected) hash.update(versionKey(selected.project, selected.version))
-  else for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(join(moduleFolder(name), file)))
+  else for (const file of await sourcesOf(name)) hash.update(await readFile(join(moduleFolder(name), file)))
   const built = Object.values(groups).filter(({ module }) => module === groups[name].module)
   hash.update(JSON.stringify([built, process.platform, process.arch]))
   return hash.digest('hex').slice(0, 16)
+}
+
+// Most modules have no sources of their own: their go.mod names the programs.
+async function sourcesOf(name: GroupName): Promise<string[]> {
+  const sources = (await readdir(moduleFolder(name))).filter((file) => file.endsWith('.go'))
+  return ['go.mod', 'go.sum', ...sources.sort()]
 }
 
 // The version of the selected pair; undefined where the go.mod of the group has the versions.
@@ -218,6 +235,7 @@ if (import.meta.main) {
     ...(await ensureControllersBinaries()),
     ...(await ensureNodesBinaries()),
     helm: await ensureHelm(),
+    yaml: await ensureYamlReader(),
   }
   console.log(JSON.stringify(programs, null, 2))
 }

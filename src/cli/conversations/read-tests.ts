@@ -4,12 +4,12 @@ import { type Document, LineCounter } from 'yaml'
 import { isObject } from '../../base/json.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { suggest } from '../../base/suggest.ts'
-import { documentValue, parseDocuments } from '../../store/folder/manifests.ts'
 import { fieldPosition } from '../../store/folder/positions.ts'
 import { readTextFile } from '../../store/folder/read-text.ts'
 import { scanFolder } from '../../store/folder/scan.ts'
 import { UsageError } from '../command.ts'
 import { completeTest, type ReadFolders, type TestCase } from './complete-test.ts'
+import { documentValue, parseDocuments } from './documents.ts'
 import { type GivenTest, testSchema } from './test-schema.ts'
 
 const validate = compileSchema(testSchema, 'forbidden')

@@ -90,7 +90,6 @@ describe('the text of a file', () => {
       content: Array.from({ length: 2_000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
     },
     { name: 'an alias of itself', content: `${manifest}spec: &a [*a]\n` },
-    { name: 'a key twice', content: `${manifest}kind: Secret\n` },
   ])('$name is rejected as a whole', ({ content }) => {
     const { manifests, errors } = parseManifests(content, 'file.yaml')
     expect(manifests).toEqual([])

@@ -1,20 +1,9 @@
 /** Parses the objects of a YAML or JSON file, as kubectl reads them. Errors have a line and the expected value. */
-import {
-  type Document,
-  type DocumentOptions,
-  isAlias,
-  isMap,
-  isSeq,
-  LineCounter,
-  type Node,
-  type ParseOptions,
-  parseAllDocuments,
-  type ScalarTag,
-  type SchemaOptions,
-} from 'yaml'
+import { type Document, isAlias, isMap, isSeq, LineCounter, type Node } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { defined, isObject, withoutNulls } from '../../base/json.ts'
 import { findJsonComment, JSON_COMMENT_MESSAGE } from '../../base/json-comment.ts'
+import { readYaml, type YamlDocument } from './kubernetes-yaml.ts'
 import { fieldPosition, type Position, positionAt } from './positions.ts'
 
 /** An object with its place. */
@@ -45,11 +34,7 @@ export interface ParseManifestsOptions {
   generateName?: boolean
 }
 
-/** The limit of the YAML parser for aliases and their nodes. It stops the "billion laughs" attack. */
-const MAX_ALIASES = 100
 const MAX_LIST_DEPTH = 8
-/** The most open brackets. With more, the parser would need seconds to find that they are not closed. */
-const MAX_OPEN_BRACKETS = 1_000
 
 /**
  * Parses every document of `text`. It unwraps `List` and typed lists, and skips empty documents. It throws nothing: errors are in the
@@ -67,21 +52,19 @@ export function parseManifests(text: string, file: string, options: ParseManifes
     return parsed
   }
   try {
-    for (const document of parseDocuments(text, lines)) readDocument(document)
+    for (const document of readYaml(text, lines)) readDocument(document)
   } catch (error) {
     report(undefined, `cannot be read: ${(error as Error).message}`)
   }
   return parsed
 
-  function readDocument(document: Document.Parsed): void {
-    const mistakes = [...document.errors, ...document.warnings]
-    for (const mistake of mistakes) report(mistake.pos[0], `is not valid YAML: ${mistake.message}`, true)
-    if (mistakes.length > 0 || document.contents === null) return
-    const start = document.contents.range?.[0]
+  function readDocument({ document, value, mistakes }: YamlDocument): void {
+    for (const { offset, message, isSyntax } of mistakes) report(offset, message, isSyntax)
+    if (mistakes.length > 0 || !document?.contents) return
     try {
-      readValue(documentValue(document), document.contents, document, 0)
+      readValue(value, document.contents, document, 0)
     } catch (error) {
-      report(start, `cannot be read: ${(error as Error).message}`)
+      report(document.contents.range?.[0], `cannot be read: ${(error as Error).message}`)
     }
   }
 
@@ -113,33 +96,6 @@ export function parseManifests(text: string, file: string, options: ParseManifes
       }
     }
   }
-}
-
-/** Parses the documents of a text in the dialect of kubectl. Throws for text that is nested too deeply. */
-export function parseDocuments(text: string, lineCounter: LineCounter): Document.Parsed[] {
-  if (openBrackets(text) > MAX_OPEN_BRACKETS)
-    throw new Error(`more than ${MAX_OPEN_BRACKETS} brackets are open at once`)
-  // The recursive parser throws when the nesting exceeds the stack. An empty text has no documents.
-  return [...parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter })]
-}
-
-/** The value of a document. Throws for too many aliases, and for a value that contains itself: no API server can store it. */
-export function documentValue(document: Document.Parsed): unknown {
-  const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
-  // Only an alias can create a value that contains itself, for which JSON.stringify throws.
-  JSON.stringify(value)
-  return value
-}
-
-/** The most brackets that are open at once. It counts brackets in strings too, because they are few, or closed as well. */
-function openBrackets(text: string): number {
-  let most = 0
-  let open = 0
-  for (const bracket of text.matchAll(/[[\]{}]/g)) {
-    open += bracket[0] === '[' || bracket[0] === '{' ? 1 : -1
-    if (open > most) most = open
-  }
-  return most
 }
 
 /** The items of a `List` or `FooList`; undefined for any other object. Items of a typed list get its type. */
@@ -188,30 +144,4 @@ function isListOfObjects(value: unknown): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-/** `0644`, as in file modes, is octal for kubectl (YAML 1.1) and decimal in YAML 1.2. */
-const octal: ScalarTag = {
-  tag: 'tag:yaml.org,2002:int',
-  default: true,
-  test: /^[-+]?0[0-7]+$/,
-  resolve: (text) => Number.parseInt(text, 8),
-}
-
-/** go-yaml parses these words as booleans. So an API server rejects an annotation `yes` without quotes, and so does Lodestone. */
-const words: ScalarTag = {
-  tag: 'tag:yaml.org,2002:bool',
-  default: true,
-  test: /^(?:y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/,
-  resolve: (text) => /^(?:y|on)/i.test(text),
-}
-
-/** The options of every parse. Merge keys work as in kubectl; duplicate keys are rejected, as by `--validate=strict`. */
-const KUBERNETES_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
-  version: '1.2',
-  merge: true,
-  uniqueKeys: true,
-  customTags: (tags) => [octal, words, ...tags],
-  prettyErrors: false,
-  logLevel: 'silent',
 }

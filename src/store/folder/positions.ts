@@ -25,7 +25,8 @@ export function fieldPosition(path: string, root: Node, document: Document, line
   for (const segment of fieldSegments(path)) {
     const target = isAlias(node) ? node.resolve(document) : node
     if (isMap(target)) {
-      const pair = target.items.find(({ key }) => isScalar(key) && String(key.value) === segment)
+      // The last of several values counts.
+      const pair = target.items.findLast(({ key }) => isScalar(key) && String(key.value) === segment)
       if (!pair) break
       offset = (pair.key as Node).range?.[0] ?? offset
       node = pair.value

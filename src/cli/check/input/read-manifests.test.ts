@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { createWriteStream, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { makeDeployment } from '../../../../test/builders.ts'
 import { makeFolder, runWords } from '../../cli.fake.ts'
 
@@ -55,6 +56,27 @@ test.each([
 
   expect(stdout).toContain(want)
   expect({ status, lines: stdout.trimEnd().split('\n').length }).toEqual({ status: 1, lines: 1 })
+})
+
+test('a command in quotes over several lines is read as by kubectl, at any indent', async () => {
+  const workflow = [
+    'apiVersion: argoproj.io/v1alpha1',
+    'kind: Workflow',
+    'metadata: { generateName: sidecar-, namespace: demo }',
+    'spec:',
+    '  templates:',
+    '  - name: main',
+    '    container:',
+    '      args: ["',
+    '        echo one;',
+    '        echo \\"two\\"',
+    '      "]',
+  ].join('\n')
+
+  const { status, stdout } = await check(makeFolder({ 'a.yaml': `${workflow}\n` }), '-o', 'yaml')
+
+  expect(status).toBe(0)
+  expect(parse(stdout).spec.templates[0].container.args).toEqual([' echo one; echo "two" '])
 })
 
 test('a manifest with braces in a text is no Helm template', async () => {

@@ -43,8 +43,9 @@ const unreviewed: readonly Validator[] = [
   { type: propagationPolicies, validate: validatePolicy },
   { type: clusterPropagationPolicies, validate: validatePolicy },
   { type: clusters, validate: compileSchema(clusterSchema) },
-  ...templateValidators(),
 ]
+
+const withTemplates = templateValidators()
 
 /** The kinds of Kubernetes with pod templates. An API server may store a custom kind with any template. */
 function templateValidators(): Validator[] {
@@ -82,9 +83,9 @@ export function validateManifest(object: K8sObject): FieldError[] {
 /** The kinds whose manifests are validated, in the version that is served. VolumeManagers have errors of their own for other versions. */
 export const validatedTypes: readonly ResourceType[] = [...reviewed, ...unreviewed].map(({ type }) => type)
 
-/** As `validateManifest`, without the kinds whose webhooks reject invalid objects. */
+/** As `validateManifest`, without the kinds whose webhooks reject invalid objects, and with the pod templates of Kubernetes. */
 export function validateUnreviewed(object: K8sObject): FieldError[] {
-  return unreviewed.find(({ type }) => hasType(type, object))?.validate(object) ?? []
+  return [...unreviewed, ...withTemplates].find(({ type }) => hasType(type, object))?.validate(object) ?? []
 }
 
 function validateManager(object: K8sObject): FieldError[] {

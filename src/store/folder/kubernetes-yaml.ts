@@ -1,0 +1,435 @@
+/** Reads YAML as kubectl does: its documents, and the values that go-yaml (go.yaml.in/yaml/v2, through sigs.k8s.io/yaml) gives to scalars. */
+import {
+  Composer,
+  CST,
+  type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  Lexer,
+  type LineCounter,
+  type Node,
+  Parser,
+  type Scalar,
+  type YAMLParseError,
+  type YAMLWarning,
+} from 'yaml'
+import { isObject } from '../../base/json.ts'
+
+/** Why a document is not read, with the offset in the text. */
+export interface YamlMistake {
+  offset: number | undefined
+  message: string
+  /** Whether the text is not YAML, and not only a value is wrong. */
+  isSyntax: boolean
+}
+
+export interface YamlDocument {
+  /** Null for an empty document; undefined if there are mistakes. */
+  value: unknown
+  /** Absent if the text has only comments. */
+  document: Document.Parsed | undefined
+  mistakes: readonly YamlMistake[]
+}
+
+/** The most open brackets. With more, the parser would need seconds to find that they are not closed. */
+const MAX_OPEN_BRACKETS = 1_000
+/** The most values that aliases add to a document. It stops the "billion laughs" attack; go-yaml has a similar limit. */
+const MAX_ALIASED_VALUES = 100_000
+
+/**
+ * Reads the documents of a text. An invalid one has mistakes, and the others are read.
+ *
+ * Throws for text that is nested too deeply.
+ *
+ * @param lines is filled, so that offsets have lines
+ */
+export function readYaml(text: string, lines: LineCounter): YamlDocument[] {
+  refuseDeepNesting(text)
+  lines.addNewLine(0)
+  for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(index + 1)
+  // go-yaml ends a line with a carriage return alone, too. Editors do not count it.
+  return chunksOf(text.replaceAll(/\r(?!\n)/g, '\n')).flatMap((chunk) => readChunk(chunk))
+}
+
+/** Throws for text that is nested too deeply for the parser. */
+export function refuseDeepNesting(text: string): void {
+  if (openBrackets(text) > MAX_OPEN_BRACKETS)
+    throw new Error(`more than ${MAX_OPEN_BRACKETS} brackets are open at once`)
+}
+
+/** The most brackets that are open at once. It counts brackets in strings too, because they are few, or closed as well. */
+function openBrackets(text: string): number {
+  let most = 0
+  let open = 0
+  for (const bracket of text.matchAll(/[[\]{}]/g)) {
+    open += bracket[0] === '[' || bracket[0] === '{' ? 1 : -1
+    if (open > most) most = open
+  }
+  return most
+}
+
+interface Chunk {
+  text: string
+  /** Its offset in the whole text. */
+  start: number
+  mistakes: readonly YamlMistake[]
+}
+
+/**
+ * Divides a text at its separators, as kubectl does before it parses (YAMLReader, pkg/util/yaml/decoder.go of apimachinery). A separator is
+ * a line that begins with `---` and has only a comment behind it.
+ */
+function chunksOf(text: string): Chunk[] {
+  const chunks: Chunk[] = []
+  let start = 0
+  let mistakes: YamlMistake[] = []
+  for (const { 0: line, 1: rest = '', index } of text.matchAll(/^---(.*)$/gm)) {
+    chunks.push({ text: text.slice(start, index), start, mistakes })
+    start = index + line.length
+    const isSeparator = /^\s*(#|$)/.test(rest)
+    mistakes = isSeparator
+      ? []
+      : [syntax(index + 3, 'only a comment may follow ---; begin the document in the next line')]
+  }
+  return [...chunks, { text: text.slice(start), start, mistakes }]
+}
+
+function syntax(offset: number | undefined, message: string): YamlMistake {
+  return { offset, message: `is not valid YAML: ${message}`, isSyntax: true }
+}
+
+function readChunk(chunk: Chunk): YamlDocument[] {
+  if (chunk.mistakes.length > 0) return [{ value: undefined, document: undefined, mistakes: chunk.mistakes }]
+  let { start } = chunk
+  // kubectl reads JSON with a parser of its own, which allows for example \/ in a text.
+  const objects = readJson(chunk.text).map((text) => {
+    const { document } = parseChunk({ ...chunk, text, start })
+    start += text.length
+    return { value: JSON.parse(text) as unknown, document, mistakes: [] }
+  })
+  if (objects.length > 0) return objects
+  const { document, mistakes } = parseChunk(chunk)
+  if (mistakes.length > 0) return [{ value: undefined, document, mistakes }]
+  return document ? [{ document, ...readValue(document, chunk) }] : []
+}
+
+/** The JSON objects that a text consists of, each with the space around it; empty if it is no JSON. */
+function readJson(text: string): string[] {
+  if (!/^\s*\{/.test(text)) return []
+  if (isJson(text)) return [text]
+  // A stream of JSON objects has one after the other.
+  const parts = text.split(/(?<=\})(?=\s*\{)/)
+  return parts.length > 1 && parts.every(isJson) ? parts : []
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return false
+  }
+}
+
+type Generated = Generator<string, unknown, unknown>
+
+/** The methods of the lexer that depend on the indent. Its declaration calls them private. */
+interface IndentedLexer {
+  indentNext: number
+  flowLevel: number
+  lex(source: string): Generator<string>
+  parseFlowCollection(): Generated
+  parseQuotedScalar(): Generated
+}
+
+const BaseLexer = Lexer as unknown as new () => IndentedLexer
+
+/** A lexer for which the indent of a line in quotes or brackets does not matter, as for go-yaml. YAML 1.2 requires one. */
+class LenientLexer extends BaseLexer {
+  override *parseFlowCollection(): Generated {
+    return yield* this.#withoutIndent(super.parseFlowCollection())
+  }
+
+  override *parseQuotedScalar(): Generated {
+    return yield* this.#withoutIndent(super.parseQuotedScalar())
+  }
+
+  *#withoutIndent(lexemes: Generated): Generated {
+    const { indentNext } = this
+    this.indentNext = 0
+    const next = yield* lexemes
+    this.indentNext = indentNext
+    return next
+  }
+}
+
+const OPTIONS = { version: '1.2', uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const
+
+/** Parses the first document of a chunk. kubectl ignores what follows an end marker `...`. */
+function parseChunk({ text, start }: Chunk): { document: Document.Parsed | undefined; mistakes: YamlMistake[] } {
+  const guard = new TokenGuard(start)
+  const control = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(text)
+  if (control) guard.mistakes.push(syntax(start + control.index, 'control characters are not allowed'))
+  const [document] = new Composer(OPTIONS).compose(tokensOf(text, start, guard))
+  const found = [...(document?.errors ?? []), ...(document?.warnings ?? [])]
+    .filter((problem) => !isTolerated(problem, text.slice(problem.pos[0] - start)))
+    .map(({ pos, message }) => syntax(pos[0], message))
+  return { document, mistakes: found.length > 0 ? found : guard.mistakes }
+}
+
+function* tokensOf(text: string, start: number, guard: TokenGuard) {
+  const parser = new Parser()
+  parser.offset = start
+  for (const lexeme of new LenientLexer().lex(text)) {
+    guard.observe(lexeme)
+    if (guard.isAtEnd) break
+    yield* parser.next(lexeme)
+  }
+  yield* parser.end()
+}
+
+/**
+ * Whether go-yaml accepts what YAML 1.2 does not allow.
+ *
+ * @param at the text from the place of the problem
+ */
+function isTolerated({ code, name }: YAMLParseError | YAMLWarning, at: string): boolean {
+  switch (code) {
+    // An unknown tag has no effect. A tag with an unknown handle, such as !e!x, is an error.
+    case 'TAG_RESOLVE_FAILED':
+      return !/^![\w-]+!/.test(at)
+    // The end of a flow collection may have any indent.
+    case 'BAD_INDENT':
+      return name === 'YAMLWarning'
+    // A comment may follow a bracket or a quote directly.
+    case 'MISSING_CHAR':
+      return at.startsWith('#')
+    default:
+      return false
+  }
+}
+
+const EMPTY: ReadonlySet<string> = new Set(['byte-order-mark', 'comment', 'newline', 'space'])
+
+/** Finds what YAML 1.2 allows and kubectl rejects: directives, an end marker before any content, and tabs where a key may begin. */
+class TokenGuard {
+  readonly mistakes: YamlMistake[] = []
+  /** Whether the document ended with an end marker. */
+  isAtEnd = false
+  #offset: number
+  #flowLevel = 0
+  /** Whether a key may begin here, in a block: there, go-yaml allows spaces only (yaml_parser_scan_to_next_token). */
+  #mayBeginKey = true
+  #isScalar = false
+  #hasContent = false
+
+  constructor(start: number) {
+    this.#offset = start
+  }
+
+  observe(lexeme: string): void {
+    const type = this.#isScalar ? 'scalar-source' : CST.tokenType(lexeme)
+    const isMark = type === 'scalar' || type === 'doc-mode' || type === 'flow-error-end'
+    this.#isScalar = type === 'scalar'
+    if (isMark) return
+    if (type === 'directive-line') this.#report(0, 'directives such as %YAML are not supported; remove the line')
+    this.isAtEnd = type === 'doc-end' && this.#hasContent
+    if (type === 'doc-end' && !this.#hasContent) this.#report(0, 'there is no document before ...; remove the line')
+    if (!EMPTY.has(type ?? '')) this.#hasContent = true
+    if (type === 'space' && this.#mayBeginKey && this.#flowLevel === 0 && lexeme.includes('\t'))
+      this.#report(lexeme.indexOf('\t'), 'Tabs are not allowed as indentation')
+    if (type === 'flow-map-start' || type === 'flow-seq-start') this.#flowLevel += 1
+    if (type === 'flow-map-end' || type === 'flow-seq-end') this.#flowLevel = Math.max(0, this.#flowLevel - 1)
+    if (type !== 'space' && type !== 'comment')
+      this.#mayBeginKey = lexeme.endsWith('\n') || type === 'seq-item-ind' || type === 'explicit-key-ind'
+    this.#offset += lexeme.length
+  }
+
+  #report(at: number, message: string): void {
+    if (this.mistakes.length === 0) this.mistakes.push(syntax(this.#offset + at, message))
+  }
+}
+
+function readValue(document: Document.Parsed, chunk: Chunk): Pick<YamlDocument, 'value' | 'mistakes'> {
+  try {
+    return { value: new ValueReader(chunk).read(document.contents), mistakes: [] }
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    return { value: undefined, mistakes: [{ offset: error.offset, message: error.message, isSyntax: false }] }
+  }
+}
+
+class ValueError extends Error {
+  readonly offset: number | undefined
+
+  constructor(node: Node | undefined, message: string) {
+    super(`is not valid YAML: ${message}`)
+    this.offset = node?.range?.[0]
+  }
+}
+
+interface Anchor {
+  node: Node
+  value: unknown
+  /** The number of values in it; absent while it is read. */
+  size?: number
+}
+
+/** Gives the nodes of a document their values (go-yaml, decode.go). */
+class ValueReader {
+  readonly #chunk: Chunk
+  readonly #anchors = new Map<string, Anchor>()
+  #size = 0
+  #aliased = 0
+
+  constructor(chunk: Chunk) {
+    this.#chunk = chunk
+  }
+
+  read(node: unknown): unknown {
+    this.#size += 1
+    if (isAlias(node)) return this.#readAlias(node)
+    const { anchor } = (node ?? {}) as { anchor?: string }
+    if (anchor === undefined) return this.#readContent(node)
+    const before = this.#size
+    const entry: Anchor = { node: node as Node, value: undefined }
+    this.#anchors.set(anchor, entry)
+    entry.value = this.#readContent(node)
+    entry.size = this.#size - before + 1
+    return entry.value
+  }
+
+  #readContent(node: unknown): unknown {
+    if (isScalar(node)) return this.#readScalar(node as Scalar)
+    if (isMap(node)) return this.#readMap(node.items)
+    // An ordered map of YAML 1.1 has pairs in a list.
+    if (isSeq(node)) return node.items.map((item) => (isPair(item) ? this.#readMap([item]) : this.read(item)))
+    return null
+  }
+
+  #readAlias(node: Node & { source: string }): unknown {
+    const anchor = this.#anchors.get(node.source)
+    if (!anchor) throw new ValueError(node, `there is no anchor ${node.source} before its alias`)
+    if (anchor.size === undefined) throw new ValueError(node, `the anchor ${node.source} contains itself`)
+    this.#size += anchor.size
+    this.#aliased += anchor.size
+    if (this.#aliased > MAX_ALIASED_VALUES)
+      throw new ValueError(node, `Excessive alias count: aliases add more than ${MAX_ALIASED_VALUES} values`)
+    return anchor.value
+  }
+
+  /** A later entry replaces an earlier one with its key. A merge key does as well. */
+  #readMap(items: readonly { key: unknown; value: unknown }[]): Record<string, unknown> {
+    const entries = new Map<string, unknown>()
+    for (const { key, value } of items) {
+      if (isMergeKey(key)) this.#merge(value as Node, entries)
+      else entries.set(this.#readKey(key as Node), this.read(value))
+    }
+    // Defines each entry, also one with the name __proto__.
+    return Object.fromEntries(entries)
+  }
+
+  #merge(node: Node, entries: Map<string, unknown>): void {
+    const maps = isSeq(node) ? node.items.toReversed() : [node]
+    for (const map of maps as Node[]) {
+      const target = isAlias(map) ? this.#anchors.get(map.source)?.node : map
+      const value = this.read(map)
+      if (!isMap(target) || !isObject(value))
+        throw new ValueError(map, 'the value of a merge key must be a map, or a list of maps')
+      for (const [name, each] of Object.entries(value)) entries.set(name, each)
+    }
+  }
+
+  #readKey(node: Node): string {
+    const value = this.read(node)
+    if (!['string', 'number', 'boolean'].includes(typeof value))
+      throw new ValueError(node, 'a key must be a string, a number or a boolean')
+    return String(value)
+  }
+
+  #readScalar(node: Scalar): unknown {
+    const { source = '', type, tag } = node
+    const isPlain = type === undefined || type === 'PLAIN'
+    if (type === 'QUOTE_DOUBLE') this.#refuseEscape(node)
+    if (tag === undefined && !isPlain) return source
+    const resolved = resolveScalar(source, tag?.replace(YAML_TAG, '') ?? '')
+    if (resolved === INVALID) throw new ValueError(node, `${source || "''"} is no value of the tag ${tag}`)
+    if (typeof resolved === 'number' && !Number.isFinite(resolved))
+      throw new ValueError(node, `${source} cannot be sent to an API server; write it in quotes`)
+    return resolved
+  }
+
+  /** go-yaml does not know `\/`, and no half of a character. */
+  #refuseEscape(node: Scalar): void {
+    const { text, start } = this.#chunk
+    const [from = 0, to = 0] = node.range ?? []
+    const [unknown] =
+      /(?<=(?:^|[^\\])(?:\\\\)*)\\(\/|u[dD][89a-fA-F][0-9a-fA-F]{2})/.exec(text.slice(from - start, to - start)) ?? []
+    if (unknown !== undefined)
+      throw new ValueError(node, `the escape ${unknown} is not known; write the character itself`)
+  }
+}
+
+const YAML_TAG = /^tag:yaml\.org,2002:/
+
+function isMergeKey(key: unknown): boolean {
+  if (!isScalar(key)) return false
+  const { source, type, tag } = key as Scalar
+  return source === '<<' && (tag === undefined ? type === 'PLAIN' : tag.replace(YAML_TAG, '') === 'merge')
+}
+
+const INVALID = Symbol('no value of its tag')
+
+const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((word) => [word, true] as const),
+  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((word) => [word, false] as const),
+  ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, null] as const),
+  ...['.nan', '.NaN', '.NAN'].map((word) => [word, Number.NaN] as const),
+  ...['.inf', '.Inf', '.INF', '+.inf', '+.Inf', '+.INF'].map((word) => [word, Number.POSITIVE_INFINITY] as const),
+  ...['-.inf', '-.Inf', '-.INF'].map((word) => [word, Number.NEGATIVE_INFINITY] as const),
+])
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  bool: (value) => typeof value === 'boolean',
+  float: (value) => typeof value === 'number',
+  int: (value) => Number.isInteger(value),
+  null: (value) => value === null,
+}
+
+/** The value of a scalar (go-yaml, resolve.go). A time stays a text. A tag that is not known has no effect. */
+function resolveScalar(source: string, tag: string): unknown {
+  if (tag === 'binary') return decodeBase64(source)
+  if (tag === 'timestamp') return /^\d{4}-\d\d?-\d\d?([Tt\s].*)?$/.test(source) ? source : INVALID
+  if (tag !== '' && !Object.hasOwn(TYPES, tag)) return source
+  const value = WORDS.has(source) ? WORDS.get(source) : (readNumber(source) ?? source)
+  return tag === '' || TYPES[tag]?.(value) ? value : INVALID
+}
+
+function decodeBase64(text: string): string | typeof INVALID {
+  const packed = text.replaceAll(/[\r\n]/g, '')
+  const isValid = packed.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(packed)
+  return isValid ? Buffer.from(packed, 'base64').toString('utf8') : INVALID
+}
+
+const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/
+const INTEGER = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)$/
+
+/** A number of Go: with underscores, in base 2, 8, 10 or 16. A leading 0 makes it octal, as in file modes. */
+function readNumber(source: string): number | undefined {
+  if (!/^[-+.0-9]/.test(source)) return undefined
+  const plain = source.startsWith('.') ? source : source.replaceAll('_', '')
+  const [, sign, digits = ''] = INTEGER.exec(plain) ?? []
+  if (sign !== undefined) {
+    const size = BigInt(digits.replace(/^0(?=[0-7])/, '0o'))
+    const value = sign === '-' ? -size : size
+    const isInRange = sign === '' ? size < 2n ** 64n : value >= -(2n ** 63n) && value < 2n ** 63n
+    if (isInRange) return Number(value)
+  }
+  const value = FLOAT.test(plain) ? Number(plain) : undefined
+  // A number that is too large for Go is a text.
+  return value !== undefined && Number.isFinite(value) ? value : undefined
+}
