@@ -3,7 +3,7 @@ import { printable } from '../base/printable.ts'
 import { RepeatLimit } from '../base/repeat-limit.ts'
 import { type KarmadaRules, rulesOfSchemas, strictestRules } from '../core/karmada-rules.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
-import { isMember } from '../queries/member.ts'
+import { hasHubObjects, isMember } from '../queries/member.ts'
 import type { AnyCachedKind } from '../store/any-kind.ts'
 import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
@@ -44,6 +44,8 @@ export interface OpenSource {
   folder?: FolderStore
   /** Whether the objects are those of a cluster that is not a hub: a member cluster, or a single cluster. */
   isMember: boolean
+  /** Whether the objects are those of a hub. A folder may be neither: with a workload alone, this is not known. */
+  isHub: boolean
   /** The rules of the hub's Karmada; absent for a folder. */
   karmadaRules?: KarmadaRules
   /** Stops the store and closes its connection. */
@@ -80,7 +82,7 @@ async function openManifests(
   }
   const store = openFolder(folder, { watch, observer, workloads })
   await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
-  return { store, folder: store, isMember: isMember(store), close: () => store.stop() }
+  return { store, folder: store, isMember: isMember(store), isHub: hasHubObjects(store), close: () => store.stop() }
 }
 
 async function openHub(
@@ -121,7 +123,7 @@ async function openHub(
   try {
     await store.start(AbortSignal.any([io.signal, failure.signal]))
     failure.end()
-    return { store, isMember: !isHub, karmadaRules: await readRules(connection), close }
+    return { store, isMember: !isHub, isHub, karmadaRules: await readRules(connection), close }
   } catch (error) {
     failure.end()
     await close()

@@ -23,5 +23,10 @@ const HUB_KINDS = [
 
 /** Whether a folder has VolumeManagers and no object of a hub. */
 export function isMember(folder: ObjectStore): boolean {
-  return folder.size(volumeManagers) > 0 && HUB_KINDS.every((type) => folder.size(type) === 0)
+  return folder.size(volumeManagers) > 0 && !hasHubObjects(folder)
+}
+
+/** Whether a folder has an object of a hub. */
+export function hasHubObjects(folder: ObjectStore): boolean {
+  return HUB_KINDS.some((type) => folder.size(type) > 0)
 }

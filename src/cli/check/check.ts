@@ -25,7 +25,7 @@ import { hasFailed, type Report } from './report.ts'
 import { countEffects } from './review/effect.ts'
 import type { ReviewContext } from './review/review-object.ts'
 import { reviewObjects, withoutDecision } from './review/review-objects.ts'
-import { claimsToLocate, locateData } from './systems/locate-data.ts'
+import { claimsToLocate, clustersAround, locateData } from './systems/locate-data.ts'
 
 export const check: Command = {
   name: 'check',
@@ -106,6 +106,7 @@ async function makeReport(options: CheckOptions, config: Config, args: Arguments
       store,
       source: systemsSource(config.systems, store),
       claims: claimsToLocate(placed, store),
+      clusters: clustersAround(placed, store),
       queriesNetwork: options.queriesSystems,
       signal: io.signal,
       now: context.now,

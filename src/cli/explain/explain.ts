@@ -65,7 +65,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   // Only policies and claims have the kinds that no table has. The explanation of a workload reads them.
   const explainers = named.length > 0 ? named.map((type) => explainerOf(type, kinds)) : [workloadExplainer]
   const cached = [...new Set(explainers.flatMap((explainer) => explainer.reads(kinds)))]
-  const { store, isMember, karmadaRules, close } = await openSource('explain', args, io, {
+  const { store, isMember, isHub, karmadaRules, close } = await openSource('explain', args, io, {
     kinds: cached,
     workloads: kinds,
     mayBeMember: true,
@@ -80,6 +80,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
       config,
       karmadaRules: karmadaRulesOf(args, config, karmadaRules),
       isMember,
+      isHub,
       place:
         folder !== undefined ? `in folder ${folder}` : `on this API server${isMember ? ', which is not a hub' : ''}`,
     }

@@ -1,5 +1,5 @@
 /** Explains a pod: the volumes that it requests, and why it waits for them. */
-import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import { referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { stringsAt, valuesAt } from '../../base/json-path.ts'
@@ -18,11 +18,20 @@ import { kindsOfPlacement, workloadExplainer } from './workload.ts'
 export const podExplainer: Explainer = {
   reads: (kinds) => [...kindsOfPlacement, ...relatedKinds(kinds)],
   async explain(target, context) {
-    // A hub runs no pods: Karmada propagates them as it does workloads.
-    if (isHub(context.store)) return workloadExplainer.explain(target, context)
     const pod = await context.store.read(pods, target.namespace, target.name)
+    // A hub runs no pods: Karmada propagates them as it does workloads.
+    if (isHub(context.store) || (context.isHub && !(pod && isOfMember(pod))))
+      return workloadExplainer.explain(target, context)
     return pod && explainPod(pod, context)
   },
+}
+
+/** Whether a pod was admitted by a member cluster: a hub adds no gate and chooses no node. */
+function isOfMember({ spec }: Pod): boolean {
+  return [
+    stringsAt(spec, 'nodeName'),
+    stringsAt(spec, 'schedulingGates[*].name').filter((name) => name === VOLUMES_GATE),
+  ].some((found) => found.length > 0)
 }
 
 async function explainPod(pod: Pod, context: Context): Promise<TreeNode> {

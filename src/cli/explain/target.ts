@@ -35,6 +35,8 @@ export interface Context {
   karmadaRules: KarmadaRules
   /** Whether the objects are those of a cluster that is not a hub: the hub decides on the placement. */
   isMember: boolean
+  /** Whether the objects are those of a hub. */
+  isHub: boolean
   /** Where the objects are, for messages. */
   place: string
 }

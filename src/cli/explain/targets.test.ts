@@ -184,6 +184,16 @@ describe('a pod', () => {
 
     expect(stdout).toContain('no policy selects it: Karmada creates no binding for it')
   })
+
+  test('of a hub without Clusters has the placement of its binding', async () => {
+    const policy = makePolicy({ resourceSelectors: [{ apiVersion: 'v1', kind: 'Pod', name: 'trainer' }] })
+
+    const stdout = await explain('pod/trainer', [policy, makePod({ name: 'sales' })])
+
+    expect(stdout).toMatch(/^Pod default\/trainer\n/)
+    expect(stdout).toContain('PropagationPolicy default/app: member1, member2, member3')
+    expect(stdout).toContain('ResourceBinding default/trainer-pod (as Karmada would create it): OnHold')
+  })
 })
 
 describe('a PersistentVolume', () => {

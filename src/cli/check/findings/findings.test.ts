@@ -1,5 +1,5 @@
 /** Runs `lodestone check` for each finding, and for each value of `--fail-on`. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
@@ -12,7 +12,7 @@ import {
   makeVolumeManager,
 } from '../../../../test/builders.ts'
 import { makeFolder, runWords } from '../../cli.fake.ts'
-import { FINDINGS, type Finding } from './findings.ts'
+import { documentationOf, FINDINGS, type Finding } from './findings.ts'
 
 const metadata = { name: 'app', namespace: 'default' }
 const workload = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 1 } }
@@ -499,4 +499,11 @@ test('docs/check.md has a section for each finding, with its severity and a reme
     return !section?.startsWith(`${id}\n\n${words[severity]}. `) || !section.includes('\nRemedy: ')
   })
   expect(wrong).toEqual([])
+})
+
+test('the documentation of each finding is a file of the npm package', () => {
+  const { files }: { files: string[] } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const pages = new Set(Object.keys(FINDINGS).map((id) => documentationOf(id as keyof typeof FINDINGS).split('#')[0]))
+
+  expect([...pages].filter((page = '') => !existsSync(page) || !files.includes(page.split('/')[0] ?? ''))).toEqual([])
 })

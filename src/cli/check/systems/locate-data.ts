@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import pLimit from 'p-limit'
 import { type DataSource, dataSources } from '../../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
-import { clusters } from '../../../api/karmada.ts'
+import { type Cluster, clusters } from '../../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, referenceOf } from '../../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
 import { defined } from '../../../base/json.ts'
@@ -29,6 +29,8 @@ export interface LocateInput {
   /** The configurations of data systems; undefined if none is configured. */
   source: ConfigSource | undefined
   claims: readonly DataSourceClaim[]
+  /** The Clusters to which locations are mapped. */
+  clusters: readonly Cluster[]
   /** Whether data systems are queried over the network, too. */
   queriesNetwork: boolean
   signal: AbortSignal
@@ -53,7 +55,7 @@ export async function locateData(input: LocateInput): Promise<Finding[]> {
   const wanted = configured.files.filter(({ config }) => isWanted(config, names, input.queriesNetwork))
   const systems = await openSystems({
     source: { name: source.name, read: async () => wanted },
-    clusters: () => [...store.list(clusters)],
+    clusters: () => input.clusters,
     pollMs: 2 * TIMEOUT_MS,
   })
   try {
@@ -177,4 +179,10 @@ export function claimsToLocate(manifests: readonly Manifest[], store: ObjectStor
   // A given claim replaces the stored one with the same name.
   const claims = new Map([...stored, ...given].map((claim) => [keyOfObject(claim), claim]))
   return [...claims.values()].filter((claim) => !answered.has(queryKeyOfClaim(claim)))
+}
+
+/** Returns the given Clusters and those of the store. A given one replaces the stored one with its name. */
+export function clustersAround(manifests: readonly Manifest[], store: ObjectStore): Cluster[] {
+  const given = manifests.map(({ object }) => object).filter((object) => hasType(clusters, object)) as Cluster[]
+  return [...new Map([...store.list(clusters), ...given].map((cluster) => [cluster.metadata.name, cluster])).values()]
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { makeClaim, makePolicy, makeSource } from '../../../../test/builders.ts'
+import { makeClaim, makeCluster, makePolicy, makeSource } from '../../../../test/builders.ts'
 import { makeFolder, runWords } from '../../cli.fake.ts'
 
 const workload = {
@@ -14,6 +14,8 @@ const workload = {
 }
 const { system, dataSourceType, dataSourceName } = makeClaim().spec
 const listed = { type: dataSourceType, name: dataSourceName, location: 's3://bucket/sales', clusters: ['member2'] }
+
+const regional = (name: string, region: string) => makeCluster(name, { region })
 
 /** Checks the workload on a hub without DataSources. */
 async function checkWith(
@@ -56,6 +58,25 @@ describe('a data system of the configuration', () => {
     })
     const reason = `is in none of the clusters: location s3://bucket/sales matches no key of locationMapping of system ${system}; add one`
     expect(report.objects).toMatchObject([{ decision: 'OnHold', reason: expect.stringContaining(reason) }])
+  })
+
+  test.each([
+    { name: 'given', given: [regional('member2', 'eu')], stored: [] },
+    { name: 'of the folder', given: [], stored: [regional('member2', 'eu')] },
+    {
+      name: 'given, and replaces that of the folder',
+      given: [regional('member2', 'eu')],
+      stored: [regional('member2', 'us')],
+    },
+  ])('maps a region to a Cluster that is $name', async ({ given, stored }) => {
+    const { clusters: _unknown, ...source } = listed
+    const lake = { system, plugin: 'static', extra: { sources: [source], region: 'eu' } }
+    const folder = makeFolder({ 'clusters.yaml': given.length > 0 ? given : '# none' })
+
+    const words = ['-f', join(folder, 'clusters.yaml')]
+    const { report } = await checkWith({ lake }, words, [makeClaim(), makePolicy(), ...stored])
+
+    expect(JSON.stringify(report.objects)).toContain('default/sales is in member2')
   })
 
   test('does not replace an answer that the hub has', async () => {
