@@ -1,11 +1,43 @@
 /** Elects the replica that writes: its loops run, and it keeps the registration. Without an election, this replica is the leader. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { Clock } from '../base/time/clock.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Config } from './config/config.ts'
 import { type Leadership, startLeader } from './leader.ts'
-import type { LeadershipState } from './leadership.ts'
+
+/** The present leadership of this replica. */
+export interface CurrentLeadership {
+  leadership: Leadership
+  /** Since when, by the monotonic clock of the process, in ms. */
+  sinceMs: number
+}
+
+/** Whether this replica is the leader, for the parts that write only then. The election sets it. */
+export interface LeadershipState {
+  /** Returns undefined while another replica is the leader. */
+  current(): CurrentLeadership | undefined
+  begin(leadership: Leadership): void
+  end(): void
+  /** Calls `changed` after each change. */
+  subscribe(changed: () => void): void
+}
+
+export function openLeadershipState(clock: Pick<Clock, 'now'>): LeadershipState {
+  const listeners: (() => void)[] = []
+  let current: CurrentLeadership | undefined
+  function set(next: CurrentLeadership | undefined): void {
+    current = next
+    for (const changed of listeners) changed()
+  }
+  return {
+    current: () => current,
+    begin: (leadership) => set({ leadership, sinceMs: clock.now() }),
+    end: () => set(undefined),
+    subscribe: (changed) => void listeners.push(changed),
+  }
+}
 
 export interface ElectionInput {
   config: Config

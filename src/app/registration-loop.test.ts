@@ -20,7 +20,7 @@ import type { ObjectStore } from '../store/store.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { type Config, DEFAULT_CONFIG } from './config/config.ts'
-import { openLeadershipState } from './leadership.ts'
+import { openLeadershipState } from './election.ts'
 import { startRegistration } from './registration-loop.ts'
 import { openRegistrationState } from './registration-state.ts'
 

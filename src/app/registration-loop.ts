@@ -25,7 +25,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource } from '../tls/source.ts'
 import type { Interpreter } from '../webhooks/interpreter.ts'
 import type { Config } from './config/config.ts'
-import type { LeadershipState } from './leadership.ts'
+import type { LeadershipState } from './election.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { observeEvents } from './monitoring/observe.ts'
 import { VERSION, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
@@ -56,8 +56,7 @@ export interface RegistrationInput {
 export function startRegistration(input: RegistrationInput): Loop {
   const { config, store, interpreter, certificates, leadership, state, log, metrics, clock = systemClock } = input
   const replicas = openReplicas(input, clock)
-  const admission = new Registrar(clock)
-  const interpreters = new Registrar(clock)
+  const registrars = { admission: new Registrar(clock), interpreter: new Registrar(clock) }
   const report = openReport(input)
 
   async function reconcile(): Promise<void> {
@@ -70,13 +69,13 @@ export function startRegistration(input: RegistrationInput): Loop {
       registration: listDigest([...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : [])].map(digestOf)),
     }
     const context: RegistrarInput = { own, others: await replicas.announce(own), term: termOf(leadership, store) }
-    const results = [await admission.run(await readAdmissionRegistration(store, wanted), context)]
+    const results = [await registrars.admission.run(await readAdmissionRegistration(store, wanted), context)]
     // Called before the interpreter is registered: admission works already, and Karmada's own webhook may be unavailable while a hub
     // starts.
     if (results[0]?.isServed) state.registered()
     // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
     if (store.synced() && store.serves(resourceBindings)) {
-      results.push(await interpreters.run(await readInterpreterRegistration(store, wantedOfKarmada), context))
+      results.push(await registrars.interpreter.run(await readInterpreterRegistration(store, wantedOfKarmada), context))
     }
     // A new CA must not sign before all registrations have it.
     if (store.synced() && results.every(({ isServed }) => isServed)) state.published(served.caBundlePem)
