@@ -21,6 +21,7 @@ import { aborted, startElection } from './election.ts'
 import { type FeaturesInput, openFeatureReport } from './features.ts'
 import type { KarmadaVersion } from './karmada.ts'
 import { type LoopsInput, startLoops } from './loops.ts'
+import type { CredentialsReport } from './monitoring/credentials.ts'
 import { type RegistrationInput, startRegistration } from './registration-loop.ts'
 
 /** Resolves when the health server listens. */
@@ -168,6 +169,16 @@ export function startFeatureChecks(
     void report()
     void karmada.refresh()
   }, FEATURES_INTERVAL_MS)
+  return () => clearInterval(timer)
+}
+
+/** A kubeconfig that is replaced shows within this time. */
+const CREDENTIALS_INTERVAL_MS = 60_000
+
+/** Checks now and regularly when the credentials end. Returns a function that stops the checks. */
+export function startCredentialChecks({ check }: Pick<CredentialsReport, 'check'>): () => void {
+  void check()
+  const timer = setInterval(check, CREDENTIALS_INTERVAL_MS)
   return () => clearInterval(timer)
 }
 

@@ -4,6 +4,7 @@ import { compilePendingSchemas } from '../base/schema/schema-errors.ts'
 import { systemClock } from '../base/time/clock.ts'
 import { watchWallClock } from '../base/time/wall-clock.ts'
 import type { ServerInfo } from '../core/server-features.ts'
+import type { CredentialsLifetime } from '../store/cluster/credentials-lifetime.ts'
 import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -13,6 +14,7 @@ import {
   openAdmissionServer,
   openHealth,
   openInterpreter,
+  startCredentialChecks,
   startFeatureChecks,
   startLoopsAfter,
   startRegistrationAfter,
@@ -23,6 +25,7 @@ import type { Config } from './config/config.ts'
 import { type ConfigSource, openLiveConfig } from './config/live-config.ts'
 import { openLeadershipState } from './election.ts'
 import { openKarmadaVersion } from './karmada.ts'
+import { openCredentialsReport } from './monitoring/credentials.ts'
 import { observeCertificates, observeObjects } from './monitoring/observe.ts'
 import { openReadiness } from './monitoring/readiness.ts'
 import { openRegistrationState } from './registration-state.ts'
@@ -43,6 +46,8 @@ export interface AppInput {
   probeWebhooks?: WebhookProbe
   /** Reads the version of the API server; absent if there is none, as in a folder. */
   readServerInfo?: () => Promise<ServerInfo>
+  /** Reads when the credentials for the API server end; absent if there is none, as in a folder. */
+  readCredentials?: () => Promise<CredentialsLifetime | undefined>
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */
@@ -86,7 +91,7 @@ export async function startApp(input: AppInput): Promise<App> {
 
 /** Opens the parts in order, and adds each to the shutdown. */
 async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App, 'stop'>> {
-  const { config, configSource, store, readServerInfo, log, metrics } = input
+  const { config, configSource, store, readServerInfo, readCredentials, log, metrics } = input
   // The first review must not wait for it.
   compilePendingSchemas()
   const live = openLiveConfig({ config, source: configSource, log })
@@ -100,8 +105,12 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   const interpreter = openInterpreter(config, store)
 
   const registration = openRegistrationState(config)
+  const credentials =
+    readCredentials && openCredentialsReport({ read: readCredentials, now: wallClock.now, log, metrics })
+  if (credentials) shutdown.add('last', 'credentials', startCredentialChecks(credentials))
+  const warnings = () => [registration.kept(), credentials?.warning()].flatMap((warning) => warning ?? [])
   const readiness = openReadiness({ store, registration, stopping: shutdown.begun, now: wallClock.now })
-  const health = await openHealth({ config, notReady: readiness.reasons, warnings: readiness.warnings, log, metrics })
+  const health = await openHealth({ config, notReady: readiness.reasons, warnings, log, metrics })
   shutdown.add('last', 'health server', health.close)
 
   const observer = observeCertificates(log, metrics)

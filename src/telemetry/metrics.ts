@@ -33,6 +33,7 @@ export interface Metrics extends ServerMetrics, ApiMetrics {
   /** Sets the source of the metrics of claims, holds and sources, which is called at each scrape. */
   observeDomain(read: () => DomainMetrics): void
   certificateExpiry: Gauge
+  credentialsExpiry: Gauge
   missingFeatures: Gauge<'feature'>
 }
 
@@ -226,6 +227,11 @@ export function openMetrics(): Metrics {
       name: 'leader_election_master_status',
       help: 'Whether this replica is the leader, which runs the loops: 1 or 0',
       labelNames: ['name'],
+      registers,
+    }),
+    credentialsExpiry: new Gauge({
+      name: 'lodestone_credentials_expiry_timestamp_seconds',
+      help: 'Expiry of the credentials for the API server; 0 if they do not expire, or if a plugin renews them',
       registers,
     }),
     certificateExpiry: new Gauge({

@@ -46,6 +46,14 @@ test('each missing step of an installation is named, with its solution', async (
 
   const before = await check(plane)
   expect(before.code).toBe(1)
+  // The administrator of the harness has a client certificate.
+  expect(before.checks).toContainEqual(
+    expect.objectContaining({
+      name: 'credentials',
+      result: 'passed',
+      message: expect.stringMatching(/^they end at \d{4}-/),
+    }),
+  )
   expect(failuresOf(before.checks)).toEqual([
     [
       'crds',
@@ -141,6 +149,28 @@ test('each missing step of an installation is named, with its solution', async (
   expect(failuresOf((await check(plane)).checks)).toEqual([
     ['admission', expect.stringMatching(/^the API server cannot call Lodestone: .*connection refused/)],
   ])
+})
+
+test('the end of a token of the API server is shown', async () => {
+  const plane = await startControlPlane({ karmada: false })
+  onTestFinished(() => plane.stopAll())
+  await plane.apply([
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'lodestone', namespace: 'default' } },
+  ])
+  const { stdout: token } = await plane.kubectl(['create', 'token', 'lodestone', '--duration=720h'])
+  const { stdout: admin } = await plane.kubectl(['config', 'view', '--minify', '--flatten', '--raw', '-o', 'json'])
+  const config = JSON.parse(admin)
+  config.users[0].user = { token: token.trim() }
+  const kubeconfig = join(plane.dir, 'token.kubeconfig')
+  await writeFile(kubeconfig, JSON.stringify(config))
+
+  const { stdout } = await lodestone(['check-install', '--kubeconfig', kubeconfig, '-o', 'json'])
+  const { checks } = JSON.parse(stdout) as { checks: Finding[] }
+  const [, end = ''] =
+    /^they end at (\S+)$/.exec(checks.find(({ name }) => name === 'credentials')?.message ?? '') ?? []
+  const days = (Date.parse(end) - Date.now()) / 86_400_000
+  expect(days).toBeGreaterThan(29)
+  expect(days).toBeLessThanOrEqual(30)
 })
 
 test('--wait ends when Lodestone runs on a hub, and a binding comes back narrowed', async () => {

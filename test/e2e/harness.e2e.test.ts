@@ -158,6 +158,7 @@ function listenTo(connection: ApiConnection): { connection: ApiConnection; recei
         return answer
       },
       stream: async (...given) => heard(await connection.stream(...given)),
+      credentialsLifetime: () => connection.credentialsLifetime(),
       close: () => connection.close(),
     },
   }

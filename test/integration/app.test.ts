@@ -18,6 +18,7 @@ import { type App, startApp } from '../../src/app/app.ts'
 import { type Config, DEFAULT_CONFIG } from '../../src/app/config/config.ts'
 import { observeStore } from '../../src/app/monitoring/observe.ts'
 import { wantedInterpreterRegistration } from '../../src/app/registration.ts'
+import { defined } from '../../src/base/json.ts'
 import { compileSchema } from '../../src/base/schema/schema-errors.ts'
 import { validateManifest } from '../../src/cli/check/input/validate-manifest.ts'
 import { runCli } from '../../src/cli/index.ts'
@@ -63,6 +64,8 @@ interface Overrides {
   /** Reading the folder begins when this resolves. */
   gate?: Promise<void>
   now?: () => number
+  /** The end of the credentials for the API server, in ms since the epoch. */
+  credentialsEndAt?: number
 }
 
 /** Starts everything on free ports of the loopback; stopped when the test ends. */
@@ -74,6 +77,7 @@ async function start({
   given = [],
   gate,
   now = Date.now,
+  credentialsEndAt,
 }: Overrides = {}): Promise<Running> {
   const hub = makeFolder()
   cpSync('examples/hub', hub, { recursive: true })
@@ -104,7 +108,9 @@ async function start({
     const startNow = store.start.bind(store)
     store.start = (signal) => gate.then(() => startNow(signal))
   }
-  const app = await startApp({ config, store, log, metrics, now })
+  const readCredentials =
+    credentialsEndAt === undefined ? undefined : async () => ({ beginsAt: 0, endsAt: credentialsEndAt })
+  const app = await startApp(defined({ config, store, log, metrics, now, readCredentials }))
   onTestFinished(() => app.stop())
   return { app, hub, ca: readFileSync(join(config.certificates.directory, 'ca.crt'), 'utf8'), store, lines }
 }
@@ -239,6 +245,16 @@ describe('probes and metrics', () => {
     const [first] = webhooks ?? []
     expect(first?.clientConfig.url).toBe(`https://127.0.0.1:9443${PATH}`)
     expect(Buffer.from(first?.clientConfig.caBundle ?? '', 'base64').toString()).toBe(running.ca)
+  })
+
+  test('/readyz warns of credentials that end soon, and stays 200', async () => {
+    const running = await startReady({ credentialsEndAt: Date.now() + 3_600_000 })
+    await expect
+      .poll(() => health(running, '/readyz'))
+      .toEqual({
+        status: 200,
+        text: expect.stringMatching(/^ok\nwarning: the credentials for the API server end at \S+Z; write new ones/),
+      })
   })
 
   describe('Lodestone registers with Karmada as the interpreter of dependencies', () => {

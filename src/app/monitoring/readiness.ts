@@ -9,7 +9,7 @@ const STALE_AFTER_MS = 5 * 60_000
 
 export interface ReadinessInput {
   store: ObjectStore
-  registration: Pick<RegistrationState, 'isRegistered' | 'kept'>
+  registration: Pick<RegistrationState, 'isRegistered'>
   /** Aborts when the application stops. */
   stopping: AbortSignal
   /** Milliseconds since the epoch. */
@@ -19,8 +19,6 @@ export interface ReadinessInput {
 export interface Readiness {
   /** Returns the reasons why the application is not ready; empty if it is. */
   reasons(): NotReady[]
-  /** Returns what a ready application lacks. It serves, since a replica that waits for another one must not stop a rolling update. */
-  warnings(): string[]
   /** Called once, when a certificate is available. The health server answers before that. */
   useCertificates(certificates: Pick<CertificateSource, 'current'>): void
 }
@@ -29,7 +27,6 @@ export function openReadiness(input: ReadinessInput): Readiness {
   let certificates: Pick<CertificateSource, 'current'> | undefined
   return {
     reasons: () => reasonsNotReady(input, certificates?.current()),
-    warnings: () => [input.registration.kept() ?? []].flat(),
     useCertificates(opened) {
       certificates = opened
     },

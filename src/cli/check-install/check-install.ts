@@ -9,6 +9,7 @@ import { readNamespace } from '../namespace.ts'
 import { OUTPUT_API_VERSION, readFormat, renderData } from '../output.ts'
 import { admission, narrowing } from './admission.ts'
 import { type Check, type CheckContext, type NamedFinding, type Result, runChecks } from './check.ts'
+import { credentials } from './credentials.ts'
 import { accountPermissions, userPermissions } from './permissions.ts'
 import { certificateAuthority, registration } from './registration.ts'
 import { crds, karmadaVersion, kubernetesVersion } from './versions.ts'
@@ -53,6 +54,7 @@ export const checkInstall: Command = {
 const CHECKS: readonly Check[] = [
   kubernetesVersion,
   karmadaVersion,
+  credentials,
   crds,
   registration,
   certificateAuthority,

@@ -146,7 +146,12 @@ async function openStores(
   config: Config,
   log: Logger,
   metrics: Metrics,
-): Promise<Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'probeWebhooks' | 'readServerInfo'>> {
+): Promise<
+  Pick<
+    AppInput,
+    'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'probeWebhooks' | 'readServerInfo' | 'readCredentials'
+  >
+> {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
@@ -177,6 +182,7 @@ async function openStores(
     podLogs: openPodLogs(connection),
     probeWebhooks: openWebhookProbe(connection),
     readServerInfo: openServerInfo(connection),
+    readCredentials: connection.credentialsLifetime,
   }
 }
 

@@ -2,6 +2,7 @@
 import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { ApiError, RequestError, readApiError } from './api-error.ts'
+import { type CredentialsLifetime, credentialsLifetime } from './credentials-lifetime.ts'
 import { ApiTransport, type ApiTransportOptions, readText } from './transport.ts'
 
 interface RequestInput {
@@ -34,6 +35,8 @@ export interface ApiConnection {
   request(method: string, path: string, input?: RequestInput): Promise<unknown>
   /** Returns the bytes of a GET while they arrive. Throws as `request` does until the response begins. */
   stream(path: string, input: StreamInput): Promise<AsyncIterable<Uint8Array>>
+  /** Returns the present lifetime of the credentials (see `credentialsLifetime`). Throws when they cannot be read. */
+  credentialsLifetime(): Promise<CredentialsLifetime | undefined>
   /** Closes every socket. */
   close(): Promise<void>
 }
@@ -41,6 +44,8 @@ export interface ApiConnection {
 export interface Credentials {
   headers: Record<string, string>
   transport: ApiTransportOptions
+  /** Whether a plugin renews them. */
+  isRenewed?: boolean
 }
 
 /** The source of credentials. It is read before every request, so it caches them itself. */
@@ -96,6 +101,14 @@ export function createConnection(source: CredentialSource): ApiConnection {
 
   return {
     server: source.server,
+    async credentialsLifetime() {
+      const { headers, transport, isRenewed } = await source.read()
+      return credentialsLifetime({
+        authorization: headers['authorization'],
+        certificate: transport.tls.cert,
+        isRenewed,
+      })
+    },
     async request(method, path, input = {}) {
       try {
         // A credential plugin may wait for a login. The user may press Ctrl-C instead.

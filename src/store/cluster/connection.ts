@@ -122,5 +122,6 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
     // client-node sets it only for an insecure kubeconfig. Without it, the environment of Node would decide.
     rejectUnauthorized: rejectUnauthorized ?? true,
   })
-  return { headers, transport: { tls, ...proxy } }
+  const { exec, authProvider } = config.getCurrentUser() ?? {}
+  return { headers, transport: { tls, ...proxy }, isRenewed: Boolean(exec ?? authProvider) }
 }

@@ -70,6 +70,7 @@ describe('a list', () => {
       server: '',
       request: () => Promise.reject(new Error('not used')),
       stream: async () => Readable.from([Buffer.from(JSON.stringify(pages.shift()))]),
+      credentialsLifetime: async () => undefined,
       close: async () => {},
     }
     const add = (raw: { metadata: { name?: string } }): void => {

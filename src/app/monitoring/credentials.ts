@@ -1,0 +1,54 @@
+/** Reports when the credentials for the API server end, which no part of Lodestone can renew. */
+import type { CredentialsLifetime } from '../../store/cluster/credentials-lifetime.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+
+export interface CredentialsReportInput {
+  /** Returns undefined for credentials that do not end, or that a plugin renews. */
+  read: () => Promise<CredentialsLifetime | undefined>
+  /** Milliseconds since the epoch. */
+  now: () => number
+  log: Logger
+  metrics: Pick<Metrics, 'credentialsExpiry'>
+}
+
+export interface CredentialsReport {
+  /** Reads the credentials again. Never rejects. */
+  check(): Promise<void>
+  /** Returns that they end soon; undefined if they do not. */
+  warning(): string | undefined
+}
+
+const DAY_MS = 86_400_000
+/** A warning comes so long before the end, or at the last tenth of a shorter lifetime. kubelet renews a token of a pod earlier. */
+const WARNING_MS = 7 * DAY_MS
+const WARNING_SHARE = 0.1
+
+export function openCredentialsReport({ read, now, log, metrics }: CredentialsReportInput): CredentialsReport {
+  let lifetime: CredentialsLifetime | undefined
+  let logged: number | undefined
+  function warning(): string | undefined {
+    return lifetime && endsSoon(lifetime, now()) ? endMessage(lifetime) : undefined
+  }
+  return {
+    warning,
+    async check() {
+      // A failure is reported by the request that needs the credentials.
+      lifetime = await read().catch(() => undefined)
+      metrics.credentialsExpiry.set(lifetime ? lifetime.endsAt / 1000 : 0)
+      const reason = warning()
+      if (reason !== undefined && lifetime?.endsAt !== logged) log.warn({ reason }, 'credentials end soon')
+      logged = reason === undefined ? undefined : lifetime?.endsAt
+    },
+  }
+}
+
+/** Whether credentials end soon, or ended. */
+export function endsSoon({ beginsAt, endsAt }: CredentialsLifetime, now: number): boolean {
+  return endsAt - now < Math.min(WARNING_MS, WARNING_SHARE * (endsAt - beginsAt))
+}
+
+/** Returns when they end, for users. */
+export function endMessage({ endsAt }: CredentialsLifetime): string {
+  return `the credentials for the API server end at ${new Date(endsAt).toISOString()}; write new ones into the kubeconfig`
+}

@@ -1,0 +1,14 @@
+/** Checks when the credentials of the kubeconfig end. That of a hub usually has a token for 30 days. */
+import { endMessage, endsSoon } from '../../app/monitoring/credentials.ts'
+import { type Check, passed, skipped, warning } from './check.ts'
+
+export const credentials: Check = {
+  name: 'credentials',
+  async run({ connection, now }) {
+    const lifetime = await connection.credentialsLifetime()
+    if (!lifetime) return skipped('they do not end, or a plugin renews them')
+    const remedy = 'see docs/getting-started-hub.md for a new token'
+    if (endsSoon(lifetime, now)) return warning(endMessage(lifetime), remedy)
+    return passed(`they end at ${new Date(lifetime.endsAt).toISOString()}`)
+  },
+}
