@@ -72,7 +72,7 @@ async function writeConfig(server: string, user: object = {}, cluster: object = 
     'current-context': 'one',
     contexts: [
       { name: 'one', context: { cluster: 'here', user: 'me' } },
-      { name: 'nobody', context: { cluster: 'here' } },
+      { name: 'anonymous', context: { cluster: 'here' } },
     ],
     clusters: [{ name: 'here', cluster: { server, 'certificate-authority-data': ca, ...cluster } }],
     users: [{ name: 'me', user }],
@@ -105,7 +105,7 @@ describe('a connection', () => {
 
   test('trusts the CA in a context without a user too', async () => {
     const server = await serve({})
-    const connection = await open({ kubeconfig: await writeConfig(server.url), context: 'nobody' })
+    const connection = await open({ kubeconfig: await writeConfig(server.url), context: 'anonymous' })
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
