@@ -4,27 +4,22 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clusterOf, resolvedFleet } from '../../bench/harness/fleet.ts'
+import { resolvedFleet } from '../../bench/harness/fleet.ts'
 import { seed } from '../../bench/harness/seed.ts'
 import type { ApiResponse, KubeObject } from './api-client.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
-import { binding, deployment, policy } from './manifests.ts'
+import { installLodestone, leaseRights } from './lodestone.ts'
+import { binding, deployment } from './manifests.ts'
 import { makeTemporaryFolder, removeTemporaryFolder } from './processes.ts'
+import { drainSeconds, isNarrowed, policyForAll, type Replica, startReplica } from './replicas.ts'
 
 export interface RollingRestarts {
   // Each replaces both replicas.
   restarts: number
   workloads: number
   timeoutMs: number
-}
-
-interface Replica {
-  lodestone: Lodestone
-  port: number
-  healthUrl: string
 }
 
 interface BindingCreation {
@@ -37,7 +32,6 @@ interface BindingCreation {
 
 const sources = 100
 const creators = 16
-const drainSeconds = 2
 // The grace period of the chart's pods: the drain, 5 s to end, and 10 s for a busy machine.
 const graceSeconds = drainSeconds + 15
 // The detector creates some bindings twice, when it has not heard yet of the first time.
@@ -84,7 +78,7 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
     await mkdir(join(plane.dir, 'certificates'))
     balancer = await startBalancer()
     plane.onStop(() => balancer.stop())
-    replicas = [await startReplica(), await startReplica()]
+    replicas = [await startNext(), await startNext()]
     await plane.apply(policyForAll())
   })
 
@@ -120,7 +114,7 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
       const creations = await bindingCreations()
       const failed = creations.filter(({ code }) => code !== 201 && code !== ALREADY_EXISTS)
       const unNarrowed = creations.filter(
-        ({ name, code, clusterNames }) => code === 201 && !isNarrowed(name, clusterNames),
+        ({ name, code, clusterNames }) => code === 201 && !isNarrowed(name, clusterNames, sources),
       )
       logToStderr(
         `${restarts} restarts, ${2 * restarts} replicas stopped in at most ${Math.max(...stopTimes)} ms; ` +
@@ -140,7 +134,7 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
   async function rollingRestart(): Promise<number> {
     const restartBegan = Date.now()
     for (const old of replicas) {
-      const fresh = await startReplica()
+      const fresh = await startNext()
       replicas = [...replicas.filter((replica) => replica !== old), fresh]
       const began = Date.now()
       // A pod that is not gone after its grace period is killed, which a test must not take for a stop.
@@ -151,23 +145,8 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
     return Date.now() - restartBegan
   }
 
-  async function startReplica(): Promise<Replica> {
-    const lodestone = await startLodestone(plane, {
-      name: `lodestone-${++started}`,
-      kubeconfig,
-      config: {
-        server: { drainSeconds },
-        registration: { url: `https://127.0.0.1:${balancer.port}` },
-        certificates: { directory: join(plane.dir, 'certificates') },
-        // They have the seeded claims to complete; most of the machine is for the creations.
-        loops: { writesPerSecond: 5 },
-        leaderElection: { enabled: true },
-      },
-    })
-    const replica = { lodestone, port: Number(new URL(lodestone.url).port), healthUrl: lodestone.healthUrl }
-    balancer.add(replica)
-    await plane.eventually('the balancer sees the replica', async () => balancer.isReady(replica))
-    return replica
+  function startNext(): Promise<Replica> {
+    return startReplica(plane, balancer, { name: `lodestone-${++started}`, kubeconfig })
   }
 
   async function createWorkloads(first: number, spreadMs: number, failures: string[]): Promise<void> {
@@ -217,11 +196,6 @@ function creationOf({ requestObject, responseObject, responseStatus }: AuditEven
   }
 }
 
-function isNarrowed(name: string, clusterNames: string[]): boolean {
-  const [, number] = /^workload-(\d+)-deployment$/.exec(name) ?? []
-  return clusterNames.length === 1 && clusterNames[0] === clusterOf(Number(number) % sources)
-}
-
 // The creations of bindings, with what was stored; Karmada's detector makes them, and would try again in silence.
 const auditPolicy = {
   apiVersion: 'audit.k8s.io/v1',
@@ -235,9 +209,4 @@ const auditPolicy = {
     },
     { level: 'None' },
   ],
-}
-
-function policyForAll(): KubeObject {
-  const { spec, ...rest } = policy('all')
-  return { ...rest, spec: { ...spec, resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment' }] } }
 }

@@ -3,23 +3,18 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clusterOf, resolvedFleet } from '../../bench/harness/fleet.ts'
+import { resolvedFleet } from '../../bench/harness/fleet.ts'
 import { seed } from '../../bench/harness/seed.ts'
 import type { KubeObject } from './api-client.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
-import { binding, deployment, policy } from './manifests.ts'
+import { installLodestone, leaseRights } from './lodestone.ts'
+import { binding, deployment } from './manifests.ts'
 import { previousRelease } from './previous-release.ts'
+import { isNarrowed, policyForAll, type Replica, startReplica } from './replicas.ts'
 
 type Version = 'old' | 'new'
-
-interface Replica {
-  lodestone: Lodestone
-  port: number
-  healthUrl: string
-}
 
 const sources = 100
 const claims = 6000
@@ -91,7 +86,9 @@ test('an upgrade, a downgrade and both versions together lose no request', async
   loading.abort()
   await load
   await plane.eventually('every workload has its binding', async () => (await bindings()).length >= created, 120_000)
-  const wrong = (await bindings()).filter((one) => !isNarrowed(one)).map(({ metadata }) => metadata.name)
+  const wrong = (await bindings())
+    .filter((one) => !isNarrowed(one.metadata.name, clusterNamesOf(one), sources))
+    .map(({ metadata }) => metadata.name)
 
   logToStderr(`${created} workloads: ${failures.length} failed, ${wrong.length} bindings are not narrowed`)
   expect(created).toBeGreaterThan(1000)
@@ -103,23 +100,9 @@ test('an upgrade, a downgrade and both versions together lose no request', async
   expect(steps['an old replica beside two new ones']).toBeLessThanOrEqual(6)
 }, 1_800_000)
 
-async function start(version: Version): Promise<Replica> {
-  const lodestone = await startLodestone(plane, {
-    name: `${version}-${++started}`,
-    kubeconfig,
-    ...(version === 'old' && { entry: oldEntry }),
-    config: {
-      server: { drainSeconds: 2 },
-      registration: { url: `https://127.0.0.1:${balancer.port}` },
-      certificates: { directory: join(plane.dir, 'certificates') },
-      loops: { writesPerSecond: 5 },
-      leaderElection: { enabled: true },
-    },
-  })
-  const replica = { lodestone, port: Number(new URL(lodestone.url).port), healthUrl: lodestone.healthUrl }
-  balancer.add(replica)
-  await plane.eventually('the balancer sees the replica', async () => balancer.isReady(replica))
-  return replica
+function start(version: Version): Promise<Replica> {
+  const entry = version === 'old' ? { entry: oldEntry } : {}
+  return startReplica(plane, balancer, { name: `${version}-${++started}`, kubeconfig, ...entry })
 }
 
 async function stop(replica: Replica | undefined): Promise<void> {
@@ -150,10 +133,8 @@ async function bindings(): Promise<Binding[]> {
   return items.filter(({ metadata }) => metadata.name.startsWith('workload-'))
 }
 
-function isNarrowed({ metadata, spec }: Binding): boolean {
-  const [, number] = /^workload-(\d+)-deployment$/.exec(metadata.name) ?? []
-  const clusterNames = spec?.placement?.clusterAffinity?.clusterNames ?? []
-  return clusterNames.length === 1 && clusterNames[0] === clusterOf(Number(number) % sources)
+function clusterNamesOf({ spec }: Binding): string[] {
+  return spec?.placement?.clusterAffinity?.clusterNames ?? []
 }
 
 async function registration(): Promise<KubeObject> {
@@ -168,9 +149,4 @@ async function generation(): Promise<number> {
 
 async function isNewRegistered(): Promise<boolean> {
   return (await registration()).metadata.annotations?.[versionAnnotation] !== undefined
-}
-
-function policyForAll(): KubeObject {
-  const { spec, ...rest } = policy('all')
-  return { ...rest, spec: { ...spec, resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment' }] } }
 }
