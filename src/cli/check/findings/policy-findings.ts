@@ -31,7 +31,7 @@ export function policyFindings(
 ): Finding[] {
   const given = new Map(manifests.map((manifest) => [policyKey(manifest.object), manifest]))
   const stored = context.store.objects()
-  const objects = stored.map(({ object }) => object)
+  const candidates = openCandidates(stored.map(({ object }) => object))
   return stored.flatMap(({ object, file, line, column }) => {
     if (!hasType(propagationPolicies, object) && !hasType(clusterPropagationPolicies, object)) return []
     const policy = object as PropagationPolicy
@@ -41,7 +41,7 @@ export function policyFindings(
       const place = own
         ? fieldPlace(own, path)
         : defined({ file: file || undefined, line: line || undefined, column: column || undefined })
-      const message = selectorProblem({ policy, selector, isOwn: own !== undefined }, { objects, orphans, context })
+      const message = selectorProblem({ policy, selector, isOwn: own !== undefined }, { candidates, orphans, context })
       return message === undefined
         ? []
         : [finding('dangling-policy', `${path}: ${message}`, place, objectTitle(policy))]
@@ -57,19 +57,20 @@ interface PlacedSelector {
 }
 
 interface Known {
-  objects: readonly K8sObject[]
+  /** Returns the objects that a selector may select. */
+  candidates(selector: ResourceSelector): readonly K8sObject[]
   orphans: readonly K8sObject[]
   context: ReviewContext
 }
 
 function selectorProblem({ policy, selector, isOwn }: PlacedSelector, known: Known): string | undefined {
-  const { objects, orphans, context } = known
+  const { candidates, orphans, context } = known
   const unserved = isOwn ? unservedKind(selector) : undefined
   if (unserved) return unserved.message
   const alone = { ...policy, spec: { ...policy.spec, resourceSelectors: [selector] } }
   const isSelected = (object: K8sObject) =>
     selects(alone, { ...referenceOf(object), name: object.metadata.name ?? '' }, object.metadata.labels ?? {}) === true
-  if (orphans.length === 0 || objects.some(isSelected)) return undefined
+  if (orphans.length === 0 || candidates(selector).some(isSelected)) return undefined
   const { apiVersion, kind, name } = selector
   const namespace = policy.metadata.namespace || selector.namespace || undefined
   if (!name) {
@@ -80,6 +81,13 @@ function selectorProblem({ policy, selector, isOwn }: PlacedSelector, known: Kno
   const hint = hintFor({ apiVersion, kind, namespace, name }, orphans, context.workloads)
   if (!isOwn && hint === '') return undefined
   return `${kind} ${objectKey(namespace, name)} is not in the input${hint}; correct the selector`
+}
+
+/** Indexes objects by kind and by name: a policy may have as many selectors as there are objects. */
+function openCandidates(objects: readonly K8sObject[]): Known['candidates'] {
+  const byKind = Map.groupBy(objects, ({ kind }) => kind)
+  const byName = Map.groupBy(objects, ({ kind, metadata }) => `${kind} ${metadata.name}`)
+  return ({ kind, name }) => (name ? byName.get(`${kind} ${name}`) : byKind.get(kind)) ?? []
 }
 
 function isOfKind(object: K8sObject, { apiVersion, kind }: ResourceSelector, namespace: string | undefined): boolean {

@@ -12,6 +12,9 @@ export interface Meant {
   name: string
 }
 
+/** More names are not compared: many selectors may have no object. */
+const MAX_COMPARED = 200
+
 /** Returns ` (did you mean …?)` with a workload of a similar name, or of the same name and another kind or namespace; empty without one. */
 export function hintFor(meant: Meant, objects: readonly K8sObject[], kinds: WorkloadKinds): string {
   const sameKind = objects.filter(
@@ -22,7 +25,7 @@ export function hintFor(meant: Meant, objects: readonly K8sObject[], kinds: Work
   )
   const similar = suggest(
     meant.name,
-    sameKind.map(({ metadata }) => metadata.name ?? ''),
+    sameKind.slice(0, MAX_COMPARED).map(({ metadata }) => metadata.name ?? ''),
   )
   if (similar !== '') return similar
   const namesake = objects.find(

@@ -57,25 +57,11 @@ export function describePlace({ file, line, column }: Place): string {
 const COLORS = { error: 'red', warning: 'yellow', info: 'dim' } as const
 
 function renderReview(review: Reviewed, findings: readonly Finding[], paint: Paint): string {
-  const { object, derivedFrom, outcome, decision, reason, effect, isNotChecked } = review
-  const isRefused = outcome === 'denied' || outcome === 'unknown'
+  const { object, derivedFrom, decision, reason, effect } = review
   const needsAttention =
     ATTENTION.has(decision ?? '') || findings.some(({ id }) => id === 'no-policy') || effect === 'moves'
-  const mark = isRefused
-    ? paint('red', outcome === 'denied' ? '✘' : '?')
-    : isNotChecked
-      ? paint('dim', '-')
-      : needsAttention
-        ? paint('yellow', '●')
-        : paint('green', '✔')
+  const [mark, word] = describeState(review, needsAttention, paint)
   const title = derivedFrom ? `${derivedFrom} → ${object}` : object
-  const word = isRefused
-    ? paint('red', outcome)
-    : isNotChecked
-      ? 'not checked'
-      : decision
-        ? decisionInWords(decision)
-        : outcome
   const move = effect === 'moves' ? ', and would move' : ''
   const isTold = findings.some(({ id }) => HAVE_REASON.has(id))
   const inTitle = findings.find(({ id }) => id === 'not-checked')
@@ -88,6 +74,19 @@ function renderReview(review: Reviewed, findings: readonly Finding[], paint: Pai
     .filter((line) => line !== '')
     .join('\n')
     .concat('\n')
+}
+
+/** Returns the mark of a review, and its outcome or decision in words. */
+function describeState(
+  { outcome, decision, isNotChecked }: Reviewed,
+  needsAttention: boolean,
+  paint: Paint,
+): [mark: string, word: string] {
+  if (outcome === 'denied' || outcome === 'unknown') {
+    return [paint('red', outcome === 'denied' ? '✘' : '?'), paint('red', outcome)]
+  }
+  if (isNotChecked) return [paint('dim', '-'), 'not checked']
+  return [needsAttention ? paint('yellow', '●') : paint('green', '✔'), decision ? decisionInWords(decision) : outcome]
 }
 
 /** The findings whose message has the reason of the decision. */
