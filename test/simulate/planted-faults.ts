@@ -15,8 +15,8 @@ const DECIDE = 'src/core/resource-binding'
 export const plantedFaults: readonly PlantedFault[] = [
   {
     file: `${DECIDE}/rules/not-scheduled.ts`,
-    search: 'return causes.length > 0 ? holdOrApplyBase(input, base, causes) : undefined',
-    replacement: "return causes.length > 0 ? applyBase('Ignored', base, '') : undefined",
+    search: 'return causes.some(({ hold }) => hold) ? holdOrApplyBase(input, base, causes) : undefined',
+    replacement: "return causes.some(({ hold }) => hold) ? applyBase('Ignored', base, '') : undefined",
     breaks: 'hold: a workload does not wait for an unknown location',
     guarantees: ['waits-for-data'],
   },

@@ -18,8 +18,8 @@ import { awaitSuccessor, keepWhileUnknown, restore } from './rules/without-claim
 /** A workload that has a claim and does not run. */
 const NOT_SCHEDULED: readonly Rule[] = [
   {
-    when: 'the location is unknown, or the data exists nowhere',
-    states: ['OnHold', 'Released', 'Ignored'],
+    when: 'a claim holds it, since the location is unknown or the data exists nowhere',
+    states: ['OnHold', 'Released'],
     decide: holdUntilLocated,
   },
   { when: 'no claim has a location', states: ['Ignored'], decide: ignoreUnlocated },

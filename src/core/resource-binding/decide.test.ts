@@ -94,6 +94,11 @@ describe('a binding that is not scheduled', () => {
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
     {
+      name: 'is narrowed to its other data, if a claim allows that there is none of its own',
+      claims: [nowhere(ignore), located(['member2'], { claim: 'default/z' })],
+      want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
+    },
+    {
       name: 'is on hold if no allowed cluster has the data',
       claims: [located(['member9'])],
       want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },

@@ -27,7 +27,7 @@ export function holdUntilClaimed({ input, base }: Situation): PlacementDecision 
 
 export function holdUntilLocated({ input, base }: Situation): PlacementDecision | undefined {
   const causes = [...unresolved(input.claims), ...nowhere(input.claims)]
-  return causes.length > 0 ? holdOrApplyBase(input, base, causes) : undefined
+  return causes.some(({ hold }) => hold) ? holdOrApplyBase(input, base, causes) : undefined
 }
 
 /** Without an annotation, the first real narrowing does not count as a move of the data. */

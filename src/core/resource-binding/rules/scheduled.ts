@@ -19,8 +19,9 @@ import type { Situation } from './situation.ts'
 export function stayWhileUnlocated(situation: Situation): PlacementDecision | undefined {
   const { input, base, last } = situation
   const { claims } = input
-  const blocks = unresolved(claims).length + nowhere(claims).length > 0
-  const isUnlocated = blocks || claims.some(({ answer }) => answer.kind === 'unknown')
+  const lost = nowhere(claims)
+  const blocks = [...unresolved(claims), ...lost].some(({ hold }) => hold)
+  const isUnlocated = blocks || lost.length > 0 || claims.some(({ answer }) => answer.kind === 'unknown')
   if (isUnlocated && last && (blocks || lacksPart(input, last))) return keep(situation, last, describeUnlocated(claims))
   return blocks ? applyBase('Ignored', base, describeUnlocated(claims)) : undefined
 }
