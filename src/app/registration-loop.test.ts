@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { storeOf } from '../../test/stores.ts'
+import { type ValidatingAdmissionPolicy, validatingAdmissionPolicies } from '../api/admission-policy.ts'
 import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
@@ -21,6 +22,7 @@ import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { type Config, DEFAULT_CONFIG } from './config/config.ts'
 import { openLeadershipState } from './election.ts'
+import { wantedAbsencePolicies } from './registration.ts'
 import { startRegistration } from './registration-loop.ts'
 import { openRegistrationState } from './registration-state.ts'
 
@@ -318,4 +320,37 @@ test('a cluster without Karmada gets no request for the interpreter; a hub is re
   await replica.run()
   const registered = await store.read(interpreterWebhookConfigurations, undefined, 'lodestone')
   expect(registered?.webhooks).toHaveLength(1)
+})
+
+describe('the policies of the API server', () => {
+  const [decided] = wantedAbsencePolicies(configured())
+  const read = ({ store }: Cluster) => store.read(validatingAdmissionPolicies, undefined, decided?.metadata.name ?? '')
+
+  test('are kept as this version wants them, with the annotations of other clients', async () => {
+    const cluster = await openCluster()
+    const annotations = { team: 'a' }
+    const spec = { ...decided?.spec, validations: [] }
+    const older = { ...decided, metadata: { ...decided?.metadata, annotations }, spec } as ValidatingAdmissionPolicy
+    await cluster.store.create(validatingAdmissionPolicies, older)
+    const replica = startReplica(cluster)
+    replica.lead()
+    await replica.run()
+    cluster.clock.advance(61_000)
+    await replica.run()
+
+    expect(await read(cluster)).toMatchObject({
+      metadata: { annotations: { ...annotations, ...decided?.metadata.annotations } },
+      spec: decided?.spec,
+    })
+  })
+
+  test('are not created, since the installation decides about them', async () => {
+    const cluster = await openCluster()
+    const replica = startReplica(cluster)
+    replica.lead()
+    await replica.run()
+
+    expect(await cluster.registration()).toBeDefined()
+    expect(await read(cluster)).toBeUndefined()
+  })
 })

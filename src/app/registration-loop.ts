@@ -16,7 +16,11 @@ import { openEventRecorder } from '../reconcile/event-recorder.ts'
 import { type Loop, startLoop } from '../reconcile/loop.ts'
 import { type LeaderTerm, Registrar, type RegistrarInput } from '../reconcile/registrar.ts'
 import type { KeepCause, KeptRegistration } from '../reconcile/registration-turn.ts'
-import { readAdmissionRegistration, readInterpreterRegistration } from '../reconcile/webhook-registration.ts'
+import {
+  readAbsencePolicies,
+  readAdmissionRegistration,
+  readInterpreterRegistration,
+} from '../reconcile/webhook-registration.ts'
 import { ReplicaList } from '../store/cluster/replica-list.ts'
 import { guardWrites } from '../store/guarded-store.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -28,7 +32,7 @@ import type { Config } from './config/config.ts'
 import type { LeadershipState } from './election.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { observeEvents } from './monitoring/observe.ts'
-import { VERSION, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
+import { VERSION, wantedAbsencePolicies, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
 import type { RegistrationState } from './registration-state.ts'
 
 const INTERVAL_MS = 10_000
@@ -56,17 +60,24 @@ export interface RegistrationInput {
 export function startRegistration(input: RegistrationInput): Loop {
   const { config, store, interpreter, certificates, leadership, state, log, metrics, clock = systemClock } = input
   const replicas = openReplicas(input, clock)
-  const registrars = { admission: new Registrar(clock), interpreter: new Registrar(clock) }
+  const registrars = {
+    admission: new Registrar(clock),
+    interpreter: new Registrar(clock),
+    absence: new Registrar(clock),
+  }
   const report = openReport(input)
 
   async function reconcile(): Promise<void> {
     const served = certificates.current()
     const wanted = wantedRegistration(config, served)
     const wantedOfKarmada = interpreter && wantedInterpreterRegistration(config, interpreter.types, served)
+    const wantedPolicies = wantedAbsencePolicies(config)
     const own: Replica = {
       host: hostname(),
       version: VERSION,
-      registration: listDigest([...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : [])].map(digestOf)),
+      registration: listDigest(
+        [...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : []), ...wantedPolicies].map(digestOf),
+      ),
     }
     const context: RegistrarInput = { own, others: await replicas.announce(own), term: termOf(leadership, store) }
     const results = [await registrars.admission.run(await readAdmissionRegistration(store, wanted), context)]
@@ -76,6 +87,8 @@ export function startRegistration(input: RegistrationInput): Loop {
     // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
     if (store.synced() && store.serves(resourceBindings)) {
       results.push(await registrars.interpreter.run(await readInterpreterRegistration(store, wantedOfKarmada), context))
+      const policies = await readAbsencePolicies(store, wantedPolicies)
+      if (policies) results.push(await registrars.absence.run(policies, context))
     }
     // A new CA must not sign before all registrations have it.
     if (store.synced() && results.every(({ isServed }) => isServed)) state.published(served.caBundlePem)

@@ -1,7 +1,8 @@
 /** The registrations that Lodestone wants: with the API server for admission, and with Karmada's resource interpreter. */
 
+import type { ValidatingAdmissionPolicy } from '../api/admission-policy.ts'
 import type { InterpreterWebhookConfiguration } from '../api/interpreter.ts'
-import type { ResourceType } from '../api/meta.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
 import {
   DIGEST_ANNOTATION,
   type Registrable,
@@ -12,6 +13,7 @@ import { listDigest } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
 import { readBuildInfo } from '../telemetry/build-info.ts'
 import type { ServingCertificates } from '../tls/source.ts'
+import { absencePolicies } from '../webhooks/absence.ts'
 import { allWebhooks } from '../webhooks/index.ts'
 import { interpreterRegistrationOf } from '../webhooks/interpreter.ts'
 import { type Registration, webhookConfigurations } from '../webhooks/registration.ts'
@@ -37,10 +39,21 @@ export function wantedInterpreterRegistration(
   return named(interpreterRegistrationOf(types, registrationTerms(config, certificates), toBase64))
 }
 
-/** Returns the registration with its version and its digest. */
+/** Returns the policies that the API server applies while no replica answers. */
+export function wantedAbsencePolicies(config: Config): ValidatingAdmissionPolicy[] {
+  return absencePolicies({ excludedNamespaces: allExcludedNamespaces(config) }).map((policy) =>
+    withNames(policy, listDigest([JSON.stringify(policy.spec)])),
+  )
+}
+
 function named<T extends Registrable>(registration: T): T {
+  return withNames(registration, registrationDigest(registration))
+}
+
+/** Returns a registration with its version and its digest. */
+function withNames<T extends K8sObject>(registration: T, digest: string): T {
   const { metadata } = registration
-  const annotations = { [VERSION_ANNOTATION]: VERSION, [DIGEST_ANNOTATION]: registrationDigest(registration) }
+  const annotations = { [VERSION_ANNOTATION]: VERSION, [DIGEST_ANNOTATION]: digest }
   return { ...registration, metadata: { ...metadata, annotations } }
 }
 

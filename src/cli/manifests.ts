@@ -7,25 +7,26 @@ import type { K8sObject } from '../api/meta.ts'
 import { chartValuesSchema } from '../app/config/chart-values.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config/config.ts'
 import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
-import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
+import { wantedAbsencePolicies, wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { podRolesFor, rolesFor } from '../app/roles/granted.ts'
 import { credentialRoles, storageClass } from '../app/roles/volume-roles.ts'
 import { describeFileError } from '../base/file-error.ts'
 import { makeFolder } from '../base/make-folder.ts'
 import { suggest } from '../base/suggest.ts'
+import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const
-/** All parts: with the roles for clusters with pods, and with the registration that only Karmada serves. */
-const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter'] as const
+/** All parts: with the roles for clusters with pods, and with what only a Karmada hub needs. */
+const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'absence'] as const
 type Part = (typeof PARTS)[number]
 
 export const manifests: Command = {
   name: 'manifests',
   summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
-  usage: '[crds] [registration] [rbac] [volumes] [interpreter] [--url URL] [--ca FILE]',
+  usage: '[crds] [registration] [rbac] [volumes] [interpreter] [absence] [--url URL] [--ca FILE]',
   options: {
     config: {
       type: 'string',
@@ -67,6 +68,10 @@ export const manifests: Command = {
       command: 'lodestone manifests interpreter --url https://10.0.0.7:9443 --ca certs/dev/ca.crt',
       does: 'On a Karmada hub: register the resource interpreter',
     },
+    {
+      command: 'lodestone manifests absence | kubectl apply -f -',
+      does: 'On a Karmada hub: keep workloads to their data while Lodestone is not available',
+    },
   ],
   run: runManifests,
 }
@@ -79,6 +84,7 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
     rbac: () => rolesFor(givenConfig(args)),
     volumes: () => podRolesFor(givenConfig(args)),
     interpreter: () => interpreterRegistration(...registrationInput(args)),
+    absence: () => absenceManifests(loadConfig(args.text('config'))),
   }
   const directory = args.text('write')
   if (directory === undefined) {
@@ -110,6 +116,7 @@ export function generatedFiles(): Record<string, string> {
     'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...rolesFor(undefined)]),
     'webhooks/volumes.yaml': generated(podRolesFor(undefined)),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
+    'webhooks/absence.yaml': generated(absenceManifests(config)),
     'charts/lodestone/crds/lodestone.yaml': generated(crds),
     ...Object.fromEntries(
       chartRoles().map((role) => [`charts/lodestone/files/roles/${role.metadata.name}.yaml`, generated([role])]),
@@ -142,6 +149,10 @@ function registrationInput(args: Arguments): [Config, { caBundlePem: string | un
 function interpreterRegistration(config: Config, ca?: { caBundlePem: string | undefined }): K8sObject[] {
   const wanted = wantedInterpreterRegistration(config, interpreterTypes(configuredWorkloadKinds(config)), ca)
   return wanted ? [wanted] : []
+}
+
+function absenceManifests(config: Config): K8sObject[] {
+  return [...wantedAbsencePolicies(config), ...absencePolicyBindings()]
 }
 
 function readCa(file: string | undefined): string | undefined {

@@ -1,5 +1,6 @@
 /** Compares the cluster's webhook configurations with the wanted ones, and plans the writes for the differences. */
 
+import { type ValidatingAdmissionPolicy, validatingAdmissionPolicies } from '../api/admission-policy.ts'
 import type { ResourceType } from '../api/meta.ts'
 import { REGISTRATION_LABELS, type Registrable } from '../api/registration.ts'
 import { defined } from '../base/json.ts'
@@ -23,6 +24,17 @@ export function planRegistration<T extends Registrable>(
       return [{ kind: 'update', type, object: merge(current, wanted) }]
     }),
   }
+}
+
+/** Repairs a policy of the API server that differs. A missing one is not created: the right to create cannot be limited to one name. */
+export function planPolicy(
+  wanted: ValidatingAdmissionPolicy,
+  current: ValidatingAdmissionPolicy | undefined,
+): WriteAction[] {
+  const annotations = { ...current?.metadata.annotations, ...wanted.metadata.annotations }
+  if (!current || (covers(current.spec, wanted.spec) && covers(current.metadata.annotations, annotations))) return []
+  const object = { ...current, metadata: { ...current.metadata, annotations }, spec: wanted.spec }
+  return [{ kind: 'update', type: validatingAdmissionPolicies, object }]
 }
 
 /** Gives the configurations of another version the present CA: each version serves with the same certificates. */

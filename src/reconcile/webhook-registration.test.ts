@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { storeOf } from '../../test/stores.ts'
+import type { ValidatingAdmissionPolicy } from '../api/admission-policy.ts'
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
   mutatingWebhookConfigurations,
@@ -13,7 +14,12 @@ import { openClusterStore } from '../store/cluster/cluster.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import { applyPlan, applyWrite } from './apply.ts'
 import { planWithdrawal } from './plan-registration.ts'
-import { readAdmissionRegistration, readInterpreterRegistration, writeRegistration } from './webhook-registration.ts'
+import {
+  readAbsencePolicies,
+  readAdmissionRegistration,
+  readInterpreterRegistration,
+  writeRegistration,
+} from './webhook-registration.ts'
 
 async function reconcileRegistration(store: ObjectStore, wanted: readonly WebhookConfiguration[]): Promise<number> {
   return writeRegistration(store, (await readAdmissionRegistration(store, wanted)).replace)
@@ -264,5 +270,34 @@ describe('a plan from an older state changes nothing', () => {
     await expect(applyPlan({ store, events: { record: () => undefined } }, plan)).rejects.toThrow(ConflictError)
 
     expect(await store.read(type, undefined, 'other')).toBeUndefined()
+  })
+})
+
+describe('the policies of the API server', () => {
+  const metadata = { name: 'lodestone-decided-bindings' }
+  const policy = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata,
+  } as ValidatingAdmissionPolicy
+
+  test.each([
+    { name: 'do not exist', error: undefined },
+    {
+      name: 'may not be read by Lodestone',
+      error: new ApiError({ status: 403, reason: 'Forbidden', message: 'cannot get' }),
+    },
+  ])('count as not installed if they $name', async ({ error }) => {
+    const read = async () => {
+      if (error) throw error
+      return undefined
+    }
+    expect(await readAbsencePolicies({ read }, [policy])).toBeUndefined()
+  })
+
+  test('are not forgotten when the API server fails', async () => {
+    const read = async () =>
+      Promise.reject(new ApiError({ status: 500, reason: 'InternalError', message: 'etcd is away' }))
+    await expect(readAbsencePolicies({ read }, [policy])).rejects.toThrow('etcd is away')
   })
 })

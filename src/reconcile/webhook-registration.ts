@@ -1,5 +1,7 @@
 /** Reads and writes the webhook configurations of the cluster: for admission, and for Karmada's resource interpreter. */
+import { type ValidatingAdmissionPolicy, validatingAdmissionPolicies } from '../api/admission-policy.ts'
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
+import type { K8sObject } from '../api/meta.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
@@ -15,6 +17,7 @@ import {
   isCurrent,
   isServed,
   planCa,
+  planPolicy,
   planRegistration,
   planWithdrawal,
   type RegisteredConfiguration,
@@ -67,6 +70,35 @@ export async function readInterpreterRegistration(
   }
 }
 
+/**
+ * Does the same for the policies of the API server. Lodestone keeps those current that the installation created.
+ *
+ * @returns undefined if there are none, or if Lodestone has no right to read them
+ */
+export async function readAbsencePolicies(
+  store: Pick<ObjectStore, 'read'>,
+  wanted: readonly ValidatingAdmissionPolicy[],
+): Promise<ReadRegistration | undefined> {
+  const read = await Promise.all(
+    wanted.map(async (policy) => ({
+      wanted: policy,
+      current: await store
+        .read(validatingAdmissionPolicies, undefined, policy.metadata.name ?? '')
+        .catch(absentIfRejected),
+    })),
+  )
+  const existing = read.filter(({ current }) => current !== undefined)
+  if (existing.length === 0) return undefined
+  const replace = existing.flatMap(({ wanted, current }) => planPolicy(wanted, current))
+  const registered = isNamed(existing.map(({ current }) => current)) ? 'named' : 'unnamed'
+  return { registered, isCurrent: replace.length === 0, isServed: true, replace, renewCa: [] }
+}
+
+function absentIfRejected(error: unknown): undefined {
+  if (rejectionMessage(error) === undefined) throw error
+  return undefined
+}
+
 function compare<T extends Registrable>(configurations: readonly RegisteredConfiguration<T>[]): ReadRegistration {
   return {
     registered: registeredAs(configurations.map(({ current }) => current)),
@@ -79,7 +111,11 @@ function compare<T extends Registrable>(configurations: readonly RegisteredConfi
 
 function registeredAs(current: readonly (Registrable | undefined)[]): ReadRegistration['registered'] {
   if (current.some((object) => !object?.webhooks?.length)) return 'absent'
-  return current.every((object) => object?.metadata.annotations?.[VERSION_ANNOTATION]) ? 'named' : 'unnamed'
+  return isNamed(current) ? 'named' : 'unnamed'
+}
+
+function isNamed(current: readonly (K8sObject | undefined)[]): boolean {
+  return current.every((object) => object?.metadata.annotations?.[VERSION_ANNOTATION])
 }
 
 /**

@@ -29,6 +29,12 @@ export interface Registration {
  */
 const EXCLUDED_PREFIXES = ['kube-', 'karmada-']
 
+/** The same as a condition in CEL. It holds for objects without a namespace. */
+export const NOT_A_SYSTEM_NAMESPACE = {
+  name: 'not-a-system-namespace',
+  expression: EXCLUDED_PREFIXES.map((prefix) => `!request.namespace.startsWith('${prefix}')`).join(' && '),
+}
+
 /** Whether the API server sends no requests of this namespace. */
 export function isExcluded(
   namespace: string,
@@ -102,21 +108,24 @@ function webhookRules({ resources, operations }: Webhook): WebhookEntry['rules']
   }))
 }
 
-function selector({ excludedNamespaces }: Registration, enforced?: 'In' | 'NotIn'): LabelSelectorRequirement[] {
-  const excluded = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...excludedNamespaces].sort() }
+function selector(registration: Registration, enforced?: 'In' | 'NotIn'): LabelSelectorRequirement[] {
   return [
-    ...(excluded.values.length > 0 ? [excluded] : []),
+    ...notExcluded(registration),
     ...(enforced ? [{ key: ENFORCE_LABEL, operator: enforced, values: ['true'] }] : []),
   ]
 }
 
+/** Returns the requirements of a namespace selector that leave out the excluded namespaces. */
+export function notExcluded({
+  excludedNamespaces,
+}: Pick<Registration, 'excludedNamespaces'>): LabelSelectorRequirement[] {
+  if (excludedNamespaces.length === 0) return []
+  return [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...excludedNamespaces].sort() }]
+}
+
 /** Returns CEL conditions that filter out requests whose decision would always be "untouched". */
 function matchConditions({ matchCondition }: Webhook, isNamespaced: boolean): Pick<WebhookEntry, 'matchConditions'> {
-  const prefixes = EXCLUDED_PREFIXES.map((prefix) => `!request.namespace.startsWith('${prefix}')`).join(' && ')
-  const conditions = [
-    ...(isNamespaced ? [{ name: 'not-a-system-namespace', expression: prefixes }] : []),
-    ...(matchCondition ? [matchCondition] : []),
-  ]
+  const conditions = [...(isNamespaced ? [NOT_A_SYSTEM_NAMESPACE] : []), ...(matchCondition ? [matchCondition] : [])]
   return conditions.length > 0 ? { matchConditions: conditions } : {}
 }
 

@@ -4,6 +4,7 @@ import type { ResourceType } from '../api/meta.ts'
 import { answerProbe } from '../core/admission/webhook-probe.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
+import { scheduledOutsideData } from '../core/resource-binding/kept-to-data.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../queries/binding.ts'
@@ -31,7 +32,7 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, k
     decide(input) {
       const probed = answerProbe(input.binding)
       if (probed) return probed
-      const errors = scheduledOnHold(input)
+      const errors = [...scheduledOnHold(input), ...scheduledOutsideData(input)]
       return errors.length > 0 ? { kind: 'deny', errors } : answerBinding(decideBinding(input), input)
     },
   })

@@ -169,6 +169,11 @@ export class ControlPlane {
     })
   }
 
+  /** Whether the API server serves ValidatingAdmissionPolicies: since Kubernetes 1.30. */
+  get servesPolicies(): boolean {
+    return this.#parts.context.kubernetesMinor >= 30
+  }
+
   get components(): readonly Component[] {
     return this.#parts.components
   }

@@ -17,6 +17,8 @@ let hub: Hub
 beforeAll(async () => {
   plane = await startControlPlane()
   const kubeconfig = await installLodestone(plane)
+  // They would prevent what these tests are about.
+  await plane.kubectl(['delete', 'validatingadmissionpolicybindings', '--all'])
   lodestone = await startLodestone(plane, { kubeconfig })
   hub = hubOn(plane)
 })

@@ -49,12 +49,13 @@ const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 // `config` is the configuration that the rights are for; without it, they are for all features.
 export async function installLodestone(plane: ControlPlane, config?: Record<string, unknown>): Promise<string> {
   // Where Karmada is, no pods run.
-  const volumes = plane.components.includes('karmada-webhook') ? [] : ['volumes']
+  const isHub = plane.components.includes('karmada-webhook')
+  const parts = isHub ? (plane.servesPolicies ? ['absence'] : []) : ['volumes']
   const file = join(plane.dir, 'installed.yaml')
   // As `startLodestone` runs it: it registers itself.
   if (config) await writeFile(file, stringify({ registration: { mode: 'service' }, ...config }))
   const given = config ? ['--config', file] : []
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes, ...given])
+  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...parts, ...given])
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })
   await plane.crdsEstablished()
   await createRegistrations(plane)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ABSENCE_POLICIES } from '../../webhooks/absence.ts'
 import { completeConfig } from '../config/config.ts'
 import { type Access, grantedAccesses, podRolesFor, rolesFor } from './granted.ts'
 
@@ -14,6 +15,9 @@ const REGISTRATIONS = [
   'validatingwebhookconfigurations.admissionregistration.k8s.io',
   'resourceinterpreterwebhookconfigurations.config.karmada.io',
 ].flatMap((resource) => ['get', 'update'].map((verb) => `${verb} ${resource} lodestone`))
+const POLICIES = ABSENCE_POLICIES.map(
+  (name) => `update validatingadmissionpolicies.admissionregistration.k8s.io ${name}`,
+)
 
 const textOf = ({ verb, group, resource, subresource, name, namespace }: Access) =>
   `${verb} ${resource}${subresource ? `/${subresource}` : ''}${group && `.${group}`}${name ? ` ${name}` : ''}${namespace ? ` in ${namespace}` : ''}`
@@ -94,8 +98,9 @@ describe('Lodestone is granted', () => {
 
   test('without loops: only reads, and its own registrations', () => {
     const granted = grantedTo({ loops: { enabled: false }, volumes: { enabled: true, movers } })
-    expect(granted.filter((access) => !/^(get|list|watch) /.test(access))).toEqual(
-      REGISTRATIONS.filter((access) => access.startsWith('update')),
+    const registrations = REGISTRATIONS.filter((access) => access.startsWith('update'))
+    expect(granted.filter((access) => !/^(get|list|watch) /.test(access)).sort()).toEqual(
+      [...registrations, ...POLICIES].sort(),
     )
   })
 

@@ -1,5 +1,6 @@
 /** The ClusterRoles of Lodestone in the cluster that it serves: the rights that its caches and writes need, and no more. */
 
+import { validatingAdmissionPolicies } from '../../api/admission-policy.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { definitionName, definitions } from '../../api/definition.ts'
@@ -21,6 +22,7 @@ import { defined } from '../../base/json.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
+import { ABSENCE_POLICIES } from '../../webhooks/absence.ts'
 
 /** The ServiceAccount in the manifests, unless another one is given. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
@@ -62,10 +64,11 @@ export function loopRoles(): K8sObject[] {
   ])
 }
 
-/** Returns the right to update the own webhook configurations: unless `registration.mode` is `none`. */
+/** Returns the right to update the own webhook configurations and policies of the API server: unless `registration.mode` is `none`. */
 export function registrationRoles(): K8sObject[] {
   return grant('lodestone-registration', [
     ownRegistrations([mutatingWebhookConfigurations, validatingWebhookConfigurations]),
+    ownRegistrations([validatingAdmissionPolicies], ABSENCE_POLICIES),
   ])
 }
 
@@ -96,11 +99,11 @@ const BINDINGS = [clusterResourceBindings.plural, resourceBindings.plural]
  * The right to update, but not to create: RBAC cannot limit `create` by name, since the name is unknown at authorization. The installation
  * creates them.
  */
-function ownRegistrations(types: readonly ResourceType[]): PolicyRule {
+function ownRegistrations(types: readonly ResourceType[], names = [REGISTRATION_NAME]): PolicyRule {
   return {
     apiGroups: [...new Set(types.map(({ group }) => group))],
     resources: types.map(({ plural }) => plural),
-    resourceNames: [REGISTRATION_NAME],
+    resourceNames: names,
     verbs: ['get', 'update'],
   }
 }

@@ -7,6 +7,7 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, Usa
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import { readNamespace } from '../namespace.ts'
 import { OUTPUT_API_VERSION, readFormat, renderData } from '../output.ts'
+import { absence } from './absence.ts'
 import { admission, narrowing } from './admission.ts'
 import { type Check, type CheckContext, type NamedFinding, type Result, runChecks } from './check.ts'
 import { credentials } from './credentials.ts'
@@ -60,6 +61,7 @@ const CHECKS: readonly Check[] = [
   certificateAuthority,
   admission,
   narrowing,
+  absence,
   userPermissions,
   accountPermissions,
 ]

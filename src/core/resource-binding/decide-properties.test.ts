@@ -22,6 +22,7 @@ import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import { decidePlacement, rulesFor } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
+import { allowsMoreThanData } from './kept-to-data.ts'
 import { parseInput } from './parse-input.ts'
 import { situationOf } from './rules/situation.ts'
 
@@ -391,6 +392,13 @@ describe('a new binding', () => {
     )
   })
 
+  test('follows the facts that the policies of the API server state', () => {
+    fc.assert(
+      fc.property(creation, (input) => expectFacts(input, decideBinding(input).binding)),
+      runs,
+    )
+  })
+
   test('keeps every cluster of its placement as a fallback if nothing is required', () => {
     fc.assert(
       fc.property(creation, (input) => {
@@ -670,6 +678,15 @@ describe('a sequence of writes to a binding', () => {
     )
   })
 
+  test('follows the facts that the policies of the API server state', () => {
+    fc.assert(
+      fc.property(life, (drawn) => {
+        play(drawn, (input, { binding: decided }) => expectFacts(input, decided))
+      }),
+      runs,
+    )
+  })
+
   test('is on hold only while it is not scheduled, and the fields of other writers stay', () => {
     fc.assert(
       fc.property(life, (drawn) => {
@@ -684,3 +701,17 @@ describe('a sequence of writes to a binding', () => {
     )
   })
 })
+
+/** The facts of webhooks/absence.ts. A write for which one does not hold would be rejected while Lodestone runs. */
+function expectFacts({ binding: { spec }, stored, claims }: BindingInput, decided: ResourceBinding): void {
+  const { hold, locality } = readAnnotations(decided.metadata.annotations)
+  const isHeld = hold !== undefined && !hold.released
+  const isNew = !stored?.spec.clusters?.length && stored?.status?.lastScheduledTime === undefined
+  const holds = claims.some(
+    ({ enforcement, onUnresolved, onUnsatisfiable }) =>
+      enforcement === 'Required' && onUnresolved === 'Hold' && onUnsatisfiable === 'Hold',
+  )
+  const isUndecided = isNew && !spec.clusters?.length && holds && hold === undefined && locality === undefined
+  expect({ allowsMore: allowsMoreThanData(decided), isUndecided }).toEqual({ allowsMore: false, isUndecided: false })
+  expect(isHeld && decided.spec.suspension?.scheduling !== true).toBe(false)
+}

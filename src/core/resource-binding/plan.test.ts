@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeClaim, makeInput, NOW, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
@@ -12,6 +12,28 @@ const plan = (binding = running, cluster = 'member3') =>
 
 test('a workload whose cluster is no longer allowed moves', () => {
   expect(plan()).toMatchObject({ moves: true, actions: [{ kind: 'patch' }] })
+})
+
+test('a placement that was changed without Lodestone is narrowed again, with a Warning on binding and claim', () => {
+  const narrowed = decideBinding(
+    makeInput({ binding: running, stored: running, claims: [located(['member1'])] }),
+  ).binding
+  const clusters = [{ name: 'member3' }, { name: 'member1' }]
+  const changed = {
+    ...narrowed,
+    spec: { ...narrowed.spec, placement: running.spec.placement, clusters },
+  } as ResourceBinding
+  const claim = makeClaim()
+  const { moves, actions } = planBinding({
+    ...makeInput({ binding: changed, stored: changed, claims: [located(['member1'])] }),
+    claimObjects: [claim],
+  })
+
+  const event = { kind: 'event', type: 'Warning', reason: 'LocalityNarrowedAgain' }
+  const message =
+    'the placement was changed while Lodestone was not available, and its workload was scheduled to member1, member3; now default/sales is in member1'
+  expect(moves).toBe(true)
+  expect(actions.slice(1)).toEqual([changed, claim].map((about) => ({ ...event, about, message })))
 })
 
 test('a workload that is narrowed to its present clusters does not move', () => {

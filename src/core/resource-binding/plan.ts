@@ -14,6 +14,7 @@ import { decideBinding, decideUnscheduled } from './decide.ts'
 import { planHoldCondition } from './hold-condition.ts'
 import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
+import { narrowedAgain } from './kept-to-data.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
 export interface BindingPlan extends Plan {
@@ -44,7 +45,10 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
   const type = namespace ? resourceBindings : clusterResourceBindings
   const of = { type, ...nameOfObject(binding) }
   return defined({
-    actions: withReport({ kind: 'patch', of, patch: { ...patch, metadata } }, notHonored?.report, input),
+    actions: [
+      ...withReport({ kind: 'patch', of, patch: { ...patch, metadata } }, notHonored?.report, input),
+      ...warnings('LocalityNarrowedAgain', narrowedAgain(binding, decided), input),
+    ],
     // A hold is restored only while the workload runs nowhere.
     moves: !notHonored?.restored && movesWorkload(binding, decided),
     requeueAfterMs,
@@ -53,22 +57,27 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
 }
 
 /** Adds to a patch the report of a hold that was not honored: the condition of each claim, and the Events. */
-function withReport(
-  patch: Action,
-  report: NotHonored | undefined,
-  { binding, claimObjects = [], now }: BindingPlanInput,
-): Action[] {
+function withReport(patch: Action, report: NotHonored | undefined, input: BindingPlanInput): Action[] {
   if (!report) return [patch]
+  const { claimObjects = [], now } = input
   const { message } = report
   return [
     // The conditions first: after the patch, the binding does not show any more that it was scheduled on hold.
     ...claimObjects.flatMap((claim) => planHoldCondition(claim, report, now)),
     patch,
     // After the patch, which fails if another client was faster: each hold is reported once.
-    ...[binding, ...claimObjects].map(
-      (about): Action => ({ kind: 'event', about, type: 'Warning', reason: 'LocalityHoldNotHonored', message }),
-    ),
+    ...warnings('LocalityHoldNotHonored', message, input),
   ]
+}
+
+/** Events about a binding and its claims; none without a message. */
+function warnings(
+  reason: string,
+  message: string | undefined,
+  { binding, claimObjects = [] }: BindingPlanInput,
+): Action[] {
+  if (message === undefined) return []
+  return [binding, ...claimObjects].map((about) => ({ kind: 'event', about, type: 'Warning', reason, message }))
 }
 
 /**
