@@ -195,7 +195,7 @@ test('--write writes the generated files into the repository, and prints their p
 describe('the chart', () => {
   const chart = join(import.meta.dirname, '..', '..', 'charts', 'lodestone')
   const template = readFileSync(join(chart, 'templates', 'rbac.yaml'), 'utf8')
-  const [beforeCluster = '', inCluster = ''] = template.split('{{- if not .Values.kubeconfigSecret.name }}')
+  const [beforeCluster = '', inCluster = ''] = template.split('{{- if ne .Values.mode "hub" }}')
   /** The rows of the table of roles: name, condition and namespace. */
   const rows = [...inCluster.matchAll(/^ {2}\(list "([\w-]+)" (\(.*\)|\S+) (\S+)\)$/gm)].map(([, ...row]) => row)
 

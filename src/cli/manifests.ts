@@ -117,7 +117,9 @@ export function generatedFiles(): Record<string, string> {
     'webhooks/volumes.yaml': generated(podRolesFor(undefined)),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
     'webhooks/absence.yaml': generated(absenceManifests(config)),
-    'charts/lodestone/crds/lodestone.yaml': generated(crds),
+    ...Object.fromEntries(
+      crds.map((crd) => [`charts/lodestone/files/crds/${crd.metadata.name}.yaml`, generated([crd])]),
+    ),
     ...Object.fromEntries(
       chartRoles().map((role) => [`charts/lodestone/files/roles/${role.metadata.name}.yaml`, generated([role])]),
     ),

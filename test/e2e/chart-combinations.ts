@@ -18,7 +18,7 @@ const apiServerOfHub = {
 export const combinations: { what: string; values: object }[] = [
   { what: 'by default', values: {} },
   // Keys whose value is commented out.
-  { what: 'with keys without a value', values: { config: null, systems: null, env: null, tolerations: null } },
+  { what: 'with keys without a value', values: { config: null, systems: null, extraEnv: null, tolerations: null } },
   {
     what: 'with sections of the configuration without a value',
     values: { config: { registration: { mode: null }, volumes: null, certificates: null, log: { level: null } } },
@@ -69,8 +69,7 @@ export const combinations: { what: string; values: object }[] = [
   {
     what: 'for a hub, with data systems and a NetworkPolicy',
     values: {
-      kubeconfigSecret: { name: 'hub' },
-      registration: { mode: 'url' },
+      mode: 'hub',
       systems: { lake: { system: 'lake', plugin: 'iceberg-rest', endpoint } },
       networkPolicy: {
         ...networkPolicy,
@@ -82,6 +81,7 @@ export const combinations: { what: string; values: object }[] = [
   {
     what: 'for a hub at an address, with Secrets of data systems',
     values: {
+      mode: 'hub',
       kubeconfigSecret: { name: 'hub', key: 'config' },
       registration: { mode: 'url', url: 'https://10.0.0.7:9443/lodestone' },
       systemSecrets: ['lake', 'credentials.of.the-warehouse'],
@@ -131,10 +131,10 @@ export const combinations: { what: string; values: object }[] = [
           ],
         },
       },
-      priorityClassName: 'system-cluster-critical',
+      priorityClassName: 'lodestone',
       podDisruptionBudget: { maxUnavailable: '50%' },
       serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::123456789012:role/lodestone' } },
-      env: [
+      extraEnv: [
         { name: 'HTTPS_PROXY', value: 'http://proxy.example.org:3128' },
         { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
       ],

@@ -7,7 +7,7 @@ import { grantedAccesses, podRolesFor, rolesFor } from '../../src/app/roles/gran
 import { inspectSystems } from '../../src/locality/config/inspect.ts'
 import { configMapSource } from '../../src/locality/config/source.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
-import { combinations } from './chart-combinations.ts'
+import { combinations, networkPolicy } from './chart-combinations.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 
 interface Rendered extends K8sObject {
@@ -60,7 +60,7 @@ describe('helm, the API server and Lodestone accept the chart', () => {
       objects.find((object) => object.kind === 'ConfigMap' && object.metadata.name === name)?.data ?? {}
     const config = completeConfig(parse(dataOf('lodestone')['config.yaml'] ?? ''), 'config.yaml')
     expect(rightsOf(objects), 'the rights are those of `lodestone manifests`').toEqual(
-      'kubeconfigSecret' in values ? [] : rightsOf([...rolesFor(config), ...podRolesFor(config)]),
+      'mode' in values ? [] : rightsOf([...rolesFor(config), ...podRolesFor(config)]),
     )
     const systems = await inspectSystems(sourceOf(dataOf('lodestone-systems')))
     expect(systems.filter(({ problem }) => problem)).toEqual([])
@@ -69,8 +69,10 @@ describe('helm, the API server and Lodestone accept the chart', () => {
 
 describe('an invalid value fails before anything is rendered, with the allowed ones', () => {
   const keys =
-    'affinity, config, enabled, env, global, image, imagePullSecrets, kubeconfigSecret, networkPolicy, nodeSelector, ' +
-    'podDisruptionBudget, priorityClassName, registration, replicaCount, resources, serviceAccount, systemSecrets, systems, tolerations'
+    'affinity, certManager, commonAnnotations, commonLabels, config, crds, dashboard, dnsConfig, dnsPolicy, enabled, extraArgs, extraEnv, ' +
+    'extraVolumeMounts, extraVolumes, global, hostNetwork, image, imagePullSecrets, kubeconfigSecret, mode, networkPolicy, nodeSelector, ' +
+    'podAnnotations, podDisruptionBudget, podLabels, podMonitor, priorityClassName, prometheusRule, registration, replicaCount, ' +
+    'resourceQuota, resources, serviceAccount, serviceMonitor, systemSecrets, systems, tolerations, topologySpreadConstraints'
 
   test.each([
     {
@@ -83,7 +85,7 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     },
     {
       set: 'registration.mode=bogus',
-      want: "- at '/registration/mode': value must be one of 'url', 'service', 'none'",
+      want: "- at '/registration/mode': value must be one of '', 'url', 'service', 'none'",
     },
     {
       set: 'registration.url=10.0.0.7:9443',
@@ -106,11 +108,14 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     { set: 'imagePullSecrets={registry}', want: "- at '/imagePullSecrets/0': got string, want object" },
     {
       set: 'podDisruptionBudget.maxUnavailable=all',
-      want: "value must be 'a number of pods, or a percentage such as 50%'",
+      want: "value must be 'a number of pods, or a percentage such as 50%; 0",
     },
     { set: 'podDisruptionBudget.maxUnavailable=null', want: "- at '/podDisruptionBudget': missing property" },
     { set: 'imagePullSecrets[0].nam=registry', want: "value must be 'an object with only these keys: name'" },
-    { set: 'env[0].name=PORT,env[0].value=80', want: "- at '/env/0/value': got number, want null or string" },
+    {
+      set: 'extraEnv[0].name=PORT,extraEnv[0].value=80',
+      want: "- at '/extraEnv/0/value': got number, want null or string",
+    },
     {
       set: 'resources.limit.memory=1Gi',
       want: "value must be 'an object with only these keys: claims, limits, requests'",
@@ -127,7 +132,44 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       set: 'config.log.level=verbose',
       want: "- at '/config/log/level': value must be one of 'trace', 'debug', 'info', 'warn'",
     },
-    { set: 'config.server.port=8443', want: "- at '/config/server/port': value must be 9443" },
+    { set: 'config.server.port=0', want: "- at '/config/server/port': minimum: got 0, want 1" },
+    { set: 'mode=hubb', want: "- at '/mode': value must be one of 'member', 'hub'" },
+    { set: 'crds.kept=true', want: "value must be 'an object with only these keys: enabled, keep'" },
+    { set: 'image.digest=sha256:abc', want: "- at '/image/digest': value must be 'sha256: and 64 hexadecimal digits'" },
+    {
+      set: 'image.registry=https://example.org',
+      want: "- at '/image/registry': value must be 'the host of a registry",
+    },
+    {
+      set: 'podDisruptionBudget.maxUnavailable=0',
+      want: "- at '/podDisruptionBudget/maxUnavailable': minimum: got 0, want 1",
+    },
+    { set: 'podDisruptionBudget.maxUnavailable=0%', want: '0 blocks the drain of nodes' },
+    {
+      set: 'affinity.nodeAfinity.x=1',
+      want: "value must be 'an object with only these keys: nodeAffinity, podAffinity, podAntiAffinity'",
+    },
+    {
+      set: 'affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologykey=zone',
+      want: "additional properties 'topologykey' not allowed",
+    },
+    {
+      set: 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator=in',
+      want: "operator': value must be one of 'In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'",
+    },
+    {
+      set: 'tolerations[0].effect=Noschedule',
+      want: "value must be one of 'NoSchedule', 'PreferNoSchedule', 'NoExecute'",
+    },
+    {
+      set: 'topologySpreadConstraints[0].topologyKey=zone',
+      want: "missing properties 'maxSkew', 'whenUnsatisfiable'",
+    },
+    { set: 'serviceMonitor.interval=30', want: "- at '/serviceMonitor/interval': got number, want string" },
+    {
+      set: 'certManager.duration=90d',
+      want: "- at '/certManager/duration': value must be 'a duration such as 30s, 5m or 2160h'",
+    },
     {
       set: 'systems.lake.system=lake,systems.lake.plugin=iceburg',
       want: "- at '/systems/lake/plugin': value must be one of 'amoro', 'hive-metastore', 'iceberg-rest', 's3', 'static', 'webhdfs'",
@@ -139,8 +181,10 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: "- at '/networkPolicy/apiServer/ports/0': maximum: got 99,999",
     },
   ])('$set', async ({ set, want }) => {
-    const rendered = await helm.run(['template', 'lodestone', chart, '--set', set])
-    const linted = await helm.run(['lint', chart, '--set', set])
+    const [rendered, linted] = await Promise.all([
+      helm.run(['template', 'lodestone', chart, '--set', set]),
+      helm.run(['lint', chart, '--set', set]),
+    ])
 
     expect(rendered).toMatchObject({ code: 1, stdout: '' })
     expect(rendered.stderr).toContain(want)
@@ -155,9 +199,59 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: 'registration.url: has no effect with registration.mode service; set registration.mode=url',
     },
     {
-      what: 'a hub that would have to call a Service',
+      what: 'a request above its limit',
+      values: { resources: { requests: { memory: '1Gi' } } },
+      want: 'resources.requests.memory: 1Gi is above resources.limits.memory, which is 512Mi; lower the request or raise the limit',
+    },
+    {
+      what: 'a request above its limit in another unit',
+      values: { resources: { requests: { cpu: 2 }, limits: { cpu: '1500m' } } },
+      want: 'resources.requests.cpu: 2 is above resources.limits.cpu, which is 1500m',
+    },
+    {
+      what: 'a kubeconfig of a hub in a member',
       values: { kubeconfigSecret: { name: 'hub' } },
-      want: 'registration.mode: service does not work with kubeconfigSecret.name, since no pods run on a Karmada hub; set registration.mode=url',
+      want: 'kubeconfigSecret.name: has no effect with mode member, which serves the cluster of the release; set mode=hub',
+    },
+    {
+      what: 'data on the nodes of a hub',
+      values: { mode: 'hub', config: { volumes: { enabled: true } } },
+      want: 'config.volumes.enabled: has no effect with mode hub',
+    },
+    {
+      what: 'no ServiceAccount',
+      values: { serviceAccount: { create: false } },
+      want: 'serviceAccount.name: required with serviceAccount.create=false',
+    },
+    {
+      what: 'no DNS servers',
+      values: { dnsPolicy: 'None' },
+      want: 'dnsConfig.nameservers: required with dnsPolicy None',
+    },
+    {
+      what: 'both monitors',
+      values: { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } },
+      want: 'with serviceMonitor.enabled Prometheus would scrape each pod twice; enable one of them',
+    },
+    {
+      what: 'a monitor whose Prometheus a NetworkPolicy keeps out',
+      values: { serviceMonitor: { enabled: true }, networkPolicy },
+      want: 'networkPolicy.prometheus.from: required with serviceMonitor or podMonitor',
+    },
+    {
+      what: 'one port for two servers',
+      values: { config: { server: { port: 8080 } } },
+      want: 'config.server.healthPort: 8080 is the port of admission; choose another port',
+    },
+    {
+      what: 'two sources of certificates',
+      values: { certManager: { enabled: true }, config: { certificates: { source: 'secret' } } },
+      want: 'config.certificates: differs from certManager.enabled',
+    },
+    {
+      what: 'a hub that would have to call a Service',
+      values: { mode: 'hub', registration: { mode: 'service' } },
+      want: 'registration.mode: service does not work with mode hub, since no pods run on a Karmada hub; set registration.mode=url',
     },
     {
       what: 'another mode in the configuration',
@@ -203,7 +297,7 @@ describe('an invalid value fails before anything is rendered, with the allowed o
 })
 
 describe('after an installation, the next steps are printed', () => {
-  const hub = { kubeconfigSecret: { name: 'hub' }, registration: { mode: 'url' } }
+  const hub = { mode: 'hub', kubeconfigSecret: { name: 'hub' } }
   const url = 'https://lodestone.lodestone-system.svc:443'
 
   test.each([

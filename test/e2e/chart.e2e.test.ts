@@ -48,7 +48,7 @@ describe('a ConfigMap for data systems', () => {
   })
 
   test('is for the administrator of a hub to allow there', async () => {
-    const hub = { kubeconfigSecret: { name: 'hub' }, registration: { mode: 'url' } }
+    const hub = { mode: 'hub' }
     const { stdout } = await helm.render({ ...hub, config: { systems: { configMap } } })
 
     expect(stdout).toContain('name: plugins')
@@ -165,7 +165,6 @@ describe('an installation', () => {
     expect(await helm.run(['upgrade', 'lodestone', chart], other)).toMatchObject({ code: 0 })
     expect(await entries()).toEqual(filled)
     // As docs/upgrade.md has it.
-    await plane.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(chart, 'crds')])
     const newer = ['upgrade', 'lodestone', chart, '--reset-then-reuse-values', '--set', 'image.tag=0.2.0']
     expect(await helm.run(newer)).toMatchObject({ code: 0 })
     const { stdout } = await helm.run(['get', 'values', 'lodestone', '-o', 'json'])

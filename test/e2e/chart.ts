@@ -24,10 +24,15 @@ export interface Helm {
   close(): Promise<void>
 }
 
-export async function helmOn(plane: ControlPlane): Promise<Helm> {
+export function helmOn(plane: ControlPlane): Promise<Helm> {
+  return openHelm(plane.kubeconfig)
+}
+
+/** Without a kubeconfig, helm renders and lints only. */
+export async function openHelm(kubeconfig = ''): Promise<Helm> {
   const program = await ensureHelm()
   const folder = await mkdtemp(join(tmpdir(), 'lodestone-chart-'))
-  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KUBECONFIG: plane.kubeconfig }
+  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KUBECONFIG: kubeconfig }
   const run: Helm['run'] = async (words, values) => {
     const file = join(folder, 'values.yaml')
     if (values) await writeFile(file, stringify(values))

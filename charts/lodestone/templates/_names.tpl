@@ -1,3 +1,4 @@
+{{- /* The labels of the chart. Those of a file and of the values are added by `lodestone.metadata`. */ -}}
 {{- define "lodestone.labels" -}}
 app.kubernetes.io/name: lodestone
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -8,16 +9,72 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/name: lodestone
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
+{{- /* The metadata of an object: takes root and name, and optionally namespace, labels and annotations. The labels of the chart win. */ -}}
+{{- define "lodestone.metadata" -}}
+{{- $root := .root -}}
+{{- $labels := mustMerge (include "lodestone.labels" $root | fromYaml) (deepCopy (.labels | default dict)) (deepCopy ($root.Values.commonLabels | default dict)) -}}
+{{- $annotations := mustMerge (deepCopy (.annotations | default dict)) (deepCopy ($root.Values.commonAnnotations | default dict)) -}}
+name: {{ .name }}
+{{- with .namespace }}
+namespace: {{ . }}
+{{- end }}
+labels: {{- toYaml $labels | nindent 2 }}
+{{- with $annotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- /* An object of a generated file with the labels and annotations of the release: takes root and file, and optionally annotations. */ -}}
+{{- define "lodestone.fromFile" -}}
+{{- $object := .root.Files.Get .file | fromYaml -}}
+{{- $metadata := $object.metadata -}}
+{{- $annotations := mustMerge (deepCopy (.annotations | default dict)) ($metadata.annotations | default dict) -}}
+{{- $common := dict "root" .root "name" $metadata.name "labels" $metadata.labels "annotations" $annotations -}}
+{{- $_ := set $object "metadata" (include "lodestone.metadata" $common | fromYaml) -}}
+{{- toYaml $object }}
+{{- end }}
+{{- define "lodestone.serviceAccountName" -}}
+{{ .Values.serviceAccount.name | default "lodestone" }}
+{{- end }}
 {{- define "lodestone.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}
+{{- with .Values.image.digest }}@{{ . }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- /* The Secret with the kubeconfig of the hub; empty in mode `member`. */ -}}
+{{- define "lodestone.kubeconfigSecret" -}}
+{{- if eq .Values.mode "hub" }}{{ .Values.kubeconfigSecret.name | default "lodestone-hub" }}{{ end }}
+{{- end }}
+{{- define "lodestone.registrationMode" -}}
+{{ .Values.registration.mode | default (ternary "url" "service" (eq .Values.mode "hub")) }}
+{{- end }}
+{{- /* A quantity of Kubernetes as a number. */ -}}
+{{- define "lodestone.quantity" -}}
+{{- $units := dict "" 1.0 "n" 0.000000001 "u" 0.000001 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18
+  "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 -}}
+{{- $number := regexFind "^[+]?[0-9.]+([eE][+-]?[0-9]+)?" (toString .) -}}
+{{- mulf (float64 (trimPrefix "+" $number)) (get $units (trimPrefix $number (toString .))) }}
+{{- end }}
+{{- /* How a monitor scrapes a port: takes serviceMonitor or podMonitor of the values. */ -}}
+{{- define "lodestone.endpoint" -}}
+port: health
+path: /metrics
+interval: {{ .interval }}
+scrapeTimeout: {{ .scrapeTimeout }}
+honorLabels: {{ .honorLabels }}
+{{- with .relabelings }}
+relabelings: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .metricRelabelings }}
+metricRelabelings: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- define "lodestone.config" -}}
+{{- $mode := include "lodestone.registrationMode" . -}}
 server:
   port: 9443
   healthPort: 8080
 registration:
-  mode: {{ .Values.registration.mode }}
-  {{- if eq .Values.registration.mode "url" }}
+  mode: {{ $mode }}
+  {{- if eq $mode "url" }}
   url: {{ .Values.registration.url | default (printf "https://lodestone.%s.svc:443" .Release.Namespace) }}
   {{- end }}
   service:
@@ -25,15 +82,20 @@ registration:
     name: lodestone
     port: 443
 certificates:
+  {{- if .Values.certManager.enabled }}
+  source: files
+  directory: /etc/lodestone-certificates
+  {{- else }}
   source: secret
   secret:
     namespace: {{ .Release.Namespace }}
     name: lodestone-certificates
+  {{- end }}
 leaderElection:
   enabled: true
   namespace: {{ .Release.Namespace }}
   name: lodestone
-{{- if not .Values.kubeconfigSecret.name }}
+{{- if ne .Values.mode "hub" }}
 # Where pods run there is nothing to distribute, and no reason to read Secrets.
 dependencies:
   distribution: none

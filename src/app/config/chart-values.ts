@@ -6,6 +6,7 @@ import { RELATED_KIND_NAMES } from '../../core/workload-kinds/related-kinds.ts'
 import { systemSchema } from '../../locality/config/schema.ts'
 import { plugins } from '../../locality/plugins/index.ts'
 import { configSchema, URL_PATTERN } from './config.ts'
+import { affinitySchema, dnsConfigSchema, tolerationsSchema, topologySpreadSchema } from './scheduling-schema.ts'
 
 const SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
 const FILE_NAME = '^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$'
@@ -24,6 +25,7 @@ const name = {
 const nameOrEmpty = { ...name, pattern: `^(${SUBDOMAIN})?$` }
 /** A structure of Kubernetes: the API server checks its fields. */
 const open = { type: 'object' }
+const portNumber = { type: 'integer', minimum: 1, maximum: 65_535 }
 const arraySchema = (items: object) => ({ type: 'array', items })
 const peers = arraySchema(open)
 const ports = arraySchema({
@@ -50,7 +52,7 @@ const shape = (properties: Record<string, object>, required: readonly string[] =
   properties,
 })
 
-/** The ports of the Deployment and the Service are fixed, so the configuration cannot have others. */
+/** The chart gives each process a port, so the configuration cannot let the operating system choose one. */
 const { dependencies, registration, server } = configSchema.properties
 const config = lenient({
   ...configSchema,
@@ -65,7 +67,7 @@ const config = lenient({
     },
     server: {
       ...server,
-      properties: { ...server.properties, port: { enum: [9443] }, healthPort: { enum: [8080] } },
+      properties: { ...server.properties, port: portNumber, healthPort: portNumber },
     },
   },
 })
@@ -77,12 +79,44 @@ const system = {
   anyOf: [{ required: ['plugin'] }, { properties: { system: plugin } }],
 }
 
+/** Go's durations with the units that Prometheus reads too. */
+const duration = {
+  type: 'string',
+  pattern: '^([0-9]+h)?([0-9]+m)?([0-9]+s)?$',
+  minLength: 2,
+  errorMessage: 'must be a duration such as 30s, 5m or 2160h',
+}
+/** The namespace, labels and annotations of an object for another component. */
+const placed = { enabled: flag, namespace: nameOrEmpty, labels: texts, annotations: texts }
+const monitor = shape(
+  {
+    ...placed,
+    interval: duration,
+    scrapeTimeout: duration,
+    honorLabels: flag,
+    relabelings: arraySchema(open),
+    metricRelabelings: arraySchema(open),
+  },
+  ['enabled', 'interval', 'scrapeTimeout', 'honorLabels'],
+)
+/** The API server checks the many kinds of volumes. */
+const volume = { type: 'object', required: ['name'], properties: { name }, additionalProperties: true }
+
 const values = shape(
   {
+    mode: { enum: ['member', 'hub'] },
+    crds: shape({ enabled: flag, keep: flag }, ['enabled', 'keep']),
+    commonLabels: texts,
+    commonAnnotations: texts,
     replicaCount: { type: 'integer', minimum: 0 },
     image: shape(
       {
-        // Without tag and digest: the tag has its own value.
+        registry: {
+          type: 'string',
+          pattern: '^([a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?(:[0-9]{1,5})?)?$',
+          errorMessage: 'must be the host of a registry, e.g. registry.example.org:5000',
+        },
+        // Tag and digest have values of their own.
         repository: {
           type: 'string',
           pattern: '^([^/\\s]+/)*[^/:@\\s]+$',
@@ -92,7 +126,12 @@ const values = shape(
           type: 'string',
           maxLength: 128,
           pattern: '^[-.\\w]*$',
-          errorMessage: `must be a tag of ${IN_FILE_NAMES}; a digest is not supported`,
+          errorMessage: `must be a tag of ${IN_FILE_NAMES}; a digest is the value image.digest`,
+        },
+        digest: {
+          type: 'string',
+          pattern: '^(sha256:[0-9a-f]{64})?$',
+          errorMessage: 'must be sha256: and 64 hexadecimal digits',
         },
         pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
       },
@@ -109,7 +148,7 @@ const values = shape(
     config,
     registration: shape(
       {
-        mode: registration.properties.mode,
+        mode: { enum: ['', ...registration.properties.mode.enum] },
         url: { ...registration.properties.url, pattern: `^$|${URL_PATTERN.source}` },
       },
       ['mode'],
@@ -121,26 +160,62 @@ const values = shape(
       ...keysThat({ pattern: FILE_NAME }, `whose keys consist of ${IN_FILE_NAMES}`),
     },
     systemSecrets: { ...arraySchema(name), uniqueItems: true },
-    serviceAccount: shape({ annotations: texts }),
+    certManager: shape(
+      {
+        enabled: flag,
+        issuerRef: shape({ name: nameOrEmpty, kind: text, group: text }, ['kind', 'group']),
+        duration,
+        renewBefore: duration,
+      },
+      ['enabled', 'issuerRef', 'duration', 'renewBefore'],
+    ),
+    serviceAccount: shape({ create: flag, name: nameOrEmpty, annotations: texts }, ['create']),
+    podLabels: texts,
+    podAnnotations: texts,
+    extraArgs: arraySchema(text),
+    extraVolumes: arraySchema(volume),
+    extraVolumeMounts: arraySchema(
+      shape(
+        {
+          name,
+          mountPath: text,
+          subPath: text,
+          subPathExpr: text,
+          readOnly: flag,
+          recursiveReadOnly: text,
+          mountPropagation: text,
+        },
+        ['name', 'mountPath'],
+      ),
+    ),
     // A number or boolean as the value is a common mistake.
-    env: arraySchema(shape({ name: text, value: { type: ['string', 'null'] }, valueFrom: open }, ['name'])),
+    extraEnv: arraySchema(shape({ name: text, value: { type: ['string', 'null'] }, valueFrom: open }, ['name'])),
     resources: shape({ limits: quantities, requests: quantities, claims: arraySchema(open) }),
+    hostNetwork: flag,
+    dnsPolicy: { enum: ['', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'] },
+    dnsConfig: dnsConfigSchema,
     nodeSelector: texts,
-    tolerations: arraySchema(open),
-    affinity: open,
+    tolerations: tolerationsSchema,
+    affinity: affinitySchema,
+    topologySpreadConstraints: topologySpreadSchema,
     priorityClassName: nameOrEmpty,
+    resourceQuota: shape({ enabled: flag, pods: { type: 'integer', minimum: 1 } }, ['enabled', 'pods']),
     podDisruptionBudget: shape(
       {
         enabled: flag,
         maxUnavailable: {
           type: ['integer', 'string'],
-          minimum: 0,
-          pattern: '^(100|[0-9]{1,2})%$',
-          errorMessage: 'must be a number of pods, or a percentage such as 50%',
+          minimum: 1,
+          pattern: '^(100|[1-9][0-9]?)%$',
+          errorMessage: 'must be a number of pods, or a percentage such as 50%; 0 blocks the drain of nodes',
         },
       },
       ['maxUnavailable'],
     ),
+    serviceMonitor: monitor,
+    podMonitor: monitor,
+    prometheusRule: shape(placed, ['enabled']),
+    dashboard: shape(placed, ['enabled']),
     networkPolicy: shape(
       {
         enabled: flag,
@@ -155,7 +230,22 @@ const values = shape(
     global: open,
     enabled: flag,
   },
-  ['image', 'kubeconfigSecret', 'registration', 'serviceAccount', 'podDisruptionBudget', 'networkPolicy'],
+  [
+    'mode',
+    'crds',
+    'image',
+    'kubeconfigSecret',
+    'registration',
+    'certManager',
+    'serviceAccount',
+    'resourceQuota',
+    'podDisruptionBudget',
+    'serviceMonitor',
+    'podMonitor',
+    'prometheusRule',
+    'dashboard',
+    'networkPolicy',
+  ],
 )
 
 /** Returns the schema, in the version of JSON Schema that every helm 3 reads. Its patterns are valid in Go: they have no lookahead. */

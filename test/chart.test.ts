@@ -1,0 +1,24 @@
+/** The values of the chart: each one is in the table of its README, with its default, and in the schema. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { chartValues } from './chart-values.ts'
+
+const folder = 'charts/lodestone'
+const values = chartValues()
+
+test('the README has each value with its default, and no other', () => {
+  const rows = readFileSync(`${folder}/README.md`, 'utf8').matchAll(/^\| `([\w.]+)` \| `([^`]+)` \|/gm)
+  const documented = [...rows].map(([, value, text]) => `${value}: ${text}`)
+
+  expect(documented.sort()).toEqual(values.map(([value, text]) => `${value}: ${JSON.stringify(text)}`).sort())
+})
+
+test('the schema describes each value', () => {
+  const schema = JSON.parse(readFileSync(`${folder}/values.schema.json`, 'utf8'))
+  const without = values.filter(([value]) => {
+    const steps = value.split('.')
+    return steps.reduce((at, key) => at?.properties?.[key] ?? at?.additionalProperties, schema) === undefined
+  })
+
+  expect(without).toEqual([])
+})

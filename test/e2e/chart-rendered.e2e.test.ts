@@ -1,0 +1,393 @@
+// Each value of the chart in the objects that the real helm renders.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import type { K8sObject } from '../../src/api/meta.ts'
+import { chartValues } from '../chart-values.ts'
+import { chart, type Helm, namespace, openHelm } from './chart.ts'
+import { networkPolicy, peersOfSystem } from './chart-combinations.ts'
+
+const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
+const placed = (name: string) => ({
+  enabled: true,
+  namespace: 'monitoring',
+  labels: { release: name },
+  annotations: { owner: name },
+})
+const relabeling = { action: 'labeldrop', regex: 'pod' }
+const monitor = {
+  interval: '15s',
+  scrapeTimeout: '5s',
+  honorLabels: true,
+  relabelings: [relabeling],
+  metricRelabelings: [relabeling],
+}
+const spread = { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' }
+const selector = { 'app.kubernetes.io/name': 'lodestone', 'app.kubernetes.io/instance': 'lodestone' }
+const toleration = { key: 'dedicated', operator: 'Exists' }
+const affinity = {
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'gpu', operator: 'DoesNotExist' }] }],
+    },
+  },
+}
+const system = { system: 'lake', plugin: 's3' }
+const webProxy = { name: 'HTTPS_PROXY', value: 'http://proxy.example.org:3128' }
+const volume = { name: 'client-ca', configMap: { name: 'client-ca' } }
+const mount = { name: 'client-ca', mountPath: '/etc/client-ca' }
+const prometheus = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }]
+
+/** Values that go together in a member. */
+const member = {
+  mode: 'member',
+  crds: { enabled: true, keep: true },
+  commonLabels: { team: 'data' },
+  commonAnnotations: { contact: 'data@example.org' },
+  replicaCount: 3,
+  image: { registry: 'registry.example.org:5000', repository: 'team/lodestone', digest, pullPolicy: 'Always' },
+  imagePullSecrets: [{ name: 'registry' }],
+  config: { log: { level: 'debug' }, server: { port: 9444 } },
+  registration: { mode: 'url', url: 'https://10.0.0.7:9444' },
+  systems: { lake: system },
+  systemSecrets: ['lake'],
+  certManager: {
+    enabled: true,
+    issuerRef: { name: 'corporate', kind: 'ClusterIssuer', group: 'issuers.example.org' },
+    duration: '720h',
+    renewBefore: '240h',
+  },
+  serviceAccount: { create: true, name: 'pulls', annotations: { role: 'reader' } },
+  podLabels: { pool: 'system' },
+  podAnnotations: { 'sidecar.istio.io/inject': 'false' },
+  extraArgs: ['--log-level=info'],
+  extraEnv: [webProxy],
+  extraVolumes: [volume],
+  extraVolumeMounts: [mount],
+  resources: { requests: { cpu: 1, memory: '1Gi' }, limits: { memory: '2Gi' } },
+  hostNetwork: true,
+  dnsPolicy: 'None',
+  dnsConfig: { nameservers: ['10.0.0.10'] },
+  nodeSelector: { pool: 'system' },
+  tolerations: [toleration],
+  affinity,
+  topologySpreadConstraints: [spread],
+  priorityClassName: 'system-node-critical',
+  resourceQuota: { enabled: true, pods: 7 },
+  podDisruptionBudget: { enabled: true, maxUnavailable: '50%' },
+  serviceMonitor: { ...placed('service'), ...monitor },
+  prometheusRule: placed('rules'),
+  dashboard: placed('grafana'),
+  networkPolicy: {
+    ...networkPolicy,
+    apiServer: { ...networkPolicy.apiServer, to: [{ ipBlock: { cidr: '10.0.1.0/28' } }], ports: [6443] },
+    prometheus: { from: prometheus },
+    dns: { to: [{ ipBlock: { cidr: '10.0.0.10/32' } }] },
+  },
+}
+/** Values for a hub, and those that exclude some of a member. */
+const hub = {
+  mode: 'hub',
+  image: { tag: '0.2.0' },
+  kubeconfigSecret: { name: 'karmada', key: 'config' },
+  podMonitor: { ...placed('pod'), ...monitor },
+}
+
+let helm: Helm
+const rendered: Record<string, K8sObject[]> = {}
+
+beforeAll(async () => {
+  helm = await openHelm()
+  for (const [name, values] of Object.entries({ none: {}, member, hub })) {
+    const words = ['template', 'lodestone', chart, '--kube-version', '1.35.0', '--include-crds']
+    const { code, stdout, stderr } = await helm.run(words, values)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    rendered[name] = parseAllDocuments(stdout)
+      .map((document) => document.toJS())
+      .filter((object) => object !== null)
+  }
+})
+afterAll(() => helm?.close())
+
+/** Returns the field of an object at a path such as `spec.template.spec.containers.0.image`; dots in keys are written as `\.`. */
+function fieldOf(values: string, object: string, path: string): unknown {
+  const [kind, name] = object.split('/')
+  const found = rendered[values]?.find((one) => one.kind === kind && one.metadata.name === name)
+  if (found === undefined) return undefined
+  return path.split(/(?<!\\)\./).reduce<unknown>((value, key) => {
+    return (value as Record<string, unknown> | undefined)?.[key.replaceAll('\\', '')]
+  }, found)
+}
+
+const deployment = 'Deployment/lodestone'
+const pod = 'spec.template.spec'
+const container = `${pod}.containers.0`
+const fileOf = (values: string) => parse(String(fieldOf(values, 'ConfigMap/lodestone', 'data.config\\.yaml')))
+
+interface Case {
+  value: string
+  object: string
+  path: string
+  want: unknown
+  /** Default: those of a member. */
+  values?: string
+}
+
+const placedCases = (value: string, object: string, name: string, values = 'member'): Case[] => [
+  { value: `${value}.enabled`, object, path: 'metadata.name', want: object.split('/')[1], values },
+  { value: `${value}.namespace`, object, path: 'metadata.namespace', want: 'monitoring', values },
+  { value: `${value}.labels`, object, path: 'metadata.labels.release', want: name, values },
+  { value: `${value}.annotations`, object, path: 'metadata.annotations.owner', want: name, values },
+]
+const monitorCases = (value: string, object: string, name: string, endpoints: string, values: string): Case[] => [
+  ...placedCases(value, object, name, values),
+  ...Object.entries(monitor).map(([key, want]) => ({
+    ...{ value: `${value}.${key}`, object, path: `spec.${endpoints}.0.${key}`, want, values },
+  })),
+]
+
+const cases: Case[] = [
+  {
+    value: 'mode',
+    object: deployment,
+    path: `${container}.args.2`,
+    want: '--kubeconfig=/etc/lodestone-kubeconfig/config',
+    values: 'hub',
+  },
+  {
+    value: 'crds.enabled',
+    object: 'CustomResourceDefinition/volumemanagers.vck.intelai.org',
+    path: 'spec.names.kind',
+    want: 'VolumeManager',
+  },
+  {
+    value: 'crds.keep',
+    object: 'CustomResourceDefinition/datasources.datadependency.volcano.sh',
+    path: 'metadata.annotations.helm\\.sh/resource-policy',
+    want: 'keep',
+  },
+  { value: 'commonLabels', object: 'ClusterRole/lodestone-loops', path: 'metadata.labels.team', want: 'data' },
+  {
+    value: 'commonAnnotations',
+    object: 'Service/lodestone',
+    path: 'metadata.annotations.contact',
+    want: 'data@example.org',
+  },
+  { value: 'replicaCount', object: deployment, path: 'spec.replicas', want: 3 },
+  ...['registry', 'repository', 'digest'].map((key) => ({
+    value: `image.${key}`,
+    object: deployment,
+    path: `${container}.image`,
+    want: `registry.example.org:5000/team/lodestone@${digest}`,
+  })),
+  { value: 'image.tag', object: deployment, path: `${container}.image`, want: 'lodestone:0.2.0', values: 'hub' },
+  { value: 'image.pullPolicy', object: deployment, path: `${container}.imagePullPolicy`, want: 'Always' },
+  { value: 'imagePullSecrets', object: deployment, path: `${pod}.imagePullSecrets`, want: member.imagePullSecrets },
+  {
+    value: 'kubeconfigSecret.name',
+    object: deployment,
+    path: `${pod}.volumes.1.secret.secretName`,
+    want: 'karmada',
+    values: 'hub',
+  },
+  {
+    value: 'kubeconfigSecret.key',
+    object: deployment,
+    path: `${container}.args.2`,
+    want: '--kubeconfig=/etc/lodestone-kubeconfig/config',
+    values: 'hub',
+  },
+  { value: 'config', object: deployment, path: `${container}.ports.0.containerPort`, want: 9444 },
+  {
+    value: 'registration.mode',
+    object: 'MutatingWebhookConfiguration/lodestone',
+    path: 'kind',
+    want: 'MutatingWebhookConfiguration',
+  },
+  { value: 'registration.url', object: 'Certificate/lodestone-tls', path: 'spec.ipAddresses', want: ['10.0.0.7'] },
+  { value: 'systems', object: 'ConfigMap/lodestone-systems', path: 'data.lake', want: 'plugin: s3\nsystem: lake\n' },
+  { value: 'systemSecrets', object: deployment, path: `${pod}.volumes.2.secret.secretName`, want: 'lake' },
+  {
+    value: 'certManager.enabled',
+    object: deployment,
+    path: `${pod}.volumes.3.secret.secretName`,
+    want: 'lodestone-tls',
+  },
+  ...['name', 'kind', 'group'].map((key) => ({
+    value: `certManager.issuerRef.${key}`,
+    object: 'Certificate/lodestone-tls',
+    path: 'spec.issuerRef',
+    want: member.certManager.issuerRef,
+  })),
+  { value: 'certManager.duration', object: 'Certificate/lodestone-tls', path: 'spec.duration', want: '720h' },
+  { value: 'certManager.renewBefore', object: 'Certificate/lodestone-tls', path: 'spec.renewBefore', want: '240h' },
+  { value: 'serviceAccount.create', object: 'ServiceAccount/pulls', path: 'kind', want: 'ServiceAccount' },
+  {
+    value: 'serviceAccount.name',
+    object: 'ClusterRoleBinding/lodestone-loops',
+    path: 'subjects.0.name',
+    want: 'pulls',
+  },
+  {
+    value: 'serviceAccount.annotations',
+    object: 'ServiceAccount/pulls',
+    path: 'metadata.annotations.role',
+    want: 'reader',
+  },
+  { value: 'podLabels', object: deployment, path: 'spec.template.metadata.labels.pool', want: 'system' },
+  {
+    value: 'podAnnotations',
+    object: deployment,
+    path: 'spec.template.metadata.annotations.sidecar\\.istio\\.io/inject',
+    want: 'false',
+  },
+  {
+    value: 'extraArgs',
+    object: deployment,
+    path: `${container}.args`,
+    want: ['serve', '--config=/etc/lodestone/config.yaml', '--log-level=info'],
+  },
+  { value: 'extraEnv', object: deployment, path: `${container}.env`, want: [webProxy] },
+  { value: 'extraVolumes', object: deployment, path: `${pod}.volumes.4`, want: volume },
+  { value: 'extraVolumeMounts', object: deployment, path: `${container}.volumeMounts.4`, want: mount },
+  ...['requests.cpu', 'requests.memory', 'limits.memory'].map((key) => ({
+    value: `resources.${key}`,
+    object: deployment,
+    path: `${container}.resources`,
+    want: member.resources,
+  })),
+  { value: 'hostNetwork', object: deployment, path: `${pod}.hostNetwork`, want: true },
+  { value: 'dnsPolicy', object: deployment, path: `${pod}.dnsPolicy`, want: 'None' },
+  { value: 'dnsConfig', object: deployment, path: `${pod}.dnsConfig`, want: member.dnsConfig },
+  { value: 'nodeSelector', object: deployment, path: `${pod}.nodeSelector`, want: member.nodeSelector },
+  { value: 'tolerations', object: deployment, path: `${pod}.tolerations`, want: [toleration] },
+  { value: 'affinity', object: deployment, path: `${pod}.affinity`, want: affinity },
+  {
+    value: 'topologySpreadConstraints',
+    object: deployment,
+    path: `${pod}.topologySpreadConstraints`,
+    want: [{ ...spread, labelSelector: { matchLabels: selector } }],
+  },
+  { value: 'priorityClassName', object: deployment, path: `${pod}.priorityClassName`, want: 'system-node-critical' },
+  {
+    value: 'resourceQuota.enabled',
+    object: 'ResourceQuota/lodestone',
+    path: 'spec.scopeSelector.matchExpressions.0.values',
+    want: ['system-node-critical'],
+  },
+  { value: 'resourceQuota.pods', object: 'ResourceQuota/lodestone', path: 'spec.hard.pods', want: '7' },
+  {
+    value: 'podDisruptionBudget.enabled',
+    object: 'PodDisruptionBudget/lodestone',
+    path: 'spec.selector.matchLabels',
+    want: selector,
+  },
+  {
+    value: 'podDisruptionBudget.maxUnavailable',
+    object: 'PodDisruptionBudget/lodestone',
+    path: 'spec.maxUnavailable',
+    want: '50%',
+  },
+  ...monitorCases('serviceMonitor', 'ServiceMonitor/lodestone', 'service', 'endpoints', 'member'),
+  ...monitorCases('podMonitor', 'PodMonitor/lodestone', 'pod', 'podMetricsEndpoints', 'hub'),
+  ...placedCases('prometheusRule', 'PrometheusRule/lodestone', 'rules'),
+  ...placedCases('dashboard', 'ConfigMap/lodestone-dashboard', 'grafana'),
+  {
+    value: 'dashboard.labels.grafana_dashboard',
+    object: 'ConfigMap/lodestone-dashboard',
+    path: 'metadata.labels.grafana_dashboard',
+    want: '1',
+  },
+  {
+    value: 'networkPolicy.enabled',
+    object: 'NetworkPolicy/lodestone',
+    path: 'spec.policyTypes',
+    want: ['Ingress', 'Egress'],
+  },
+  {
+    value: 'networkPolicy.apiServer.from',
+    object: 'NetworkPolicy/lodestone',
+    path: 'spec.ingress.0',
+    want: { from: networkPolicy.apiServer.from, ports: [{ protocol: 'TCP', port: 9444 }] },
+  },
+  ...['to', 'ports'].map((key) => ({
+    value: `networkPolicy.apiServer.${key}`,
+    object: 'NetworkPolicy/lodestone',
+    path: 'spec.egress.0',
+    want: { to: member.networkPolicy.apiServer.to, ports: [{ protocol: 'TCP', port: 6443 }] },
+  })),
+  {
+    value: 'networkPolicy.prometheus.from',
+    object: 'NetworkPolicy/lodestone',
+    path: 'spec.ingress.1.from',
+    want: prometheus,
+  },
+  {
+    value: 'networkPolicy.dns.to',
+    object: 'NetworkPolicy/lodestone',
+    path: 'spec.egress.1.to',
+    want: member.networkPolicy.dns.to,
+  },
+  {
+    value: 'networkPolicy.systems',
+    object: 'NetworkPolicy/lodestone',
+    path: 'spec.egress.2.to',
+    want: peersOfSystem.to,
+  },
+]
+
+test.each(cases)('$value is rendered', ({ object, path, want, values = 'member' }) => {
+  expect(fieldOf(values, object, path)).toEqual(want)
+})
+
+test('every value has a case', () => {
+  const values = chartValues().map(([value]) => value)
+  const covered = new Set(cases.map(({ value }) => value))
+
+  expect(values.filter((value) => !covered.has(value))).toEqual([])
+})
+
+describe('by default', () => {
+  test('replicas are spread over nodes and zones, if possible', () => {
+    const constraints = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+      ...{ maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: selector } },
+    }))
+    expect(fieldOf('none', deployment, `${pod}.topologySpreadConstraints`)).toEqual(constraints)
+  })
+
+  test('workloads do not preempt Lodestone, also where critical pods need a quota', () => {
+    expect(fieldOf('none', deployment, `${pod}.priorityClassName`)).toBe('system-cluster-critical')
+    expect(fieldOf('none', 'ResourceQuota/lodestone', 'spec.scopeSelector.matchExpressions.0.values')).toEqual([
+      'system-cluster-critical',
+    ])
+  })
+
+  test('no object is of a kind that the cluster may lack', () => {
+    const groups = rendered['none']?.map(({ apiVersion }) => apiVersion.split('/')[0]) ?? []
+    expect(groups).not.toContain('monitoring.coreos.com')
+    expect(groups).not.toContain('cert-manager.io')
+  })
+})
+
+test('all objects have the common labels and annotations, and the selector has not', () => {
+  const without = rendered['member']?.filter(({ metadata: { labels, annotations } }) => {
+    return labels?.['team'] !== 'data' || annotations?.['contact'] !== 'data@example.org'
+  })
+
+  expect(without).toEqual([])
+  expect(fieldOf('member', deployment, 'spec.template.metadata.labels.team')).toBe('data')
+  expect(fieldOf('member', deployment, 'spec.selector.matchLabels')).toEqual(selector)
+})
+
+test('on a hub, the host cluster gets no CRDs, cluster-wide rights or webhooks', () => {
+  const kinds = new Set(rendered['hub']?.map(({ kind }) => kind))
+
+  expect([...kinds].filter((kind) => /^Custom|^Cluster|Webhook/.test(kind))).toEqual([])
+  expect(fileOf('hub').registration).toMatchObject({ mode: 'url', url: 'https://lodestone.lodestone-system.svc:443' })
+})
+
+test('with cert-manager, Lodestone serves its certificate and needs no right to Secrets', () => {
+  expect(fileOf('member').certificates).toEqual({ source: 'files', directory: '/etc/lodestone-certificates' })
+  const rules = fieldOf('member', 'Role/lodestone', 'rules') as { resources: string[] }[]
+  expect(rules.flatMap(({ resources }) => resources)).not.toContain('secrets')
+  expect(fieldOf('member', 'Certificate/lodestone-tls', 'spec.dnsNames')).toContain(`lodestone.${namespace}.svc`)
+})
