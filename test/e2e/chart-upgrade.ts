@@ -1,0 +1,175 @@
+// The real helm installs the previous chart, upgrades it, rolls it back and uninstalls it, with processes of the rendered Deployments.
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { WebhookConfiguration } from '../../src/api/registration.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
+import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type DeployedPod, startDeployed } from './deployed.ts'
+import { previousChart, previousRelease } from './previous-release.ts'
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+// A registration without a version stays for 60 s.
+const registrationTimeoutMs = 150_000
+const managers = '/apis/vck.intelai.org/v1alpha1/namespaces/default/volumemanagers'
+
+export interface ChartUpgrade {
+  // Waits after each upgrade until the newer version replaces the registration of the older one.
+  isLong: boolean
+  timeoutMs: number
+}
+
+const manager = (name: string) => ({
+  apiVersion: 'vck.intelai.org/v1alpha1',
+  kind: 'VolumeManager',
+  metadata: { name, namespace: 'default' },
+  spec: {
+    volumeConfigs: [
+      {
+        id: 'vol1',
+        replicas: 1,
+        sourceType: 'S3',
+        accessMode: 'ReadWriteOnce',
+        capacity: '1Gi',
+        labels: { key: 'value' },
+        options: { awsCredentialsSecretName: 'creds', sourceURL: 's3://bucket/data/' },
+      },
+    ],
+  },
+})
+
+export function testChartUpgrade({ isLong, timeoutMs }: ChartUpgrade): void {
+  let plane: ControlPlane
+  let helm: Helm
+  let balancer: Balancer
+  let oldEntry: string
+  let oldChart: string
+  let values: object
+
+  beforeAll(async () => {
+    oldEntry = await previousRelease()
+    plane = await startControlPlane({ karmada: false })
+    oldChart = await previousChart(plane.dir)
+    helm = await helmOn(plane)
+    balancer = await startBalancer()
+    plane.onStop(() => balancer.stop())
+    values = {
+      // As one address of the Service, for pods of this machine.
+      registration: { mode: 'url', url: `https://127.0.0.1:${balancer.port}` },
+      systemSecrets: ['tls'],
+      config: {
+        server: { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 2 },
+        certificates: { source: 'files', directory: '/etc/lodestone-secrets/tls' },
+        dependencies: { distribution: 'none' },
+        volumes: { enabled: true },
+      },
+    }
+    await plane.apply([
+      namespaceOf(namespace),
+      namespaceOf('default', { 'lodestone.dev/enforce': 'true' }),
+      await tls(),
+    ])
+  })
+  afterAll(async () => {
+    await plane?.stopAll()
+    await helm?.close()
+  })
+
+  async function tls() {
+    const { certificate, key } = await plane.pki.issue({
+      ...{ name: 'lodestone', commonName: 'lodestone', ipAddresses: ['127.0.0.1'] },
+    })
+    const stringData = { 'tls.crt': certificate, 'tls.key': key, 'ca.crt': plane.pki.caCertificate }
+    return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'tls', namespace }, stringData }
+  }
+
+  /** Creates VolumeManagers as dry runs until the signal; returns the responses of those that failed. */
+  async function createManagers(signal: AbortSignal): Promise<{ created: number; failures: unknown[] }> {
+    const result = { created: 0, failures: [] as unknown[] }
+    while (!signal.aborted) {
+      const { status, body } = await plane.api.request(
+        'POST',
+        `${managers}?dryRun=All`,
+        manager(`load-${result.created}`),
+      )
+      if (status === 201) result.created++
+      else result.failures.push({ status, body })
+      await sleep(20)
+    }
+    return result
+  }
+
+  const registration = async () =>
+    (await plane.getJson('mutatingwebhookconfigurations', 'lodestone')) as unknown as WebhookConfiguration | undefined
+  const webhookNames = async () => (await registration())?.webhooks?.map(({ name }) => name) ?? []
+  const version = async () => (await registration())?.metadata.annotations?.['lodestone.dev/version']
+  const newerRegisters = async () => {
+    if (isLong) await plane.eventually('the newer version registers', version, registrationTimeoutMs)
+  }
+  const crd = () => plane.getJson('crd', 'volumemanagers.vck.intelai.org')
+
+  /** Starts the pod of the present Deployment, and then stops that of the Deployment before, as a rolling update. */
+  async function roll(before: DeployedPod | undefined, name: string, entry: string): Promise<DeployedPod> {
+    const pod = await startDeployed(plane, balancer, { name, entry })
+    await before?.stop()
+    return pod
+  }
+
+  test(
+    'the previous chart is upgraded, rolled back and uninstalled; no request fails, and no object is lost',
+    async () => {
+      const upgrade = (...words: string[]) =>
+        helm.run(['upgrade', 'lodestone', chart, '--reset-then-reuse-values', ...words])
+      expect(await helm.run(['install', 'lodestone', oldChart], values)).toMatchObject({ code: 0 })
+      await plane.crdsEstablished()
+      let pod = await roll(undefined, 'before', oldEntry)
+      await plane.eventually('the older version registers', async () => (await webhookNames()).length > 0)
+      const ofOlder = await webhookNames()
+      await plane.apply(manager('kept'))
+      const before = await crd()
+      const loading = new AbortController()
+      onTestFinished(() => loading.abort())
+      const load = createManagers(loading.signal)
+
+      // The CRDs of the previous chart belong to no release.
+      expect((await upgrade()).stderr).toContain('invalid ownership metadata')
+      expect(await crd()).toEqual(before)
+
+      expect(await upgrade('--take-ownership')).toMatchObject({ code: 0 })
+      pod = await roll(pod, 'upgraded', main)
+      await newerRegisters()
+      expect((await crd())?.metadata).toMatchObject({
+        annotations: { 'helm.sh/resource-policy': 'keep', 'meta.helm.sh/release-name': 'lodestone' },
+        labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+      })
+      expect(JSON.stringify(await crd())).toContain('preemptions')
+
+      expect(await helm.run(['rollback', 'lodestone', '1'])).toMatchObject({ code: 0 })
+      pod = await roll(pod, 'rolled-back', oldEntry)
+      await plane.eventually('the older version registers again', async () =>
+        isDeepStrictEqual(await webhookNames(), ofOlder),
+      )
+      expect(await plane.getJson('volumemanagers', 'kept', 'default')).toBeDefined()
+
+      expect(await upgrade('--take-ownership')).toMatchObject({ code: 0 })
+      pod = await roll(pod, 'upgraded-again', main)
+      await newerRegisters()
+      // As every later upgrade.
+      expect(await upgrade('--set', 'replicaCount=3')).toMatchObject({ code: 0 })
+      loading.abort()
+      const { created, failures } = await load
+      expect(failures).toEqual([])
+      expect(created).toBeGreaterThan(100)
+
+      expect(await helm.run(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
+      await pod.stop()
+      expect(await registration()).toBeUndefined()
+      expect(await plane.getJson('volumemanagers', 'kept', 'default')).toBeDefined()
+      // The release of the same name finds its own CRDs.
+      expect(await helm.run(['install', 'lodestone', chart], values)).toMatchObject({ code: 0 })
+    },
+    timeoutMs,
+  )
+}

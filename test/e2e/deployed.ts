@@ -1,0 +1,116 @@
+// Replaces the kubelet for the pods of a Deployment of the chart: runs the arguments and files of its container as a process.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { request } from 'undici'
+import type { KubeObject } from './api-client.ts'
+import type { Balancer } from './balancer.ts'
+import { namespace } from './chart.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { freePorts, type RunningProcess, startProcess } from './processes.ts'
+
+interface PodSpec {
+  serviceAccountName: string
+  containers: {
+    args: string[]
+    env?: { name: string; value: string }[]
+    volumeMounts: { name: string; mountPath: string }[]
+  }[]
+  volumes: { name: string; configMap?: { name: string }; secret?: { secretName: string } }[]
+}
+
+export interface DeployedPod {
+  readonly port: number
+  readonly healthUrl: string
+  readonly process: RunningProcess
+  // The exit status of a container that ends.
+  stop(): Promise<void>
+}
+
+export interface DeployedOptions {
+  // Tells apart several pods; also the stem of the log.
+  name: string
+  // The main file that the image has.
+  entry: string
+}
+
+/** Starts the container of the Deployment `lodestone`, and resolves when the balancer gives it connections. */
+export async function startDeployed(
+  plane: ControlPlane,
+  balancer: Balancer,
+  { name, entry }: DeployedOptions,
+): Promise<DeployedPod> {
+  const deployment = await plane.getJson('deployments', 'lodestone', namespace)
+  const { spec } = (deployment as KubeObject & { spec: { template: { spec: PodSpec } } }).spec.template
+  const [port = 0, healthPort = 0] = await freePorts(2)
+  const healthUrl = `http://127.0.0.1:${healthPort}`
+  // All pods share an address here, so each one has ports of its own.
+  const ports = ['--port', `${port}`, '--health-port', `${healthPort}`]
+  const { args, env } = await containerOf(plane, spec, name)
+  const running = await startProcess({
+    name,
+    command: process.execPath,
+    args: [entry, ...args, ...ports],
+    cwd: plane.dir,
+    env,
+    logFile: plane.logFile(name),
+    ready: async () => (await request(`${healthUrl}/readyz`)).statusCode === 200,
+    readyTimeoutMs: 60_000,
+  })
+  plane.onStop(() => running.stop())
+  const pod: DeployedPod = {
+    port,
+    healthUrl,
+    process: running,
+    stop: async () => {
+      await running.stop(30_000)
+      balancer.remove(pod)
+    },
+  }
+  balancer.add(pod)
+  await plane.eventually(`the balancer gives connections to ${name}`, async () => balancer.isReady(pod))
+  return pod
+}
+
+/** Writes the files that the container mounts, and returns its arguments and its environment with their paths. */
+export async function containerOf(
+  plane: ControlPlane,
+  spec: PodSpec,
+  name: string,
+): Promise<{ args: string[]; env: Record<string, string> }> {
+  const [container] = spec.containers
+  if (!container) throw new Error('the pod has no container')
+  const root = join(plane.dir, `${name}-root`)
+  const inRoot = (text: string) =>
+    container.volumeMounts.reduce((all, { mountPath }) => {
+      return all.replaceAll(new RegExp(`(?<![\\w/-])${mountPath}(?![\\w-])`, 'g'), `${root}${mountPath}`)
+    }, text)
+  for (const { name: volume, mountPath } of container.volumeMounts) {
+    const source = spec.volumes.find((one) => one.name === volume)
+    for (const [file, content] of Object.entries(await filesOf(plane, source))) {
+      const path = join(root, mountPath, file)
+      await mkdir(dirname(path), { recursive: true })
+      await writeFile(path, inRoot(content))
+    }
+  }
+  // In place of the token that a kubelet mounts.
+  const account = `system:serviceaccount:${namespace}:${spec.serviceAccountName}`
+  const hasKubeconfig = container.args.some((arg) => arg.startsWith('--kubeconfig'))
+  const token = hasKubeconfig ? [] : ['--kubeconfig', await plane.kubeconfigFor(account)]
+  return {
+    args: [...container.args.map(inRoot), ...token],
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: plane.dir,
+      ...Object.fromEntries((container.env ?? []).map(({ name: key, value }) => [key, value])),
+    },
+  }
+}
+
+async function filesOf(plane: ControlPlane, volume: PodSpec['volumes'][number] | undefined) {
+  const configMap = volume?.configMap && (await plane.getJson('configmaps', volume.configMap.name, namespace))
+  if (configMap) return configMap['data'] as Record<string, string>
+  const secret = volume?.secret && (await plane.getJson('secrets', volume.secret.secretName, namespace))
+  if (!secret) throw new Error(`the volume ${volume?.name} has neither a ConfigMap nor a Secret that exists`)
+  const data = Object.entries(secret['data'] as Record<string, string>)
+  return Object.fromEntries(data.map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]))
+}
