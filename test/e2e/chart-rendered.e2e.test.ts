@@ -378,6 +378,18 @@ test('all objects have the common labels and annotations, and the selector has n
   expect(fieldOf('member', deployment, 'spec.selector.matchLabels')).toEqual(selector)
 })
 
+test('the Service selects no Pod of a Helm hook', () => {
+  const pods = Object.values(rendered)
+    .flat()
+    .filter(({ kind }) => kind === 'Pod' || kind === 'Job')
+
+  expect(pods.length).toBeGreaterThan(0)
+  for (const { metadata, spec } of pods as (K8sObject & { spec: { template?: K8sObject } })[]) {
+    const labels = spec.template?.metadata.labels ?? metadata.labels
+    expect(labels?.['app.kubernetes.io/name']).not.toBe('lodestone')
+  }
+})
+
 test('on a hub, the host cluster gets no CRDs, cluster-wide rights or webhooks', () => {
   const kinds = new Set(rendered['hub']?.map(({ kind }) => kind))
 

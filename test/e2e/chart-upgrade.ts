@@ -7,7 +7,7 @@ import type { WebhookConfiguration } from '../../src/api/registration.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type DeployedPod, startDeployed } from './deployed.ts'
+import { type DeployedPod, deployedValues, startDeployed, tlsSecret } from './deployed.ts'
 import { previousChart, previousRelease } from './previous-release.ts'
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
@@ -55,35 +55,17 @@ export function testChartUpgrade({ isLong, timeoutMs }: ChartUpgrade): void {
     helm = await helmOn(plane)
     balancer = await startBalancer()
     plane.onStop(() => balancer.stop())
-    values = {
-      // As one address of the Service, for pods of this machine.
-      registration: { mode: 'url', url: `https://127.0.0.1:${balancer.port}` },
-      systemSecrets: ['tls'],
-      config: {
-        server: { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 2 },
-        certificates: { source: 'files', directory: '/etc/lodestone-secrets/tls' },
-        dependencies: { distribution: 'none' },
-        volumes: { enabled: true },
-      },
-    }
+    values = deployedValues(balancer)
     await plane.apply([
       namespaceOf(namespace),
       namespaceOf('default', { 'lodestone.dev/enforce': 'true' }),
-      await tls(),
+      await tlsSecret(plane),
     ])
   })
   afterAll(async () => {
     await plane?.stopAll()
     await helm?.close()
   })
-
-  async function tls() {
-    const { certificate, key } = await plane.pki.issue({
-      ...{ name: 'lodestone', commonName: 'lodestone', ipAddresses: ['127.0.0.1'] },
-    })
-    const stringData = { 'tls.crt': certificate, 'tls.key': key, 'ca.crt': plane.pki.caCertificate }
-    return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'tls', namespace }, stringData }
-  }
 
   /** Creates VolumeManagers as dry runs until the signal; returns the responses of those that failed. */
   async function createManagers(signal: AbortSignal): Promise<{ created: number; failures: unknown[] }> {

@@ -6,7 +6,7 @@ import type { KubeObject } from './api-client.ts'
 import type { Balancer } from './balancer.ts'
 import { namespace } from './chart.ts'
 import type { ControlPlane } from './control-plane.ts'
-import { freePorts, type RunningProcess, startProcess } from './processes.ts'
+import { type CommandResult, freePorts, runCommand, startProcess } from './processes.ts'
 
 interface PodSpec {
   serviceAccountName: string
@@ -21,8 +21,6 @@ interface PodSpec {
 export interface DeployedPod {
   readonly port: number
   readonly healthUrl: string
-  readonly process: RunningProcess
-  // The exit status of a container that ends.
   stop(): Promise<void>
 }
 
@@ -31,6 +29,29 @@ export interface DeployedOptions {
   name: string
   // The main file that the image has.
   entry: string
+}
+
+/** Returns values for pods of this machine, behind a balancer in place of the Service, with the certificate of `tlsSecret`. */
+export function deployedValues(balancer: Balancer) {
+  return {
+    registration: { mode: 'url', url: `https://127.0.0.1:${balancer.port}` },
+    systemSecrets: ['tls'],
+    config: {
+      server: { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 2 },
+      certificates: { source: 'files', directory: '/etc/lodestone-secrets/tls' },
+      dependencies: { distribution: 'none' },
+      volumes: { enabled: true },
+    },
+  }
+}
+
+/** Returns a Secret with a certificate for the balancer, as cert-manager writes it. */
+export async function tlsSecret(plane: ControlPlane): Promise<KubeObject> {
+  const { certificate, key } = await plane.pki.issue({
+    ...{ name: 'lodestone', commonName: 'lodestone', ipAddresses: ['127.0.0.1'] },
+  })
+  const stringData = { 'tls.crt': certificate, 'tls.key': key, 'ca.crt': plane.pki.caCertificate }
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'tls', namespace }, stringData }
 }
 
 /** Starts the container of the Deployment `lodestone`, and resolves when the balancer gives it connections. */
@@ -60,7 +81,6 @@ export async function startDeployed(
   const pod: DeployedPod = {
     port,
     healthUrl,
-    process: running,
     stop: async () => {
       await running.stop(30_000)
       balancer.remove(pod)
@@ -71,8 +91,19 @@ export async function startDeployed(
   return pod
 }
 
+/** Runs a Pod when a Helm hook creates it, and writes the phase for which helm waits. Returns what it printed. */
+export async function runHookPod(plane: ControlPlane, name: string, entry: string): Promise<CommandResult> {
+  const found = await plane.eventually(`helm creates the Pod ${name}`, () => plane.getJson('pods', name, namespace))
+  const { args, env } = await containerOf(plane, (found as KubeObject & { spec: PodSpec }).spec, name)
+  const result = await runCommand(process.execPath, [entry, ...args], { cwd: plane.dir, env, timeoutMs: 120_000 })
+  const status = { phase: result.code === 0 ? 'Succeeded' : 'Failed' }
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`
+  await plane.api.expect('PATCH', path, { status }, 'application/merge-patch+json')
+  return result
+}
+
 /** Writes the files that the container mounts, and returns its arguments and its environment with their paths. */
-export async function containerOf(
+async function containerOf(
   plane: ControlPlane,
   spec: PodSpec,
   name: string,

@@ -9,10 +9,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/name: lodestone
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
-{{- /* The metadata of an object: takes root and name, and optionally namespace, labels and annotations. The labels of the chart win. */ -}}
+{{- /*
+The metadata of an object: takes root and name, and optionally namespace, labels and annotations. The labels of the chart win. `component`
+replaces the label of the name in pods that the Service must not select.
+*/ -}}
 {{- define "lodestone.metadata" -}}
 {{- $root := .root -}}
 {{- $labels := mustMerge (include "lodestone.labels" $root | fromYaml) (deepCopy (.labels | default dict)) (deepCopy ($root.Values.commonLabels | default dict)) -}}
+{{- with .component }}{{- $_ := set $labels "app.kubernetes.io/name" . }}{{- end }}
 {{- $annotations := mustMerge (deepCopy (.annotations | default dict)) (deepCopy ($root.Values.commonAnnotations | default dict)) -}}
 name: {{ .name }}
 {{- with .namespace }}
@@ -52,6 +56,56 @@ annotations: {{- toYaml . | nindent 2 }}
   "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 -}}
 {{- $number := regexFind "^[+]?[0-9.]+([eE][+-]?[0-9]+)?" (toString .) -}}
 {{- mulf (float64 (trimPrefix "+" $number)) (get $units (trimPrefix $number (toString .))) }}
+{{- end }}
+{{- /*
+The spec of a Pod that runs one command of Lodestone with the configuration of the server: takes root, serviceAccountName, args and
+activeDeadlineSeconds.
+*/ -}}
+{{- define "lodestone.commandPod" -}}
+{{- $root := .root -}}
+{{- $kubeconfig := include "lodestone.kubeconfigSecret" $root -}}
+serviceAccountName: {{ .serviceAccountName }}
+restartPolicy: Never
+activeDeadlineSeconds: {{ .activeDeadlineSeconds }}
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $root.Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $root.Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  seccompProfile: { type: RuntimeDefault }
+containers:
+  - name: lodestone
+    image: {{ include "lodestone.image" $root | quote }}
+    imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+    args: {{- toYaml .args | nindent 6 }}
+    {{- with $root.Values.extraEnv }}
+    env: {{- toYaml . | nindent 6 }}
+    {{- end }}
+    securityContext:
+      allowPrivilegeEscalation: false
+      readOnlyRootFilesystem: true
+      capabilities: { drop: [ALL] }
+    resources:
+      requests: { cpu: 100m, memory: 256Mi }
+      limits: { memory: 512Mi }
+    volumeMounts:
+      - { name: config, mountPath: /etc/lodestone, readOnly: true }
+      {{- if $kubeconfig }}
+      - { name: kubeconfig, mountPath: /etc/lodestone-kubeconfig, readOnly: true }
+      {{- end }}
+volumes:
+  - name: config
+    configMap: { name: lodestone }
+  {{- with $kubeconfig }}
+  - name: kubeconfig
+    secret: { secretName: {{ . }} }
+  {{- end }}
 {{- end }}
 {{- /* How a monitor scrapes a port: takes serviceMonitor or podMonitor of the values. */ -}}
 {{- define "lodestone.endpoint" -}}
