@@ -133,7 +133,7 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: "- at '/config/log/level': value must be one of 'trace', 'debug', 'info', 'warn'",
     },
     { set: 'config.server.port=0', want: "- at '/config/server/port': minimum: got 0, want 1" },
-    { set: 'mode=hubb', want: "- at '/mode': value must be one of 'member', 'hub'" },
+    { set: 'mode=hubb', want: "- at '/mode': value must be one of 'member', 'hub', 'hub-objects'" },
     { set: 'crds.kept=true', want: "value must be 'an object with only these keys: enabled, keep'" },
     { set: 'image.digest=sha256:abc', want: "- at '/image/digest': value must be 'sha256: and 64 hexadecimal digits'" },
     {
@@ -211,12 +211,12 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     {
       what: 'a kubeconfig of a hub in a member',
       values: { kubeconfigSecret: { name: 'hub' } },
-      want: 'kubeconfigSecret.name: has no effect with mode member, which serves the cluster of the release; set mode=hub',
+      want: 'kubeconfigSecret.name: has no effect with mode member, which uses no Secret; set mode=hub',
     },
     {
       what: 'data on the nodes of a hub',
       values: { mode: 'hub', config: { volumes: { enabled: true } } },
-      want: 'config.volumes.enabled: has no effect with mode hub',
+      want: 'config.volumes.enabled: has no effect on a hub',
     },
     {
       what: 'no ServiceAccount',
@@ -251,7 +251,7 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     {
       what: 'a hub that would have to call a Service',
       values: { mode: 'hub', registration: { mode: 'service' } },
-      want: 'registration.mode: service does not work with mode hub, since no pods run on a Karmada hub; set registration.mode=url',
+      want: 'registration.mode: service does not work with mode hub and hub-objects, since no pods run on a Karmada hub; set registration.mode=url',
     },
     {
       what: 'another mode in the configuration',
@@ -314,13 +314,22 @@ describe('after an installation, the next steps are printed', () => {
       ],
     },
     {
+      what: 'for the objects of a hub',
+      values: { mode: 'hub-objects', config: { dependencies: { distribution: 'builtin' } } },
+      want: [
+        'Make a kubeconfig for its account: docs/getting-started-hub.md, step 2.',
+        'create secret generic lodestone-hub --from-file=kubeconfig=lodestone.config',
+        'helm install lodestone charts/lodestone -n lodestone-system --set mode=hub\n',
+      ],
+    },
+    {
       what: 'on a hub with data systems',
       values: { ...hub, systems: { amoro: { system: 'amoro' } }, systemSecrets: ['lake', 'warehouse'] },
       want: [
         'lodestone check-install --wait 2m --kubeconfig hub.config\n',
         'create secret generic hub --from-file=kubeconfig=lodestone.config',
         'when the Secrets of the data systems exist: lake, warehouse.',
-        `lodestone manifests registration interpreter --url ${url} | kubectl`,
+        '--kubeconfig hub.config --set mode=hub-objects\n',
         `The API server of the hub must reach ${url}.`,
         'Lodestone queries amoro for the data of claims.',
         'A Lodestone in each member cluster brings data to its nodes',
@@ -332,7 +341,7 @@ describe('after an installation, the next steps are printed', () => {
         ...hub,
         config: { systems: { configMap: { namespace: 'platform', name: 'plugins' } } },
       },
-      want: ['from the ConfigMap platform/plugins', 'lodestone manifests rbac --config lodestone.yaml'],
+      want: ['from the ConfigMap platform/plugins', 'if it has the same config.systems'],
     },
     {
       what: 'with volumes, registered by another tool',

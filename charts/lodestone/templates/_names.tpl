@@ -48,7 +48,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- if eq .Values.mode "hub" }}{{ .Values.kubeconfigSecret.name | default "lodestone-hub" }}{{ end }}
 {{- end }}
 {{- define "lodestone.registrationMode" -}}
-{{ .Values.registration.mode | default (ternary "url" "service" (eq .Values.mode "hub")) }}
+{{ .Values.registration.mode | default (ternary "service" "url" (eq .Values.mode "member")) }}
 {{- end }}
 {{- /* A quantity of Kubernetes as a number. */ -}}
 {{- define "lodestone.quantity" -}}
@@ -149,7 +149,7 @@ leaderElection:
   enabled: true
   namespace: {{ .Release.Namespace }}
   name: lodestone
-{{- if ne .Values.mode "hub" }}
+{{- if eq .Values.mode "member" }}
 # Where pods run there is nothing to distribute, and no reason to read Secrets.
 dependencies:
   distribution: none

@@ -104,7 +104,7 @@ const volume = { type: 'object', required: ['name'], properties: { name }, addit
 
 const values = shape(
   {
-    mode: { enum: ['member', 'hub'] },
+    mode: { enum: ['member', 'hub', 'hub-objects'] },
     crds: shape({ enabled: flag, keep: flag }, ['enabled', 'keep']),
     commonLabels: texts,
     commonAnnotations: texts,

@@ -1,0 +1,83 @@
+// The chart on a real hub: helm installs its objects through karmada-apiserver, and the pods of the other release serve it.
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import type { K8sObject } from '../../src/api/meta.ts'
+import { completeConfig } from '../../src/app/config/config.ts'
+import { grantedAccesses, rolesFor } from '../../src/app/roles/granted.ts'
+import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { lodestoneUser, startLodestone } from './lodestone.ts'
+import { claim, deployment, policy, source } from './manifests.ts'
+import { runCommand } from './processes.ts'
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+let plane: ControlPlane
+let helm: Helm
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  helm = await helmOn(plane)
+  await plane.apply(namespaceOf(namespace))
+})
+afterAll(async () => {
+  await plane?.stopAll()
+  await helm?.close()
+})
+
+test('one command installs what a hub needs, and a workload is placed where its data is', async () => {
+  expect(await helm.run(['install', 'lodestone', chart, '--set', 'mode=hub-objects'])).toMatchObject({ code: 0 })
+  await plane.crdsEstablished()
+
+  const lodestone = await startLodestone(plane, { kubeconfig: await plane.kubeconfigFor(lodestoneUser) })
+  await plane.apply([source('prod', ['member2']), claim('trainer', { data: 'prod' }), policy('trainer')])
+  await plane.apply(deployment('trainer'))
+
+  await plane.eventually('the workload is scheduled to its data', async () => {
+    const binding = await plane.getJson('resourcebindings', 'trainer-deployment', 'default')
+    const clusters = (binding as { spec?: { clusters?: { name: string }[] } } | undefined)?.spec?.clusters
+    return clusters?.length === 1 && clusters[0]?.name === 'member2'
+  })
+  const words = ['check-install', '--kubeconfig', plane.kubeconfig, '--config', lodestone.configFile, '--wait', '1m']
+  const checked = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {}, timeoutMs: 90_000 })
+  expect(checked.stdout).not.toMatch(/^✘/m)
+  expect(checked).toMatchObject({ code: 0 })
+  expect(await plane.listJson('deployments', namespace)).toEqual([])
+
+  await lodestone.stop()
+  expect(await helm.run(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
+  for (const kind of ['mutatingwebhookconfigurations', 'resourceinterpreterwebhookconfigurations']) {
+    expect(await plane.getJson(kind, 'lodestone')).toBeUndefined()
+  }
+  expect(await plane.getJson('datasourceclaims', 'trainer', 'default')).toBeDefined()
+})
+
+test('objects that were applied become those of a release with --take-ownership', async () => {
+  const { stdout } = await runCommand(process.execPath, [main, 'manifests', 'rbac'], { cwd: plane.dir, env: {} })
+  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  const install = (...words: string[]) =>
+    helm.run(['install', 'lodestone', chart, '--set', 'mode=hub-objects', ...words])
+
+  expect((await install()).stderr).toContain('invalid ownership metadata')
+  expect(await install('--take-ownership')).toMatchObject({ code: 0 })
+  const role = await plane.getJson('clusterroles', 'lodestone-loops')
+  expect(role?.metadata['annotations']).toMatchObject({ 'meta.helm.sh/release-name': 'lodestone' })
+})
+
+test('its rights on the hub are those of `lodestone manifests rbac`, also for kinds and ConfigMaps of the configuration', async () => {
+  const config = {
+    registration: { mode: 'url', url: 'https://10.0.0.7:9443' },
+    systems: { configMap: { namespace: 'platform', name: 'plugins' } },
+    workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }],
+  }
+  const { registration, ...others } = config
+  const { stdout, code } = await helm.render({ mode: 'hub-objects', registration, config: others })
+  expect(code).toBe(0)
+  const objects = parseAllDocuments(stdout).flatMap((document) => (document.toJS() as K8sObject | null) ?? [])
+  const rightsOf = (roles: K8sObject[]) => grantedAccesses(roles).map((access) => JSON.stringify(access))
+
+  expect([...new Set(rightsOf(objects))].sort()).toEqual(
+    [...new Set(rightsOf(rolesFor(completeConfig(parse(JSON.stringify(config)), 'test'))))].sort(),
+  )
+})
