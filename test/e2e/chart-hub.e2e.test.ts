@@ -46,7 +46,7 @@ test('one command installs what a hub needs, and a workload is placed where its 
   expect(await plane.listJson('deployments', namespace)).toEqual([])
 
   await lodestone.stop()
-  expect(await helm.run(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
+  expect(await helm.run(['uninstall', 'lodestone', '--no-hooks'])).toMatchObject({ code: 0 })
   for (const kind of ['mutatingwebhookconfigurations', 'resourceinterpreterwebhookconfigurations']) {
     expect(await plane.getJson(kind, 'lodestone')).toBeUndefined()
   }

@@ -1,10 +1,13 @@
 // Each value of the chart in the objects that the real helm renders.
+import { cp, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { chartValues } from '../chart-values.ts'
 import { chart, type Helm, namespace, openHelm } from './chart.ts'
 import { networkPolicy, peersOfSystem } from './chart-combinations.ts'
+import { makeTemporaryFolder, removeTemporaryFolder } from './processes.ts'
 
 const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
 const placed = (name: string) => ({
@@ -77,6 +80,7 @@ const member = {
   serviceMonitor: { ...placed('service'), ...monitor },
   prometheusRule: placed('rules'),
   dashboard: placed('grafana'),
+  uninstallHook: { enabled: true, keepData: false, timeoutSeconds: 900 },
   networkPolicy: {
     ...networkPolicy,
     apiServer: { ...networkPolicy.apiServer, to: [{ ipBlock: { cidr: '10.0.1.0/28' } }], ports: [6443] },
@@ -90,15 +94,28 @@ const hub = {
   image: { tag: '0.2.0' },
   kubeconfigSecret: { name: 'karmada', key: 'config' },
   podMonitor: { ...placed('pod'), ...monitor },
+  uninstallHook: { kubeconfigSecret: { name: 'admin', key: 'config' } },
 }
 
 let helm: Helm
+let folder: string | undefined
 const rendered: Record<string, K8sObject[]> = {}
+
+/** Returns a copy of the chart with a role of `lodestone uninstall`. */
+async function chartWithHook(folder: string): Promise<string> {
+  const copy = join(folder, 'chart')
+  await cp(chart, copy, { recursive: true })
+  const rules = [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['list'] }]
+  await writeFile(join(copy, 'files', 'roles', 'lodestone-uninstall.yaml'), JSON.stringify({ rules }))
+  return copy
+}
 
 beforeAll(async () => {
   helm = await openHelm()
+  folder = await makeTemporaryFolder()
+  const copy = await chartWithHook(folder)
   for (const [name, values] of Object.entries({ none: {}, member, hub })) {
-    const words = ['template', 'lodestone', chart, '--kube-version', '1.35.0', '--include-crds']
+    const words = ['template', 'lodestone', copy, '--kube-version', '1.35.0', '--include-crds']
     const { code, stdout, stderr } = await helm.run(words, values)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     rendered[name] = parseAllDocuments(stdout)
@@ -106,7 +123,10 @@ beforeAll(async () => {
       .filter((object) => object !== null)
   }
 })
-afterAll(() => helm?.close())
+afterAll(async () => {
+  await helm?.close()
+  if (folder) await removeTemporaryFolder(folder)
+})
 
 /** Returns the field of an object at a path such as `spec.template.spec.containers.0.image`; dots in keys are written as `\.`. */
 function fieldOf(values: string, object: string, path: string): unknown {
@@ -287,6 +307,38 @@ const cases: Case[] = [
     path: 'spec.maxUnavailable',
     want: '50%',
   },
+  {
+    value: 'uninstallHook.enabled',
+    object: 'Job/lodestone-uninstall-pre-delete',
+    path: 'metadata.annotations.helm\\.sh/hook',
+    want: 'pre-delete',
+  },
+  {
+    value: 'uninstallHook.keepData',
+    object: 'Job/lodestone-uninstall-pre-delete',
+    path: `${container}.args`,
+    want: ['uninstall', '--yes', '--config=/etc/lodestone/config.yaml', '--timeout=810s'],
+  },
+  {
+    value: 'uninstallHook.timeoutSeconds',
+    object: 'Job/lodestone-uninstall-post-delete',
+    path: 'spec.activeDeadlineSeconds',
+    want: 900,
+  },
+  {
+    value: 'uninstallHook.kubeconfigSecret.name',
+    object: 'Job/lodestone-uninstall-pre-delete',
+    path: `${pod}.volumes.1.secret.secretName`,
+    want: 'admin',
+    values: 'hub',
+  },
+  {
+    value: 'uninstallHook.kubeconfigSecret.key',
+    object: 'Job/lodestone-uninstall-pre-delete',
+    path: `${container}.args.4`,
+    want: '--kubeconfig=/etc/lodestone-kubeconfig/config',
+    values: 'hub',
+  },
   ...monitorCases('serviceMonitor', 'ServiceMonitor/lodestone', 'service', 'endpoints', 'member'),
   ...monitorCases('podMonitor', 'PodMonitor/lodestone', 'pod', 'podMetricsEndpoints', 'hub'),
   ...placedCases('prometheusRule', 'PrometheusRule/lodestone', 'rules'),
@@ -390,8 +442,25 @@ test('the Service selects no Pod of a Helm hook', () => {
   }
 })
 
+test('both Jobs of the uninstallation end, and have what they need', () => {
+  for (const event of ['pre-delete', 'post-delete']) {
+    const job = `Job/lodestone-uninstall-${event}`
+    expect(fieldOf('none', job, 'spec.activeDeadlineSeconds')).toBe(240)
+    expect(fieldOf('none', job, `${container}.args`)).toContain('--keep-data')
+    expect(fieldOf('none', job, `${pod}.volumes`)).toEqual([
+      { name: 'config', configMap: { name: 'lodestone-uninstall' } },
+    ])
+    expect(fieldOf('none', job, `${pod}.serviceAccountName`)).toBe('lodestone-uninstall')
+  }
+  for (const kind of ['ServiceAccount', 'ConfigMap', 'ClusterRole', 'ClusterRoleBinding']) {
+    const hook = fieldOf('none', `${kind}/lodestone-uninstall`, 'metadata.annotations.helm\\.sh/hook')
+    expect(hook).toBe('pre-delete,post-delete')
+  }
+})
+
 test('on a hub, the host cluster gets no CRDs, cluster-wide rights or webhooks', () => {
-  const kinds = new Set(rendered['hub']?.map(({ kind }) => kind))
+  const own = rendered['hub']?.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
+  const kinds = new Set(own?.map(({ kind }) => kind))
 
   expect([...kinds].filter((kind) => /^Custom|^Cluster|Webhook/.test(kind))).toEqual([])
   expect(fileOf('hub').registration).toMatchObject({ mode: 'url', url: 'https://lodestone.lodestone-system.svc:443' })

@@ -145,7 +145,7 @@ export function testChartUpgrade({ isLong, timeoutMs }: ChartUpgrade): void {
       expect(failures).toEqual([])
       expect(created).toBeGreaterThan(100)
 
-      expect(await helm.run(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
+      expect(await helm.run(['uninstall', 'lodestone', '--no-hooks'])).toMatchObject({ code: 0 })
       await pod.stop()
       expect(await registration()).toBeUndefined()
       expect(await plane.getJson('volumemanagers', 'kept', 'default')).toBeDefined()

@@ -72,7 +72,7 @@ describe('an invalid value fails before anything is rendered, with the allowed o
     'affinity, certManager, commonAnnotations, commonLabels, config, crds, dashboard, dnsConfig, dnsPolicy, enabled, extraArgs, extraEnv, ' +
     'extraVolumeMounts, extraVolumes, global, hostNetwork, image, imagePullSecrets, kubeconfigSecret, mode, networkPolicy, nodeSelector, ' +
     'podAnnotations, podDisruptionBudget, podLabels, podMonitor, priorityClassName, prometheusRule, registration, replicaCount, ' +
-    'resourceQuota, resources, serviceAccount, serviceMonitor, systemSecrets, systems, tolerations, topologySpreadConstraints'
+    'resourceQuota, resources, serviceAccount, serviceMonitor, systemSecrets, systems, tolerations, topologySpreadConstraints, uninstallHook'
 
   test.each([
     {
@@ -306,6 +306,7 @@ describe('after an installation, the next steps are printed', () => {
       values: {},
       want: [
         'kubectl -n lodestone-system rollout status deployment/lodestone',
+        'in a Pod with helm test lodestone -n lodestone-system, or here:\n',
         'lodestone check-install --wait 2m\n',
         'The API server must reach the Service lodestone-system/lodestone.',
         'users or pipelines write DataSources',

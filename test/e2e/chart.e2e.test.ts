@@ -149,7 +149,7 @@ describe('an installation', () => {
     return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'account')
   }
 
-  afterEach(() => helm.run(['uninstall', 'lodestone', '--ignore-not-found']))
+  afterEach(() => helm.run(['uninstall', 'lodestone', '--ignore-not-found', '--no-hooks']))
 
   test('grants its rights, and keeps its registration until Lodestone is uninstalled', async () => {
     expect(await helm.run(['install', 'lodestone', chart])).toMatchObject({ code: 0 })
@@ -173,7 +173,7 @@ describe('an installation', () => {
     expect(await entries()).toEqual(filled)
 
     await lodestone.stop()
-    expect(await helm.run(['uninstall', 'lodestone'])).toMatchObject({ code: 0 })
+    expect(await helm.run(['uninstall', 'lodestone', '--no-hooks'])).toMatchObject({ code: 0 })
     expect(await Promise.all(kinds.map(registered))).toEqual([undefined, undefined])
   })
 
@@ -182,7 +182,7 @@ describe('an installation', () => {
     expect(await install('lodestone')).toMatchObject({ code: 0 })
 
     const second = await install('second')
-    await helm.run(['uninstall', 'lodestone'])
+    await helm.run(['uninstall', 'lodestone', '--no-hooks'])
     const { stdout: roles } = await runCommand(process.execPath, [main, 'manifests', 'rbac'], {
       cwd: plane.dir,
       env: {},

@@ -16,7 +16,7 @@ export const namespaceOf = (name: string, labels = {}) => ({
 })
 
 export interface Helm {
-  // Runs helm in the namespace of Lodestone; a failure is a result too.
+  // Runs helm in the namespace of Lodestone; a failure is a result too. An uninstallation needs --no-hooks: nothing runs Jobs.
   run(words: string[], values?: object): Promise<CommandResult>
   // Renders the chart without its test; the API server validates the objects.
   render(values: object): Promise<CommandResult>

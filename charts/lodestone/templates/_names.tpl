@@ -58,15 +58,16 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- mulf (float64 (trimPrefix "+" $number)) (get $units (trimPrefix $number (toString .))) }}
 {{- end }}
 {{- /*
-The spec of a Pod that runs one command of Lodestone with the configuration of the server: takes root, serviceAccountName, args and
-activeDeadlineSeconds.
+The spec of a Pod that runs one command of Lodestone with the configuration of the server: takes root, serviceAccountName and args, and
+optionally activeDeadlineSeconds, configMap and kubeconfigSecret.
 */ -}}
 {{- define "lodestone.commandPod" -}}
 {{- $root := .root -}}
-{{- $kubeconfig := include "lodestone.kubeconfigSecret" $root -}}
 serviceAccountName: {{ .serviceAccountName }}
 restartPolicy: Never
-activeDeadlineSeconds: {{ .activeDeadlineSeconds }}
+{{- with .activeDeadlineSeconds }}
+activeDeadlineSeconds: {{ . }}
+{{- end }}
 {{- with $root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -96,13 +97,13 @@ containers:
       limits: { memory: 512Mi }
     volumeMounts:
       - { name: config, mountPath: /etc/lodestone, readOnly: true }
-      {{- if $kubeconfig }}
+      {{- if .kubeconfigSecret }}
       - { name: kubeconfig, mountPath: /etc/lodestone-kubeconfig, readOnly: true }
       {{- end }}
 volumes:
   - name: config
-    configMap: { name: lodestone }
-  {{- with $kubeconfig }}
+    configMap: { name: {{ .configMap | default "lodestone" }} }
+  {{- with .kubeconfigSecret }}
   - name: kubeconfig
     secret: { secretName: {{ . }} }
   {{- end }}

@@ -86,6 +86,13 @@ const duration = {
   minLength: 2,
   errorMessage: 'must be a duration such as 30s, 5m or 2160h',
 }
+const secretKey = shape(
+  {
+    name: nameOrEmpty,
+    key: { type: 'string', maxLength: 253, pattern: FILE_NAME, errorMessage: `must be a key of ${IN_FILE_NAMES}` },
+  },
+  ['key'],
+)
 /** The namespace, labels and annotations of an object for another component. */
 const placed = { enabled: flag, namespace: nameOrEmpty, labels: texts, annotations: texts }
 const monitor = shape(
@@ -138,13 +145,7 @@ const values = shape(
       ['repository', 'pullPolicy'],
     ),
     imagePullSecrets: arraySchema(shape({ name }, ['name'])),
-    kubeconfigSecret: shape(
-      {
-        name: nameOrEmpty,
-        key: { type: 'string', maxLength: 253, pattern: FILE_NAME, errorMessage: `must be a key of ${IN_FILE_NAMES}` },
-      },
-      ['key'],
-    ),
+    kubeconfigSecret: secretKey,
     config,
     registration: shape(
       {
@@ -212,6 +213,15 @@ const values = shape(
       },
       ['maxUnavailable'],
     ),
+    uninstallHook: shape(
+      {
+        enabled: flag,
+        keepData: flag,
+        timeoutSeconds: { type: 'integer', minimum: 30, maximum: 3600 },
+        kubeconfigSecret: secretKey,
+      },
+      ['enabled', 'keepData', 'timeoutSeconds', 'kubeconfigSecret'],
+    ),
     serviceMonitor: monitor,
     podMonitor: monitor,
     prometheusRule: shape(placed, ['enabled']),
@@ -240,6 +250,7 @@ const values = shape(
     'serviceAccount',
     'resourceQuota',
     'podDisruptionBudget',
+    'uninstallHook',
     'serviceMonitor',
     'podMonitor',
     'prometheusRule',
