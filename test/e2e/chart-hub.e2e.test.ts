@@ -1,6 +1,6 @@
 // The chart on a real hub: helm installs its objects through karmada-apiserver, and the pods of the other release serve it.
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { completeConfig } from '../../src/app/config/config.ts'
@@ -21,6 +21,7 @@ beforeAll(async () => {
   helm = await helmOn(plane)
   await plane.apply(namespaceOf(namespace))
 })
+afterEach(() => helm.run(['uninstall', 'lodestone', '--ignore-not-found', '--no-hooks']))
 afterAll(async () => {
   await plane?.stopAll()
   await helm?.close()
