@@ -82,10 +82,14 @@ export function startElection({
     now,
     onStarted: lead,
     onStopped: () => log.info('no longer the leader'),
+    onWithdrawn: () => log.warn({ lease: `${leaderElection.namespace}/${leaderElection.name}` }, WITHDRAWN),
     onError,
   })
   return () => leader.stop()
 }
+
+const WITHDRAWN =
+  'lodestone uninstall stopped the loops and the registration; to use Lodestone again, remove annotation lodestone.dev/uninstalling of the Lease'
 
 const ALWAYS: Leadership = { check: () => undefined }
 

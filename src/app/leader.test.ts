@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { settle, TestClock } from '../base/time/clock.fake.ts'
 import type { Clock } from '../base/time/clock.ts'
-import { type Lease, leases } from '../store/cluster/lease.ts'
+import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../store/cluster/lease.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Leader, type Leadership, startLeader } from './leader.ts'
@@ -115,6 +115,7 @@ class Replica {
   works = false
   starts = 0
   stops = 0
+  withdrawals = 0
   leadership: Leadership | undefined
   isSuspended = false
   readonly #clock: ProcessClock
@@ -146,6 +147,9 @@ class Replica {
       },
       onStopped: () => {
         this.stops += 1
+      },
+      onWithdrawn: () => {
+        this.withdrawals += 1
       },
       onError: (error) => this.errors.push((error as Error).message),
     })
@@ -269,6 +273,30 @@ describe('two replicas', () => {
     await scene.pass(60_000)
     expect(scene.working).toEqual(['b'])
     await Promise.all([b.leader.stop(), scene.timeUntil(() => c.works, 2500)])
+  })
+})
+
+describe('an uninstallation', () => {
+  const mark = (scene: Scene, value: string | null) =>
+    scene.shared.patch(
+      leases,
+      { namespace: NAMESPACE, name: NAME },
+      { metadata: { annotations: { [UNINSTALLING_ANNOTATION]: value } } },
+    )
+
+  test('ends the work of the leader, which releases the Lease, and no replica works until the mark is removed', async () => {
+    const { scene, a, b } = await openPair({ windDownMs: 1000 })
+    await mark(scene, new Date(Date.UTC(2026, 0, 1)).toISOString())
+    expect(await scene.timeUntil(() => !a.works)).toBeLessThan(4000)
+    await scene.pass(500)
+    expect((await scene.lease())?.spec?.holderIdentity).toBe('')
+    scene.join('c')
+    await scene.pass(60_000)
+    expect(scene.working).toEqual([])
+    expect([a.withdrawals, b.withdrawals]).toEqual([1, 1])
+    await mark(scene, null)
+    await scene.pass(5000)
+    expect(scene.working).toHaveLength(1)
   })
 })
 

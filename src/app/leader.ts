@@ -11,6 +11,8 @@ export interface LeaderInput extends Pick<LeaseLockInput, 'store' | 'namespace' 
   onStarted(signal: AbortSignal, leadership: Leadership): Promise<void>
   /** Called when the work has stopped. */
   onStopped(): void
+  /** Called when an uninstallation withdraws the Lease, once until this replica is the leader again. */
+  onWithdrawn?(): void
   /** Receives an error of the work or of the Lease; the election continues. */
   onError(error: unknown): void
   /** The clock of every wait. Default: the system clock. */
@@ -43,6 +45,8 @@ const JITTER = 0.2
  *     candidate ── Lease free, or not renewed for 15 s ──▶ leader ── stop, or failed work ──▶ stops work, renews ──▶ releases Lease
  *        ▲                                                   │
  *        └────────────── stops work ◀── another replica has the Lease, or not renewed for 10 s
+ *
+ * `lodestone uninstall` withdraws the Lease. Its leader stops as above and releases it, and no candidate becomes the leader.
  */
 export function startLeader(input: LeaderInput): Leader {
   const election = new Election(input)
@@ -65,6 +69,7 @@ class Election {
   #work: AbortController | undefined
   /** The time until which this replica has the Lease, unless it renews it. */
   #untilMs = Number.NEGATIVE_INFINITY
+  #isWithdrawn = false
 
   constructor(input: LeaderInput) {
     this.#input = input
@@ -134,7 +139,9 @@ class Election {
     })
   }
 
-  /** Renews the Lease until the work is over, also while the work stops. Returns false if the Lease was lost. */
+  /**
+   * Renews the Lease until the work is over, also while the work stops, or until it is withdrawn. Returns false if the Lease was lost.
+   */
   async #keep(over: AbortSignal): Promise<boolean> {
     for (;;) {
       await sleep(this.#clock, Math.min(this.#retryMs(), this.#untilMs - this.#clock.now()), over)
@@ -143,12 +150,17 @@ class Election {
       const outcome = this.#hasLease ? await this.#take(this.#untilMs) : 'taken'
       // Counted from the request: other replicas cannot have observed the renewal earlier, and a late answer may be of an expired Lease.
       if (outcome === 'held') this.#untilMs = askedAtMs + RENEW_DEADLINE_MS
+      // The Lease is still this replica's, and is released after the work.
+      if (outcome === 'withdrawn') return true
       if (outcome === 'taken' || !this.#hasLease) return false
     }
   }
 
-  #take(untilMs: number): Promise<LeaseOutcome | undefined> {
-    return this.#within(untilMs - this.#clock.now(), (signal) => this.#lock.take(signal))
+  async #take(untilMs: number): Promise<LeaseOutcome | undefined> {
+    const outcome = await this.#within(untilMs - this.#clock.now(), (signal) => this.#lock.take(signal))
+    if (outcome === 'withdrawn' && !this.#isWithdrawn) await this.#report(() => this.#input.onWithdrawn?.())
+    if (outcome !== undefined && outcome !== 'raced') this.#isWithdrawn = outcome === 'withdrawn'
+    return outcome
   }
 
   /** Returns undefined after an error or a timeout: a store that does not answer must not extend the leadership. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { TestClock } from '../../base/time/clock.fake.ts'
 import { type FolderStore, openFolderStore } from '../folder/folder.ts'
 import { MissingPrerequisiteError } from '../store.ts'
-import { type Lease, LeaseLock, leases } from './lease.ts'
+import { type Lease, LeaseLock, leases, UNINSTALLING_ANNOTATION } from './lease.ts'
 
 const signal = new AbortController().signal
 
@@ -112,6 +112,23 @@ describe('a Lease', () => {
     await b.take(signal)
     await a.release()
     expect((await spec())?.holderIdentity).toBe('b')
+  })
+
+  test.each([
+    { name: 'of now', mark: '2026-01-01T00:00:00.000Z', outcome: 'withdrawn' },
+    { name: 'of a clock that is ahead', mark: '2026-01-02T00:00:00.000Z', outcome: 'withdrawn' },
+    { name: 'without a valid time', mark: 'true', outcome: 'withdrawn' },
+    { name: 'of an hour ago', mark: '2025-12-31T23:00:00.000Z', outcome: 'held' },
+  ])('with the mark of an uninstallation $name: $outcome', async ({ mark, outcome }) => {
+    const { store, lock, spec } = open()
+    const [a, b] = [lock('a'), lock('b')]
+    await a.take(signal)
+    const patch = { metadata: { annotations: { [UNINSTALLING_ANNOTATION]: mark } } }
+    await store.patch(leases, { namespace: 'lodestone', name: 'loops' }, patch)
+    expect(await a.take(signal)).toBe(outcome)
+    await a.release()
+    expect((await spec())?.holderIdentity).toBe('')
+    expect(await b.take(signal)).toBe(outcome)
   })
 
   test('is not written by an aborted call', async () => {

@@ -21,6 +21,19 @@ export const leases: ResourceType<Lease> = {
   namespaced: true,
 }
 
+/**
+ * On the Lease, by `lodestone uninstall`: the time (RFC 3339) at which it began. Until an hour later no replica acquires the Lease, and its
+ * holder releases it. Without that end, a forgotten mark would stop a later installation.
+ */
+export const UNINSTALLING_ANNOTATION = 'lodestone.dev/uninstalling'
+const UNINSTALLING_MS = 3_600_000
+
+/** Whether an uninstallation has the Lease. `now` in ms since the epoch; a time that is not valid counts as now. */
+function isUninstalling({ metadata }: Lease, now: number): boolean {
+  const since = metadata.annotations?.[UNINSTALLING_ANNOTATION]
+  return since !== undefined && !(Date.parse(since) <= now - UNINSTALLING_MS)
+}
+
 export interface LeaseLockInput {
   store: Pick<ObjectStore, 'read' | 'create' | 'update'>
   namespace: string
@@ -29,15 +42,15 @@ export interface LeaseLockInput {
   identity: string
   durationSeconds: number
   clock: Clock
-  /** Milliseconds since the epoch, for the times in the Lease. No decision depends on it. */
+  /** Milliseconds since the epoch, for the times in the Lease. Only the end of an uninstallation depends on it. */
   now: () => number
 }
 
 /**
  * `held`: this process holds the Lease. `taken`: another process holds it and may be alive. `raced`: another process wrote at the same
- * time.
+ * time. `withdrawn`: an uninstallation has it, so no process may hold it.
  */
-export type LeaseOutcome = 'held' | 'taken' | 'raced'
+export type LeaseOutcome = 'held' | 'taken' | 'raced' | 'withdrawn'
 
 /**
  * Measures time by the clock of this process, beginning when it observed a change of the Lease. The times in the Lease come from other
@@ -63,6 +76,7 @@ export class LeaseLock {
       const { store, namespace, name } = this.#input
       const lease = await store.read(leases, namespace, name)
       signal.throwIfAborted()
+      if (lease !== undefined && isUninstalling(lease, this.#input.now())) return 'withdrawn'
       if (lease !== undefined) this.#observe(lease)
       if (lease !== undefined && !this.#isFree(lease)) return 'taken'
       this.#own = await (lease === undefined
