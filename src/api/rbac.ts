@@ -4,7 +4,11 @@ import type { K8sObject, ResourceType } from './meta.ts'
 const GROUP = 'rbac.authorization.k8s.io'
 const API_VERSION = `${GROUP}/v1`
 
-export const roleBindings: ResourceType = {
+export interface RoleBinding extends K8sObject {
+  roleRef?: { kind: string; name: string }
+}
+
+export const roleBindings: ResourceType<RoleBinding> = {
   group: GROUP,
   version: 'v1',
   kind: 'RoleBinding',
@@ -20,6 +24,14 @@ export const clusterRoles: ResourceType = {
   namespaced: false,
 }
 
+export const clusterRoleBindings: ResourceType<RoleBinding> = {
+  ...clusterRoles,
+  kind: 'ClusterRoleBinding',
+  plural: 'clusterrolebindings',
+}
+
+export const roles: ResourceType = { ...clusterRoles, kind: 'Role', plural: 'roles', namespaced: true }
+
 export interface PolicyRule {
   apiGroups: string[]
   resources: string[]
@@ -33,7 +45,7 @@ export function clusterRole(name: string, rules: PolicyRule[]): K8sObject & { ru
 
 /** A Role in the namespace of `metadata`. */
 export function role(metadata: { name: string; namespace: string }, rules: PolicyRule[]): K8sObject {
-  return { apiVersion: API_VERSION, kind: 'Role', metadata, ...{ rules } }
+  return { apiVersion: API_VERSION, kind: roles.kind, metadata, ...{ rules } }
 }
 
 /** Binds the Role of the same name and namespace to a ServiceAccount. */
@@ -55,7 +67,7 @@ export function bindingOf(
 ): K8sObject & Record<string, unknown> {
   return {
     apiVersion: API_VERSION,
-    kind: metadata.namespace === undefined ? 'ClusterRoleBinding' : roleBindings.kind,
+    kind: metadata.namespace === undefined ? clusterRoleBindings.kind : roleBindings.kind,
     metadata,
     roleRef: { apiGroup: GROUP, kind: clusterRoles.kind, name: role },
     subjects: [{ kind: 'ServiceAccount', namespace: account.namespace, name: account.name }],

@@ -52,6 +52,10 @@ const table: Readonly<Record<string, Entry>> = {
     summary: 'Remove finalizers, annotations and suspensions of volcano-global from a hub',
     load: async () => (await import('./migrate/migrate.ts')).migrate,
   },
+  uninstall: {
+    summary: 'Remove Lodestone and everything that it wrote from a hub or a cluster',
+    load: async () => (await import('./uninstall/uninstall.ts')).uninstall,
+  },
   certs: {
     summary: 'Create, show or renew the certificates of the server',
     load: async () => (await import('./certs.ts')).certs,

@@ -9,6 +9,7 @@ import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/con
 import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
 import { wantedAbsencePolicies, wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { podRolesFor, rolesFor } from '../app/roles/granted.ts'
+import { uninstallRoles } from '../app/roles/uninstall-roles.ts'
 import { credentialRoles, storageClass } from '../app/roles/volume-roles.ts'
 import { describeFileError } from '../base/file-error.ts'
 import { makeFolder } from '../base/make-folder.ts'
@@ -19,14 +20,14 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError }
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const
-/** All parts: with the roles for clusters with pods, and with what only a Karmada hub needs. */
-const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'absence'] as const
+/** All parts: with the roles for clusters with pods, with what only a Karmada hub needs, and the role of `lodestone uninstall`. */
+const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'absence', 'uninstall'] as const
 type Part = (typeof PARTS)[number]
 
 export const manifests: Command = {
   name: 'manifests',
   summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
-  usage: '[crds] [registration] [rbac] [volumes] [interpreter] [absence] [--url URL] [--ca FILE]',
+  usage: '[crds] [registration] [rbac] [volumes] [interpreter] [absence] [uninstall] [--url URL] [--ca FILE]',
   options: {
     config: {
       type: 'string',
@@ -85,6 +86,7 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
     volumes: () => podRolesFor(givenConfig(args)),
     interpreter: () => interpreterRegistration(...registrationInput(args)),
     absence: () => absenceManifests(loadConfig(args.text('config'))),
+    uninstall: () => uninstallRoles(givenConfig(args)),
   }
   const directory = args.text('write')
   if (directory === undefined) {
@@ -130,7 +132,7 @@ export function generatedFiles(): Record<string, string> {
 
 /** The ClusterRoles of all features. The chart has their bindings itself. */
 function chartRoles(): K8sObject[] {
-  const objects = [...rolesFor(undefined), ...podRolesFor(undefined), ...credentialRoles('')]
+  const objects = [...rolesFor(undefined), ...podRolesFor(undefined), ...credentialRoles(''), ...uninstallRoles()]
   return objects.filter(({ kind }) => kind === 'ClusterRole')
 }
 

@@ -1,5 +1,5 @@
 /** Additional rights in a cluster that runs pods: to remove scheduling gates, and to move data to nodes. They are never used on a hub. */
-import type { K8sObject } from '../../api/meta.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { clusterRole, clusterRoles as clusterRolesType, roleBindings } from '../../api/rbac.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { MOVER_RIGHT, MOVER_ROLE } from '../../core/volume-manager/mover/credentials.ts'
@@ -96,11 +96,19 @@ export function credentialRoles(namespace: string): K8sObject[] {
   ]
 }
 
+export const storageClasses: ResourceType = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'StorageClass',
+  plural: 'storageclasses',
+  namespaced: false,
+}
+
 /** Returns the StorageClass of the claims for replicas. Lodestone creates their PersistentVolumes, so that it needs no provisioner. */
 export function storageClass(): K8sObject {
   const object = {
-    apiVersion: 'storage.k8s.io/v1',
-    kind: 'StorageClass',
+    apiVersion: apiVersionOf(storageClasses),
+    kind: storageClasses.kind,
     metadata: { name: LOCAL_STORAGE_CLASS },
     provisioner: 'kubernetes.io/no-provisioner',
     reclaimPolicy: 'Retain',

@@ -7,10 +7,12 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, Usa
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import { readNamespace } from '../namespace.ts'
 import { OUTPUT_API_VERSION, readFormat, renderData } from '../output.ts'
+import { readDuration } from '../read-duration.ts'
 import { absence } from './absence.ts'
 import { admission, narrowing } from './admission.ts'
 import { type Check, type CheckContext, type NamedFinding, type Result, runChecks } from './check.ts'
 import { credentials } from './credentials.ts'
+import { findTraces } from './gone.ts'
 import { accountPermissions, userPermissions } from './permissions.ts'
 import { certificateAuthority, registration } from './registration.ts'
 import { crds, karmadaVersion, kubernetesVersion } from './versions.ts'
@@ -20,7 +22,7 @@ const FORMATS = ['text', 'json', 'yaml'] as const
 export const checkInstall: Command = {
   name: 'check-install',
   summary: 'Check that Lodestone is installed and works on an API server',
-  usage: '[--kubeconfig FILE] [--wait DURATION] [-o text|json|yaml]',
+  usage: '[--kubeconfig FILE] [--gone] [--wait DURATION] [-o text|json|yaml]',
   options: {
     ...CONNECTION_OPTIONS,
     config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file of the server' },
@@ -35,6 +37,7 @@ export const checkInstall: Command = {
       value: 'NAMESPACE/NAME',
       description: `Account of Lodestone on this API server (default: ${LODESTONE.namespace}/${LODESTONE.name})`,
     },
+    gone: { type: 'boolean', description: 'Check instead that lodestone uninstall left nothing' },
     wait: { type: 'string', value: 'DURATION', description: 'Repeat the checks until all pass, e.g. 2m or 90s' },
     output: {
       type: 'string',
@@ -48,6 +51,7 @@ export const checkInstall: Command = {
   examples: [
     { command: 'lodestone check-install --kubeconfig karmada.config', does: 'Check a hub' },
     { command: 'lodestone check-install --wait 2m', does: 'Wait for an installation, e.g. in a pipeline' },
+    { command: 'lodestone check-install --gone', does: 'Check that an uninstallation left nothing' },
   ],
   run: runCheckInstall,
 }
@@ -69,7 +73,7 @@ const RETRY_MS = 2_000
 
 async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> {
   const format = readFormat(args, FORMATS)
-  const deadline = performance.now() + readDuration(args.text('wait'))
+  const deadline = performance.now() + readDuration('wait', args.text('wait') ?? '0s')
   const serviceAccount = readAccount(args.text('service-account'))
   const config = loadConfig(args.text('config'))
   const namespace = await readNamespace(args, io)
@@ -97,7 +101,8 @@ async function attempt(
   try {
     const connection = await connect(args, io)
     try {
-      return await runChecks(CHECKS, { ...input, connection, signal: io.signal, now: io.now() })
+      const context = { ...input, connection, signal: io.signal, now: io.now() }
+      return await (args.flag('gone') ? findTraces(context) : runChecks(CHECKS, context))
     } finally {
       await connection.close()
     }
@@ -143,15 +148,6 @@ function renderText(findings: readonly NamedFinding[], paint: ReturnType<typeof 
 function report(findings: readonly NamedFinding[], format: 'json' | 'yaml'): string {
   const result = findings.some((finding) => finding.result === 'failed') ? 'failed' : 'passed'
   return renderData({ apiVersion: OUTPUT_API_VERSION, kind: 'CheckInstall', result, checks: findings }, format)
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }
-
-/** Reads `90s`, `2m` or `1m30s`, in milliseconds; 0 without an option. */
-function readDuration(text: string | undefined): number {
-  if (text === undefined) return 0
-  if (!/^(\d{1,5}[smh])+$/.test(text)) throw new UsageError(`--wait takes a duration such as 90s or 2m, not ${text}`)
-  return [...text.matchAll(/(\d+)([smh])/g)].reduce((sum, [, n, unit = 's']) => sum + Number(n) * (UNITS[unit] ?? 0), 0)
 }
 
 function readAccount(text: string | undefined): CheckContext['serviceAccount'] {

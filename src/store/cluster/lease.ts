@@ -29,7 +29,7 @@ export const UNINSTALLING_ANNOTATION = 'lodestone.dev/uninstalling'
 const UNINSTALLING_MS = 3_600_000
 
 /** Whether an uninstallation has the Lease. `now` in ms since the epoch; a time that is not valid counts as now. */
-function isUninstalling({ metadata }: Lease, now: number): boolean {
+export function isUninstalling({ metadata }: Lease, now: number): boolean {
   const since = metadata.annotations?.[UNINSTALLING_ANNOTATION]
   return since !== undefined && !(Date.parse(since) <= now - UNINSTALLING_MS)
 }
@@ -165,6 +165,7 @@ export class LeaseLock {
   }
 }
 
-function leaseHolder(lease: Lease): string {
+/** Returns the identity of the holder; empty for a free Lease. */
+export function leaseHolder(lease: Lease): string {
   return lease.spec?.holderIdentity ?? ''
 }

@@ -20,7 +20,7 @@ export interface ReplicaListInput {
 export const REPLICA_ANNOTATION_PREFIX = 'replica.lodestone.dev/'
 
 /** A replica announces itself every 10 s. After this silence, it counts as gone. */
-const ALIVE_MS = 35_000
+export const ALIVE_MS = 35_000
 /** More replicas are not announced: each of them writes the whole Lease. */
 const MAX_REPLICAS = 50
 /** In characters: a longer announcement is not of Lodestone. */

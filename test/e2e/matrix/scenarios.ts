@@ -15,5 +15,5 @@ export const scenarios: readonly Scenario[] = [
   { name: 'dependencies', file: 'dependencies' },
   { name: 'injection', file: 'injection' },
   { name: 'volume admission', file: 'vck', title: 'is refused when it is created' },
-  { name: 'manual uninstall', file: 'uninstall' },
+  { name: 'uninstall', file: 'uninstall' },
 ]

@@ -1,0 +1,54 @@
+/** Checks that an uninstallation left nothing: it plans one, which must be empty. */
+import { openClusterStore } from '../../store/cluster/cluster.ts'
+import { leases } from '../../store/cluster/lease.ts'
+import { type Candidate, gatherTraces } from '../uninstall/gather.ts'
+import { findLeases } from '../uninstall/leader.ts'
+import { renderTraces } from '../uninstall/report.ts'
+import { type CheckContext, failed, type NamedFinding, passed } from './check.ts'
+
+const REMEDY = 'run: lodestone uninstall --yes'
+const ENDING = 'wait until the finalizers of other controllers are removed, for instance until no pod uses the volume'
+
+/** Returns a failure for each kind with traces, or which cannot be read; otherwise one finding that passed. */
+export async function findTraces({ connection, config, signal, now }: CheckContext): Promise<NamedFinding[]> {
+  const store = openClusterStore({ connection, kinds: [] })
+  try {
+    const context = { connection, store, config, signal, now: () => now }
+    const { candidates, ending, unreadable } = await gatherTraces(context, {
+      restores: true,
+      deletesDefinitions: false,
+    })
+    const found = [
+      ...(await findLeases(context)).map(({ metadata: { namespace, name = '' } }) => ({
+        type: leases,
+        ...(namespace && { namespace }),
+        name,
+        removes: ['the election of replicas'],
+      })),
+      ...candidates.map(tracesOf),
+    ]
+    const findings = [
+      ...byKind(found).map(([name, message]) => ({ name, ...failed(message, REMEDY) })),
+      ...byKind(ending.map(tracesOf)).map(([name, message]) => ({ name, ...failed(message, ENDING) })),
+      ...unreadable.map((message) => ({
+        name: 'permissions',
+        ...failed(message, 'run the command as an administrator'),
+      })),
+    ]
+    return findings.length > 0 ? findings : [{ name: 'gone', ...passed('nothing of Lodestone is left') }]
+  } finally {
+    await store.stop()
+  }
+}
+
+function tracesOf({ removal, ...object }: Candidate) {
+  return { ...object, removes: removal.isEnding ? ['is being deleted'] : removal.removes }
+}
+
+/** Returns each kind with the line about its traces. */
+function byKind(traces: Parameters<typeof renderTraces>[0]): [string, string][] {
+  return [...Map.groupBy(traces, ({ type }) => type.kind)].map(([kind, members]) => [
+    kind,
+    renderTraces(members).join('').trimEnd().slice(`${kind}: `.length),
+  ])
+}

@@ -1,0 +1,44 @@
+/** Removes the traces of Lodestone, one object after another. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Write } from '../../core/plan.ts'
+import { applyWrite } from '../../reconcile/apply.ts'
+import { ConflictError, MissingPrerequisiteError, NotFoundError, rejectionMessage } from '../../store/store.ts'
+import { type Candidate, planAgain, type UninstallContext } from './gather.ts'
+
+/** Karmada writes a binding several times within a second after its policy has changed. The next pass tries again. */
+const MAX_ATTEMPTS = 6
+const FIRST_DELAY_MS = 20
+
+/**
+ * Removes the traces from one object: makes the planned write. After a conflict, it reads the object and plans again, a few times.
+ *
+ * @returns the removed values, none if the object was deleted meanwhile; or why the API server rejects the write
+ */
+export async function removeTraces(
+  candidate: Candidate,
+  context: UninstallContext,
+): Promise<{ removes: readonly string[] } | { failure: string } | 'conflict'> {
+  let { removal } = candidate
+  for (let attempt = 1; ; attempt++) {
+    if (!removal.write) return { removes: [] }
+    try {
+      await applyWrite(context.store, inVersion(removal.write, candidate))
+      return { removes: removal.removes }
+    } catch (error) {
+      if (error instanceof NotFoundError || error instanceof MissingPrerequisiteError) return { removes: [] }
+      const failure = rejectionMessage(error)
+      if (failure !== undefined) return { failure }
+      if (!(error instanceof ConflictError)) throw error
+      if (attempt === MAX_ATTEMPTS) return 'conflict'
+      await sleep(FIRST_DELAY_MS * 2 ** (attempt - 1), undefined, { signal: context.signal })
+    }
+    const next = await planAgain(candidate, context)
+    if (!next) return { removes: [] }
+    removal = next
+  }
+}
+
+/** The plan names the first version of a kind, and the API server may serve another one. */
+function inVersion(write: Write, { type }: Candidate): Write {
+  return write.kind === 'patch' ? { ...write, of: { ...write.of, type } } : { ...write, type }
+}

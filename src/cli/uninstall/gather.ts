@@ -1,0 +1,202 @@
+/** Reads the objects of an API server page by page, and plans what an uninstallation removes from each. */
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import type { Config } from '../../app/config/config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
+import { installedObjects } from '../../app/roles/uninstall-roles.ts'
+import { systemClock } from '../../base/time/clock.ts'
+import { policyOfNarrowed } from '../../core/uninstall/bindings.ts'
+import { removalRules } from '../../core/uninstall/index.ts'
+import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
+import { withType } from '../../store/any-kind.ts'
+import type { ApiConnection } from '../../store/cluster/api-connection.ts'
+import { ApiError } from '../../store/cluster/api-error.ts'
+import { listAll } from '../../store/cluster/watch/pager.ts'
+import type { ObjectStore } from '../../store/store.ts'
+
+export interface UninstallContext {
+  connection: ApiConnection
+  store: ObjectStore
+  config: Config
+  signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** An object with traces of Lodestone. Only its name and its removal stay in memory. */
+export interface Candidate {
+  rule: RemovalRule
+  /** The kind in the version that the API server serves. */
+  type: ResourceType
+  namespace?: string
+  name: string
+  removal: Removal
+}
+
+export interface Gathered {
+  /** The objects to change or to delete. */
+  candidates: readonly Candidate[]
+  /** The objects that are being deleted. */
+  ending: readonly Candidate[]
+  /** What stays, and why: `Kind namespace/name: …`. */
+  keeps: readonly string[]
+  /** The kinds that may not be read, each with the reason and the remedy. */
+  unreadable: readonly string[]
+}
+
+/** Returns `Kind namespace/name`. */
+export function titleOf({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
+  return `${type.kind} ${objectKey(namespace, name)}`
+}
+
+/** The choices of the user. */
+export interface Choices {
+  restores: boolean
+  deletesDefinitions: boolean
+}
+
+/** Plans the removal of all traces, in the order in which they are to be removed. */
+export async function gatherTraces(context: UninstallContext, choices: Choices): Promise<Gathered> {
+  const { config } = context
+  const rules = removalRules({
+    ...choices,
+    workloadKinds: configuredWorkloadKinds(config),
+    installed: installedObjects(config),
+    narrowedPolicies: choices.restores ? new Set() : await findNarrowedPolicies(context),
+  })
+  return gatherBy(rules, context)
+}
+
+/** Plans what these rules remove. */
+export async function gatherBy(rules: readonly RemovalRule[], context: UninstallContext): Promise<Gathered> {
+  const found: Candidate[] = []
+  const unreadable: string[] = []
+  for (const rule of rules) {
+    context.signal.throwIfAborted()
+    try {
+      found.push(...(await findCandidates(rule, context)))
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      unreadable.push(`${rule.type.kind}: ${error.message}; grant the user this permission`)
+    }
+  }
+  return {
+    candidates: found.filter(({ removal }) => removal.write !== undefined),
+    ending: found.filter(({ removal }) => removal.isEnding),
+    keeps: found.flatMap((candidate) => candidate.removal.keeps.map((what) => `${titleOf(candidate)}: ${what}`)),
+    unreadable,
+  }
+}
+
+function isForbidden(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 403
+}
+
+async function findNarrowedPolicies(context: UninstallContext): Promise<Set<string>> {
+  const narrowed = new Set<string>()
+  for (const type of [resourceBindings, clusterResourceBindings]) {
+    try {
+      const keys = await collect(type, context, (object) => {
+        const policy = policyOfNarrowed(object as ResourceBinding)
+        return policy ? [objectKey(policy.namespace, policy.name)] : []
+      })
+      for (const key of keys) narrowed.add(key)
+    } catch (error) {
+      // The rule of bindings reports it.
+      if (!isForbidden(error)) throw error
+    }
+  }
+  return narrowed
+}
+
+async function findCandidates(rule: RemovalRule, context: UninstallContext): Promise<Candidate[]> {
+  const { names, metadataOnly } = rule
+  // An object that is planned with another one is kept until that is read.
+  const found: (Candidate & { object?: K8sObject })[] = names
+    ? (await readAll(rule.type, names, context)).flatMap((object) => planned(rule, rule.type, object))
+    : await collect(
+        rule.type,
+        context,
+        (object, type) => planned(rule, type, object).map((one) => (rule.related?.(object) ? { ...one, object } : one)),
+        metadataOnly,
+      )
+  for (const one of found) {
+    const { object, ...candidate } = one
+    if (object) one.removal = rule.plan(object, await readRelated(candidate.rule, object, context))
+    delete one.object
+  }
+  return found
+}
+
+async function readAll(
+  type: ResourceType,
+  names: NonNullable<RemovalRule['names']>,
+  { store }: UninstallContext,
+): Promise<K8sObject[]> {
+  const objects: K8sObject[] = []
+  for (const { namespace, name } of names) {
+    const object = await store.read(type, namespace, name)
+    if (object) objects.push(object)
+  }
+  return objects
+}
+
+function planned(rule: RemovalRule, type: ResourceType, object: K8sObject): Candidate[] {
+  const removal = rule.plan(object)
+  return removal.write || removal.isEnding || removal.keeps.length > 0
+    ? [{ rule, type, ...nameOfObject(object), removal }]
+    : []
+}
+
+async function readRelated(
+  rule: RemovalRule,
+  object: K8sObject,
+  { store }: UninstallContext,
+): Promise<K8sObject | undefined> {
+  const reference = rule.related?.(object)
+  return reference && store.read(reference.type, reference.namespace, reference.name)
+}
+
+/** Reads an object again, and plans its removal; undefined if it was deleted. */
+export async function planAgain(candidate: Candidate, context: UninstallContext): Promise<Removal | undefined> {
+  const { rule, type, namespace, name } = candidate
+  const object = await context.store.read(type, namespace, name)
+  return object && rule.plan(object, await readRelated(rule, object, context))
+}
+
+/**
+ * Lists all objects of a kind page by page, in a version that the API server serves. A kind that it does not serve has none.
+ *
+ * @param pick receives each object and the kind in the served version, and returns what to keep of it
+ */
+export async function collect<T>(
+  type: ResourceType,
+  { connection, signal }: UninstallContext,
+  pick: (object: K8sObject, type: ResourceType) => readonly T[],
+  metadataOnly = false,
+): Promise<T[]> {
+  for (const version of [type.version, ...(type.otherVersions ?? [])]) {
+    const served = { ...type, version }
+    let found: T[] = []
+    const receiver = {
+      contact: () => undefined,
+      begin: () => {
+        found = []
+      },
+      add: (raw: K8sObject) => {
+        found.push(...pick(withType(served, raw), served))
+      },
+    }
+    const kind = { type: served, metadataOnly }
+    try {
+      await listAll({ connection, kind, clock: systemClock, options: { pageSize: PAGE_SIZE }, signal, ...receiver })
+      return found
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error
+    }
+  }
+  return []
+}
+
+/** Fewer than the default: most kinds are listed as whole objects. */
+const PAGE_SIZE = 500

@@ -1,0 +1,377 @@
+/** Tests `lodestone uninstall` and `check-install --gone` with an API server over HTTP: the plan, the writes, the replicas, and what stays. */
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../../../test/builders.ts'
+import { makeNode, makeReplica } from '../../../test/volume-builders.ts'
+import { dataSources } from '../../api/data-source.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { clusterResourceBindings, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
+import * as keys from '../../api/lodestone.ts'
+import { apiVersionOf, collectionPath, type K8sObject, type ObjectMeta, type ResourceType } from '../../api/meta.ts'
+import { nodes } from '../../api/node.ts'
+import { clusterRoles } from '../../api/rbac.ts'
+import {
+  mutatingWebhookConfigurations,
+  REGISTRATION_LABELS,
+  validatingAdmissionPolicies,
+  validatingWebhookConfigurations,
+} from '../../api/registration.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
+import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
+import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
+import { isListOf, json, status } from '../../store/cluster/api-responses.fake.ts'
+import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
+import { REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
+import { makeKubeconfig, runWords } from '../cli.fake.ts'
+import type { CommandIo } from '../command.ts'
+
+const TYPES: ResourceType[] = [
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+  validatingAdmissionPolicies,
+  propagationPolicies,
+  resourceBindings,
+  clusterResourceBindings,
+  dataSourceClaims,
+  dataSources,
+  nodes,
+  volumeManagers,
+  clusterRoles,
+  leases,
+]
+const NODE_LABEL = `vck.intelai.org/${'0a'.repeat(16)}-0123456789abc`
+const HOLD = JSON.stringify({ message: 'm', reason: 'Unresolved', since: '2026-11-20T12:00:00Z' })
+const MARKED = { 'app.kubernetes.io/managed-by': 'lodestone' }
+
+let server: FakeApiServer
+
+beforeEach(async () => {
+  server = await new FakeApiServer(TYPES).listen()
+  onTestFinished(() => server.close())
+})
+
+/** An installation with one object of each kind. */
+function putAll(): void {
+  server.put(
+    mutatingWebhookConfigurations,
+    named(mutatingWebhookConfigurations, 'lodestone', { labels: REGISTRATION_LABELS }),
+  )
+  server.put(validatingAdmissionPolicies, named(validatingAdmissionPolicies, 'lodestone-narrowed', { labels: MARKED }))
+  const annotations = { [keys.PROPAGATE_DEPS_SET_ANNOTATION]: 'true' }
+  server.put(propagationPolicies, makePolicy({ propagateDeps: true }, { annotations }))
+  const suspension = { scheduling: true }
+  server.put(resourceBindings, makeBinding({ suspension }, { annotations: { [keys.HOLD_ANNOTATION]: HOLD } }))
+  server.put(dataSourceClaims, makeClaim({}, { finalizers: [keys.CLAIM_FINALIZER] }))
+  server.put(dataSources, makeSource({}, { finalizers: [keys.SOURCE_FINALIZER] }))
+  server.put(nodes, makeNode('n1', { labels: { [NODE_LABEL]: '' } }))
+  server.put(clusterRoles, named(clusterRoles, 'lodestone-loops'))
+  server.put(
+    clusterRoles,
+    named(clusterRoles, 'lodestone', { annotations: { 'meta.helm.sh/release-name': 'lodestone' } }),
+  )
+}
+
+const PLAN = `MutatingWebhookConfiguration: 1 (lodestone): the object
+ValidatingAdmissionPolicy: 1 (lodestone-narrowed): the object
+PropagationPolicy: 1 (default/app): spec.propagateDeps; annotation lodestone.dev/propagate-deps-set
+ResourceBinding: 1 (default/app-deployment): suspension.scheduling; annotation lodestone.dev/hold
+DataSourceClaim: 1 (default/sales): finalizer lodestone.dev/claim
+DataSource: 1 (amoro-table-lake.shop.sales): finalizer lodestone.dev/source
+Node: 1 (n1): label ${NODE_LABEL}
+ClusterRole: 1 (lodestone-loops): the object
+`
+
+const run = (...words: string[]) => runWith({}, ...words)
+
+function runWith(io: Partial<CommandIo>, ...words: string[]) {
+  return runWords([...words, '--kubeconfig', makeKubeconfig(server.url)], io)
+}
+
+function named({ kind, ...type }: ResourceType, name: string, metadata: ObjectMeta = {}): K8sObject {
+  return { apiVersion: apiVersionOf(type), kind, metadata: { name, ...metadata } }
+}
+
+const find = (type: ResourceType, name: string, namespace?: string) =>
+  server.objects.get(collectionPath(type), namespace, name)
+const isWrite = ({ method, query }: ApiRequest) => method !== 'GET' && query.get('dryRun') === null
+const writes = () => server.requests.filter(isWrite)
+
+test('by default it prints what it would remove, and changes nothing', async () => {
+  putAll()
+  expect(await run('uninstall')).toEqual({
+    status: 0,
+    stdout: `${PLAN}8 objects: nothing was changed; run again with --yes\n`,
+    stderr: '',
+  })
+  expect(writes()).toEqual([])
+})
+
+test('with --yes it removes everything, and check-install --gone proves it; a second run finds nothing', async () => {
+  putAll()
+  const before = await run('check-install', '--gone')
+  expect(before.status).toBe(1)
+  expect(before.stdout).toContain('✘ ResourceBinding')
+  expect(await run('uninstall', '--yes')).toEqual({ status: 0, stdout: `${PLAN}8 objects: removed\n`, stderr: '' })
+  expect(find(resourceBindings, 'app-deployment', 'default')).toMatchObject({
+    metadata: { annotations: makeBinding().metadata.annotations },
+    spec: makeBinding().spec,
+  })
+  expect(find(clusterRoles, 'lodestone')).toBeDefined()
+  const nothing = 'nothing of Lodestone is left\n'
+  expect(await run('uninstall', '--yes')).toEqual({ status: 0, stdout: nothing, stderr: '' })
+  expect(await run('check-install', '--gone')).toEqual({ status: 0, stdout: `✔ gone  ${nothing}`, stderr: '' })
+})
+
+test('-o json has each object with the values', async () => {
+  putAll()
+  const { stdout } = await run('uninstall', '-o', 'json')
+  expect(JSON.parse(stdout)).toMatchObject({
+    apiVersion: 'cli.lodestone.dev/v1alpha1',
+    kind: 'Uninstall',
+    result: 'planned',
+    removed: expect.arrayContaining([
+      { kind: 'DataSourceClaim', namespace: 'default', name: 'sales', removes: ['finalizer lodestone.dev/claim'] },
+    ]),
+  })
+})
+
+test('the registrations and the admission policies go first: they would reject the other writes', async () => {
+  putAll()
+  await run('uninstall', '--yes')
+  expect(
+    writes()
+      .slice(0, 2)
+      .map(({ method, path }) => `${method} ${path.split('/')[4]}`),
+  ).toEqual(['DELETE mutatingwebhookconfigurations', 'DELETE validatingadmissionpolicies'])
+})
+
+test.each([
+  { name: 'the CRDs were deleted first', types: [dataSourceClaims, dataSources, volumeManagers], left: 0 },
+  {
+    name: 'the API server is no hub',
+    types: [propagationPolicies, resourceBindings, clusterResourceBindings],
+    left: 0,
+  },
+])('it works if $name', async ({ types }) => {
+  putAll()
+  for (const type of types) server.serve(type, false)
+  expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+  expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
+})
+
+describe('a write that', () => {
+  const ofClaim = ({ method, path }: ApiRequest) => method === 'PATCH' && path.endsWith('/datasourceclaims/sales')
+
+  test('conflicts with that of another client is planned again', async () => {
+    putAll()
+    server.misbehave(ofClaim, status(409, 'Conflict'), status(409, 'Conflict'))
+    expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+    expect(find(dataSourceClaims, 'sales', 'default')?.metadata.finalizers).toBeUndefined()
+  })
+
+  test.each([
+    {
+      name: 'conflicts all the time',
+      answers: Array(30).fill(status(409, 'Conflict')),
+      reason: 'another client writes it all the time; stop Lodestone, and run again',
+    },
+    { name: 'is forbidden', answers: [status(403, 'Forbidden')], reason: 'Forbidden' },
+  ])('$name is reported, the other objects are changed, and a second run completes', async ({ answers, reason }) => {
+    putAll()
+    server.misbehave(ofClaim, ...answers)
+    const { status: code, stdout, stderr } = await run('uninstall', '--yes')
+    expect(code).toBe(1)
+    expect(stderr).toContain('lodestone uninstall: DataSourceClaim default/sales: ')
+    expect(stderr).toContain(reason)
+    expect(stdout).toContain('7 objects: not everything was removed; see the messages, and run again\n')
+    expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+    expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
+  })
+})
+
+test('a value that another client writes again and again is reported', async () => {
+  putAll()
+  const stored = json(200, find(dataSourceClaims, 'sales', 'default') as K8sObject)
+  const ofClaim = ({ method, path }: ApiRequest) => method === 'PATCH' && path.endsWith('/datasourceclaims/sales')
+  server.misbehave(ofClaim, ...Array(5).fill(stored))
+  expect(await run('uninstall', '--yes')).toMatchObject({
+    status: 1,
+    stderr:
+      'lodestone uninstall: DataSourceClaim default/sales: another client writes it all the time; stop Lodestone, and run again\n',
+  })
+})
+
+test('a kind that may not be read is reported with the right that is missing, and proves nothing', async () => {
+  putAll()
+  const forbid = () => server.misbehave(isListOf(dataSources), status(403, 'Forbidden'))
+  forbid()
+  const { status: code, stderr } = await run('uninstall', '--yes')
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/^lodestone uninstall: DataSource: .*; grant the user this permission\n$/),
+  })
+  await run('uninstall', '--yes')
+  forbid()
+  expect(await run('check-install', '--gone')).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining('✘ permissions'),
+  })
+})
+
+test('Ctrl-C ends it, and the next run continues', async () => {
+  putAll()
+  const aborter = new AbortController()
+  server.misbehave(
+    ({ method }) => method === 'PATCH',
+    (response) => {
+      aborter.abort()
+      status(409, 'Conflict')(response)
+    },
+  )
+  const ended = await runWith({ signal: aborter.signal }, 'uninstall', '--yes')
+  expect(ended).toEqual({ status: 130, stdout: '', stderr: 'lodestone uninstall: interrupted; run again\n' })
+  expect(find(mutatingWebhookConfigurations, 'lodestone')).toBeUndefined()
+  expect(find(dataSourceClaims, 'sales', 'default')?.metadata.finalizers).toEqual([keys.CLAIM_FINALIZER])
+  expect(await run('uninstall', '--yes')).toMatchObject({ status: 0 })
+  expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
+})
+
+describe('a replica of Lodestone', () => {
+  const NAME = ['lodestone', 'lodestone-system'] as const
+
+  function putLease(holderIdentity: string, annotations: Record<string, string> = {}, leaseDurationSeconds = 1): void {
+    const metadata = { name: NAME[0], namespace: NAME[1], annotations }
+    const lease: Lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata,
+      spec: { holderIdentity, leaseDurationSeconds },
+    }
+    server.put(leases, lease)
+  }
+
+  const lease = () => find(leases, ...NAME) as Lease | undefined
+
+  test('that leads gets the mark, and nothing is removed before it has released the Lease', async () => {
+    putAll()
+    putLease('host_1', {}, 60)
+    const running = run('uninstall', '--yes')
+    await expect.poll(() => lease()?.metadata.annotations?.[UNINSTALLING_ANNOTATION]).toBe('2026-11-20T12:00:00.000Z')
+    expect(find(mutatingWebhookConfigurations, 'lodestone')).toBeDefined()
+    putLease('', lease()?.metadata.annotations)
+    expect(await running).toMatchObject({ status: 0, stderr: '' })
+    expect(lease()).toBeUndefined()
+  })
+
+  test('that was killed does not renew the Lease, and is not waited for any longer', async () => {
+    putAll()
+    putLease('host_1')
+    expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+    expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
+  })
+
+  test('that still announces itself keeps the Lease with the mark, so that it does not begin again', async () => {
+    putAll()
+    const announcement = `${REPLICA_ANNOTATION_PREFIX}1`
+    putLease('', { [announcement]: 'a' })
+    server.misbehave(
+      ({ method, path }) => method === 'GET' && path.endsWith('/leases/lodestone'),
+      (response) => {
+        putLease('', { ...lease()?.metadata.annotations, [announcement]: 'b' })
+        json(200, lease() as Lease)(response)
+      },
+    )
+    const answer = await run('uninstall', '--yes')
+    expect(answer).toMatchObject({ status: 0, stderr: '' })
+    expect(answer.stdout).toContain(
+      'kept: Lease lodestone-system/lodestone: it keeps 1 running replica from beginning again; stop them, and run again\n',
+    )
+    expect(await run('check-install', '--gone')).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('✘ Lease'),
+    })
+  })
+
+  test('without leader election is found by the webhook that answers, and must be stopped first', async () => {
+    putAll()
+    server.misbehave(({ method }) => method === 'POST', status(403, PROBE_REASON))
+    const { status: code, stderr } = await run('uninstall', '--yes')
+    expect(code).toBe(1)
+    expect(stderr).toContain('Lodestone runs without leader election')
+    expect(writes()).toEqual([])
+  })
+
+  describe('and data on nodes:', () => {
+    const replica = makeReplica()
+
+    beforeEach(() => {
+      const volumes = [{ id: 'vol1', replicas: [replica] }]
+      server.put(
+        volumeManagers,
+        makeVolumeManager([{}], { finalizers: [keys.VOLUME_FINALIZER], status: { volumes } as never }),
+      )
+    })
+
+    test('without a leader it removes nothing, and names the directories', async () => {
+      putLease('host_1')
+      const { status: code, stderr } = await run('uninstall', '--yes')
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `lodestone uninstall: no replica of Lodestone leads, so the data cannot be deleted: n1:${replica.path}; start Lodestone, or run with --keep-data\n`,
+      })
+      expect(writes()).toEqual([])
+    })
+
+    test('with --keep-data the data stays, and the directories are listed', async () => {
+      const { status: code, stdout } = await run('uninstall', '--yes', '--keep-data')
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: `VolumeManager: 1 (default/sales): finalizer lodestone.dev/volumes\nkept: VolumeManager default/sales: data on node n1: ${replica.path}\n1 object: removed\n`,
+      })
+      expect(find(volumeManagers, 'sales', 'default')).toBeDefined()
+    })
+
+    test('with a leader it deletes the VolumeManagers, and waits until Lodestone has deleted the data', async () => {
+      putLease('host_1', {}, 60)
+      const running = run('uninstall', '--yes')
+      await expect.poll(() => server.requests.some(({ path }) => path.endsWith('/leases/lodestone'))).toBe(true)
+      const renewed = { ...lease(), spec: { holderIdentity: 'host_1', leaseDurationSeconds: 60, renewTime: 'later' } }
+      server.put(leases, renewed as Lease)
+      await expect.poll(() => find(volumeManagers, 'sales', 'default')?.metadata.deletionTimestamp).toBeDefined()
+      expect(lease()?.metadata.annotations).toEqual({})
+      server.remove(volumeManagers, 'default', 'sales')
+      await expect.poll(() => lease()?.metadata.annotations).toHaveProperty([UNINSTALLING_ANNOTATION])
+      putLease('', lease()?.metadata.annotations)
+      expect(await running).toMatchObject({ status: 0, stdout: 'nothing of Lodestone is left\n' })
+    })
+
+    test('a VolumeManager without data needs no leader: it stays, without the finalizer', async () => {
+      server.put(volumeManagers, makeVolumeManager([{}], { finalizers: [keys.VOLUME_FINALIZER] }))
+      putLease('')
+      expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+      expect(find(volumeManagers, 'sales', 'default')?.metadata.finalizers).toBeUndefined()
+    })
+
+    test('the directories are named as long as the VolumeManagers are there, also before --crds deletes them', async () => {
+      await run('uninstall', '--yes', '--keep-data')
+      const { stdout } = await run('uninstall', '--keep-data', '--crds')
+      expect(stdout).toContain(`kept: VolumeManager default/sales: data on node n1: ${replica.path}\n`)
+    })
+
+    test('data that Lodestone does not delete in time is named with its VolumeManagers', async () => {
+      const { status: code, stderr } = await run('uninstall', '--yes', '--timeout', '0s')
+      expect(code).toBe(1)
+      expect(stderr).toContain(
+        `Lodestone has not deleted the data in time: VolumeManagers default/sales; data n1:${replica.path}; delete the pods that use it (see lodestone status), or run with --keep-data\n`,
+      )
+    })
+  })
+})
+
+test('a wrong duration is refused', async () => {
+  expect(await run('uninstall', '--timeout', 'soon')).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'lodestone uninstall: --timeout takes a duration such as 90s or 2m, not soon\n',
+  })
+})

@@ -1,0 +1,99 @@
+/** Removes the objects of the installation: registrations, admission policies, roles, accounts, and on request the CRDs. */
+import { customResourceDefinitions } from '../../api/crds.ts'
+import { definitions } from '../../api/definition.ts'
+import { serviceAccounts } from '../../api/dependencies.ts'
+import { interpreterWebhookConfigurations } from '../../api/interpreter.ts'
+import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
+import { type RoleBinding, roleBindings } from '../../api/rbac.ts'
+import {
+  mutatingWebhookConfigurations,
+  REGISTRATION_LABELS,
+  REGISTRATION_NAME,
+  type Registrable,
+  VERSION_ANNOTATION,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+  validatingWebhookConfigurations,
+} from '../../api/registration.ts'
+import { MOVER_ROLE } from '../volume-manager/mover/credentials.ts'
+import { deletion, NOTHING_TO_REMOVE, type Removal, type RemovalRule } from './removal.ts'
+
+const MANAGED_BY = 'app.kubernetes.io/managed-by'
+
+/** They come first: with `failurePolicy: Fail` and without Lodestone, they reject the other writes. Policies follow, bindings before them. */
+export const admissionRules: readonly RemovalRule[] = [
+  ...[mutatingWebhookConfigurations, validatingWebhookConfigurations, interpreterWebhookConfigurations].map(
+    (type): RemovalRule => ({
+      type,
+      names: [{ name: REGISTRATION_NAME }],
+      plan: (object) => planRegistration(type, object),
+    }),
+  ),
+  ...[validatingAdmissionPolicyBindings, validatingAdmissionPolicies].map(
+    (type): RemovalRule => ({ type, metadataOnly: true, plan: (object) => planAdmissionPolicy(type, object) }),
+  ),
+]
+
+/** Another product may have a configuration with this name. */
+function planRegistration(type: ResourceType, object: K8sObject): Removal {
+  const { labels = {}, annotations = {} } = object.metadata
+  const { webhooks = [] } = object as Registrable
+  const isLabeled = Object.entries(REGISTRATION_LABELS).every(([key, value]) => labels[key] === value)
+  const isOurs =
+    isLabeled || VERSION_ANNOTATION in annotations || webhooks.some(({ name }) => name.endsWith('.lodestone.dev'))
+  return isOurs ? deletion(type, object) : NOTHING_TO_REMOVE
+}
+
+/** Helm replaces the label of the objects that it creates. */
+function planAdmissionPolicy(type: ResourceType, object: K8sObject): Removal {
+  const { name = '', labels = {} } = object.metadata
+  const manager = labels[MANAGED_BY]
+  const isOurs = manager === 'lodestone' || (manager === 'Helm' && name.startsWith('lodestone-'))
+  return isOurs ? deletion(type, object) : NOTHING_TO_REMOVE
+}
+
+/**
+ * The objects that `lodestone manifests` prints, and those that Lodestone creates for itself. Helm deletes the objects of its own release.
+ *
+ * @param objects with kind and name
+ */
+export function installedRules(objects: readonly { type: ResourceType; object: K8sObject }[]): RemovalRule[] {
+  const byType = Map.groupBy(objects, ({ type }) => type)
+  return [...byType].map(([type, members]) => ({
+    type,
+    names: members.map(({ object }) => nameOfObject(object)),
+    plan: (object) => (isOfHelm(object) ? NOTHING_TO_REMOVE : deletion(type, object)),
+  }))
+}
+
+/** What Lodestone creates in the namespaces of movers. An account of the user stays. */
+export const moverAccessRules: readonly RemovalRule[] = [
+  {
+    type: roleBindings,
+    plan(object) {
+      const { roleRef } = object as RoleBinding
+      const isOurs = roleRef?.kind === 'ClusterRole' && roleRef.name === MOVER_ROLE && !isOfHelm(object)
+      return isOurs ? deletion(roleBindings, object) : NOTHING_TO_REMOVE
+    },
+  },
+  {
+    type: serviceAccounts,
+    metadataOnly: true,
+    plan: (object) =>
+      object.metadata.name === MOVER_ROLE && !isOfHelm(object) ? deletion(serviceAccounts, object) : NOTHING_TO_REMOVE,
+  },
+]
+
+function isOfHelm({ metadata }: K8sObject): boolean {
+  return metadata.annotations?.['meta.helm.sh/release-name'] !== undefined
+}
+
+/** The CRDs of Lodestone. Those of volcano-global have the same names, and another category. */
+export const definitionRule: RemovalRule = {
+  type: definitions,
+  names: customResourceDefinitions().map(nameOfObject),
+  plan(object) {
+    const { spec } = object as K8sObject & { spec?: { names?: { categories?: string[] } } }
+    return spec?.names?.categories?.includes('lodestone') ? deletion(definitions, object) : NOTHING_TO_REMOVE
+  },
+}

@@ -1,0 +1,53 @@
+// Installs and runs `lodestone uninstall` with the rights of its own role, and looks for what it leaves in all kinds of an API server.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import type { KubeObject } from './api-client.ts'
+import type { ControlPlane } from './control-plane.ts'
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+const account = 'system:serviceaccount:lodestone-system:lodestone-uninstall'
+
+interface Answer {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+export interface Uninstaller {
+  uninstall(...args: string[]): Promise<Answer>
+  checkGone(): Promise<Answer>
+}
+
+// With the role that `lodestone manifests uninstall` prints, and no other rights.
+export async function installUninstaller(plane: ControlPlane): Promise<Uninstaller> {
+  const { stdout: roles } = await lodestone('manifests', 'uninstall')
+  await plane.kubectl(['apply', '-f', '-'], { input: roles })
+  const kubeconfig = await plane.kubeconfigFor(account)
+  return {
+    uninstall: (...args) => lodestone('uninstall', '--kubeconfig', kubeconfig, ...args),
+    checkGone: () => lodestone('check-install', '--gone', '--kubeconfig', plane.kubeconfig),
+  }
+}
+
+function lodestone(...args: string[]): Promise<Answer> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { maxBuffer: 2 ** 24 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}
+
+// The objects that mention Lodestone, as `Kind namespace/name`, in each kind that the API server lists. Events end by themselves. The namespace of
+// Lodestone, the CRDs and the role of the uninstallation stay.
+export async function mentions(plane: ControlPlane): Promise<string[]> {
+  const { stdout: kinds } = await plane.kubectl(['api-resources', '--verbs=list', '-o', 'name'])
+  const listed = kinds.split('\n').filter((kind) => kind !== '' && !/^(events|customresourcedefinitions)\b/.test(kind))
+  const { stdout } = await plane.kubectl(['get', listed.join(','), '-A', '-o', 'json', '--ignore-not-found'])
+  const { items } = JSON.parse(stdout) as { items: KubeObject[] }
+  return items
+    .filter(({ metadata: { name, namespace = '' } }) => !/^lodestone-(uninstall|system)/.test(`${namespace || name}`))
+    .filter(({ kind, metadata: { name } }) => kind !== 'Work' || !name.startsWith('lodestone-system'))
+    .filter((object) => JSON.stringify(object).includes('lodestone'))
+    .map(({ kind, metadata: { namespace = '', name } }) => `${kind} ${namespace}/${name}`)
+    .sort()
+}
