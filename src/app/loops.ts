@@ -24,6 +24,7 @@ import type { KarmadaVersion } from './karmada.ts'
 import type { Leadership } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
+import { startNarrowingClock } from './monitoring/narrowing-clock.ts'
 import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
 import { untilWebhooksSeen } from './webhook-gate.ts'
 
@@ -72,7 +73,7 @@ export async function startLoops({
     }),
   )
   const logFailure = openFailureLog(log, now)
-  const domainMetrics = openDomainMetrics(store, now)
+  const domainMetrics = openDomainMetrics({ store, clusterScopedClaims: config.claims.clusterScoped, now })
   metrics.observeDomain(domainMetrics.read)
   /** The namespace of the Lease is that of Lodestone. */
   function volumeSettings(): VolumeSettings {
@@ -111,11 +112,17 @@ export async function startLoops({
     })
     // A new configuration may free a slot, a node or a budget for waiting keys. New rules may allow other clusters.
     const unsubscribe = [live, karmada].map((source) => source.subscribe(() => controller.enqueueAll()))
-    metrics.observeQueues(() => controller.depths())
+    const stopNarrowingClock = startNarrowingClock({
+      store,
+      clusterScopedClaims: config.claims.clusterScoped,
+      now,
+      observe: (seconds) => metrics.narrowingSeconds.observe(seconds),
+    })
+    metrics.observeQueues(() => controller.queueStates())
     metrics.leaderStatus.labels(config.leaderElection.name).set(1)
     log.info('loops started')
     await aborted(signal)
-    for (const end of unsubscribe) end()
+    for (const end of [...unsubscribe, stopNarrowingClock]) end()
     await controller.stop()
     await moverLogs.stop()
     await events.stop()

@@ -17,6 +17,7 @@ import { suggest } from '../base/suggest.ts'
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { metricsPage } from './pages/metrics-page.ts'
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const
@@ -110,7 +111,7 @@ async function writeGenerated(file: string, content: string): Promise<void> {
   }
 }
 
-/** The generated files of the repository: manifests and parts of the chart. */
+/** The generated files of the repository: manifests, parts of the chart, and reference pages. */
 export function generatedFiles(): Record<string, string> {
   const crds = customResourceDefinitions()
   const config = completeConfig({}, 'defaults')
@@ -126,6 +127,7 @@ export function generatedFiles(): Record<string, string> {
       chartRoles().map((role) => [`charts/lodestone/files/roles/${role.metadata.name}.yaml`, generated([role])]),
     ),
     'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
+    'docs/metrics.md': metricsPage(),
     'charts/lodestone/values.schema.json': `${JSON.stringify(chartValuesSchema(), null, 2)}\n`,
   }
 }

@@ -4,6 +4,7 @@ import type { ClusterScopedClaims } from '../core/data-source-claim/permission.t
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { NotHonored } from '../core/resource-binding/hold-not-honored.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
+import type { CountedFailure, EndedMover } from '../core/volume-manager/mover/measured-mover.ts'
 import type { Eviction } from '../core/volume-manager/plan-eviction.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { Systems } from '../locality/locality.ts'
@@ -38,12 +39,18 @@ export interface LoopObserver {
   queryEnded(system: string, seconds: number, result: string): void
   /** Reports the move of a scheduled workload to other clusters. */
   moved(): void
+  /** Reports a move that waits because of the limit of moves per minute. */
+  moveDelayed?(): void
   /** Reports a workload that was scheduled although it is on hold. */
   holdNotHonored?(binding: string, report: NotHonored): void
   /** Reports that the API server has the CRD of volcano-global for DataSources. */
   reducedCrd?(): void
   /** Reports the eviction of a replica because its node is short of disk. */
   evicted?(eviction: Eviction): void
+  /** Reports a mover that failed, by the status of its VolumeManager. */
+  moverFailed?(failure: CountedFailure): void
+  /** Reports a mover that ended, by its Pod. */
+  moverEnded?(mover: EndedMover): void
 }
 
 export interface ReconcileLoop {

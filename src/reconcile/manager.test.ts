@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { makeClaim } from '../../test/builders.ts'
+import { makeClaim, makeVolumeManager } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
+import { makeMover, makeReplica } from '../../test/volume-builders.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { pods } from '../api/pod.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError, type StoreChange } from '../store/store.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openLoops } from './index.ts'
@@ -55,6 +58,31 @@ test.each([
 test('a run is reported and retried with back-off if its namespace or kind is missing', async () => {
   const error = new MissingPrerequisiteError('namespace "shop" does not exist; create it')
   expect(await failuresOf(error)).toEqual([5, 10, 20].map((retryInMs) => ({ key: 'shop/sales', retryInMs })))
+})
+
+test('a failure of a mover is reported with the status, and an ended mover when its Pod is deleted', async () => {
+  const reports: string[] = []
+  const store = await storeOf()
+  const controller = startController({
+    ...{ loops: [], store, events: { record: () => undefined }, systems },
+    ...{ now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    observer: {
+      ...ignored,
+      failed: () => undefined,
+      moverFailed: ({ task, reason }) => reports.push(`${task} failed: ${reason}`),
+      moverEnded: ({ task, result }) => reports.push(`${task} ended: ${result}`),
+    },
+  })
+  onTestFinished(() => controller.stop())
+  const replica = makeReplica({ state: 'Failed', failures: 1, reason: 'NotFound' })
+  const status = { volumes: [{ id: 'vol1', nodeAffinity: {}, replicas: [replica] }] }
+
+  await store.create(volumeManagers, { ...makeVolumeManager(), status })
+  const running = await store.create(pods, makeMover({}, { phase: 'Running' }))
+  const failed = await store.update(pods, { ...running, status: { phase: 'Failed' } })
+  await store.delete(pods, failed)
+
+  expect(reports).toEqual(['download failed: NotFound', 'download ended: failed'])
 })
 
 test('a loop that makes Karmada write begins with the first call, others at once', async () => {

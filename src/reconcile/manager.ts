@@ -2,12 +2,15 @@
 import { servedBy } from '../api/definition.ts'
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
+import { type Pod, pods } from '../api/pod.ts'
+import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import type { EventAction } from '../core/plan.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
+import { endedMover, newFailures } from '../core/volume-manager/mover/measured-mover.ts'
 import { forEachInSlices } from '../store/for-each-in-slices.ts'
-import { ConflictError, NotFoundError, type UnavailableKind } from '../store/store.ts'
+import { ConflictError, NotFoundError, type StoreChange, type UnavailableKind } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
 import { openQueue, type Queue } from './queue.ts'
 
@@ -23,13 +26,15 @@ export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqu
 }
 
 export interface ControllerObserver extends LoopObserver {
+  /** Reports a key that became due. */
+  added?(loop: string): void
   done(loop: string, timing: { waitedMs: number; ranMs: number; failed: boolean }): void
   failed(loop: string, key: string, error: unknown, retryInMs: number): void
 }
 
 export interface Controller {
-  /** Returns how many keys are due and wait for a run, by loop. */
-  depths(): { loop: string; depth: number }[]
+  /** Returns the state of each queue, see `Queue`. */
+  queueStates(): ({ loop: string } & ReturnType<Queue['state']>)[]
   /** Adds every key to its queue, in the background. */
   enqueueAll(): void
   stop(): Promise<void>
@@ -63,6 +68,7 @@ export function startController(input: ControllerInput): Controller {
         run: (key) => loop.reconcile(key, { ...context, enqueue: (other) => queues.get(loop)?.add(other) }),
         onError: (key, error, retryInMs) =>
           void (isOvertaken(error) || observer.failed(loop.name, key, error, retryInMs)),
+        onAdd: () => observer.added?.(loop.name),
         onDone: (_key, timing) => observer.done(loop.name, timing),
       }),
     ]),
@@ -86,6 +92,7 @@ export function startController(input: ControllerInput): Controller {
           events.record,
         )
       }
+      reportMovers(change, observer)
     }),
     store.subscribeAvailability((type, unavailable) => {
       events.record(availabilityEvent(type, unavailable))
@@ -121,7 +128,7 @@ export function startController(input: ControllerInput): Controller {
   })
   return {
     enqueueAll: everything,
-    depths: () => [...queues].map(([{ name }, queue]) => ({ loop: name, depth: queue.depth() })),
+    queueStates: () => [...queues].map(([{ name }, queue]) => ({ loop: name, ...queue.state() })),
     async stop() {
       clearInterval(timer)
       for (const end of unsubscribe) end()
@@ -131,6 +138,16 @@ export function startController(input: ControllerInput): Controller {
       await passes
     },
   }
+}
+
+/** Reports the failures in a new status of a VolumeManager, and movers that ended: each once, when its Pod is deleted. */
+function reportMovers({ type, before, after }: StoreChange, observer: LoopObserver): void {
+  if (type.kind === volumeManagers.kind && after) {
+    for (const failure of newFailures(before as VolumeManager | undefined, after as VolumeManager))
+      observer.moverFailed?.(failure)
+  }
+  const ended = type.kind === pods.kind && before && !after ? endedMover(before as Pod) : undefined
+  if (ended) observer.moverEnded?.(ended)
 }
 
 /** Returns the Event about a kind that became unavailable, or available again. */

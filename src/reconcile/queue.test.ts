@@ -40,10 +40,26 @@ test('a key that is added many times while it waits runs once', async () => {
   const { queue } = open(run, { concurrency: 1 })
   queue.add('a')
   for (let i = 0; i < 5; i++) queue.add('b')
-  expect([runs, queue.depth()]).toEqual([['a'], 1])
+  expect([runs, queue.state().depth]).toEqual([['a'], 1])
   await next()
   await next()
   expect(runs).toEqual(['a', 'b'])
+})
+
+test('each key that becomes due is counted once, and the oldest key and run have their times', async () => {
+  const { run, next } = gate()
+  let added = 0
+  const { queue } = open(run, { concurrency: 1, onAdd: () => added++ })
+  expect(queue.state()).toEqual({ depth: 0, oldestMs: 0, longestRunMs: 0 })
+
+  for (const key of ['a', 'a', 'a', 'b', 'b']) queue.add(key)
+  await vi.advanceTimersByTimeAsync(30)
+
+  // The first key runs, and runs once more.
+  expect(added).toBe(3)
+  expect(queue.state()).toEqual({ depth: 1, oldestMs: 30, longestRunMs: 30 })
+  await next()
+  expect(queue.state()).toMatchObject({ depth: 1, oldestMs: 0, longestRunMs: 0 })
 })
 
 test('a key that is added while it runs runs once more, and never at the same time', async () => {

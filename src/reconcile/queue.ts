@@ -9,6 +9,8 @@ export interface QueueOptions {
   /** How many keys run at the same time. */
   concurrency: number
   onError(key: string, error: unknown, retryInMs: number): void
+  /** For metrics: a key that was neither due nor running became due. */
+  onAdd?(): void
   /** For metrics: how long a key waited and ran, in ms. */
   onDone?(key: string, timing: { waitedMs: number; ranMs: number; failed: boolean }): void
 }
@@ -16,8 +18,8 @@ export interface QueueOptions {
 export interface Queue {
   /** Requests a run, now or after `delayMs`. Of two requests, the earlier one counts. */
   add(key: string, delayMs?: number): void
-  /** How many keys are due and wait for a run. */
-  depth(): number
+  /** How many keys are due, and for how long in ms the oldest key waits and the oldest run runs; 0 without one. */
+  state(): { depth: number; oldestMs: number; longestRunMs: number }
   /** Starts no more runs; resolves when the current runs have ended. */
   stop(): Promise<void>
 }
@@ -32,9 +34,10 @@ const RUNS_BEFORE_YIELD = 25
  * Opens a queue with the rules of client-go (util/workqueue). A key never runs twice at the same time; a key that is added during its run
  * runs again afterwards. Failures back off per key, and a success resets the back-off.
  */
-export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): Queue {
+export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOptions): Queue {
+  /** Since when; in the order of the times, as `running` is. */
   const due = new Map<string, number>()
-  const running = new Map<string, Promise<void> | undefined>()
+  const running = new Map<string, { since: number; ended?: Promise<void> }>()
   const again = new Set<string>()
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>()
   const failures = new Map<string, number>()
@@ -46,8 +49,11 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
     if (stopped) return
     if (delayMs <= 0) {
       cancel(key)
-      if (running.has(key)) again.add(key)
-      else if (!due.has(key)) due.set(key, performance.now())
+      if (!due.has(key) && !again.has(key)) {
+        if (running.has(key)) again.add(key)
+        else due.set(key, performance.now())
+        onAdd?.()
+      }
       pump()
       return
     }
@@ -74,8 +80,9 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
       startedRuns++
       due.delete(key)
       // Set before the run begins: a run that adds its own key immediately must run again afterwards, and not inside itself.
-      running.set(key, undefined)
-      running.set(key, runOnce(key, since))
+      const run: { since: number; ended?: Promise<void> } = { since: performance.now() }
+      running.set(key, run)
+      run.ended = runOnce(key, since)
     }
   }
 
@@ -111,12 +118,18 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
 
   return {
     add,
-    depth: () => due.size,
+    state() {
+      const now = performance.now()
+      const ageOf = (since: number | undefined) => (since === undefined ? 0 : now - since)
+      const [oldest] = due.values()
+      const [longest] = running.values()
+      return { depth: due.size, oldestMs: ageOf(oldest), longestRunMs: ageOf(longest?.since) }
+    },
     async stop() {
       stopped = true
       for (const key of [...timers.keys()]) cancel(key)
       due.clear()
-      await Promise.all(running.values())
+      await Promise.all([...running.values()].map(({ ended }) => ended))
     },
   }
 }

@@ -2,6 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
+import { METRICS, type THREAD_METRICS } from '../telemetry/metric-table.ts'
 import { watchConnections } from './connections.ts'
 import {
   type FromThread,
@@ -93,14 +94,14 @@ async function metricsText(): Promise<Answer> {
     return { status: 503, text: `the metrics have more than ${MAX_METRICS_CHARACTERS} characters\n` }
   }
   const own = [
-    gauge('lodestone_main_thread_stall_seconds', 'For how long the main thread has been busy', stallMs()),
-    gauge('lodestone_metrics_age_seconds', 'Age of the other metrics', performance.now() - metrics.takenAt),
+    gauge('lodestone_main_thread_stall_seconds', stallMs()),
+    gauge('lodestone_metrics_age_seconds', performance.now() - metrics.takenAt),
   ]
   return { status: 200, text: `${metrics.text.trimEnd()}\n${own.join('')}` }
 }
 
-function gauge(name: string, help: string, ms: number): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${(ms / 1000).toFixed(3)}\n`
+function gauge(name: (typeof THREAD_METRICS)[number], ms: number): string {
+  return `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${(ms / 1000).toFixed(3)}\n`
 }
 
 const paths: Record<string, (query: URLSearchParams) => Answer | Promise<Answer>> = {

@@ -12,19 +12,20 @@ export class ReceivedRequest implements QueuedRequest {
   readonly #body: ReceivedBody | undefined
   readonly #serve: (body: string) => Answer
   readonly #responses: Responses
+  /** The length of its body in bytes. */
+  readonly size: number
+  /** When its body was complete, in ms by the monotonic clock of the process. */
+  readonly arrivedAt = performance.now()
   #isRejected = false
 
   /** @param serve decides: from the text of the body to the answer */
   constructor(reply: FastifyReply, serve: (body: string) => Answer, responses: Responses) {
     this.#reply = reply
     this.#body = reply.request.body as ReceivedBody | undefined
+    this.size = this.#body?.size ?? 0
     this.#serve = serve
     this.#responses = responses
     this.#body?.onDropped(() => this.reject(busy('bytes', 'too many bytes of requests in flight; retry')))
-  }
-
-  get size(): number {
-    return this.#body?.size ?? 0
   }
 
   reject(problem: Problem): void {
@@ -43,7 +44,7 @@ export class ReceivedRequest implements QueuedRequest {
   }
 
   respond(answer: Answer): void {
-    this.#responses.respond(this.#reply, answer)
+    this.#responses.respond(this.#reply, answer, this)
   }
 
   abort(error: unknown): void {

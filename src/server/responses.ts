@@ -13,8 +13,11 @@ export interface ResponsesInput extends CallDependencies {
 }
 
 export interface Responses {
-  /** Sends the answer of a decision. If the budget of bytes has no room for it, the request is rejected instead. */
-  respond(reply: FastifyReply, answer: Answer): void
+  /**
+   * Sends the answer of a decision, and counts how long its request took. If the budget of bytes has no room for it, the request is rejected
+   * instead.
+   */
+  respond(reply: FastifyReply, answer: Answer, request: { size: number; arrivedAt: number }): void
   /** Sends a problem, logs it, and counts it if a limit of the server is the cause. */
   reject(reply: FastifyReply, problem: Problem): void
   /** Closes the connection of a request that had an unexpected error. */
@@ -58,7 +61,7 @@ export function openResponses({ log, metrics, budget, connections, limits }: Res
   }
 
   return {
-    respond(reply, answer) {
+    respond(reply, answer, { size, arrivedAt }) {
       const length = Buffer.byteLength(answer.body)
       let isBegun = false
       // The budget drops older and larger holdings first.
@@ -66,6 +69,7 @@ export function openResponses({ log, metrics, budget, connections, limits }: Res
       if (holding.grow(length)) {
         isBegun = true
         send(reply, answer, { length, holding })
+        metrics.countReview(size, performance.now() - arrivedAt)
       } else {
         const remedy = length > limits.bytesInFlight ? 'raise server.maxBytesInFlight' : 'retry'
         reject(reply, busy('bytes', `no room for an answer of ${length} bytes; ${remedy}`))

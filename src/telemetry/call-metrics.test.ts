@@ -7,7 +7,7 @@ const samples = async (registry: Registry) =>
 
 test('every call is in the metrics immediately', async () => {
   const registry = new Registry()
-  const count = openCallMetrics([registry])('resource-binding')
+  const count = openCallMetrics(registry)('resource-binding')
 
   count({ status: 200, decision: 'Narrowed', seconds: 0.0002 })
   const after = await samples(registry)
@@ -30,7 +30,7 @@ test('every call is in the metrics immediately', async () => {
 
 test('each webhook has its own counts', async () => {
   const registry = new Registry()
-  const countCalls = openCallMetrics([registry])
+  const countCalls = openCallMetrics(registry)
 
   countCalls('resource-binding')({ status: 200, decision: 'Narrowed', seconds: 0.001 })
   countCalls('pod')({ status: 500, seconds: 0.001 })

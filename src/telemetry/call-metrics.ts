@@ -1,5 +1,6 @@
 /** Metrics of webhook calls: number, status, decision and duration. */
-import { Counter, Histogram, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { openMetricFactory } from './metric-factory.ts'
 
 /** A call with a response. */
 export interface CountedCall {
@@ -12,26 +13,11 @@ export interface CountedCall {
 /** Returns a function that counts the calls of a webhook. */
 export type CallCounter = (webhook: string) => (call: CountedCall) => void
 
-export function openCallMetrics(registers: Registry[]): CallCounter {
-  const requests = new Counter({
-    name: 'controller_runtime_webhook_requests_total',
-    help: 'Admission requests by HTTP status code',
-    labelNames: ['webhook', 'code'],
-    registers,
-  })
-  const latency = new Histogram({
-    name: 'controller_runtime_webhook_latency_seconds',
-    help: 'Time from the whole body to the answer',
-    labelNames: ['webhook'],
-    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
-    registers,
-  })
-  const decisions = new Counter({
-    name: 'lodestone_decisions_total',
-    help: 'Decisions by result',
-    labelNames: ['webhook', 'result'],
-    registers,
-  })
+export function openCallMetrics(registry: Registry): CallCounter {
+  const { counter, histogram } = openMetricFactory(registry)
+  const requests = counter('controller_runtime_webhook_requests_total')
+  const latency = histogram('controller_runtime_webhook_latency_seconds')
+  const decisions = counter('lodestone_decisions_total')
   return (webhook) => {
     const latencies = latency.labels(webhook)
     const requestsWith = remember((status: number) => requests.labels(webhook, String(status)))

@@ -1,5 +1,6 @@
 /** Metrics of the admission server: load, and requests rejected at a limit. */
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { openMetricFactory } from './metric-factory.ts'
 
 /** The load of an admission server. */
 export interface ServerLoad {
@@ -13,35 +14,28 @@ export interface ServerLoad {
 /** The limit at which a request was rejected. */
 type ShedReason = 'in-flight' | 'bytes' | 'connections'
 
-export interface ServerMetrics {
-  /** Sets the source of the gauges, which is called at each scrape. */
-  observeServer(read: () => ServerLoad): void
-  shed: { labels(reason: ShedReason): { inc(): void } }
-}
+/** In bytes. Nearly all reviews are smaller, and should be answered within 10 ms. */
+const SMALL_BODY_BYTES = 64 * 1024
 
-export function openServerMetrics(registers: Registry[]): ServerMetrics {
+export function openServerMetrics(registry: Registry) {
+  const { counter, gauge, histogram } = openMetricFactory(registry)
   let load: () => ServerLoad = () => ({ inFlight: 0, bytes: 0, connections: 0 })
-  const gauge = (name: string, help: string, key: keyof ServerLoad) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(load()[key])
-      },
-    })
-  gauge('controller_runtime_webhook_requests_in_flight', 'Complete requests that wait for their decision', 'inFlight')
-  gauge('lodestone_bytes_in_flight', 'Bytes of request bodies and answers in memory', 'bytes')
-  gauge('lodestone_connections', 'Open connections of the admission server', 'connections')
+  gauge('controller_runtime_webhook_requests_in_flight', (requests) => requests.set(load().inFlight))
+  gauge('lodestone_bytes_in_flight', (bytes) => bytes.set(load().bytes))
+  gauge('lodestone_connections', (connections) => connections.set(load().connections))
+  const durations = histogram('lodestone_review_duration_seconds')
+  const [small, large] = [durations.labels('small'), durations.labels('large')]
+  const shed: { labels(reason: ShedReason): { inc(): void } } = counter('lodestone_requests_shed_total')
   return {
-    observeServer(read) {
+    /** Sets the source of the gauges, which is called at each scrape. */
+    observeServer(read: () => ServerLoad) {
       load = read
     },
-    shed: new Counter({
-      name: 'lodestone_requests_shed_total',
-      help: 'Requests and connections rejected at a limit, by limit',
-      labelNames: ['reason'],
-      registers,
-    }),
+    /** Counts an answered review, by the size of its body in bytes and the time since its body was complete. */
+    countReview(bytes: number, ms: number) {
+      const durationsOfSize = bytes <= SMALL_BODY_BYTES ? small : large
+      durationsOfSize.observe(ms / 1000)
+    },
+    shed,
   }
 }

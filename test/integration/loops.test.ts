@@ -137,7 +137,7 @@ test('the query of a single claim is third at most, behind those of another name
   for (const name of names)
     await store.create(dataSourceClaims, makeClaim({ dataSourceName: name }, { name, namespace: 'a' }))
   await store.create(dataSourceClaims, makeClaim({ dataSourceName: 'single' }, { namespace: 'b' }))
-  await expect.poll(() => controller.depths().find(({ loop }) => loop === 'data-source')?.depth).toBe(0)
+  await expect.poll(() => controller.queueStates().find(({ loop }) => loop === 'data-source')?.depth).toBe(0)
   gate.resolve()
 
   await expect.poll(() => asked.length).toBe(301)
@@ -473,7 +473,7 @@ test('a restart over settled claims and bindings writes nothing', async () => {
   store.subscribe(({ type, after }) => writes.push(`${type.kind} ${after?.metadata.name}`))
 
   start()
-  await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
+  await expect.poll(() => controller.queueStates().every(({ depth }) => depth === 0)).toBe(true)
   await controller.stop()
 
   expect(writes).toEqual([])
@@ -544,7 +544,7 @@ test('a hold that was not honored is a condition of the claim until the data is 
 
 /** Stops the loops when they have nothing to do. */
 async function settle(): Promise<void> {
-  await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
+  await expect.poll(() => controller.queueStates().every(({ depth }) => depth === 0)).toBe(true)
   await controller.stop()
 }
 

@@ -73,7 +73,7 @@ async function settle() {
   const marker = async () =>
     (await store.read<PropagationPolicy>(propagationPolicies, 'default', 'marker'))?.spec.propagateDeps
   await expect.poll(marker).toBe(true)
-  await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
+  await expect.poll(() => controller.queueStates().every(({ depth }) => depth === 0)).toBe(true)
   written = written.filter(({ metadata }) => metadata.name !== 'marker')
 }
 
@@ -231,7 +231,7 @@ describe('a policy is left alone', () => {
     await policy()
     await claim()
     await binding()
-    await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
+    await expect.poll(() => controller.queueStates().every(({ depth }) => depth === 0)).toBe(true)
     await controller.stop()
 
     expect(written).toEqual([])

@@ -1,36 +1,34 @@
 /**
- * Counts claims, holds and ages of sources for the metrics. Holds are counted at each change, since a hub may have a hundred thousand
- * bindings.
+ * Measures claims, holds, sources and volumes for the metrics. Holds and VolumeManagers are read at each change, and a scrape adds them up: a
+ * hub may have a hundred thousand bindings, and 10,000 VolumeManagers.
  */
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { keyOfObject } from '../../api/meta.ts'
-import { readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { MEASURED_TASKS } from '../../core/volume-manager/mover/measured-mover.ts'
+import { REPLICA_STATES, totalsOf, type VolumeTotals } from '../../core/volume-manager/status/totals.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import type { DomainMetrics } from '../../telemetry/metrics.ts'
+import type { DomainMetrics } from '../../telemetry/domain-metrics.ts'
+import { type HoldMeterInput, openHoldMeter } from './hold-meter.ts'
 
-/** Opens the counters on a synced store. `now` returns ms since the epoch. */
-export function openDomainMetrics(
-  store: ObjectStore,
-  now: () => number,
-): { read: () => DomainMetrics; stop: () => void } {
-  const onHold = new Set<string>()
-  const update = (kind: string, binding: ResourceBinding | undefined, gone: ResourceBinding | undefined) => {
-    const { metadata } = (binding ?? gone) as ResourceBinding
-    const key = `${kind} ${keyOfObject({ metadata })}`
-    const { hold } = readAnnotations(binding?.metadata.annotations)
-    if (hold && !hold.released) onHold.add(key)
-    else onHold.delete(key)
+/** Opens the measurement on a synced store. */
+export function openDomainMetrics(input: HoldMeterInput): { read: () => DomainMetrics; stop: () => void } {
+  const { store, now } = input
+  const holds = openHoldMeter(input)
+  const volumes = openVolumeMeter(store, now)
+  return {
+    read: () => ({
+      claims: claimsByPhase(store),
+      holds: holds.read(),
+      sourceAges: oldest(store, now()),
+      ...volumes.read(),
+    }),
+    stop() {
+      holds.stop()
+      volumes.stop()
+    },
   }
-  for (const type of [resourceBindings, clusterResourceBindings]) {
-    for (const binding of store.list(type)) update(type.kind, binding, undefined)
-  }
-  const stop = store.subscribe(({ type, before, after }) => {
-    if (!isBinding(type.kind)) return
-    update(type.kind, after as ResourceBinding | undefined, before as ResourceBinding | undefined)
-  })
-  return { read: () => ({ claims: claimsByPhase(store), onHold: onHold.size, sourceAges: oldest(store, now()) }), stop }
 }
 
 function claimsByPhase(store: ObjectStore): Record<string, number> {
@@ -50,4 +48,45 @@ function oldest(store: ObjectStore, now: number): Record<string, number> {
     ages[spec.system] = Math.max(ages[spec.system] ?? 0, (now - confirmed) / 1000)
   }
   return ages
+}
+
+type VolumeMetrics = Pick<DomainMetrics, 'replicas' | 'moverQueue' | 'writeBackConflicts'>
+
+/** Keeps the totals of each VolumeManager, and adds them up. Without the kind, there are none. */
+function openVolumeMeter(store: ObjectStore, now: () => number): { read: () => VolumeMetrics; stop: () => void } {
+  const totals = new Map<string, VolumeTotals>()
+  const isCached = store.kinds().some(({ kind }) => kind === volumeManagers.kind)
+  for (const manager of isCached ? store.list(volumeManagers) : []) totals.set(keyOfObject(manager), totalsOf(manager))
+  const stop = store.subscribe(({ type, before, after }) => {
+    if (type.kind !== volumeManagers.kind) return
+    if (after) totals.set(keyOfObject(after), totalsOf(after as VolumeManager))
+    else if (before) totals.delete(keyOfObject(before))
+  })
+  return { read: () => sumOf(totals.values(), now()), stop }
+}
+
+function sumOf(all: Iterable<VolumeTotals>, now: number): VolumeMetrics {
+  const replicas: Record<string, number> = Object.fromEntries(REPLICA_STATES.map((state) => [state, 0]))
+  const queue = MEASURED_TASKS.map((task) => ({ task, count: 0, since: Number.POSITIVE_INFINITY }))
+  let writeBackConflicts = 0
+  for (const totals of all) {
+    for (const state in totals.replicas) {
+      replicas[state] = (replicas[state] ?? 0) + (totals.replicas[state as keyof typeof totals.replicas] ?? 0)
+    }
+    for (const sum of queue) {
+      const part = totals.queue[sum.task]
+      if (!part) continue
+      sum.count += part.count
+      sum.since = Math.min(sum.since, part.since)
+    }
+    writeBackConflicts += totals.conflicts
+  }
+  const ageOf = (since: number) => (since === Number.POSITIVE_INFINITY ? 0 : Math.max(0, now - since) / 1000)
+  return {
+    replicas,
+    moverQueue: Object.fromEntries(
+      queue.map(({ task, count, since }) => [task, { count, oldestSeconds: ageOf(since) }]),
+    ),
+    writeBackConflicts,
+  }
 }

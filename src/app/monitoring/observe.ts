@@ -55,10 +55,20 @@ export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserv
   }
 }
 
-/** Has the metrics count the cached objects and the kinds that are not available. */
+/** Has the metrics count the cached objects, the kinds that are not available and the ages of the watches. */
 export function observeObjects(store: ObjectStore, metrics: Metrics): void {
   metrics.observeObjects(() => countObjects(store))
+  metrics.observeContacts(() => contactAges(store))
   metrics.observeUnavailable(() => store.unavailable().map(({ type: { kind }, reason }) => ({ kind, reason })))
+}
+
+/** The age of the oldest watch of each kind, in ms. Kinds with the same name in several groups count as one. */
+function contactAges(store: ObjectStore): { kind: string; ageMs: number }[] {
+  const known = (store.contactAges?.() ?? []).filter(({ ageMs }) => ageMs !== undefined)
+  return [...Map.groupBy(known, ({ kind }) => kind)].map(([kind, ages]) => ({
+    kind,
+    ageMs: Math.max(...ages.map(({ ageMs = 0 }) => ageMs)),
+  }))
 }
 
 /**
@@ -107,6 +117,7 @@ export function observeLoops(log: Logger, metrics: Metrics, logFailure: FailureL
   return {
     queryEnded: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
     moved: () => metrics.moves.inc(),
+    moveDelayed: () => metrics.movesDelayed.inc(),
     holdNotHonored(binding, { result, message }) {
       metrics.holdsNotHonored.labels(result).inc()
       log.warn({ binding, result, reason: message }, 'hold not honored')
@@ -119,9 +130,16 @@ export function observeLoops(log: Logger, metrics: Metrics, logFailure: FailureL
       metrics.evictions.inc()
       log.info(eviction, 'replica evicted')
     },
+    moverFailed: ({ task, reason }) => metrics.moverFailures.labels(task, reason).inc(),
+    moverEnded({ task, result, seconds, movedBytes }) {
+      if (seconds !== undefined) metrics.moverSeconds.labels(task, result).observe(seconds)
+      metrics.moverBytes.labels(task).inc(movedBytes)
+    },
+    added: (loop) => metrics.queueAdds.labels(loop).inc(),
     done(loop, { waitedMs, ranMs, failed }) {
       metrics.reconciles.labels(loop, failed ? 'error' : 'success').inc()
       metrics.reconcileSeconds.labels(loop).observe(ranMs / 1000)
+      if (failed) metrics.queueRetries.labels(loop).inc()
       metrics.queueSeconds.labels(loop).observe(waitedMs / 1000)
     },
     failed: (loop, key, error, retryInMs) => logFailure(error, 'reconcile failed', { loop, key, retryInMs }),

@@ -6,6 +6,7 @@ import { configuredLimits } from '../../app/config/server-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
 import { defined } from '../../base/json.ts'
+import type { RequestObserver } from '../../store/cluster/api-connection.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
 import { openPodLogs } from '../../store/cluster/pod-log.ts'
@@ -160,10 +161,12 @@ async function openStores(
   }
   const { writesPerSecond } = config.loops
   const source = selectConnection(args, io, { usesHome: false })
-  const connection = await openConnection(source)
+  const observeRequest: RequestObserver = ({ code, method, host }) =>
+    metrics.apiRequests.labels(code, method, host).inc()
+  const connection = await openConnection(source, observeRequest)
   const host =
     io.env['KUBERNETES_SERVICE_HOST'] && !('inCluster' in source)
-      ? await openConnection({ inCluster: true })
+      ? await openConnection({ inCluster: true }, observeRequest)
       : connection
   return {
     store: openClusterStore({

@@ -78,7 +78,10 @@ export const resourceBindingLoop: ReconcileLoop = {
     const plan = planBinding(gather(binding, context))
     // The whole plan waits, since the rate of moves is a limit of this process and not of the binding.
     const waitMs = plan.moves ? moveAllowance() : 0
-    if (waitMs > 0) return waitMs
+    if (waitMs > 0) {
+      observer.moveDelayed?.()
+      return waitMs
+    }
     await applyPlan(context, plan)
     if (plan.moves) observer.moved()
     if (plan.notHonored) observer.holdNotHonored?.(key, plan.notHonored)

@@ -2,20 +2,24 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
 import { collectionPath } from '../../api/meta.ts'
 import { until } from '../../base/time/clock.fake.ts'
-import { type ApiConnection, createConnection } from './api-connection.ts'
+import { type ApiConnection, createConnection, type RequestObserver } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 import { hang, json, reset, status } from './api-responses.fake.ts'
 import { FakeApiServer } from './api-server.fake.ts'
 
 const path = collectionPath(resourceBindings)
 
-async function open(prefix = ''): Promise<{ server: FakeApiServer; connection: ApiConnection }> {
+async function open(
+  prefix = '',
+  observe?: RequestObserver,
+): Promise<{ server: FakeApiServer; connection: ApiConnection }> {
   const server = await new FakeApiServer([resourceBindings]).listen()
-  const connection = createConnection({
+  const source = {
     server: server.url + prefix,
     read: async () => ({ headers: { authorization: 'Bearer secret' }, transport: { tls: {} } }),
     forget: () => {},
-  })
+  }
+  const connection = createConnection(source, observe)
   onTestFinished(async () => {
     await connection.close()
     await server.close()
@@ -49,6 +53,17 @@ describe('a request', () => {
     const error = await connection.request('GET', path).catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({ status: 429, reason: 'TooManyRequests', retryAfterMs: 2000 })
+  })
+
+  test('is observed with its method, its host and its status', async () => {
+    const seen: string[] = []
+    const { server, connection } = await open('', ({ method, host, code }) => seen.push(`${method} ${host} ${code}`))
+    server.misbehave(({ path }) => path === '/a', json(200, {}))
+    server.misbehave(({ path }) => path === '/b', status(429, 'TooManyRequests'))
+    server.misbehave(({ path }) => path === '/c', reset)
+    for (const path of ['/a', '/b', '/c']) await connection.request('GET', path).catch(() => undefined)
+    const { host } = new URL(server.url)
+    expect(seen).toEqual([`GET ${host} 200`, `GET ${host} 429`, `GET ${host} <error>`])
   })
 
   test('without a response in time throws', async () => {

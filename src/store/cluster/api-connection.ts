@@ -61,10 +61,13 @@ const DEFAULT_TIMEOUT_MS = 30_000
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 const MAX_ERROR_BYTES = 1024 * 1024
 
+/** Receives each request after its response began: its HTTP status, or `<error>` without a response, as in client-go's metric. */
+export type RequestObserver = (request: { method: string; host: string; code: string }) => void
+
 /** Creates a connection without sending a request. Throws when the address of the server is not a URL. */
-export function createConnection(source: CredentialSource): ApiConnection {
+export function createConnection(source: CredentialSource, observe: RequestObserver = () => undefined): ApiConnection {
   const transport = new ApiTransport()
-  const { origin, pathname } = new URL(source.server)
+  const { origin, host, pathname } = new URL(source.server)
   const prefix = pathname.replace(/\/$/, '')
 
   /** `credentials` are an argument: a credential plugin may wait for the user to log in, and the timeout begins after that. */
@@ -76,7 +79,7 @@ export function createConnection(source: CredentialSource): ApiConnection {
     credentials: Credentials,
   ) {
     const body = input.body === undefined ? null : JSON.stringify(input.body)
-    const response = await transport.agentFor(credentials.transport).request({
+    const sent = transport.agentFor(credentials.transport).request({
       origin,
       path: prefix + path + queryString(input.query),
       method,
@@ -91,6 +94,11 @@ export function createConnection(source: CredentialSource): ApiConnection {
         ...defined({ 'content-type': body === null ? undefined : (input.contentType ?? 'application/json') }),
       },
     })
+    const response = await sent.catch((error: unknown) => {
+      observe({ method, host, code: '<error>' })
+      throw error
+    })
+    observe({ method, host, code: String(response.statusCode) })
     if (response.statusCode < 300) return response.body
     if (response.statusCode === 401) source.forget(credentials)
     const retryAfter = response.headers['retry-after']

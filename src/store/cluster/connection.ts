@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
-import type { ApiConnection, Credentials } from './api-connection.ts'
+import type { ApiConnection, Credentials, RequestObserver } from './api-connection.ts'
 import { CredentialsError } from './api-error.ts'
 import type { ConnectionSource } from './kubeconfig.ts'
 
@@ -20,7 +20,7 @@ const CREDENTIALS_TTL_MS = 10_000
  * Opens a connection without sending a request. Credentials (files, tokens, exec and auth-provider plugins) are read again every ten
  * seconds, and after HTTP 401. Throws `ConnectionConfigError` when the source cannot be used.
  */
-export async function openConnection(source: ConnectionSource): Promise<ApiConnection> {
+export async function openConnection(source: ConnectionSource, observe?: RequestObserver): Promise<ApiConnection> {
   const { ConnectionConfigError, loadConfig, readSource } = await loadClient()
   const { createConnection } = await import('./api-connection.ts')
   let files = readSource(source)
@@ -40,33 +40,36 @@ export async function openConnection(source: ConnectionSource): Promise<ApiConne
     }
   }
 
-  return createConnection({
-    server: config.getCurrentCluster()?.server ?? '',
-    read() {
-      if (remembered !== undefined && performance.now() - remembered.readAt < CREDENTIALS_TTL_MS) {
-        return remembered.credentials
-      }
-      reload(false)
-      const own: typeof remembered = { credentials: readCredentials(config), readAt: performance.now() }
-      remembered = own
-      own.credentials.then(
-        (value) => {
-          own.value = value
-        },
-        () => {
-          // Failures are not cached: the next request calls the plugin again.
-          if (remembered === own) remembered = undefined
-        },
-      )
-      return own.credentials
+  return createConnection(
+    {
+      server: config.getCurrentCluster()?.server ?? '',
+      read() {
+        if (remembered !== undefined && performance.now() - remembered.readAt < CREDENTIALS_TTL_MS) {
+          return remembered.credentials
+        }
+        reload(false)
+        const own: typeof remembered = { credentials: readCredentials(config), readAt: performance.now() }
+        remembered = own
+        own.credentials.then(
+          (value) => {
+            own.value = value
+          },
+          () => {
+            // Failures are not cached: the next request calls the plugin again.
+            if (remembered === own) remembered = undefined
+          },
+        )
+        return own.credentials
+      },
+      forget(rejected) {
+        // Of several concurrent requests that got 401, only the first one drops the credentials.
+        if (remembered?.value !== rejected) return
+        remembered = undefined
+        reload(true)
+      },
     },
-    forget(rejected) {
-      // Of several concurrent requests that got 401, only the first one drops the credentials.
-      if (remembered?.value !== rejected) return
-      remembered = undefined
-      reload(true)
-    },
-  })
+    observe,
+  )
 }
 
 /** Returns the namespace of the context, or of the service account of the pod. Throws `ConnectionConfigError`. */

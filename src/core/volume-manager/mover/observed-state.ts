@@ -97,6 +97,13 @@ export function isForNode(code: string | undefined): boolean {
   return code !== undefined && (code === 'NoSpace' || code === 'PrepareTimeout' || podReason(code) === 'yes')
 }
 
+/** Whether the kubelet, a controller or the runtime gives this reason to a Pod that fails or does not start. */
+export function isKnownPodReason(reason: string): boolean {
+  return (
+    podReason(reason) !== undefined || FINAL_WAITS.has(reason) || GRACE_WAITS.has(reason) || reason === 'Unexpected'
+  )
+}
+
 function podReason(reason: string): NodeFault | undefined {
   return POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? 'yes' : undefined)
 }
