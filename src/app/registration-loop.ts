@@ -1,4 +1,5 @@
 /** Keeps the registrations current. Only the leader writes, and only if all live replicas want the same registration. */
+
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { resourceBindings } from '../api/karmada.ts'
@@ -12,6 +13,7 @@ import {
 } from '../api/registration.ts'
 import { listDigest } from '../base/hash.ts'
 import { type Clock, systemClock } from '../base/time/clock.ts'
+import type { EventReason } from '../core/signal-tables.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
 import { type Loop, startLoop } from '../reconcile/loop.ts'
 import { type LeaderTerm, Registrar, type RegistrarInput } from '../reconcile/registrar.ts'
@@ -137,7 +139,7 @@ function openReplicas({ config: { leaderElection }, leaseStore, log, now }: Regi
   }
 }
 
-const EVENTS: Readonly<Record<KeepCause, { type: 'Normal' | 'Warning'; reason: string }>> = {
+const EVENTS: Readonly<Record<KeepCause, { type: 'Normal' | 'Warning'; reason: EventReason }>> = {
   otherReplicas: { type: 'Normal', reason: 'RegistrationKept' },
   unnamed: { type: 'Normal', reason: 'RegistrationKept' },
   reverted: { type: 'Warning', reason: 'RegistrationReverted' },

@@ -4,7 +4,12 @@ import { defined } from './json.ts'
 
 export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-export function condition(type: string, holds: boolean, reason: string, message: string): ConditionState {
+export function condition<Reason extends string>(
+  type: string,
+  holds: boolean,
+  reason: Reason,
+  message: string,
+): ConditionState & { reason: Reason } {
   return { type, status: holds ? 'True' : 'False', reason, message }
 }
 

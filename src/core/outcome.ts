@@ -1,12 +1,13 @@
 /** The outcome of an admission decision. A rejection is a value; only unexpected errors are thrown. */
 import type { K8sObject } from '../api/meta.ts'
 import { describeErrors, type FieldError } from '../base/field-errors.ts'
+import type { AuditDecision } from './signal-tables.ts'
 
 interface OutcomeDetails {
   /** kubectl shows them to the user; at most 120 characters each, as Kubernetes recommends. */
   warnings?: string[]
   /** Machine-readable reasons for the audit log; keys without a slash. */
-  auditAnnotations?: Record<string, string>
+  auditAnnotations?: { decision: AuditDecision; reason: string }
 }
 
 export type Outcome =

@@ -1,5 +1,6 @@
 /** The plan of a reconcile: actions as data, which reconcile/apply.ts applies. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
+import type { EventReason } from './signal-tables.ts'
 
 export interface ObjectReference {
   type: ResourceType
@@ -28,7 +29,7 @@ export interface EventAction {
   kind: 'event'
   about: K8sObject
   type: 'Normal' | 'Warning'
-  reason: string
+  reason: EventReason
   message: string
 }
 

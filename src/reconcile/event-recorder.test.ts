@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { makeClaim } from '../../test/builders.ts'
 import type { EventAction } from '../core/plan.ts'
+import type { EventReason } from '../core/signal-tables.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { openEventRecorder } from './event-recorder.ts'
 
-const event = (reason: string): EventAction => ({
+const event = (reason: EventReason): EventAction => ({
   kind: 'event',
   about: makeClaim(),
   type: 'Normal',
@@ -48,22 +49,22 @@ function open() {
 
 test('Events are written one at a time, in order, with the time of their cause', async () => {
   const { recorder, written, later, answer } = open()
-  recorder.record(event('First'))
+  recorder.record(event('Moved'))
   later(5000)
-  recorder.record(event('Second'))
+  recorder.record(event('Fresh'))
   later(60_000)
-  expect(written.map(({ reason }) => reason)).toEqual(['First'])
+  expect(written.map(({ reason }) => reason)).toEqual(['Moved'])
   await answer()
   expect(written.map(({ reason, firstTimestamp }) => [reason, firstTimestamp])).toEqual([
-    ['First', '2026-01-01T00:00:00Z'],
-    ['Second', '2026-01-01T00:00:05Z'],
+    ['Moved', '2026-01-01T00:00:00Z'],
+    ['Fresh', '2026-01-01T00:00:05Z'],
   ])
 })
 
 test('a rejected Event is counted, and the next one is written', async () => {
   const { recorder, written, results, answer } = open()
-  recorder.record(event('First'))
-  recorder.record(event('Second'))
+  recorder.record(event('Moved'))
+  recorder.record(event('Fresh'))
   await answer(new Error('no'))
   await answer()
   expect(written).toHaveLength(2)
@@ -72,14 +73,14 @@ test('a rejected Event is counted, and the next one is written', async () => {
 
 test('Events above the limit are dropped and counted', async () => {
   const { recorder, results } = open()
-  for (let i = 0; i < 1500; i++) recorder.record(event(`E${i}`))
+  for (let i = 0; i < 1500; i++) recorder.record(event('Moved'))
   expect(results.filter((result) => result === 'dropped')).toHaveLength(499)
 })
 
 test('no Event is written after the stop', async () => {
   const { recorder, written, answer } = open()
-  recorder.record(event('First'))
-  recorder.record(event('Second'))
+  recorder.record(event('Moved'))
+  recorder.record(event('Fresh'))
   const stopped = recorder.stop()
   await answer()
   await stopped

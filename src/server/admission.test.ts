@@ -149,7 +149,7 @@ test('a fault while the log line is built is an HTTP 500 for that request, and c
         get reason(): string {
           throw new Error('a bug')
         },
-        decision: 'Untouched',
+        decision: 'Injected',
       },
     }),
   })

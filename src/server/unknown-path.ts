@@ -23,7 +23,7 @@ export function serveUnknownPath(path: string, dependencies: CallDependencies): 
   const outcome = {
     kind: 'allow' as const,
     warnings: [`lodestone: not reviewed: ${message}`],
-    auditAnnotations: { decision: 'NotReviewed', reason: message },
+    auditAnnotations: { decision: 'NotReviewed' as const, reason: message },
   }
   return serveCalls(
     {

@@ -188,8 +188,9 @@ describe('a response', () => {
   })
 
   test('carries audit annotations, and no empty list of warnings', () => {
-    const response = encode(makeRequest(), { kind: 'allow', warnings: [], auditAnnotations: { decision: 'OnHold' } })
-    expect(response).toEqual({ uid: 'b5a1', allowed: true, auditAnnotations: { decision: 'OnHold' } })
+    const auditAnnotations = { decision: 'OnHold' as const, reason: 'm' }
+    const response = encode(makeRequest(), { kind: 'allow', warnings: [], auditAnnotations })
+    expect(response).toEqual({ uid: 'b5a1', allowed: true, auditAnnotations })
   })
 })
 

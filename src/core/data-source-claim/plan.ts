@@ -10,6 +10,7 @@ import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
+import type { ClaimReason, EventReason } from '../signal-tables.ts'
 import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type ClaimPhase, phaseOfAnswer } from './phase.ts'
@@ -133,7 +134,7 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   return [write, ...events]
 }
 
-function event(about: DataSourceClaim, isWarning: boolean, reason: string, message: string): Action {
+function event(about: DataSourceClaim, isWarning: boolean, reason: EventReason, message: string): Action {
   return { kind: 'event', about, type: isWarning ? 'Warning' : 'Normal', reason, message }
 }
 
@@ -141,16 +142,16 @@ function event(about: DataSourceClaim, isWarning: boolean, reason: string, messa
 const OF_BINDING: readonly string[] = [EFFECTIVE, WORKLOAD_PLACED]
 
 /** Reasons that require an action of the user. */
-const NEEDS_ACTION = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
+const NEEDS_ACTION: ReadonlySet<ClaimReason> = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
 
 /** The phase, with the reason and the details of this state. */
 interface State {
   phase: ClaimPhase
-  reason: string
+  reason: ClaimReason
   message: string
 }
 
-function pending(reason: string, message: string): State {
+function pending(reason: ClaimReason, message: string): State {
   return { phase: 'Pending', reason, message }
 }
 

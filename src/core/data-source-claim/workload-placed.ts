@@ -5,6 +5,7 @@ import { type ConditionState, condition } from '../../base/conditions.ts'
 import { cut } from '../outcome.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
+import type { PlacedReason } from '../signal-tables.ts'
 
 export const WORKLOAD_PLACED = 'WorkloadPlaced'
 
@@ -26,7 +27,7 @@ const MAX_LENGTH = 1024
 export function workloadPlaced(
   bindings: readonly ResourceBinding[],
   before: readonly Condition[] | undefined,
-): ConditionState | undefined {
+): (ConditionState & { reason: PlacedReason }) | undefined {
   const binding = bindings.find(({ spec }) => spec.placement !== undefined)
   if (!binding) return undefined
   const { placed, reason, message } = bindingPlacement(binding)
@@ -34,7 +35,7 @@ export function workloadPlaced(
   return condition(WORKLOAD_PLACED, placed, reason, cut(message, MAX_LENGTH))
 }
 
-function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: string; message: string } {
+function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: PlacedReason; message: string } {
   const hold = activeHold(binding)
   if (hold) return { placed: false, reason: 'OnHold', message: hold.message }
   const { locality } = readAnnotations(binding.metadata.annotations)

@@ -1,4 +1,5 @@
 /** Plans a DataSource: the query of its data system, and the writes of its locality, its status, and its finalizer or deletion. */
+
 import { type ClaimReference, type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
@@ -6,6 +7,7 @@ import { apiVersionOf, objectKey } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
+import type { EventReason } from '../signal-tables.ts'
 import type { Attempt } from './attempt.ts'
 import { removedColumns, sourceColumns } from './columns.ts'
 import { attemptFailure, listed, readyMessage, sourceConditions } from './conditions.ts'
@@ -192,6 +194,6 @@ function claimReference({ metadata }: DataSourceClaim): ClaimReference {
   })
 }
 
-function event(about: DataSource, type: 'Normal' | 'Warning', reason: string, message: string): EventAction {
+function event(about: DataSource, type: 'Normal' | 'Warning', reason: EventReason, message: string): EventAction {
   return { kind: 'event', about, type, reason, message }
 }

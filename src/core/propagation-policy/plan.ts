@@ -1,9 +1,11 @@
 /** Plans the loop of policies: sets `propagateDeps` if a claim or workload came after the policy, and removes it after the last one. */
+
 import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
 import { type EventAction, NOTHING, type Plan } from '../plan.ts'
+import type { EventReason } from '../signal-tables.ts'
 import { decidePolicy, isSetByUs, type PolicyInput } from './decide.ts'
 
 /** `policy` is the cached one. */
@@ -77,6 +79,6 @@ function referenceTo(policy: PropagationPolicy) {
   return { type, ...nameOfObject(policy) }
 }
 
-function event(about: PropagationPolicy, reason: string, message: string): EventAction {
+function event(about: PropagationPolicy, reason: EventReason, message: string): EventAction {
   return { kind: 'event', about, type: 'Normal', reason, message }
 }

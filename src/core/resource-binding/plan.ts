@@ -1,4 +1,5 @@
 /** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
+
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
@@ -9,6 +10,7 @@ import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
+import type { EventReason } from '../signal-tables.ts'
 import { readAnnotations } from './annotations.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
 import { planHoldCondition } from './hold-condition.ts'
@@ -114,7 +116,7 @@ function planNotHonored(input: BindingInput): { report: NotHonored; restored?: R
 export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
   const was = before ? readAnnotations(before.metadata.annotations) : {}
   const is = readAnnotations(after.metadata.annotations)
-  const event = (type: 'Normal' | 'Warning', reason: string, message: string): EventAction => ({
+  const event = (type: 'Normal' | 'Warning', reason: EventReason, message: string): EventAction => ({
     kind: 'event',
     about: after,
     type,

@@ -1,10 +1,12 @@
 /** Plans the deletion of a leftover: one mover on its node, when the node is ready and no pod or other mover uses the data. */
+
 import { objectKey } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { backoffMs } from '../../base/time/backoff.ts'
 import { cut } from '../outcome.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
+import type { EventReason } from '../signal-tables.ts'
 import type { VolumeUser } from './input.ts'
 import { apartFrom, directoryOfMover } from './mover/affinity.ts'
 import { leftoverMover } from './mover/build.ts'
@@ -116,7 +118,7 @@ function leftoverTitle({ id, namespace, name }: Leftover): string {
 function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: string): Plan {
   const { name = '' } = node.metadata
   const state: MoverState = moverState(mover, NO_PATIENCE)
-  const event = (type: 'Normal' | 'Warning', reason: string, message: string): Action => ({
+  const event = (type: 'Normal' | 'Warning', reason: EventReason, message: string): Action => ({
     kind: 'event',
     about: node,
     type,

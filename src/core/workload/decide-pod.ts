@@ -1,9 +1,11 @@
 /** Decides on a pod that requests volumes: inject them, gate the pod until they are ready, or reject it. */
+
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import { defined } from '../../base/json.ts'
 import { cut, type Outcome } from '../outcome.ts'
+import type { AuditDecision } from '../signal-tables.ts'
 import { chooseClaims } from './injection/claims.ts'
 import { injectVolumes } from './injection/inject.ts'
 import type { VolumeManagerLookup } from './injection/mountable-volumes.ts'
@@ -85,7 +87,7 @@ function injectInto(
   if (wrong.length > 0 || 'errors' in injected) return { kind: 'deny', errors: wrong }
   const spec = waiting.length > 0 ? withGate(injected.spec) : injected.spec
   const leftOut = all.filter(({ path }) => !wanted.some((volume) => volume.path === path))
-  const [decision, text] =
+  const [decision, text]: [AuditDecision, string] =
     waiting.length > 0
       ? ['Gated', `waits for ${volumeTitles(waiting)}`]
       : wanted.length > 0

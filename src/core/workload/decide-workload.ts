@@ -1,10 +1,12 @@
 /** Decides on a workload that requests volumes: rejects it if its pods would be rejected, and labels its pod templates for admission. */
+
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import { defined, isObject, jsonEqual } from '../../base/json.ts'
 import { valuesAt } from '../../base/json-path.ts'
 import { cut, type Outcome } from '../outcome.ts'
+import type { AuditDecision } from '../signal-tables.ts'
 import type { WorkloadKind } from '../workload-kinds/kinds.ts'
 import { isDaemonSet, narrowDaemonSet } from './daemon-set.ts'
 import { type Injector, injectorOf } from './injection/inject.ts'
@@ -111,7 +113,7 @@ function answer(
   const all = [...warnings, ...removalWarnings(found)]
   const details = all.length > 0 ? { warnings: all } : {}
   if (changed === object) return { kind: 'allow', ...details }
-  const [decision, reason] =
+  const [decision, reason]: [AuditDecision, string] =
     found.requests.length > 0
       ? ['Labeled', 'its pods get their volumes when they are created']
       : ['Unlabeled', 'no annotation requests volumes any more']

@@ -1,12 +1,14 @@
 /** Finds what Events report about the new status of a volume: replicas that fail, are lost or are evicted, and uploads and deletions that fail. */
-import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
+
+import type { DeletionStatus, ReplicaState, ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
+import type { EventReason } from '../../signal-tables.ts'
 import { preemptedWork, type StateStatus } from '../replica/transition.ts'
 import { lastFailure } from '../replica/upload.ts'
 
 /** What one Event reports. */
 export interface Change {
   node: string | undefined
-  reason: string
+  reason: EventReason
   text: string
 }
 
@@ -36,10 +38,10 @@ function replicaChanges(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
   const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
   const before = old.upload && lastFailure(old.upload)
   return [
-    ...preemptedWork(old, replica).map((work) => ({ node, reason: 'MoverPreempted', text: textOf(work) })),
+    ...preemptedWork(old, replica).map((work) => ({ node, reason: 'MoverPreempted' as const, text: textOf(work) })),
     ...(reason !== undefined && isNews ? [{ node, reason, text: textOf(replica) }] : []),
     ...(isNewFailure && !isRepeated(before, lastFailure(upload))
-      ? [{ node, reason: 'WriteBackFailed', text: textOf(upload) }]
+      ? [{ node, reason: 'WriteBackFailed' as const, text: textOf(upload) }]
       : []),
   ]
 }
@@ -59,7 +61,7 @@ export function isRepeated(before: string | undefined, after: string | undefined
   return before !== undefined && withoutNumbers(before) === withoutNumbers(after)
 }
 
-const EVENT_REASONS: Readonly<Record<string, string>> = {
+const EVENT_REASONS: Readonly<Partial<Record<ReplicaState, EventReason>>> = {
   Failed: 'MoverFailed',
   Unreachable: 'ReplicaUnreachable',
   Evicted: 'ReplicaEvicted',

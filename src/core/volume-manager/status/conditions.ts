@@ -1,4 +1,5 @@
 /** The status of a VolumeManager: VCK's states and messages, the conditions, and the Events about their changes. */
+
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
@@ -6,6 +7,7 @@ import { defined, sortedUnique } from '../../../base/json.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { cut } from '../../outcome.ts'
 import type { EventAction } from '../../plan.ts'
+import type { EventReason } from '../../signal-tables.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import type { Waiting } from '../persistent-volumes.ts'
@@ -162,7 +164,7 @@ export function statusEvents(
   summaries: readonly VolumeSummary[],
 ): EventAction[] {
   const before = manager.status
-  const event = (type: EventAction['type'], reason: string, message: string): EventAction => ({
+  const event = (type: EventAction['type'], reason: EventReason, message: string): EventAction => ({
     kind: 'event',
     about: manager,
     type,
