@@ -1,17 +1,37 @@
-/** The dashboard shows only what the server measures. */
+/** The dashboard shows each subject, and only what the server measures. test/e2e/alerts.e2e.test.ts parses its queries with Prometheus. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { openMetrics } from '../src/telemetry/metrics.ts'
+import { METRICS } from '../src/telemetry/metric-table.ts'
+import { type Dashboard, dashboardQueries } from './alerts/dashboard-queries.ts'
 
-test('every metric of the dashboard is one that Lodestone has', async () => {
-  const dashboard = JSON.parse(readFileSync('charts/lodestone/dashboards/lodestone.json', 'utf8'))
-  const { registry } = openMetrics()
-  const known = new Set((await registry.getMetricsAsJSON()).map(({ name }) => name))
+const dashboard: Dashboard = JSON.parse(readFileSync('charts/lodestone/dashboards/lodestone.json', 'utf8'))
+const queries = dashboardQueries(dashboard)
 
-  const asked = dashboard.panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
-    targets.flatMap(({ expr }) => expr.match(/\b(lodestone|controller_runtime|workqueue)_[a-z_]+/g) ?? []),
-  ) as string[]
+test('every query of the dashboard reads metrics of the table, of the selected namespace and instance', () => {
+  const metrics: Record<string, { type: string; labels?: readonly string[] }> = METRICS
+  const read = queries.flatMap((query) => [...query.matchAll(/\b([a-z]\w+_\w+)\{([^}]*)\}/g)])
 
-  expect(asked.length).toBeGreaterThan(10)
-  for (const name of asked) expect(known, name).toContain(name.replace(/_(bucket|count|sum)$/, ''))
+  expect(read.length).toBeGreaterThan(30)
+  for (const [, name = '', selector = ''] of read) {
+    const metric = metrics[name] ?? metrics[name.replace(/_(bucket|count)$/, '')]
+    expect(metric, name).toBeDefined()
+    const labels = [...selector.matchAll(/(\w+)=~?"/g)].map(([, label]) => label)
+    expect(labels).toEqual(expect.arrayContaining(['namespace', 'instance']))
+    expect(['namespace', 'instance', ...(metric?.labels ?? [])]).toEqual(expect.arrayContaining(labels))
+  }
+})
+
+test('the dashboard has rows for each subject, and variables for namespace and instance', () => {
+  const titles = dashboard.panels.filter(({ targets }) => targets === undefined).map(({ title }) => title)
+
+  expect(titles).toEqual([
+    'Admission',
+    'Claims and holds',
+    'Data systems',
+    'Dependencies',
+    'Volumes',
+    'Leader and registration',
+    'API server and loops',
+  ])
+  expect(dashboard.templating.list.map(({ name }) => name)).toEqual(['datasource', 'namespace', 'instance'])
 })

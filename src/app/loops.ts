@@ -129,6 +129,8 @@ export async function startLoops({
     metrics.leaderStatus.labels(config.leaderElection.name).set(0)
     log.info('loops stopped')
   }
+  // Without a value, an alert could not tell that no replica is the leader.
+  metrics.leaderStatus.labels(config.leaderElection.name).set(0)
   const stopElection = startElection({
     config,
     leaseStore,

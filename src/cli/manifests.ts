@@ -17,6 +17,7 @@ import { suggest } from '../base/suggest.ts'
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { dashboard } from './pages/dashboard.ts'
 import { eventsPage } from './pages/events-page.ts'
 import { metricsPage } from './pages/metrics-page.ts'
 
@@ -128,6 +129,7 @@ export function generatedFiles(): Record<string, string> {
       chartRoles().map((role) => [`charts/lodestone/files/roles/${role.metadata.name}.yaml`, generated([role])]),
     ),
     'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
+    'charts/lodestone/dashboards/lodestone.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
     'docs/events.md': eventsPage(),
     'docs/metrics.md': metricsPage(),
     'charts/lodestone/values.schema.json': `${JSON.stringify(chartValuesSchema(), null, 2)}\n`,

@@ -34,10 +34,10 @@ export const METRICS = {
   },
   lodestone_review_duration_seconds: {
     type: 'histogram',
-    help: 'Time from the complete body to the answer',
+    help: 'From the complete body to the answer',
     labels: ['size'],
     buckets: REVIEW_SECONDS,
-    remark: '`small` is up to 64 KiB, else `large`',
+    remark: '`small` is up to 64 KiB, else `large`; [objective](slo.md)',
   },
   controller_runtime_webhook_panics_total: {
     type: 'counter',
@@ -160,7 +160,7 @@ export const METRICS = {
     type: 'histogram',
     help: 'Time from a claim with a known location to its narrowed binding; 60 without one',
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    remark: 'only on the leader',
+    remark: 'an [objective](slo.md)',
   },
   lodestone_moves_total: { type: 'counter', help: 'Scheduled workloads that were moved to their data' },
   lodestone_moves_delayed_total: {

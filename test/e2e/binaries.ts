@@ -51,6 +51,12 @@ const groups = {
     module: 'helm',
     packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
   },
+  // Tests the alerts. It needs the clients of all clouds, hence a go.mod of its own.
+  prometheus: {
+    variable: 'PROMETHEUS_ASSETS',
+    module: 'prometheus',
+    packages: { promtool: 'github.com/prometheus/prometheus/cmd/promtool' },
+  },
   // The YAML reader of kubectl as a program. Its sources are in the folder.
   yaml: {
     variable: 'YAML_ASSETS',
@@ -119,6 +125,11 @@ export async function ensureNodesBinaries(log: Log = logToStderr): Promise<Nodes
 /** The absolute path of helm. */
 export async function ensureHelm(log: Log = logToStderr): Promise<string> {
   return (await ensureGroup('helm', log)).helm
+}
+
+/** The absolute path of promtool. */
+export async function ensurePromtool(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('prometheus', log)).promtool
 }
 
 /** The absolute path of the program that reads YAML as kubectl does. */

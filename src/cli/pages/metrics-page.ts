@@ -14,7 +14,8 @@ export function metricsPage(): string {
 
 ${GENERATED}
 
-Scrape \`http://HOST:8080/metrics\` with Prometheus. [charts/lodestone](../charts/lodestone) has a dashboard.
+Scrape \`http://HOST:8080/metrics\` with Prometheus. [charts/lodestone](../charts/lodestone) has a dashboard,
+and [alerts](alerts.md).
 
 Every replica serves the gauges of claims, holds and volumes from its own cache: use \`max\`, not \`sum\`. Only the leader counts the work of
 loops and movers. Names that end with \`_total\` are counters; the table names the histograms; all others are gauges. The metrics of Node's
