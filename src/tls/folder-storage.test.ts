@@ -54,6 +54,14 @@ describe('a certificate folder', () => {
     expect(await readFile(join(folder, 'tls.crt'), 'utf8')).toBe(first.leaf.certPem)
   })
 
+  test('that cannot be created is named, with the remedy', async () => {
+    const file = join(root, 'file')
+    await writeFile(file, '')
+    await expect(openFolderStorage(join(file, 'certs')).write(second, undefined)).rejects.toThrow(
+      `certificate folder ${join(file, 'certs')} cannot be created: a part of the path is not a directory; set certificates.directory`,
+    )
+  })
+
   test('may be restored from plain files, which the next write turns into a state', async () => {
     const folder = await mkdtemp(join(root, 'plain-'))
     for (const [name, text] of Object.entries(encodeStoredFiles(first))) await writeFile(join(folder, name), text)

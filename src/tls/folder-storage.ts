@@ -52,7 +52,7 @@ export function openFolderStorage(folder: string): CertificateStorage {
       return readState(number)
     },
     async write(next, previous) {
-      await makeFolder(folder, 0o700)
+      await makeOwnFolder(folder)
       const states = await storedStates(folder)
       const number = states.at(-1) ?? 0
       if (!sameCertificates(await readState(number), previous)) return false
@@ -63,6 +63,19 @@ export function openFolderStorage(folder: string): CertificateStorage {
       }
       return true
     },
+  }
+}
+
+/** Creates the folder. Throws `BrokenCertificatesError` if that is not possible, as on the read-only file system of a container. */
+async function makeOwnFolder(folder: string): Promise<void> {
+  try {
+    await makeFolder(folder, 0o700)
+  } catch (error) {
+    // Without a code, the message has a remedy already.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    const problem = `certificate folder ${folder} cannot be created: ${describeFileError(error)}`
+    const remedy = 'set certificates.directory, or XDG_CACHE_HOME for `serve --folder`, to a folder that can be written'
+    throw new BrokenCertificatesError(`${problem}; ${remedy}`, { cause: error })
   }
 }
 

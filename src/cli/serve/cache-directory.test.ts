@@ -19,6 +19,15 @@ test.each([
   expect(directory.slice(want.length)).toMatch(/^hub-[0-9a-f]{8}$/)
 })
 
+test('a user without a home is told how to choose a directory', () => {
+  const home = () => {
+    throw new Error('uv_os_homedir returned ENOENT')
+  }
+  expect(() => cacheDirectoryOf('examples/hub', {}, home)).toThrow(
+    'this user has no home directory; set HOME or XDG_CACHE_HOME to a folder that can be written',
+  )
+})
+
 describe('each folder has its own directory', () => {
   test('and every path to a folder leads to the same one', () => {
     const root = makeFolder()

@@ -68,11 +68,26 @@ const MAX_CHARACTERS = 40
 const HASH_CHARACTERS = 8
 
 /** Each folder has its own directory, whatever path leads to it: `~/.cache/lodestone/hub-1c2f6ab3`. */
-export function cacheDirectoryOf(folder: string, env: Record<string, string | undefined>): string {
+export function cacheDirectoryOf(
+  folder: string,
+  env: Record<string, string | undefined>,
+  home: () => string = homedir,
+): string {
   const path = existsSync(folder) ? realpathSync(folder) : resolve(folder)
   const hash = createHash('sha256').update(path).digest('hex').slice(0, HASH_CHARACTERS)
   const name = basename(path)
     .replaceAll(/[^\w.-]/g, '_')
     .slice(0, MAX_CHARACTERS)
-  return join(cacheDirectory(env) ?? join(homedir(), '.cache', 'lodestone'), `${name}-${hash}`)
+  return join(cacheDirectory(env) ?? join(homeOfUser(home), '.cache', 'lodestone'), `${name}-${hash}`)
+}
+
+/** The home in the list of users, for a process without `HOME`. The user of a container may be in no list. */
+function homeOfUser(home: () => string): string {
+  try {
+    return home()
+  } catch (error) {
+    throw new UsageError('this user has no home directory; set HOME or XDG_CACHE_HOME to a folder that can be written', {
+      cause: error,
+    })
+  }
 }
