@@ -25,7 +25,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/prose/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/prose/*.test.ts', '.ci/**/*.test.ts'],
           // The files of a worker share their modules: to load them anew for each file takes two thirds of the CPU time. So a test must not
           // depend on the state of a module, and restores what it replaces.
           isolate: false,

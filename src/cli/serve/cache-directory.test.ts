@@ -19,7 +19,7 @@ test.each([
   expect(directory.slice(want.length)).toMatch(/^hub-[0-9a-f]{8}$/)
 })
 
-test('a user without a home is told how to choose a directory', () => {
+test('an error for a user without a home names the variables that choose a directory', () => {
   const home = () => {
     throw new Error('uv_os_homedir returned ENOENT')
   }

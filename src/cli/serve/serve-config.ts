@@ -86,8 +86,11 @@ function homeOfUser(home: () => string): string {
   try {
     return home()
   } catch (error) {
-    throw new UsageError('this user has no home directory; set HOME or XDG_CACHE_HOME to a folder that can be written', {
-      cause: error,
-    })
+    throw new UsageError(
+      'this user has no home directory; set HOME or XDG_CACHE_HOME to a folder that can be written',
+      {
+        cause: error,
+      },
+    )
   }
 }
