@@ -1,6 +1,13 @@
 /** ValidatingAdmissionPolicies of an API server (admissionregistration.k8s.io/v1, served since Kubernetes 1.30). */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 
+/** Keeps narrowed workloads to their data, and held ones on hold. */
+export const DECIDED_BINDINGS_POLICY = 'lodestone-decided-bindings'
+/** Keeps claimed workloads from being scheduled before Lodestone has decided on them. */
+export const CLAIMED_WORKLOADS_POLICY = 'lodestone-claimed-workloads'
+/** The names of the policies, and of the objects that put them into effect. */
+export const ABSENCE_POLICIES = [DECIDED_BINDINGS_POLICY, CLAIMED_WORKLOADS_POLICY]
+
 /** A CEL expression with a name. */
 export interface NamedExpression {
   name: string

@@ -73,19 +73,3 @@ export const validatingWebhookConfigurations: ResourceType<WebhookConfiguration>
   plural: 'validatingwebhookconfigurations',
   namespaced: false,
 }
-
-/** Policies with which Lodestone states what holds while it runs. */
-export const validatingAdmissionPolicies: ResourceType = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  otherVersions: ['v1beta1'],
-  kind: 'ValidatingAdmissionPolicy',
-  plural: 'validatingadmissionpolicies',
-  namespaced: false,
-}
-
-export const validatingAdmissionPolicyBindings: ResourceType = {
-  ...validatingAdmissionPolicies,
-  kind: 'ValidatingAdmissionPolicyBinding',
-  plural: 'validatingadmissionpolicybindings',
-}

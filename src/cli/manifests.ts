@@ -128,6 +128,12 @@ export function generatedFiles(): Record<string, string> {
     ...Object.fromEntries(
       chartRoles().map((role) => [`charts/lodestone/files/roles/${role.metadata.name}.yaml`, generated([role])]),
     ),
+    ...Object.fromEntries(
+      absenceManifests(config).map((object) => [
+        `charts/lodestone/files/absence/${object.metadata.name}.${object.kind}.yaml`,
+        generated([object]),
+      ]),
+    ),
     'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
     'charts/lodestone/dashboards/lodestone.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
     'docs/events.md': eventsPage(),

@@ -30,6 +30,11 @@ export const EVENTS = {
     when: 'the workload was scheduled although it is on hold',
   },
   LocalityNarrowed: { type: 'Normal', about: BINDING, when: 'the affinity is narrowed to clusters with the data' },
+  LocalityNarrowedAgain: {
+    type: 'Warning',
+    about: `${BINDING}, ${CLAIM}`,
+    when: 'the placement was changed while Lodestone was not available',
+  },
   LocalityKept: { type: 'Normal', about: BINDING, when: 'the workload stays where it is' },
   LocalityRelaxed: { type: 'Warning', about: BINDING, when: 'the base affinity applies although claims exist' },
   LocalityRestored: { type: 'Normal', about: BINDING, when: 'no claim is left' },

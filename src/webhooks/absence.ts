@@ -3,6 +3,8 @@
  * that hold after each admission by Lodestone. So they reject only writes that it did not see.
  */
 import {
+  CLAIMED_WORKLOADS_POLICY,
+  DECIDED_BINDINGS_POLICY,
   type NamedExpression,
   type ValidatingAdmissionPolicy,
   type ValidatingAdmissionPolicyBinding,
@@ -15,14 +17,6 @@ import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../api/lodestone.ts'
 import { apiVersionOf } from '../api/meta.ts'
 import { REGISTRATION_LABELS } from '../api/registration.ts'
 import { NOT_A_SYSTEM_NAMESPACE, notExcluded, type Registration } from './registration.ts'
-
-/** Keeps narrowed workloads to their data, and held ones on hold. */
-const DECIDED = 'lodestone-decided-bindings'
-/** Keeps claimed workloads from being scheduled before Lodestone has decided on them. */
-const CLAIMED = 'lodestone-claimed-workloads'
-
-/** The names of the policies. */
-export const ABSENCE_POLICIES = [DECIDED, CLAIMED]
 
 type Spec = ValidatingAdmissionPolicy['spec']
 
@@ -46,20 +40,23 @@ export function absencePolicies(registration: Pick<Registration, 'excludedNamesp
     ],
   })
   return [
-    policy(DECIDED, {
+    policy(DECIDED_BINDINGS_POLICY, {
       matchConstraints: constraints([clusterResourceBindings, resourceBindings], ['CREATE', 'UPDATE'], '*'),
       ...decided(),
     }),
-    policy(CLAIMED, { matchConstraints: constraints([resourceBindings], ['UPDATE'], 'Namespaced'), ...claimed() }),
+    policy(CLAIMED_WORKLOADS_POLICY, {
+      matchConstraints: constraints([resourceBindings], ['UPDATE'], 'Namespaced'),
+      ...claimed(),
+    }),
   ]
 }
 
 /** Returns the objects that put the policies into effect. Their `validationActions` are a choice of the administrator. */
 export function absencePolicyBindings(): ValidatingAdmissionPolicyBinding[] {
   return [
-    policyBinding(DECIDED, {}),
+    policyBinding(DECIDED_BINDINGS_POLICY, {}),
     // Of the namespace of the request. Without a claim in it, there is nothing to check.
-    policyBinding(CLAIMED, { paramRef: { selector: {}, parameterNotFoundAction: 'Allow' } }),
+    policyBinding(CLAIMED_WORKLOADS_POLICY, { paramRef: { selector: {}, parameterNotFoundAction: 'Allow' } }),
   ]
 }
 

@@ -43,6 +43,7 @@ test('one command installs what a hub needs, and a workload is placed where its 
   const words = ['check-install', '--kubeconfig', plane.kubeconfig, '--config', lodestone.configFile, '--wait', '1m']
   const checked = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {}, timeoutMs: 90_000 })
   expect(checked.stdout).not.toMatch(/^✘/m)
+  expect(checked.stdout).toMatch(/^✔ absence /m)
   expect(checked).toMatchObject({ code: 0 })
   expect(await plane.listJson('deployments', namespace)).toEqual([])
 

@@ -40,6 +40,9 @@ const volume = { name: 'client-ca', configMap: { name: 'client-ca' } }
 const mount = { name: 'client-ca', mountPath: '/etc/client-ca' }
 const prometheus = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }]
 
+/** Values of the objects of a hub. */
+const objects = { mode: 'hub-objects', absence: { enabled: true } }
+
 /** Values that go together in a member. */
 const member = {
   mode: 'member',
@@ -114,7 +117,7 @@ beforeAll(async () => {
   helm = await openHelm()
   folder = await makeTemporaryFolder()
   const copy = await chartWithHook(folder)
-  for (const [name, values] of Object.entries({ none: {}, member, hub })) {
+  for (const [name, values] of Object.entries({ none: {}, member, hub, objects })) {
     const words = ['template', 'lodestone', copy, '--kube-version', '1.35.0', '--include-crds']
     const { code, stdout, stderr } = await helm.run(words, values)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -172,6 +175,13 @@ const cases: Case[] = [
     path: `${container}.args.2`,
     want: '--kubeconfig=/etc/lodestone-kubeconfig/config',
     values: 'hub',
+  },
+  {
+    value: 'absence.enabled',
+    object: 'ValidatingAdmissionPolicyBinding/lodestone-claimed-workloads',
+    path: 'spec.validationActions',
+    want: ['Deny'],
+    values: 'objects',
   },
   {
     value: 'crds.enabled',

@@ -113,6 +113,7 @@ const values = shape(
   {
     mode: { enum: ['member', 'hub', 'hub-objects'] },
     crds: shape({ enabled: flag, keep: flag }, ['enabled', 'keep']),
+    absence: shape({ enabled: flag }, ['enabled']),
     commonLabels: texts,
     commonAnnotations: texts,
     replicaCount: { type: 'integer', minimum: 0 },
@@ -243,6 +244,7 @@ const values = shape(
   [
     'mode',
     'crds',
+    'absence',
     'image',
     'kubeconfigSecret',
     'registration',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ABSENCE_POLICIES } from '../../webhooks/absence.ts'
+import { ABSENCE_POLICIES } from '../../api/admission-policy.ts'
 import { completeConfig } from '../config/config.ts'
 import { type Access, grantedAccesses, podRolesFor, rolesFor } from './granted.ts'
 

@@ -1,6 +1,6 @@
 /** The ClusterRoles of Lodestone in the cluster that it serves: the rights that its caches and writes need, and no more. */
 
-import { validatingAdmissionPolicies } from '../../api/admission-policy.ts'
+import { ABSENCE_POLICIES, validatingAdmissionPolicies } from '../../api/admission-policy.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { definitionName, definitions } from '../../api/definition.ts'
@@ -22,7 +22,6 @@ import { defined } from '../../base/json.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
-import { ABSENCE_POLICIES } from '../../webhooks/absence.ts'
 
 /** The ServiceAccount in the manifests, unless another one is given. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }

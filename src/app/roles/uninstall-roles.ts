@@ -1,4 +1,9 @@
 /** The rights of `lodestone uninstall`, and the objects of an installation that it deletes. */
+import {
+  ABSENCE_POLICIES,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from '../../api/admission-policy.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { definitionName, definitions } from '../../api/definition.ts'
@@ -26,8 +31,6 @@ import {
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
-  validatingAdmissionPolicies,
-  validatingAdmissionPolicyBindings,
   validatingWebhookConfigurations,
 } from '../../api/registration.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
@@ -61,7 +64,7 @@ function uninstallRules(config: Config | undefined): PolicyRule[] {
     rule([leases], ['get', 'patch', 'delete'], [leaderElection.name]),
     rule([mutatingWebhookConfigurations, validatingWebhookConfigurations], ['get', 'delete'], [REGISTRATION_NAME]),
     rule([interpreterWebhookConfigurations], ['get', 'delete'], [REGISTRATION_NAME]),
-    rule([validatingAdmissionPolicies, validatingAdmissionPolicyBindings], ['get', 'list', 'delete']),
+    rule([validatingAdmissionPolicies, validatingAdmissionPolicyBindings], ['get', 'delete'], ABSENCE_POLICIES),
     // Only for dry runs: they show that the API server does not call the webhooks any more.
     rule([clusterResourceBindings], ['create']),
     ...rulesOf(

@@ -1,7 +1,9 @@
 /** Tests `lodestone uninstall` and `check-install --gone` with an API server over HTTP: the plan, the writes, the replicas, and what stays. */
+
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../../../test/builders.ts'
 import { makeNode, makeReplica } from '../../../test/volume-builders.ts'
+import { validatingAdmissionPolicies } from '../../api/admission-policy.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
@@ -12,7 +14,6 @@ import { clusterRoles } from '../../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_LABELS,
-  validatingAdmissionPolicies,
   validatingWebhookConfigurations,
 } from '../../api/registration.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
@@ -41,7 +42,6 @@ const TYPES: ResourceType[] = [
 ]
 const NODE_LABEL = `vck.intelai.org/${'0a'.repeat(16)}-0123456789abc`
 const HOLD = JSON.stringify({ message: 'm', reason: 'Unresolved', since: '2026-11-20T12:00:00Z' })
-const MARKED = { 'app.kubernetes.io/managed-by': 'lodestone' }
 
 let server: FakeApiServer
 
@@ -56,7 +56,7 @@ function putAll(): void {
     mutatingWebhookConfigurations,
     named(mutatingWebhookConfigurations, 'lodestone', { labels: REGISTRATION_LABELS }),
   )
-  server.put(validatingAdmissionPolicies, named(validatingAdmissionPolicies, 'lodestone-narrowed', { labels: MARKED }))
+  server.put(validatingAdmissionPolicies, named(validatingAdmissionPolicies, 'lodestone-decided-bindings'))
   const annotations = { [keys.PROPAGATE_DEPS_SET_ANNOTATION]: 'true' }
   server.put(propagationPolicies, makePolicy({ propagateDeps: true }, { annotations }))
   const suspension = { scheduling: true }
@@ -72,7 +72,7 @@ function putAll(): void {
 }
 
 const PLAN = `MutatingWebhookConfiguration: 1 (lodestone): the object
-ValidatingAdmissionPolicy: 1 (lodestone-narrowed): the object
+ValidatingAdmissionPolicy: 1 (lodestone-decided-bindings): the object
 PropagationPolicy: 1 (default/app): spec.propagateDeps; annotation lodestone.dev/propagate-deps-set
 ResourceBinding: 1 (default/app-deployment): suspension.scheduling; annotation lodestone.dev/hold
 DataSourceClaim: 1 (default/sales): finalizer lodestone.dev/claim

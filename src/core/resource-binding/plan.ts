@@ -74,7 +74,7 @@ function withReport(patch: Action, report: NotHonored | undefined, input: Bindin
 
 /** Events about a binding and its claims; none without a message. */
 function warnings(
-  reason: string,
+  reason: EventReason,
   message: string | undefined,
   { binding, claimObjects = [] }: BindingPlanInput,
 ): Action[] {

@@ -1,4 +1,9 @@
 /** Removes the objects of the installation: registrations, admission policies, roles, accounts, and on request the CRDs. */
+import {
+  ABSENCE_POLICIES,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from '../../api/admission-policy.ts'
 import { customResourceDefinitions } from '../../api/crds.ts'
 import { definitions } from '../../api/definition.ts'
 import { serviceAccounts } from '../../api/dependencies.ts'
@@ -11,14 +16,10 @@ import {
   REGISTRATION_NAME,
   type Registrable,
   VERSION_ANNOTATION,
-  validatingAdmissionPolicies,
-  validatingAdmissionPolicyBindings,
   validatingWebhookConfigurations,
 } from '../../api/registration.ts'
 import { MOVER_ROLE } from '../volume-manager/mover/credentials.ts'
 import { deletion, NOTHING_TO_REMOVE, type Removal, type RemovalRule } from './removal.ts'
-
-const MANAGED_BY = 'app.kubernetes.io/managed-by'
 
 /** They come first: with `failurePolicy: Fail` and without Lodestone, they reject the other writes. Policies follow, bindings before them. */
 export const admissionRules: readonly RemovalRule[] = [
@@ -30,7 +31,11 @@ export const admissionRules: readonly RemovalRule[] = [
     }),
   ),
   ...[validatingAdmissionPolicyBindings, validatingAdmissionPolicies].map(
-    (type): RemovalRule => ({ type, metadataOnly: true, plan: (object) => planAdmissionPolicy(type, object) }),
+    (type): RemovalRule => ({
+      type,
+      names: ABSENCE_POLICIES.map((name) => ({ name })),
+      plan: (object) => deletion(type, object),
+    }),
   ),
 ]
 
@@ -41,14 +46,6 @@ function planRegistration(type: ResourceType, object: K8sObject): Removal {
   const isLabeled = Object.entries(REGISTRATION_LABELS).every(([key, value]) => labels[key] === value)
   const isOurs =
     isLabeled || VERSION_ANNOTATION in annotations || webhooks.some(({ name }) => name.endsWith('.lodestone.dev'))
-  return isOurs ? deletion(type, object) : NOTHING_TO_REMOVE
-}
-
-/** Helm replaces the label of the objects that it creates. */
-function planAdmissionPolicy(type: ResourceType, object: K8sObject): Removal {
-  const { name = '', labels = {} } = object.metadata
-  const manager = labels[MANAGED_BY]
-  const isOurs = manager === 'lodestone' || (manager === 'Helm' && name.startsWith('lodestone-'))
   return isOurs ? deletion(type, object) : NOTHING_TO_REMOVE
 }
 

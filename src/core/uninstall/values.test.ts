@@ -27,7 +27,7 @@ import { nodes } from '../../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
 import { roleBindings } from '../../api/rbac.ts'
-import { mutatingWebhookConfigurations, validatingAdmissionPolicies } from '../../api/registration.ts'
+import { mutatingWebhookConfigurations } from '../../api/registration.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { fnv1a } from '../../base/hash.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
@@ -362,11 +362,6 @@ describe('stays:', () => {
       object: { ...named(mutatingWebhookConfigurations, 'lodestone'), ...{ webhooks: [{ name: 'a.example.com' }] } },
     },
     {
-      name: 'an admission policy of another product',
-      type: validatingAdmissionPolicies,
-      object: named(validatingAdmissionPolicies, 'lodestone-x', { labels: { 'app.kubernetes.io/managed-by': 'argo' } }),
-    },
-    {
       name: 'a pod with only the label of a mover',
       type: pods,
       object: makePod(VOLUMES, {}, { labels: { [keys.MOVER_LABEL]: 'download' } }),
@@ -388,16 +383,6 @@ describe('is deleted:', () => {
       name: 'a registration with the label of Lodestone',
       type: mutatingWebhookConfigurations,
       object: named(mutatingWebhookConfigurations, 'lodestone', { labels: { 'app.kubernetes.io/name': 'lodestone' } }),
-    },
-    {
-      name: 'an admission policy of Lodestone',
-      type: validatingAdmissionPolicies,
-      object: named(validatingAdmissionPolicies, 'x', { labels: { 'app.kubernetes.io/managed-by': 'lodestone' } }),
-    },
-    {
-      name: 'an admission policy of its chart',
-      type: validatingAdmissionPolicies,
-      object: named(validatingAdmissionPolicies, 'lodestone-x', { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }),
     },
     {
       name: 'the RoleBinding of movers',
