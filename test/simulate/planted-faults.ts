@@ -143,8 +143,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: 'src/reconcile/bindings/resource-binding.ts',
-    search: 'if (waitMs > 0) return waitMs',
-    replacement: '',
+    search: 'if (waitMs > 0) {',
+    replacement: 'if (waitMs > 1e9) {',
     breaks: 'leader change: all waiting workloads move at once',
     guarantees: ['move-budget'],
   },
