@@ -159,3 +159,18 @@ test('a fault while the log line is built is an HTTP 500 for that request, and c
   expect(status).toBe(500)
   expect(await metrics.registry.metrics()).toContain('controller_runtime_webhook_panics_total{webhook="pod"} 1')
 })
+
+test('the trace of kube-apiserver is in the log lines of answered and refused reviews', async () => {
+  const { serve, lines } = await open(webhookOf('resource-binding'))
+  const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+  serve(JSON.stringify(recorded(BINDING)), trace)
+  serve('{', trace)
+  serve(JSON.stringify(recorded(BINDING)))
+
+  expect(lines.map(({ msg, traceparent }) => [msg, traceparent])).toEqual([
+    ['reviewed', trace],
+    ['review refused', trace],
+    ['reviewed', undefined],
+  ])
+})

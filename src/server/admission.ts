@@ -5,7 +5,7 @@ import { describeErrors } from '../base/field-errors.ts'
 import type { ClockJump } from '../base/time/clock-jumps.ts'
 import { type DecodedReview, decodeReview, encodeResponse } from '../core/admission/review.ts'
 import { ANY_KIND, type GatherContext, type Webhook } from '../webhooks/define.ts'
-import { type Answer, type CallDependencies, serveCalls } from './call.ts'
+import { type CallDependencies, type Serve, serveCalls } from './call.ts'
 
 export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
@@ -22,7 +22,7 @@ export interface AdmissionDependencies extends CallDependencies {
 }
 
 /** Returns a function from the text of a body to the answer of one webhook. The function throws nothing (see `serveCalls`). */
-export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
+export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): Serve {
   const {
     store,
     now: clock,

@@ -14,6 +14,13 @@ export interface Answer {
   body: string
 }
 
+/**
+ * Decides on the text of a body.
+ *
+ * @param traceparent the trace of the caller, for the log line
+ */
+export type Serve = (body: string, traceparent?: string) => Answer
+
 /** A protocol: parsed body → request → decision. */
 export interface Protocol<Request> {
   /** The name in log lines and metrics. */
@@ -55,7 +62,7 @@ export function serveCalls<Request>(
   { name, expects, logMessages, decode, decide, describe }: Protocol<Request>,
   { metrics, ...dependencies }: CallDependencies,
   now: () => number = () => performance.now(),
-): (body: string) => Answer {
+): Serve {
   const log = dependencies.log.child({ webhook: name })
   const count = metrics.countCalls(name)
 
@@ -88,21 +95,21 @@ export function serveCalls<Request>(
     log.warn({ characters: body.length, ms: rounded(ms) }, 'slow decision')
   }
 
-  function refuse(error: unknown, request: Request | undefined, ms: number): Answer {
+  function refuse(error: unknown, request: Request | undefined, ms: number, traceparent: string | undefined): Answer {
     const status = error instanceof RequestProblem ? error.status : 500
     const message = error instanceof Error ? error.message : String(error)
     report(() => {
       count({ status, seconds: ms / 1000 })
       if (status === 500) metrics.faults.labels(name).inc()
       const uid = error instanceof RequestProblem ? error.uid : undefined
-      const line = { uid, ...(request && describe(request)), status, ms: rounded(ms) }
+      const line = { uid, ...(request && describe(request)), traceparent, status, ms: rounded(ms) }
       if (status === 500) log.error({ ...line, err: error }, logMessages.failed)
       else log.warn({ ...line, reason: message }, logMessages.refused)
     })
     return { status, body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message) }
   }
 
-  return (body) => {
+  return (body, traceparent) => {
     const started = now()
     let request: Request | undefined
     try {
@@ -111,13 +118,14 @@ export function serveCalls<Request>(
       const ms = now() - started
       report(() => {
         line['ms'] = rounded(ms)
+        if (traceparent !== undefined) line['traceparent'] = traceparent
         log.info(line, logMessages.answered)
         count({ status: 200, decision, seconds: ms / 1000 })
         reportSlow(body, ms)
       })
       return { status: 200, body: text }
     } catch (error) {
-      return refuse(asProblem(error, body), request, now() - started)
+      return refuse(asProblem(error, body), request, now() - started, traceparent)
     }
   }
 }

@@ -3,7 +3,7 @@ import { INTERPRET_DEPENDENCY, type InterpreterRequest } from '../api/interprete
 import { groupOf, keyOfObject } from '../api/meta.ts'
 import { decodeContext, encodeContext, type Interpretation } from '../core/dependencies/interpreter-context.ts'
 import { INTERPRETER_NAME, type Interpreter } from '../webhooks/interpreter.ts'
-import { type Answer, type CallDependencies, serveCalls } from './call.ts'
+import { type CallDependencies, type Serve, serveCalls } from './call.ts'
 
 /**
  * Serves the interpreter.
@@ -12,7 +12,7 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
  *   Invalid input is a 4xx; a fault, such as an incomplete cache, is a 500. In all these cases, Karmada retries and removes no
  *   dependencies.
  */
-export function serveInterpreter(interpreter: Interpreter, dependencies: CallDependencies): (body: string) => Answer {
+export function serveInterpreter(interpreter: Interpreter, dependencies: CallDependencies): Serve {
   const known = new Set(interpreter.types.map(({ group, kind }) => groupKind(group, kind)))
 
   function interpretRequest({ operation, object }: InterpreterRequest): Interpretation {

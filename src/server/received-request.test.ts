@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { expect, test } from 'vitest'
@@ -15,13 +15,13 @@ function receive(text: string, budget: ByteBudget): Promise<ReceivedBody | undef
 }
 
 /** Receives a request of 80 bytes, and records what is done with it. */
-async function open(budget: ByteBudget) {
+async function open(budget: ByteBudget, headers: IncomingHttpHeaders = {}) {
   const told: string[] = []
-  const serve = (body: string) => {
-    told.push(`decide ${body.length}`)
+  const serve = (body: string, traceparent?: string) => {
+    told.push(['decide', body.length, traceparent].filter(Boolean).join(' '))
     return { status: 200, body: 'answer' }
   }
-  const reply = { request: { body: await receive('x'.repeat(80), budget) } } as unknown as FastifyReply
+  const reply = { request: { headers, body: await receive('x'.repeat(80), budget) } } as unknown as FastifyReply
   const request = new ReceivedRequest(reply, serve, {
     respond: (_reply, { body }) => void told.push(`respond ${body}`),
     reject: (_reply, { status, message }) => void told.push(`reject ${status}: ${message}`),
@@ -62,4 +62,20 @@ test('a rejected request frees its body, and is not decided', async () => {
 
   expect([budget.used(), request.decide()]).toEqual([0, undefined])
   expect(told).toEqual(['reject 503: more than 256 requests in flight; retry'])
+})
+
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+test.each([
+  { name: 'of a caller that traces', traceparent: TRACE, want: `decide 80 ${TRACE}` },
+  { name: 'of another version', traceparent: TRACE.replace('00', 'cc'), want: 'decide 80' },
+  { name: 'with a line break', traceparent: `${TRACE}\n{"level":"error"}`, want: 'decide 80' },
+  { name: 'that is too long', traceparent: `${TRACE}-${'0'.repeat(10_000)}`, want: 'decide 80' },
+])('the trace $name is given to the decision only if it is valid', async ({ traceparent, want }) => {
+  const { request, told } = await open(
+    openByteBudget(100, () => 0),
+    { traceparent },
+  )
+  request.decide()
+  expect(told).toEqual([want])
 })

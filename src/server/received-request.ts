@@ -1,7 +1,8 @@
 /** A complete request of a caller, from its arrival to its response. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { ReceivedBody } from './body.ts'
-import type { Answer } from './call.ts'
+import type { Answer, Serve } from './call.ts'
 import { busy, type Problem } from './problem.ts'
 import type { QueuedRequest } from './request-queue.ts'
 import type { Responses } from './responses.ts'
@@ -10,7 +11,7 @@ import type { Responses } from './responses.ts'
 export class ReceivedRequest implements QueuedRequest {
   readonly #reply: FastifyReply
   readonly #body: ReceivedBody | undefined
-  readonly #serve: (body: string) => Answer
+  readonly #serve: Serve
   readonly #responses: Responses
   /** The length of its body in bytes. */
   readonly size: number
@@ -19,7 +20,7 @@ export class ReceivedRequest implements QueuedRequest {
   #isRejected = false
 
   /** @param serve decides: from the text of the body to the answer */
-  constructor(reply: FastifyReply, serve: (body: string) => Answer, responses: Responses) {
+  constructor(reply: FastifyReply, serve: Serve, responses: Responses) {
     this.#reply = reply
     this.#body = reply.request.body as ReceivedBody | undefined
     this.size = this.#body?.size ?? 0
@@ -37,7 +38,7 @@ export class ReceivedRequest implements QueuedRequest {
   decide(): Answer | undefined {
     if (this.#isRejected) return undefined
     try {
-      return this.#serve(this.#body?.text() ?? '')
+      return this.#serve(this.#body?.text() ?? '', traceparentOf(this.#reply.request.headers))
     } finally {
       this.#body?.release()
     }
@@ -51,3 +52,12 @@ export class ReceivedRequest implements QueuedRequest {
     this.#responses.abort(this.#reply, error)
   }
 }
+
+/**
+ * Returns the header `traceparent`, which kube-apiserver sends if tracing is on; undefined without a valid one (W3C Trace Context, version 00).
+ */
+export function traceparentOf({ traceparent }: IncomingHttpHeaders): string | undefined {
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined
+}
+
+const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/

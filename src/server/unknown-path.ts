@@ -1,7 +1,7 @@
 /** Answers at the paths of webhooks that this replica does not have. A replica of another version or configuration may have them. */
 import { decodeReview, encodeResponse } from '../core/admission/review.ts'
 import { describeReview, encodeReview } from './admission.ts'
-import { type Answer, type CallDependencies, serveCalls } from './call.ts'
+import { type CallDependencies, type Serve, serveCalls } from './call.ts'
 import { MAX_SHOWN } from './responses.ts'
 
 /** The name in log lines and metrics, which must not depend on the path of a caller. */
@@ -18,7 +18,7 @@ export function isReviewPath(path: string): boolean {
  * Returns a function that allows each review at an unknown path, with a warning. While two versions run behind one address, a replica gets
  * reviews of the other version. An error would fail those of webhooks with `failurePolicy: Fail`.
  */
-export function serveUnknownPath(path: string, dependencies: CallDependencies): (body: string) => Answer {
+export function serveUnknownPath(path: string, dependencies: CallDependencies): Serve {
   const message = `${path.slice(0, MAX_SHOWN)} is no webhook of this replica; one of another version may have it`
   const outcome = {
     kind: 'allow' as const,

@@ -1,13 +1,10 @@
 // Each value of the chart in the objects that the real helm renders.
-import { cp, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { chartValues } from '../chart-values.ts'
 import { chart, type Helm, namespace, openHelm } from './chart.ts'
 import { networkPolicy, peersOfSystem } from './chart-combinations.ts'
-import { makeTemporaryFolder, removeTemporaryFolder } from './processes.ts'
 
 const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
 const placed = (name: string) => ({
@@ -101,24 +98,12 @@ const hub = {
 }
 
 let helm: Helm
-let folder: string | undefined
 const rendered: Record<string, K8sObject[]> = {}
-
-/** Returns a copy of the chart with a role of `lodestone uninstall`. */
-async function chartWithHook(folder: string): Promise<string> {
-  const copy = join(folder, 'chart')
-  await cp(chart, copy, { recursive: true })
-  const rules = [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['list'] }]
-  await writeFile(join(copy, 'files', 'roles', 'lodestone-uninstall.yaml'), JSON.stringify({ rules }))
-  return copy
-}
 
 beforeAll(async () => {
   helm = await openHelm()
-  folder = await makeTemporaryFolder()
-  const copy = await chartWithHook(folder)
   for (const [name, values] of Object.entries({ none: {}, member, hub, objects })) {
-    const words = ['template', 'lodestone', copy, '--kube-version', '1.35.0', '--include-crds']
+    const words = ['template', 'lodestone', chart, '--kube-version', '1.35.0', '--include-crds']
     const { code, stdout, stderr } = await helm.run(words, values)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     rendered[name] = parseAllDocuments(stdout)
@@ -128,7 +113,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await helm?.close()
-  if (folder) await removeTemporaryFolder(folder)
 })
 
 /** Returns the field of an object at a path such as `spec.template.spec.containers.0.image`; dots in keys are written as `\.`. */

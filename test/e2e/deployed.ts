@@ -102,6 +102,26 @@ export async function runHookPod(plane: ControlPlane, name: string, entry: strin
   return result
 }
 
+/** Runs a Job when a Helm hook creates it, and writes the conditions for which helm waits. Returns what it printed. */
+export async function runHookJob(plane: ControlPlane, name: string, entry: string): Promise<CommandResult> {
+  const found = await plane.eventually(`helm creates the Job ${name}`, () => plane.getJson('jobs', name, namespace))
+  const { spec } = found as KubeObject & { spec: { template: { spec: PodSpec } } }
+  const { args, env } = await containerOf(plane, spec.template.spec, name)
+  const result = await runCommand(process.execPath, [entry, ...args], { cwd: plane.dir, env, timeoutMs: 240_000 })
+  const at = new Date().toISOString().replace(/\.\d+/, '')
+  const times = { lastProbeTime: at, lastTransitionTime: at }
+  const conditions = (result.code === 0 ? ['SuccessCriteriaMet', 'Complete'] : ['FailureTarget', 'Failed']).map(
+    (type) => ({
+      ...{ type, status: 'True', reason: 'Ended', ...times },
+    }),
+  )
+  const ended = result.code === 0 ? { succeeded: 1, completionTime: at } : { failed: 1 }
+  const status = { startTime: at, terminating: 0, ready: 0, uncountedTerminatedPods: {}, conditions, ...ended }
+  const path = `/apis/batch/v1/namespaces/${namespace}/jobs/${name}/status`
+  await plane.api.expect('PATCH', path, { status }, 'application/merge-patch+json')
+  return result
+}
+
 /** Writes the files that the container mounts, and returns its arguments and its environment with their paths. */
 async function containerOf(
   plane: ControlPlane,
