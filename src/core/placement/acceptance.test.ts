@@ -49,6 +49,38 @@ describe('the scheduler refuses a cluster', () => {
       want: 'has not reported yet that it serves apps/v1 Deployment',
     },
     {
+      name: 'that lists some kinds and has not reported all',
+      cluster: { status: { apiEnablements: [], conditions: [{ ...complete, status: 'False' as const }] } },
+      want: 'has not reported yet that it serves apps/v1 Deployment',
+    },
+    {
+      name: 'whose true condition is another one',
+      cluster: { status: { apiEnablements: [], conditions: [{ ...complete, type: 'Ready' }] } },
+      want: 'has not reported yet that it serves apps/v1 Deployment',
+    },
+    {
+      name: 'that serves only the group of the kind',
+      cluster: { status: { apiEnablements: [{ groupVersion: 'apps/v1' }], conditions: [complete] } },
+      want: 'does not serve apps/v1 Deployment',
+    },
+    {
+      name: 'that has a taint and does not serve the kind: the taint is the reason',
+      cluster: { spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] }, status: { apiEnablements: [] } },
+      want: 'has the taint gpu:NoSchedule, which the policy does not tolerate',
+    },
+    {
+      name: 'without a provider, if the policy spreads by providers',
+      spec: { placement: { spreadConstraints: [{ spreadByField: 'provider' }] } },
+      cluster: { spec: { region: 'eu', zones: ['a'] } },
+      want: 'has no provider, by which the policy spreads',
+    },
+    {
+      name: 'without zones, if the policy spreads by zones too',
+      spec: { placement: { spreadConstraints: [{ spreadByField: 'region' }, { spreadByField: 'zone' }] } },
+      cluster: { spec: { region: 'eu', zones: [] } },
+      want: 'has no zone, by which the policy spreads',
+    },
+    {
       name: 'without a region, if the policy spreads by regions',
       spec: { placement: { spreadConstraints: [{ spreadByField: 'region' }] }, clusters: [{ name: 'member1' }] },
       want: 'has no region, by which the policy spreads',
@@ -102,6 +134,20 @@ describe('the scheduler accepts a cluster', () => {
       spec: { clusters: [{ name: 'member1' }] },
       cluster: { status: { apiEnablements: [], conditions: [complete] } },
     },
+    {
+      name: 'that has each field by which the policy spreads',
+      spec: {
+        placement: {
+          spreadConstraints: ['provider', 'region', 'zone', 'cluster'].map((spreadByField) => ({ spreadByField })),
+        },
+      },
+      cluster: { spec: { provider: 'aws', region: 'eu', zones: ['a'] } },
+    },
+    {
+      name: 'if the policy spreads by labels',
+      spec: { placement: { spreadConstraints: [{ spreadByLabel: 'team' }] } },
+      cluster: {},
+    },
     { name: 'of a manifest without a status, whose APIs are not known', cluster: {} },
   ])('$name', ({ spec = {}, cluster }) => {
     expect(refusal(spec, cluster)).toBeUndefined()
@@ -114,4 +160,11 @@ describe('the scheduler accepts a cluster', () => {
     )
     expect([refuses('member1'), refuses('member2')]).toEqual([undefined, 'is being evicted'])
   })
+})
+
+test('one list of kinds is read for each binding that it is compared with', () => {
+  const status = { apiEnablements: [deployments], conditions: [complete] }
+  const job = { resource: { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' } }
+  const results = [{}, job, {}].map((spec) => refusal(spec, { status }))
+  expect(results).toEqual([undefined, 'does not serve batch/v1 Job', undefined])
 })

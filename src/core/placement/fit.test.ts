@@ -60,6 +60,24 @@ describe('the scheduler finds no cluster', () => {
       want: 'bad is tainted',
     },
     {
+      name: 'in a single group, although all groups together would satisfy the spread constraints',
+      affinity: groups(['good1'], ['good2']),
+      more: { spread: (names) => (names.length < 2 ? 'too few' : undefined) },
+      want: 'too few',
+    },
+    { name: 'without any cluster', affinity: {}, want: '' },
+    {
+      name: 'among three, and names all',
+      affinity: one('bad1', 'bad2', 'bad3'),
+      want: 'bad1 is tainted, bad2 is tainted, bad3 is tainted',
+    },
+    {
+      name: 'and the reason is that of the first group',
+      affinity: groups(['good1'], ['bad']),
+      more: { spread: () => 'too few' },
+      want: 'too few',
+    },
+    {
       name: 'among many, and names a few',
       affinity: one('bad1', 'bad2', 'bad3', 'bad4', 'bad5'),
       want: 'bad1 is tainted, bad2 is tainted, bad3 is tainted, and so on for 2 more',
