@@ -69,7 +69,8 @@ describe('helm, the API server and Lodestone accept the chart', () => {
 
 describe('an invalid value fails before anything is rendered, with the allowed ones', () => {
   const keys =
-    'affinity, certManager, commonAnnotations, commonLabels, config, crds, dashboard, dnsConfig, dnsPolicy, enabled, extraArgs, extraEnv, ' +
+    'absence, affinity, certManager, commonAnnotations, commonLabels, config, crds, dashboard, dnsConfig, dnsPolicy, enabled, extraArgs, ' +
+    'extraEnv, ' +
     'extraVolumeMounts, extraVolumes, global, hostNetwork, image, imagePullSecrets, kubeconfigSecret, mode, networkPolicy, nodeSelector, ' +
     'podAnnotations, podDisruptionBudget, podLabels, podMonitor, priorityClassName, prometheusRule, registration, replicaCount, ' +
     'resourceQuota, resources, serviceAccount, serviceMonitor, systemSecrets, systems, tolerations, topologySpreadConstraints, uninstallHook'
