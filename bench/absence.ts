@@ -50,6 +50,7 @@ const WRITES: Write[] = [
 
 await withPlane({}, async ({ plane }) => {
   await stopControllers(plane)
+  await plane.kubectl(['label', 'namespace', 'default', 'lodestone.dev/enforce=claims'])
   log(`creating ${claims} claims`)
   const all = Array.from({ length: claims }, (_, i) => claim(`app-${i}`, { data: `data-${i}` }))
   await inTurns(all, (object) => create(plane, 'datasourceclaims', object))

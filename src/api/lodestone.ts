@@ -10,6 +10,8 @@ export const HOLD_ANNOTATION = 'lodestone.dev/hold'
 export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
 /** On namespaces, by users: `"true"` makes writes of bindings and policies fail while Lodestone is not available. */
 export const ENFORCE_LABEL = 'lodestone.dev/enforce'
+/** Its value with which only new workloads with a claim wait while Lodestone is not available. */
+export const ENFORCE_CLAIMS = 'claims'
 /** On namespaces, by users: a comma-separated list of the namespaces whose claims may name workloads here, or `*`. */
 export const ALLOW_CLAIMS_FROM_ANNOTATION = 'lodestone.dev/allow-claims-from'
 /** Finalizer of claims, by the claim loop: bindings are restored before a claim is deleted. */

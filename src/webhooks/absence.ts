@@ -13,8 +13,8 @@ import {
 } from '../api/admission-policy.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, MANAGED_BY_LABEL, resourceBindings } from '../api/karmada.ts'
-import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../api/lodestone.ts'
-import { apiVersionOf } from '../api/meta.ts'
+import { ENFORCE_CLAIMS, ENFORCE_LABEL, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../api/lodestone.ts'
+import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
 import { REGISTRATION_LABELS } from '../api/registration.ts'
 import { NOT_A_SYSTEM_NAMESPACE, notExcluded, type Registration } from './registration.ts'
 
@@ -26,9 +26,10 @@ export function absencePolicies(registration: Pick<Registration, 'excludedNamesp
     types: readonly { plural: string }[],
     operations: ('CREATE' | 'UPDATE')[],
     scope: 'Namespaced' | '*',
+    chosen: LabelSelectorRequirement[] = [],
   ): Spec['matchConstraints'] => ({
     matchPolicy: 'Equivalent',
-    namespaceSelector: { matchExpressions: notExcluded(registration) },
+    namespaceSelector: { matchExpressions: [...notExcluded(registration), ...chosen] },
     resourceRules: [
       {
         apiGroups: [resourceBindings.group],
@@ -45,11 +46,14 @@ export function absencePolicies(registration: Pick<Registration, 'excludedNamesp
       ...decided(),
     }),
     policy(CLAIMED_WORKLOADS_POLICY, {
-      matchConstraints: constraints([resourceBindings], ['UPDATE'], 'Namespaced'),
+      matchConstraints: constraints([resourceBindings], ['UPDATE'], 'Namespaced', CHOSEN),
       ...claimed(),
     }),
   ]
 }
+
+/** The cost of this policy grows with the claims of the namespace, so the namespace chooses it. */
+const CHOSEN = [{ key: ENFORCE_LABEL, operator: 'In', values: [ENFORCE_CLAIMS] }]
 
 /** Returns the objects that put the policies into effect. Their `validationActions` are a choice of the administrator. */
 export function absencePolicyBindings(): ValidatingAdmissionPolicyBinding[] {

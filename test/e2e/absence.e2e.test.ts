@@ -13,6 +13,7 @@ let hub: Hub
 beforeAll(async () => {
   plane = await startControlPlane()
   const kubeconfig = await installLodestone(plane)
+  await plane.kubectl(['label', 'namespace', 'default', 'lodestone.dev/enforce=claims'])
   lodestone = await startLodestone(plane, { kubeconfig })
   hub = hubOn(plane)
 })

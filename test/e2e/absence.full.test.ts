@@ -46,7 +46,9 @@ beforeAll(async () => {
   lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
   watch = await plane.api.watch(bindings, ({ object }) => observe(object as BindingObject))
   for (const member of members) await plane.api.apply(source(`data-in-${member}`, [member]))
-  for (const name of namespaces) await plane.api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  const labels = { 'lodestone.dev/enforce': 'claims' }
+  for (const name of namespaces)
+    await plane.api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
 })
 
 afterAll(async () => {

@@ -6,6 +6,7 @@ import {
   ALLOW_CLAIMS_FROM_ANNOTATION,
   CHECK_ANNOTATION,
   DELETE_IN_USE_ANNOTATION,
+  ENFORCE_CLAIMS,
   ENFORCE_LABEL,
   PROPAGATE_DEPS_ANNOTATION,
   PROPAGATE_DEPS_SET_ANNOTATION,
@@ -45,7 +46,7 @@ const KINDS: readonly KindKeys[] = [
   {
     types: [namespaces],
     annotations: { [ALLOW_CLAIMS_FROM_ANNOTATION]: 'any' },
-    labels: { [ENFORCE_LABEL]: FLAG },
+    labels: { [ENFORCE_LABEL]: [...FLAG, ENFORCE_CLAIMS] },
   },
   {
     types: [volumeManagers],
