@@ -56,7 +56,7 @@ export class ReceivedRequest implements QueuedRequest {
 /**
  * Returns the header `traceparent`, which kube-apiserver sends if tracing is on; undefined without a valid one (W3C Trace Context, version 00).
  */
-export function traceparentOf({ traceparent }: IncomingHttpHeaders): string | undefined {
+function traceparentOf({ traceparent }: IncomingHttpHeaders): string | undefined {
   return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined
 }
 
