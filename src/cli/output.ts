@@ -18,6 +18,19 @@ export const OUTPUT_OPTION = {
   },
 } as const
 
+/** The formats of commands whose text has one form. */
+export const PLAIN_FORMATS = ['text', 'json', 'yaml'] as const
+
+export const PLAIN_OUTPUT_OPTION = {
+  output: {
+    type: 'string',
+    short: 'o',
+    value: 'FORMAT',
+    description: 'text (default), json or yaml',
+    values: PLAIN_FORMATS,
+  },
+} as const
+
 /** The API version of the JSON and YAML that a command prints for an answer of its own, next to a `kind`. */
 export const OUTPUT_API_VERSION = 'cli.lodestone.dev/v1alpha1'
 

@@ -1,30 +1,19 @@
 // The Helm hooks of the chart with the real helm; their Pods are processes with the rights of their ServiceAccounts.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Balancer, startBalancer } from './balancer.ts'
-import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { deployedValues, runHookPod, startDeployed, tlsSecret } from './deployed.ts'
+import { chart, namespace } from './chart.ts'
+import { type ChartCluster, deployedValues, runHookPod, startChartCluster, startDeployed } from './deployed.ts'
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
-let plane: ControlPlane
-let helm: Helm
-let balancer: Balancer
-
+let cluster: ChartCluster
 beforeAll(async () => {
-  plane = await startControlPlane({ karmada: false })
-  helm = await helmOn(plane)
-  balancer = await startBalancer()
-  plane.onStop(() => balancer.stop())
-  await plane.apply([namespaceOf(namespace), await tlsSecret(plane)])
+  cluster = await startChartCluster()
 })
-afterAll(async () => {
-  await plane?.stopAll()
-  await helm?.close()
-})
+afterAll(() => cluster?.stop())
 
 test('helm test checks the installation with the rights of its own account, and leaves nothing', async () => {
+  const { plane, helm, balancer } = cluster
   expect(await helm.run(['install', 'lodestone', chart], deployedValues(balancer))).toMatchObject({ code: 0 })
   await startDeployed(plane, balancer, { name: 'lodestone', entry: main })
 

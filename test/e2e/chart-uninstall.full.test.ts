@@ -1,31 +1,20 @@
 // `helm uninstall` with the real helm and the hooks of the chart; their Jobs are processes with the rights of their ServiceAccount.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Balancer, startBalancer } from './balancer.ts'
-import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { deployedValues, runHookJob, startDeployed, tlsSecret } from './deployed.ts'
+import { chart, namespace } from './chart.ts'
+import { type ChartCluster, deployedValues, runHookJob, startChartCluster, startDeployed } from './deployed.ts'
 import { runCommand } from './processes.ts'
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
-let plane: ControlPlane
-let helm: Helm
-let balancer: Balancer
-
+let cluster: ChartCluster
 beforeAll(async () => {
-  plane = await startControlPlane({ karmada: false })
-  helm = await helmOn(plane)
-  balancer = await startBalancer()
-  plane.onStop(() => balancer.stop())
-  await plane.apply([namespaceOf(namespace), await tlsSecret(plane)])
+  cluster = await startChartCluster()
 })
-afterAll(async () => {
-  await plane?.stopAll()
-  await helm?.close()
-})
+afterAll(() => cluster?.stop())
 
 test('one command removes a running Lodestone, and leaves nothing', async () => {
+  const { plane, helm, balancer } = cluster
   expect(await helm.run(['install', 'lodestone', chart], deployedValues(balancer))).toMatchObject({ code: 0 })
   const pod = await startDeployed(plane, balancer, { name: 'lodestone', entry: main })
 

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { WebhookConfiguration } from '../../src/api/registration.ts'
-import { type Balancer, startBalancer } from './balancer.ts'
-import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type DeployedPod, deployedValues, startDeployed, tlsSecret } from './deployed.ts'
+import type { Balancer } from './balancer.ts'
+import { chart, type Helm, namespaceOf } from './chart.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { type ChartCluster, type DeployedPod, deployedValues, startChartCluster, startDeployed } from './deployed.ts'
 import { previousChart, previousRelease } from './previous-release.ts'
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
@@ -41,6 +41,7 @@ const manager = (name: string) => ({
 })
 
 export function testChartUpgrade({ isLong, timeoutMs }: ChartUpgrade): void {
+  let cluster: ChartCluster
   let plane: ControlPlane
   let helm: Helm
   let balancer: Balancer
@@ -50,22 +51,13 @@ export function testChartUpgrade({ isLong, timeoutMs }: ChartUpgrade): void {
 
   beforeAll(async () => {
     oldEntry = await previousRelease()
-    plane = await startControlPlane({ karmada: false })
+    cluster = await startChartCluster()
+    ;({ plane, helm, balancer } = cluster)
     oldChart = await previousChart(plane.dir)
-    helm = await helmOn(plane)
-    balancer = await startBalancer()
-    plane.onStop(() => balancer.stop())
     values = deployedValues(balancer)
-    await plane.apply([
-      namespaceOf(namespace),
-      namespaceOf('default', { 'lodestone.dev/enforce': 'true' }),
-      await tlsSecret(plane),
-    ])
+    await plane.apply([namespaceOf('default', { 'lodestone.dev/enforce': 'true' })])
   })
-  afterAll(async () => {
-    await plane?.stopAll()
-    await helm?.close()
-  })
+  afterAll(() => cluster?.stop())
 
   /** Creates VolumeManagers as dry runs until the signal; returns the responses of those that failed. */
   async function createManagers(signal: AbortSignal): Promise<{ created: number; failures: unknown[] }> {

@@ -3,9 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import type { KubeObject } from './api-client.ts'
-import type { Balancer } from './balancer.ts'
-import { namespace } from './chart.ts'
-import type { ControlPlane } from './control-plane.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
+import { type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type CommandResult, freePorts, runCommand, startProcess } from './processes.ts'
 
 interface PodSpec {
@@ -31,6 +31,27 @@ export interface DeployedOptions {
   entry: string
 }
 
+export interface ChartCluster {
+  plane: ControlPlane
+  helm: Helm
+  balancer: Balancer
+  stop(): Promise<void>
+}
+
+/** Starts a cluster without Karmada in which the chart can be installed with `deployedValues`. */
+export async function startChartCluster(): Promise<ChartCluster> {
+  const plane = await startControlPlane({ karmada: false })
+  const helm = await helmOn(plane)
+  const balancer = await startBalancer()
+  plane.onStop(() => balancer.stop())
+  await plane.apply([namespaceOf(namespace), await tlsSecret(plane)])
+  const stop = async () => {
+    await plane.stopAll()
+    await helm.close()
+  }
+  return { plane, helm, balancer, stop }
+}
+
 /** Returns values for pods of this machine, behind a balancer in place of the Service, with the certificate of `tlsSecret`. */
 export function deployedValues(balancer: Balancer) {
   return {
@@ -46,7 +67,7 @@ export function deployedValues(balancer: Balancer) {
 }
 
 /** Returns a Secret with a certificate for the balancer, as cert-manager writes it. */
-export async function tlsSecret(plane: ControlPlane): Promise<KubeObject> {
+async function tlsSecret(plane: ControlPlane): Promise<KubeObject> {
   const { certificate, key } = await plane.pki.issue({
     ...{ name: 'lodestone', commonName: 'lodestone', ipAddresses: ['127.0.0.1'] },
   })

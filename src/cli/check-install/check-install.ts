@@ -6,7 +6,7 @@ import { UserError } from '../../base/user-error.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import { readNamespace } from '../namespace.ts'
-import { OUTPUT_API_VERSION, readFormat, renderData } from '../output.ts'
+import { OUTPUT_API_VERSION, PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
 import { readDuration } from '../read-duration.ts'
 import { absence } from './absence.ts'
 import { admission, narrowing } from './admission.ts'
@@ -16,8 +16,6 @@ import { findTraces } from './gone.ts'
 import { accountPermissions, userPermissions } from './permissions.ts'
 import { certificateAuthority, registration } from './registration.ts'
 import { crds, karmadaVersion, kubernetesVersion } from './versions.ts'
-
-const FORMATS = ['text', 'json', 'yaml'] as const
 
 export const checkInstall: Command = {
   name: 'check-install',
@@ -39,13 +37,7 @@ export const checkInstall: Command = {
     },
     gone: { type: 'boolean', description: 'Check instead that lodestone uninstall left nothing' },
     wait: { type: 'string', value: 'DURATION', description: 'Repeat the checks until all pass, e.g. 2m or 90s' },
-    output: {
-      type: 'string',
-      short: 'o',
-      value: 'FORMAT',
-      description: 'text (default), json or yaml',
-      values: FORMATS,
-    },
+    ...PLAIN_OUTPUT_OPTION,
     ...HELP_OPTION,
   },
   examples: [
@@ -72,7 +64,7 @@ const CHECKS: readonly Check[] = [
 const RETRY_MS = 2_000
 
 async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> {
-  const format = readFormat(args, FORMATS)
+  const format = readFormat(args, PLAIN_FORMATS)
   const deadline = performance.now() + readDuration('wait', args.text('wait') ?? '0s')
   const serviceAccount = readAccount(args.text('service-account'))
   const config = loadConfig(args.text('config'))

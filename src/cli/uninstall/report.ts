@@ -2,11 +2,10 @@
 
 import { objectKey } from '../../api/meta.ts'
 import { printable } from '../../base/printable.ts'
-import { OUTPUT_API_VERSION, renderData } from '../output.ts'
+import { OUTPUT_API_VERSION, type PLAIN_FORMATS, renderData } from '../output.ts'
 import type { Candidate } from './gather.ts'
 
-export const FORMATS = ['text', 'json', 'yaml'] as const
-export type Format = (typeof FORMATS)[number]
+export type Format = (typeof PLAIN_FORMATS)[number]
 
 /** The removed values of one object. */
 export type Removed = Pick<Candidate, 'type' | 'namespace' | 'name'> & { removes: readonly string[] }

@@ -7,13 +7,13 @@ import type { Lease } from '../../store/cluster/lease.ts'
 import { openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
-import { readFormat } from '../output.ts'
+import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
 import { readDuration } from '../read-duration.ts'
 import { removeTraces } from './apply.ts'
 import { deleteData, findData, hasManagers, listData } from './data.ts'
 import { type Choices, type Gathered, gatherBy, gatherTraces, titleOf, type UninstallContext } from './gather.ts'
 import { deleteLease, findLeases, hasLeader, withdraw } from './leader.ts'
-import { FORMATS, limited, type Removed, type Report, renderReport } from './report.ts'
+import { limited, type Removed, type Report, renderReport } from './report.ts'
 
 export const uninstall: Command = {
   name: 'uninstall',
@@ -37,13 +37,7 @@ export const uninstall: Command = {
       value: 'DURATION',
       description: 'How long Lodestone may take to delete the data, e.g. 90s (default: 5m)',
     },
-    output: {
-      type: 'string',
-      short: 'o',
-      value: 'FORMAT',
-      description: 'text (default), json or yaml',
-      values: FORMATS,
-    },
+    ...PLAIN_OUTPUT_OPTION,
     ...HELP_OPTION,
   },
   examples: [
@@ -78,7 +72,7 @@ interface Wanted extends Choices {
 
 /** Exit status: 0 if everything is removed, or after a dry run; 1 if something is left. */
 async function runUninstall(args: Arguments, io: CommandIo): Promise<number> {
-  const format = readFormat(args, FORMATS)
+  const format = readFormat(args, PLAIN_FORMATS)
   const wanted: Wanted = {
     restores: args.flag('restore'),
     deletesDefinitions: args.flag('crds'),
