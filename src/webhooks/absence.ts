@@ -75,14 +75,15 @@ function decided(): Omit<Spec, 'failurePolicy' | 'matchConstraints'> {
   return {
     matchConditions: [...CONDITIONS, { name: 'lodestone-has-decided', expression: isDecided('object') }],
     variables: [
-      { name: 'locality', expression: annotation(LOCALITY_ANNOTATION, 'object') },
+      { name: 'locality', expression: annotation(LOCALITY_ANNOTATION) },
+      { name: 'hold', expression: annotation(HOLD_ANNOTATION) },
       {
-        name: 'localityBefore',
-        expression: `oldObject == null ? '' : (${annotation(LOCALITY_ANNOTATION, 'oldObject')})`,
+        // The clusters with the data, while the placement must keep to them. If they are many, the annotation has only a digest.
+        name: 'data',
+        expression: `${all(`variables.locality.contains('"required":["')`, `!variables.locality.contains('"state":"Relaxed"')`)}
+? variables.locality.split('"required":["')[1].split('"]')[0].split('","')
+: []`,
       },
-      { name: 'hold', expression: annotation(HOLD_ANNOTATION, 'object') },
-      { name: 'data', expression: dataIn('variables.locality') },
-      { name: 'dataBefore', expression: dataIn('variables.localityBefore') },
       {
         name: 'affinities',
         expression: `(has(object.spec.placement.clusterAffinity) ? [dyn(object.spec.placement.clusterAffinity)] : [])
@@ -124,10 +125,10 @@ function decided(): Omit<Spec, 'failurePolicy' | 'matchConstraints'> {
       {
         expression: any(
           '!variables.becomesScheduled',
-          'variables.dataBefore.size() == 0',
-          'object.spec.clusters.all(one, one.name in variables.dataBefore)',
+          'variables.data.size() == 0',
+          'object.spec.clusters.all(one, one.name in variables.data)',
         ),
-        messageExpression: `'the workload is scheduled to clusters without its data, which is in ' + variables.dataBefore.join(', ')${LATER}`,
+        messageExpression: `'the workload is scheduled to clusters without its data, which is in ' + variables.data.join(', ')${LATER}`,
         reason: 'Forbidden',
       },
     ],
@@ -209,17 +210,9 @@ function isDecided(binding: string): string {
   return all(`has(${annotations})`, any(...keys))
 }
 
-/** The text of an annotation; empty without it. */
-function annotation(key: string, binding: string): string {
-  const annotations = `${binding}.metadata.annotations`
-  return `${all(`has(${annotations})`, `'${key}' in ${annotations}`)} ? ${annotations}['${key}'] : ''`
-}
-
-/** The clusters with the data, while the placement must keep to them. If they are many, the annotation has only a digest. */
-function dataIn(locality: string): string {
-  return `${all(`${locality}.contains('"required":["')`, `!${locality}.contains('"state":"Relaxed"')`)}
-? ${locality}.split('"required":["')[1].split('"]')[0].split('","')
-: []`
+/** The text of an annotation of a binding that has annotations; empty without it. */
+function annotation(key: string): string {
+  return `'${key}' in object.metadata.annotations ? object.metadata.annotations['${key}'] : ''`
 }
 
 function isNot(field: string, value: string): string {

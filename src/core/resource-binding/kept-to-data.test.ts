@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { makeBinding } from '../../../test/builders.ts'
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { allowsMoreThanData, scheduledOutsideData } from './kept-to-data.ts'
+import { allowsMoreThanData } from './kept-to-data.ts'
 
 const locality = { state: 'Narrowed', message: 'x', claims: [], required: ['m1', 'm2'] }
 const names = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
@@ -51,38 +51,4 @@ test.each<{ name: string; placement: Placement; note?: object; want: boolean }>(
   },
 ])('a placement that allows $name: more than the data is $want', ({ placement, note, want }) => {
   expect(allowsMoreThanData(narrowed({ placement }, note))).toBe(want)
-})
-
-describe('the first clusters of a narrowed workload', () => {
-  const schedule = (stored: ResourceBinding, ...clusters: string[]) =>
-    scheduledOutsideData({
-      stored,
-      binding: { ...stored, spec: { ...stored.spec, clusters: clusters.map((name) => ({ name })) } },
-    })
-
-  test('may be those with its data', () => {
-    expect(schedule(narrowed(), 'm1', 'm2')).toEqual([])
-  })
-
-  test('are rejected if the scheduler chose them before the narrowing', () => {
-    expect(schedule(narrowed(), 'm1', 'm3', 'm4')).toEqual([
-      {
-        path: 'spec.clusters',
-        code: 'Forbidden',
-        message: 'the data of the workload is in m1, m2, and not in m3, m4; choose again from the present placement',
-      },
-    ])
-  })
-
-  test.each([
-    { name: 'runs already', stored: narrowed({ clusters: [{ name: 'm1' }] }) },
-    { name: 'is relaxed', stored: narrowed({}, { state: 'Relaxed' }) },
-    { name: 'is not narrowed', stored: makeBinding({ clusters: [] }) },
-  ])('may be any if it $name', ({ stored }) => {
-    expect(schedule(stored, 'm3')).toEqual([])
-  })
-
-  test('may be any in a binding that is created, for example from a backup', () => {
-    expect(scheduledOutsideData({ stored: undefined, binding: narrowed({ clusters: [{ name: 'm3' }] }) })).toEqual([])
-  })
 })
