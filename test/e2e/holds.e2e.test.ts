@@ -54,6 +54,26 @@ test('a workload on hold stays so while label, taint and status of a cluster cha
   await isScheduledTo('patient', 'member2')
 })
 
+test('a choice of the scheduler from before the narrowing is rejected, and the next one is not', async () => {
+  await plane.stop('karmada-scheduler')
+  try {
+    await hub.apply(source('stale-data', ['member2']), claim('stale', { data: 'stale-data' }))
+    await hub.apply(policy('stale'), deployment('stale'))
+    await plane.eventually('it is narrowed', async () => {
+      const { spec } = (await hub.bindingOf(deployment('stale'))) ?? {}
+      expect(spec?.['placement']).toMatchObject({ clusterAffinity: { clusterNames: ['member2'] } })
+      return true
+    })
+    await expect(schedule('stale', 'member1')).rejects.toThrow(
+      'the data of the workload is in member2, and not in member1; choose again from the present placement',
+    )
+  } finally {
+    await plane.start('karmada-scheduler')
+  }
+  await isScheduledTo('stale', 'member2')
+  expect(await hub.membersThatEverHad(deployment('stale'))).toBe('member2')
+})
+
 test('a hold that was not honored while Lodestone was away is reported and restored', async () => {
   await putOnHold('strayed')
   await lodestone.stop()
