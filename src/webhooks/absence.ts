@@ -75,14 +75,17 @@ function decided(): Omit<Spec, 'failurePolicy' | 'matchConstraints'> {
   return {
     matchConditions: [...CONDITIONS, { name: 'lodestone-has-decided', expression: isDecided('object') }],
     variables: [
-      { name: 'locality', expression: annotation(LOCALITY_ANNOTATION) },
-      { name: 'hold', expression: annotation(HOLD_ANNOTATION) },
+      { name: 'locality', expression: annotation(LOCALITY_ANNOTATION, 'object') },
       {
-        // The clusters with the data, while the placement must keep to them. If they are many, the annotation has only a digest.
+        name: 'localityBefore',
+        expression: `oldObject == null ? '' : (${annotation(LOCALITY_ANNOTATION, 'oldObject')})`,
+      },
+      { name: 'hold', expression: annotation(HOLD_ANNOTATION, 'object') },
+      { name: 'isNarrowed', expression: narrows('variables.locality') },
+      { name: 'wasNarrowed', expression: narrows('variables.localityBefore') },
+      {
         name: 'data',
-        expression: `${all(`variables.locality.contains('"required":["')`, `!variables.locality.contains('"state":"Relaxed"')`)}
-? variables.locality.split('"required":["')[1].split('"]')[0].split('","')
-: []`,
+        expression: `variables.isNarrowed ? variables.locality.split('"required":["')[1].split('"]')[0].split('","') : []`,
       },
       {
         name: 'affinities',
@@ -96,7 +99,7 @@ function decided(): Omit<Spec, 'failurePolicy' | 'matchConstraints'> {
     validations: [
       {
         expression: any(
-          'variables.data.size() == 0',
+          '!variables.isNarrowed',
           all(
             'variables.affinities.size() > 0',
             `variables.affinities.all(one, ${all(within('one'), any('!has(one.overflowAffinities)', `one.overflowAffinities.all(tier, ${within('tier')})`))})`,
@@ -124,9 +127,15 @@ function decided(): Omit<Spec, 'failurePolicy' | 'matchConstraints'> {
       },
       {
         expression: any(
-          '!variables.becomesScheduled',
-          'variables.data.size() == 0',
-          'object.spec.clusters.all(one, one.name in variables.data)',
+          'oldObject == null',
+          '!variables.isNarrowed',
+          // A workload that runs and is not narrowed yet.
+          all('!variables.becomesScheduled', '!variables.wasNarrowed'),
+          '!has(object.spec.clusters)',
+          `object.spec.clusters.all(one, ${any(
+            'one.name in variables.data',
+            all('has(oldObject.spec.clusters)', 'oldObject.spec.clusters.exists(before, before.name == one.name)'),
+          )})`,
         ),
         messageExpression: `'the workload is scheduled to clusters without its data, which is in ' + variables.data.join(', ')${LATER}`,
         reason: 'Forbidden',
@@ -210,9 +219,15 @@ function isDecided(binding: string): string {
   return all(`has(${annotations})`, any(...keys))
 }
 
-/** The text of an annotation of a binding that has annotations; empty without it. */
-function annotation(key: string): string {
-  return `'${key}' in object.metadata.annotations ? object.metadata.annotations['${key}'] : ''`
+/** The text of an annotation; empty without it. */
+function annotation(key: string, binding: string): string {
+  const annotations = `${binding}.metadata.annotations`
+  return `${all(`has(${annotations})`, `'${key}' in ${annotations}`)} ? ${annotations}['${key}'] : ''`
+}
+
+/** Whether the placement must keep to the clusters with the data. If these are many, the annotation has only a digest, and does not tell. */
+function narrows(locality: string): string {
+  return all(`${locality}.contains('"required":["')`, `!${locality}.contains('"state":"Relaxed"')`)
 }
 
 function isNot(field: string, value: string): string {

@@ -3,8 +3,8 @@ import { clusterResourceBindings, type ResourceBinding, resourceBindings } from 
 import type { ResourceType } from '../api/meta.ts'
 import { answerProbe } from '../core/admission/webhook-probe.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
-import { firstClusterErrors } from '../core/resource-binding/first-clusters.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
+import { newClusterErrors } from '../core/resource-binding/new-clusters.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../queries/binding.ts'
@@ -33,7 +33,7 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, k
       const probed = answerProbe(input.binding)
       if (probed) return probed
       const onHold = scheduledOnHold(input)
-      const errors = onHold.length > 0 ? onHold : firstClusterErrors(input)
+      const errors = onHold.length > 0 ? onHold : newClusterErrors(input)
       return errors.length > 0 ? { kind: 'deny', errors } : answerBinding(decideBinding(input), input)
     },
   })

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { decideBinding } from './decide.ts'
-import { firstClusterErrors } from './first-clusters.ts'
 import type { BindingInput } from './input.ts'
+import { newClusterErrors } from './new-clusters.ts'
 
 const waiting = makeBinding({ clusters: [] })
 const scheduled = (stored: ResourceBinding, ...names: string[]): ResourceBinding => ({
@@ -14,13 +14,18 @@ const scheduled = (stored: ResourceBinding, ...names: string[]): ResourceBinding
 /** The message of the error for a write of the scheduler; undefined without one. */
 function error(stored: ResourceBinding, clusters: string[], input: Partial<BindingInput> = {}): string | undefined {
   const binding = scheduled(stored, ...clusters)
-  return firstClusterErrors(makeInput({ binding, stored, leavesMovesToLoop: true, ...input }))[0]?.message
+  return newClusterErrors(makeInput({ binding, stored, leavesMovesToLoop: true, ...input }))[0]?.message
 }
 
 const narrowed = decideBinding(makeInput({ binding: waiting, stored: waiting, claims: [located(['member2'])] })).binding
+const broken = lookup('member1', 'member3', makeCluster('member2', { taints: [{ key: 'k', effect: 'NoExecute' }] }))
+const ran = { ...narrowed, status: { lastScheduledTime: '2026-01-01T00:00:00Z' } }
+const relaxed = decideBinding(
+  makeInput({ binding: ran, stored: ran, claims: [located(['member2'])], clusters: broken }),
+).binding
 const OUTSIDE = 'the data of the workload is in member2, and not in member1; choose again from the present placement'
 
-describe('the first clusters of a workload', () => {
+describe('new clusters of a workload', () => {
   test('may be those with its data', () => {
     expect(error(narrowed, ['member2'], { claims: [located(['member2'])] })).toBeUndefined()
   })
@@ -53,6 +58,12 @@ describe('the first clusters of a workload', () => {
       },
       want: 'cannot be set yet (',
     },
+    {
+      name: 'before the placement was narrowed, and it runs with its data',
+      stored: scheduled(narrowed, 'member2'),
+      input: { claims: [located(['member2'])] },
+      want: OUTSIDE,
+    },
   ])('are rejected if the scheduler chose them $name', ({ stored, input, want }) => {
     expect(error(stored, ['member1', 'member2'], input)).toContain(want)
   })
@@ -70,9 +81,19 @@ describe('the first clusters of a workload', () => {
       input: { claims: [located(['member2'], { enforcement: 'Preferred' })] },
     },
     {
-      name: 'runs already',
+      name: 'runs elsewhere until the loop moves it',
       stored: scheduled(waiting, 'member3'),
       input: { claims: [located(['member2'])] },
+    },
+    {
+      name: 'runs there already',
+      stored: scheduled(narrowed, 'member1'),
+      input: { claims: [located(['member2'])] },
+    },
+    {
+      name: 'is relaxed after an eviction',
+      stored: relaxed,
+      input: { claims: [located(['member2'])], clusters: broken },
     },
   ])('may be any if it $name', ({ stored, input }) => {
     expect(error(stored, ['member1'], input)).toBeUndefined()
@@ -80,6 +101,6 @@ describe('the first clusters of a workload', () => {
 
   test('may be any in a binding that is created, for example from a backup', () => {
     const binding = scheduled(waiting, 'member1')
-    expect(firstClusterErrors(makeInput({ binding, claims: [located(['member2'])] }))).toEqual([])
+    expect(newClusterErrors(makeInput({ binding, claims: [located(['member2'])] }))).toEqual([])
   })
 })
