@@ -142,6 +142,7 @@ const READERS = [
   ['status'],
   ['explain', 'deployment/app'],
   ['migrate'],
+  ['kubeconfig', '--server', 'https://10.0.0.7:5443'],
   ['certs', '--config', 'CONFIG'],
   ['check', '-f', 'examples/hub/workload.yaml'],
 ]

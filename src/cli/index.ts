@@ -44,6 +44,10 @@ const table: Readonly<Record<string, Entry>> = {
     summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
     load: async () => (await import('./manifests.ts')).manifests,
   },
+  kubeconfig: {
+    summary: 'Print a kubeconfig with a token of Lodestone, also as a Secret for its pods',
+    load: async () => (await import('./kubeconfig/kubeconfig.ts')).kubeconfig,
+  },
   'check-install': {
     summary: 'Check that Lodestone is installed and works on an API server',
     load: async () => (await import('./check-install/check-install.ts')).checkInstall,

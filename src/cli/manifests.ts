@@ -1,5 +1,5 @@
 /** `lodestone manifests`: prints CRDs, registration and RBAC as YAML. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { customResourceDefinitions } from '../api/crds.ts'
@@ -20,6 +20,7 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError }
 import { dashboard } from './pages/dashboard.ts'
 import { eventsPage } from './pages/events-page.ts'
 import { metricsPage } from './pages/metrics-page.ts'
+import { readCaFile } from './read-ca.ts'
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const
@@ -172,16 +173,7 @@ function absenceManifests(config: Config): K8sObject[] {
 }
 
 function readCa(file: string | undefined): string | undefined {
-  if (file === undefined) return undefined
-  let pem: string
-  try {
-    pem = readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new UsageError(`--ca ${file}: ${describeFileError(cause)}`, { cause })
-  }
-  if (!pem.includes('-----BEGIN CERTIFICATE-----'))
-    throw new UsageError(`--ca ${file}: has no certificate in PEM form; name the ca.crt of the certificates`)
-  return pem
+  return file === undefined ? undefined : readCaFile('ca', file, 'name the ca.crt of the certificates')
 }
 
 /** The configuration of the arguments; undefined for the rights of all configurations. */

@@ -1,4 +1,5 @@
 // The chart on a real hub: helm installs its objects through karmada-apiserver, and the pods of the other release serve it.
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
@@ -27,11 +28,29 @@ afterAll(async () => {
   await helm?.close()
 })
 
-test('one command installs what a hub needs, and a workload is placed where its data is', async () => {
+/** Runs `lodestone kubeconfig` as an administrator, and gives its output to `kubectl apply`. */
+async function applySecret(): Promise<string> {
+  const words = ['kubeconfig', '-o', 'secret', '--kubeconfig', plane.kubeconfig]
+  const { code, stdout, stderr } = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {} })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/ in 720h\n.* is a loopback address/) })
+  await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: stdout })
+  const secret = (await plane.getJson('secrets', 'lodestone-hub', namespace)) as { data?: { kubeconfig?: string } }
+  return Buffer.from(secret.data?.kubeconfig ?? '', 'base64').toString()
+}
+
+test('two commands install what a hub needs, and a workload is placed where its data is', async () => {
   expect(await helm.run(['install', 'lodestone', chart, '--set', 'mode=hub-objects'])).toMatchObject({ code: 0 })
   await plane.crdsEstablished()
+  const kubeconfig = join(plane.dir, 'lodestone-hub')
+  const first = await applySecret()
+  await writeFile(kubeconfig, await applySecret())
+  expect(await readFile(kubeconfig, 'utf8')).not.toBe(first)
+  const { stdout: user } = await plane.kubectl(['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'], {
+    kubeconfig,
+  })
+  expect(user).toBe(lodestoneUser)
 
-  const lodestone = await startLodestone(plane, { kubeconfig: await plane.kubeconfigFor(lodestoneUser) })
+  const lodestone = await startLodestone(plane, { kubeconfig })
   await plane.apply([source('prod', ['member2']), claim('trainer', { data: 'prod' }), policy('trainer')])
   await plane.apply(deployment('trainer'))
 

@@ -312,26 +312,42 @@ describe('after an installation, the next steps are printed', () => {
         'The API server must reach the Service lodestone-system/lodestone.',
         'users or pipelines write DataSources',
         '--reuse-values --set config.volumes.enabled=true',
-        'docs/getting-started-hub.md, step 5',
+        'docs/getting-started-hub.md, step 2',
       ],
     },
     {
       what: 'for the objects of a hub',
       values: { mode: 'hub-objects', config: { dependencies: { distribution: 'builtin' } } },
       want: [
-        'Make a kubeconfig for its account: docs/getting-started-hub.md, step 2.',
-        'create secret generic lodestone-hub --from-file=kubeconfig=lodestone.config',
-        'helm install lodestone charts/lodestone -n lodestone-system --set mode=hub\n',
+        'lodestone kubeconfig --context hub -o secret | kubectl --context host apply --server-side -f -\n',
+        'helm install lodestone charts/lodestone --kube-context host -n lodestone-system --set mode=hub\n',
+      ],
+    },
+    {
+      what: 'for the objects of a hub, with another account',
+      values: {
+        mode: 'hub-objects',
+        serviceAccount: { name: 'pulls' },
+        config: { dependencies: { distribution: 'builtin' } },
+      },
+      want: ['lodestone kubeconfig --context hub -o secret --service-account lodestone-system/pulls | kubectl'],
+    },
+    {
+      what: 'on a hub with the Secret of the command',
+      values: { mode: 'hub' },
+      want: [
+        'lodestone kubeconfig --context hub -o secret | kubectl --context host apply --server-side -f -\n',
+        'lodestone check-install --wait 2m --context hub\n',
       ],
     },
     {
       what: 'on a hub with data systems',
       values: { ...hub, systems: { amoro: { system: 'amoro' } }, systemSecrets: ['lake', 'warehouse'] },
       want: [
-        'lodestone check-install --wait 2m --kubeconfig hub.config\n',
+        'lodestone kubeconfig --context hub --output-file lodestone.config\n',
         'create secret generic hub --from-file=kubeconfig=lodestone.config',
         'when the Secrets of the data systems exist: lake, warehouse.',
-        '--kubeconfig hub.config --set mode=hub-objects\n',
+        '--kube-context hub --set mode=hub-objects\n',
         `The API server of the hub must reach ${url}.`,
         'Lodestone queries amoro for the data of claims.',
         'A Lodestone in each member cluster brings data to its nodes',

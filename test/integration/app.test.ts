@@ -253,7 +253,9 @@ describe('probes and metrics', () => {
       .poll(() => health(running, '/readyz'))
       .toEqual({
         status: 200,
-        text: expect.stringMatching(/^ok\nwarning: the credentials for the API server end at \S+Z; write new ones/),
+        text: expect.stringMatching(
+          /^ok\nwarning: the credentials for the API server end at \S+Z; renew the kubeconfig with lodestone kubeconfig/,
+        ),
       })
   })
 

@@ -1,10 +1,10 @@
 /** Files with one mistake each, for mistakes.test.ts. */
 
-const kubeconfig = (server: string, currentContext = 'hub') => `apiVersion: v1
+const kubeconfig = (server: string, currentContext = 'hub', more = '') => `apiVersion: v1
 kind: Config
 current-context: ${currentContext}
 contexts: [{ name: hub, context: { cluster: hub, user: admin } }, { name: half, context: { cluster: gone, user: admin } }]
-clusters: [{ name: hub, cluster: { server: '${server}' } }]
+clusters: [{ name: hub, cluster: { server: '${server}'${more} } }]
 users: [{ name: admin, user: { token: secret } }]
 `
 const claim = (spec: string) => `apiVersion: datadependency.volcano.sh/v1alpha1
@@ -52,6 +52,7 @@ export const FILES: Readonly<Record<string, string>> = {
   'kubeconfig/hub': kubeconfig('https://127.0.0.1:1'),
   'kubeconfig/no-context': kubeconfig('https://127.0.0.1:1', "''"),
   'kubeconfig/address': kubeconfig('127.0.0.1:6443'),
+  'kubeconfig/lost-ca': kubeconfig('https://127.0.0.1:1', 'hub', ', certificate-authority: nowhere.crt'),
   'kubeconfig/open': 'clusters: [\n',
 
   // Certificates.

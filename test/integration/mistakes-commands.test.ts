@@ -35,6 +35,67 @@ describe('manifests', () => {
   ])('$lodestone', checkMistake)
 })
 
+describe('kubeconfig', () => {
+  test.each<Mistake>([
+    {
+      lodestone: 'kubeconfig',
+      says: 'no API server is given: $KUBECONFIG is not set, the command does not run in a pod, $HOME is not set; give --kubeconfig FILE',
+    },
+    {
+      lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub --context host -o secret',
+      says: 'kubeconfig @kubeconfig/hub has no context host (it has: hub, half)',
+    },
+    {
+      lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub',
+      status: 1,
+      says: 'API server https://127.0.0.1:1: connection refused; check that kube-apiserver runs, and check the address of the server in the kubeconfig',
+    },
+    {
+      lodestone: 'kubeconfig --kubeconfig @kubeconfig/lost-ca',
+      says: 'certificate-authority @kubeconfig/nowhere.crt of cluster hub: no such file or directory',
+    },
+    { lodestone: 'kubeconfig hub', says: 'unexpected argument hub' },
+    { lodestone: 'kubeconfig -o yaml', says: '-o takes one of kubeconfig, secret, not yaml' },
+    {
+      lodestone: 'kubeconfig -o secrets',
+      says: '-o takes one of kubeconfig, secret, not secrets (did you mean secret?)',
+    },
+    { lodestone: 'kubeconfig --duration 30d', says: '--duration takes a duration such as 90s or 2m, not 30d' },
+    { lodestone: 'kubeconfig --duration 5m', says: '--duration takes a duration from 10m to 87600h, not 5m' },
+    { lodestone: 'kubeconfig --duration 99999h', says: '--duration takes a duration from 10m to 87600h, not 99999h' },
+    { lodestone: 'kubeconfig --server', says: '--server needs a value: --server=URL' },
+    {
+      lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub --server 10.0.0.7:5443',
+      says: '--server takes an https URL without user or query, e.g. https://karmada-apiserver.karmada-system.svc:5443, not 10.0.0.7:5443',
+    },
+    {
+      lodestone: 'kubeconfig --certificate-authority @shopping.txt',
+      says: '--certificate-authority @shopping.txt: has no certificate in PEM form; name the CA of the API server',
+    },
+    {
+      lodestone: 'kubeconfig -n lodestone-system',
+      says: '-n is the namespace of the Secret; add -o secret, or omit it',
+    },
+    {
+      lodestone: 'kubeconfig -o secret -n Demo_1',
+      says: '-n Demo_1: must be lower-case letters, digits and "-", e.g. member-1',
+    },
+    {
+      lodestone: 'kubeconfig --service-account lodestone',
+      says: '--service-account takes NAMESPACE/NAME, e.g. lodestone-system/lodestone, not lodestone',
+    },
+    {
+      lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub --output-file @kubeconfig/hub',
+      says: '--output-file @kubeconfig/hub: has the credentials that the command uses; choose another file',
+    },
+    {
+      lodestone: 'kubeconfig --output-file=',
+      says: '--output-file has an empty value; write --output-file=FILE, or omit the option',
+    },
+    { lodestone: 'kubeconfig --token abc', says: 'unknown option --token' },
+  ])('$lodestone', checkMistake)
+})
+
 describe('certs', () => {
   test.each<Mistake>([
     { lodestone: 'certs new', says: 'unexpected argument new' },

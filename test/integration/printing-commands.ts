@@ -6,8 +6,10 @@ import { afterAll, beforeAll } from 'vitest'
 import { stringify } from 'yaml'
 import { dataSources } from '../../src/api/data-source.ts'
 import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
-import { resourceBindings } from '../../src/api/karmada.ts'
+import { serviceAccounts } from '../../src/api/dependencies.ts'
+import { propagationPolicies, resourceBindings } from '../../src/api/karmada.ts'
 import { mutatingWebhookConfigurations } from '../../src/api/registration.ts'
+import { LODESTONE } from '../../src/app/roles/rbac.ts'
 import { loadCommands } from '../../src/cli/index.ts'
 import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 
@@ -23,6 +25,8 @@ const LINES: Readonly<Record<string, string | undefined>> = {
   status: 'status --folder MANY',
   'kustomize-config': 'kustomize-config',
   manifests: 'manifests crds registration rbac volumes interpreter uninstall',
+  // The API server of the tests has no TLS.
+  kubeconfig: 'kubeconfig --kubeconfig HUB --server https://10.0.0.7:5443',
   'check-install': 'check-install --kubeconfig HUB',
   migrate: 'migrate --kubeconfig HUB',
   uninstall: 'uninstall --kubeconfig HUB',
@@ -61,7 +65,11 @@ export const MORE_THAN_A_PIPE = 300
 export function usePrintingCommands(workloads: number): (line: string) => string[] {
   const folder = mkdtempSync(join(tmpdir(), 'lodestone-printing-'))
   const files = { HUB: join(folder, 'hub.kubeconfig'), MANY: join(folder, 'many'), NEW: join(folder, 'new') }
-  const hub = new FakeApiServer([dataSourceClaims, dataSources, resourceBindings, mutatingWebhookConfigurations])
+  const hub = new FakeApiServer([
+    ...[dataSourceClaims, dataSources, propagationPolicies, resourceBindings],
+    ...[mutatingWebhookConfigurations, serviceAccounts],
+  ])
+  hub.put(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: LODESTONE })
   hub.put(mutatingWebhookConfigurations, REGISTRATION)
   beforeAll(async () => {
     for (const path of [files.MANY, files.NEW]) mkdirSync(path)

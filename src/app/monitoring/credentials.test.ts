@@ -41,7 +41,7 @@ test('the report warns once in the log, in readiness while they end soon, and in
   await report.check()
   await report.check()
   expect(report.warning()).toBe(
-    'the credentials for the API server end at 1970-01-31T00:00:00.000Z; write new ones into the kubeconfig',
+    'the credentials for the API server end at 1970-01-31T00:00:00.000Z; renew the kubeconfig with lodestone kubeconfig',
   )
   expect(lines.map(({ msg }) => msg)).toEqual(['credentials end soon'])
 

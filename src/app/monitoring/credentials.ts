@@ -28,7 +28,7 @@ export function openCredentialsReport({ read, now, log, metrics }: CredentialsRe
   let lifetime: CredentialsLifetime | undefined
   let logged: number | undefined
   function warning(): string | undefined {
-    return lifetime && endsSoon(lifetime, now()) ? endMessage(lifetime) : undefined
+    return lifetime && endsSoon(lifetime, now()) ? `${endMessage(lifetime)}; ${RENEW_CREDENTIALS}` : undefined
   }
   return {
     warning,
@@ -50,5 +50,7 @@ export function endsSoon({ beginsAt, endsAt }: CredentialsLifetime, now: number)
 
 /** Returns when they end, for users. */
 export function endMessage({ endsAt }: CredentialsLifetime): string {
-  return `the credentials for the API server end at ${new Date(endsAt).toISOString()}; write new ones into the kubeconfig`
+  return `the credentials for the API server end at ${new Date(endsAt).toISOString()}`
 }
+
+export const RENEW_CREDENTIALS = 'renew the kubeconfig with lodestone kubeconfig'

@@ -1,13 +1,13 @@
 /** `lodestone check-install`: checks an installation, and waits until it works. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
-import { LODESTONE } from '../../app/roles/rbac.ts'
 import { UserError } from '../../base/user-error.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../connect.ts'
 import { readNamespace } from '../namespace.ts'
 import { OUTPUT_API_VERSION, PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
 import { readDuration } from '../read-duration.ts'
+import { readServiceAccount, SERVICE_ACCOUNT_OPTION } from '../service-account.ts'
 import { absence } from './absence.ts'
 import { admission, narrowing } from './admission.ts'
 import { type Check, type CheckContext, type NamedFinding, type Result, runChecks } from './check.ts'
@@ -30,11 +30,7 @@ export const checkInstall: Command = {
       value: 'NAMESPACE',
       description: 'Namespace for dry runs (default: that of the context). Nothing is created',
     },
-    'service-account': {
-      type: 'string',
-      value: 'NAMESPACE/NAME',
-      description: `Account of Lodestone on this API server (default: ${LODESTONE.namespace}/${LODESTONE.name})`,
-    },
+    ...SERVICE_ACCOUNT_OPTION,
     gone: { type: 'boolean', description: 'Check instead that lodestone uninstall left nothing' },
     wait: { type: 'string', value: 'DURATION', description: 'Repeat the checks until all pass, e.g. 2m or 90s' },
     ...PLAIN_OUTPUT_OPTION,
@@ -66,7 +62,7 @@ const RETRY_MS = 2_000
 async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> {
   const format = readFormat(args, PLAIN_FORMATS)
   const deadline = performance.now() + readDuration('wait', args.text('wait') ?? '0s')
-  const serviceAccount = readAccount(args.text('service-account'))
+  const serviceAccount = readServiceAccount(args)
   const config = loadConfig(args.text('config'))
   const namespace = await readNamespace(args, io)
   const progress = new Progress(io)
@@ -140,13 +136,4 @@ function renderText(findings: readonly NamedFinding[], paint: ReturnType<typeof 
 function report(findings: readonly NamedFinding[], format: 'json' | 'yaml'): string {
   const result = findings.some((finding) => finding.result === 'failed') ? 'failed' : 'passed'
   return renderData({ apiVersion: OUTPUT_API_VERSION, kind: 'CheckInstall', result, checks: findings }, format)
-}
-
-function readAccount(text: string | undefined): CheckContext['serviceAccount'] {
-  if (text === undefined) return LODESTONE
-  const [namespace, name, ...more] = text.split('/')
-  if (!namespace || !name || more.length > 0) {
-    throw new UsageError(`--service-account takes NAMESPACE/NAME, e.g. lodestone-system/lodestone, not ${text}`)
-  }
-  return { namespace, name }
 }

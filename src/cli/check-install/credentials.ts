@@ -1,5 +1,5 @@
 /** Checks when the credentials of the kubeconfig end. That of a hub usually has a token for 30 days. */
-import { endMessage, endsSoon } from '../../app/monitoring/credentials.ts'
+import { endMessage, endsSoon, RENEW_CREDENTIALS } from '../../app/monitoring/credentials.ts'
 import { type Check, passed, skipped, warning } from './check.ts'
 
 export const credentials: Check = {
@@ -7,8 +7,9 @@ export const credentials: Check = {
   async run({ connection, now }) {
     const lifetime = await connection.credentialsLifetime()
     if (!lifetime) return skipped('they do not end, or a plugin renews them')
-    const remedy = 'see docs/getting-started-hub.md for a new token'
-    if (endsSoon(lifetime, now)) return warning(endMessage(lifetime), remedy)
+    if (endsSoon(lifetime, now)) {
+      return warning(endMessage(lifetime), `${RENEW_CREDENTIALS}, see docs/getting-started-hub.md`)
+    }
     return passed(`they end at ${new Date(lifetime.endsAt).toISOString()}`)
   },
 }

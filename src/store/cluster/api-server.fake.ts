@@ -40,6 +40,9 @@ export class FakeApiServer {
   url = ''
   /** When set, requests with another bearer token get HTTP 401. */
   token: string | undefined
+  /** What TokenRequests get, for at most `maxTokenSeconds`, as with --service-account-max-token-expiration. */
+  readonly grantedToken = 'granted-token'
+  maxTokenSeconds = Number.POSITIVE_INFINITY
   readonly #types: readonly ResourceType[]
   readonly #unserved = new Set<string>()
   readonly #terminating = new Set<string>()
@@ -147,6 +150,7 @@ export class FakeApiServer {
     if (path.startsWith(DEFINITIONS)) return this.#definition(path.slice(DEFINITIONS.length))
     const target = this.#target(path)
     if (target === undefined || this.#unserved.has(target.collection)) return pageNotFound
+    if (method === 'POST' && target.subresource === 'token') return this.#grantToken(target, JSON.parse(text))
     if (method === 'POST') return this.#create(target, JSON.parse(text), query.get('dryRun') === 'All')
     if (method === 'PUT') return this.#update(target, JSON.parse(text))
     if (method === 'PATCH') return this.#patch(target, JSON.parse(text), headers['content-type'])
@@ -161,6 +165,13 @@ export class FakeApiServer {
       ...page,
       items: page.items.map(view),
     })
+  }
+
+  #grantToken(target: Target, { spec }: { spec: { expirationSeconds: number } }): Answer {
+    if (this.#find(target) === undefined) return notFound(target)
+    const expirationSeconds = Math.min(spec.expirationSeconds, this.maxTokenSeconds)
+    const expirationTimestamp = new Date(expirationSeconds * 1000).toISOString()
+    return json(201, { spec: { expirationSeconds }, status: { token: this.grantedToken, expirationTimestamp } })
   }
 
   /** Answers with the CRD of a kind. Every kind has one. */

@@ -79,6 +79,32 @@ export async function connectionNamespace(source: ConnectionSource): Promise<str
   return config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined
 }
 
+/** An API server, and how its certificate is verified: a kubeconfig without the credentials of its user. */
+export interface ServerAddress {
+  server: string
+  /** PEM. Without it, the CAs of Node.js are trusted. */
+  ca?: string
+  isUnverified?: true
+  tlsServerName?: string
+  proxyUrl?: string
+}
+
+/** Returns the address of the context. Throws `ConnectionConfigError`. */
+export async function serverAddress(source: ConnectionSource): Promise<ServerAddress> {
+  const { loadConfig, readAuthority, readSource } = await loadClient()
+  const cluster = loadConfig(source, readSource(source)).getCurrentCluster()
+  const { server = '', skipTLSVerify, tlsServerName, proxyUrl } = cluster ?? {}
+  return {
+    server,
+    ...defined({
+      ca: cluster && !skipTLSVerify ? readAuthority(cluster) : undefined,
+      isUnverified: skipTLSVerify ? (true as const) : undefined,
+      tlsServerName: tlsServerName || undefined,
+      proxyUrl: proxyUrl || undefined,
+    }),
+  }
+}
+
 /** Returns the names of the contexts of kubeconfig files; none for the service account of the pod. Throws `ConnectionConfigError`. */
 export async function contextNames(source: ConnectionSource): Promise<string[]> {
   if ('inCluster' in source) return []

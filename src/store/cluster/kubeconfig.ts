@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
-import { KubeConfig } from '@kubernetes/client-node'
+import { type Cluster, KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import { describeFileError } from '../../base/file-error.ts'
 import { UserError } from '../../base/user-error.ts'
@@ -63,6 +63,17 @@ export function loadConfig(source: ConnectionSource, files: readonly KubeconfigF
   const config = new KubeConfig()
   config.loadFromCluster(source.root ?? '')
   return config
+}
+
+/** Returns the CA of a cluster as PEM. A file is used before data, as client-node does. Throws `ConnectionConfigError`. */
+export function readAuthority({ name, caFile, caData }: Cluster): string | undefined {
+  if (!caFile) return caData ? Buffer.from(caData, 'base64').toString() : undefined
+  try {
+    return readFileSync(caFile, 'utf8')
+  } catch (error) {
+    const reason = describeFileError(error)
+    throw new ConnectionConfigError(`certificate-authority ${caFile} of cluster ${name}: ${reason}`, { cause: error })
+  }
 }
 
 /** Merges the files and checks that the context can be used. */
