@@ -33,9 +33,9 @@ function command(name: string, ...words: string[]) {
 }
 
 describe('the package', () => {
-  test('has the build, examples, pages, license and README, and nothing else', () => {
+  test('has the build, the chart, examples, pages, license and README, and nothing else', () => {
     const [own, built] = [files.filter((file) => !file.startsWith('dist/')), files.filter((file) => /^dist/.test(file))]
-    expect(own.filter((file) => !/^(docs|examples)\//.test(file)).sort()).toEqual([
+    expect(own.filter((file) => !/^(charts|docs|examples)\//.test(file)).sort()).toEqual([
       'LICENSE',
       'README.md',
       'bin/complete.cjs',
