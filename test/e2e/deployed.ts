@@ -67,7 +67,7 @@ export function deployedValues(balancer: Balancer) {
 }
 
 /** Returns a Secret with a certificate for the balancer, as cert-manager writes it. */
-async function tlsSecret(plane: ControlPlane): Promise<KubeObject> {
+export async function tlsSecret(plane: ControlPlane): Promise<KubeObject> {
   const { certificate, key } = await plane.pki.issue({
     ...{ name: 'lodestone', commonName: 'lodestone', ipAddresses: ['127.0.0.1'] },
   })
@@ -96,7 +96,7 @@ export async function startDeployed(
     env,
     logFile: plane.logFile(name),
     ready: async () => (await request(`${healthUrl}/readyz`)).statusCode === 200,
-    readyTimeoutMs: 60_000,
+    readyTimeoutMs: 180_000,
   })
   plane.onStop(() => running.stop())
   const pod: DeployedPod = {

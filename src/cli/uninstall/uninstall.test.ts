@@ -297,7 +297,7 @@ describe('a replica of Lodestone', () => {
     server.misbehave(({ method }) => method === 'POST', status(403, PROBE_REASON))
     const { status: code, stderr } = await run('uninstall', '--yes')
     expect(code).toBe(1)
-    expect(stderr).toContain('Lodestone runs without leader election')
+    expect(stderr).toContain('Lodestone runs, and its Lease is not on this API server')
     expect(writes()).toEqual([])
   })
 

@@ -128,7 +128,7 @@ async function prepare(
 ): Promise<string | undefined> {
   const probe = openWebhookProbe(context.connection)
   if (leases.length === 0 && (await probe(context.signal)).result === 'seen') {
-    return 'Lodestone runs without leader election, so the command cannot end its loops; stop it, and run again'
+    return 'Lodestone runs, and its Lease is not on this API server, so the command cannot end its loops; stop it, for example with helm uninstall in the host cluster, and run again'
   }
   if (!keepsData) {
     const left = await deleteThroughLodestone(leases, context, timeoutMs, io)
