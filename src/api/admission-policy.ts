@@ -30,7 +30,7 @@ export interface ValidatingAdmissionPolicy extends K8sObject {
       }[]
     }
     matchConditions: NamedExpression[]
-    variables: NamedExpression[]
+    variables?: NamedExpression[]
     validations: { expression: string; message?: string; messageExpression?: string; reason: 'Forbidden' }[]
   }
 }

@@ -8,10 +8,14 @@ export const LOCALITY_ANNOTATION = 'lodestone.dev/locality'
 export const HOLD_ANNOTATION = 'lodestone.dev/hold'
 /** On policies, by users: `"true"` puts the bindings of workloads on hold until a claim for them exists. */
 export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
-/** On namespaces, by users: `"true"` makes writes of bindings and policies fail while Lodestone is not available. */
+/** On namespaces, by users: which writes wait while Lodestone is not available. Without it, new workloads with a claim do. */
 export const ENFORCE_LABEL = 'lodestone.dev/enforce'
-/** Its value with which only new workloads with a claim wait while Lodestone is not available. */
+/** Its value with which all writes of bindings and policies fail. */
+export const ENFORCE_ALL = 'true'
+/** Its value with which new workloads with a claim wait, however many claims the namespace has. */
 export const ENFORCE_CLAIMS = 'claims'
+/** Its value with which no new workload waits. */
+export const ENFORCE_NOTHING = 'false'
 /** On namespaces, by users: a comma-separated list of the namespaces whose claims may name workloads here, or `*`. */
 export const ALLOW_CLAIMS_FROM_ANNOTATION = 'lodestone.dev/allow-claims-from'
 /** Finalizer of claims, by the claim loop: bindings are restored before a claim is deleted. */

@@ -1,9 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeClaim, makeNamespace } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import { type ValidatingAdmissionPolicy, validatingAdmissionPolicies } from '../api/admission-policy.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
+import { namespaces } from '../api/namespace.ts'
 import {
   mutatingWebhookConfigurations,
   VERSION_ANNOTATION,
@@ -22,7 +25,7 @@ import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { type Config, DEFAULT_CONFIG } from './config/config.ts'
 import { openLeadershipState } from './election.ts'
-import { wantedAbsencePolicies } from './registration.ts'
+import { storedExemptNamespaces, wantedAbsencePolicies } from './registration.ts'
 import { startRegistration } from './registration-loop.ts'
 import { openRegistrationState } from './registration-state.ts'
 
@@ -323,8 +326,9 @@ test('a cluster without Karmada gets no request for the interpreter; a hub is re
 })
 
 describe('the policies of the API server', () => {
-  const [decided] = wantedAbsencePolicies(configured())
-  const read = ({ store }: Cluster) => store.read(validatingAdmissionPolicies, undefined, decided?.metadata.name ?? '')
+  const [decided, claimed] = wantedAbsencePolicies(configured())
+  const named = ({ store }: Cluster, policy = decided) =>
+    store.read(validatingAdmissionPolicies, undefined, policy?.metadata.name ?? '')
 
   test('are kept as this version wants them, with the annotations of other clients', async () => {
     const cluster = await openCluster()
@@ -338,7 +342,7 @@ describe('the policies of the API server', () => {
     cluster.clock.advance(61_000)
     await replica.run()
 
-    expect(await read(cluster)).toMatchObject({
+    expect(await named(cluster)).toMatchObject({
       metadata: { annotations: { ...annotations, ...decided?.metadata.annotations } },
       spec: decided?.spec,
     })
@@ -351,6 +355,114 @@ describe('the policies of the API server', () => {
     await replica.run()
 
     expect(await cluster.registration()).toBeDefined()
-    expect(await read(cluster)).toBeUndefined()
+    expect(await named(cluster)).toBeUndefined()
+  })
+
+  describe('with a namespace of many claims', () => {
+    const many = 501
+    const exemptIn = async (cluster: Cluster) => {
+      const policy = await named(cluster, claimed)
+      return policy && storedExemptNamespaces([policy], configured())
+    }
+
+    async function openLargeCluster(labels: Record<string, string> = {}) {
+      const cluster = await openCluster()
+      await cluster.store.create(validatingAdmissionPolicies, claimed as ValidatingAdmissionPolicy)
+      await cluster.store.create(namespaces, { ...makeNamespace('large'), metadata: { name: 'large', labels } })
+      await addClaims(cluster, 'large', many)
+      return cluster
+    }
+
+    async function addClaims({ store }: Cluster, namespace: string, count: number): Promise<void> {
+      for (let i = 0; i < count; i++) await store.create(dataSourceClaims, makeClaim({}, { namespace, name: `c-${i}` }))
+    }
+
+    test('the leader exempts it, with one Event, and no other replica does', async () => {
+      const cluster = await openLargeCluster()
+      const [leader, other] = [startReplica(cluster), startReplica(cluster)]
+      await other.run()
+      expect(await exemptIn(cluster)).toEqual([])
+
+      leader.lead()
+      await leader.run()
+      await leader.run()
+      await other.run()
+      expect(await exemptIn(cluster)).toEqual(['large'])
+      expect(leader.events).toEqual([
+        expect.stringContaining('NamespacesExempt: new workloads with a claim do not wait'),
+      ])
+      expect(other.events).toEqual([])
+    })
+
+    test.each([
+      { value: 'claims', expected: [] },
+      { value: 'Claims', expected: ['large'] },
+      { value: 'true', expected: ['large'] },
+    ])('with the label $value, the exempt namespaces are $expected', async ({ value, expected }) => {
+      const cluster = await openLargeCluster({ 'lodestone.dev/enforce': value })
+      const leader = startReplica(cluster)
+      leader.lead()
+      await leader.run()
+      expect(await exemptIn(cluster)).toEqual(expected)
+    })
+
+    test('the list changes at most once a minute, and that is no change of another client', async () => {
+      const cluster = await openLargeCluster()
+      const leader = startReplica(cluster)
+      leader.lead()
+      await leader.run()
+      await addClaims(cluster, 'larger', many)
+      cluster.clock.advance(59_000)
+      await leader.run()
+      expect(await exemptIn(cluster)).toEqual(['large'])
+
+      cluster.clock.advance(1_000)
+      await leader.run()
+      expect(await exemptIn(cluster)).toEqual(['large', 'larger'])
+      expect(leader.events.filter((one) => !one.startsWith('NamespacesExempt'))).toEqual([])
+    })
+
+    test('a list that changes soon after another write of the policy is written too', async () => {
+      const cluster = await openCluster()
+      const spec = { ...claimed?.spec, validations: [] }
+      await cluster.store.create(validatingAdmissionPolicies, { ...claimed, spec } as ValidatingAdmissionPolicy)
+      const leader = startReplica(cluster)
+      leader.lead()
+      await leader.run()
+      expect((await named(cluster, claimed))?.spec).toEqual(claimed?.spec)
+      cluster.clock.advance(10_000)
+      await addClaims(cluster, 'large', many)
+      await leader.run()
+      expect(await exemptIn(cluster)).toEqual(['large'])
+      expect(leader.events.filter((one) => one.startsWith('RegistrationReverted'))).toEqual([])
+    })
+
+    test('an installation that applies its policy again does not change the list for long', async () => {
+      const cluster = await openLargeCluster()
+      const leader = startReplica(cluster)
+      leader.lead()
+      await leader.run()
+      cluster.clock.advance(60_000)
+      await leader.run()
+      const stored = (await named(cluster, claimed)) as ValidatingAdmissionPolicy
+      await cluster.store.update(validatingAdmissionPolicies, { ...stored, spec: claimed?.spec ?? stored.spec })
+      await leader.run()
+      expect(await exemptIn(cluster)).toEqual(['large'])
+    })
+
+    test('the next leader keeps a namespace that is below the maximum again', async () => {
+      const cluster = await openLargeCluster()
+      const leader = startReplica(cluster)
+      leader.lead()
+      await leader.run()
+      await leader.stop()
+      const [first] = [...cluster.store.list(dataSourceClaims)]
+      await cluster.store.delete(dataSourceClaims, first as DataSourceClaim)
+      const next = startReplica(cluster)
+      next.lead()
+      await next.run()
+      expect(await exemptIn(cluster)).toEqual(['large'])
+      expect(next.events).toEqual([])
+    })
   })
 })

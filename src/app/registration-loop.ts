@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { CLAIMED_WORKLOADS_POLICY, validatingAdmissionPolicies } from '../api/admission-policy.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { apiVersionOf } from '../api/meta.ts'
@@ -12,13 +13,17 @@ import {
   type Replica,
 } from '../api/registration.ts'
 import { listDigest } from '../base/hash.ts'
+import { listNames } from '../base/names.ts'
 import { type Clock, systemClock } from '../base/time/clock.ts'
+import { describeExempt } from '../core/admission/exempt-namespaces.ts'
 import type { EventReason } from '../core/signal-tables.ts'
-import { openEventRecorder } from '../reconcile/event-recorder.ts'
+import { type EventRecorder, openEventRecorder } from '../reconcile/event-recorder.ts'
+import { Exemption, type ExemptionChange } from '../reconcile/exemption.ts'
 import { type Loop, startLoop } from '../reconcile/loop.ts'
 import { type LeaderTerm, Registrar, type RegistrarInput } from '../reconcile/registrar.ts'
 import type { KeepCause, KeptRegistration } from '../reconcile/registration-turn.ts'
 import {
+  compareAbsencePolicies,
   readAbsencePolicies,
   readAdmissionRegistration,
   readInterpreterRegistration,
@@ -34,7 +39,13 @@ import type { Config } from './config/config.ts'
 import type { LeadershipState } from './election.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { observeEvents } from './monitoring/observe.ts'
-import { VERSION, wantedAbsencePolicies, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
+import {
+  storedExemptNamespaces,
+  VERSION,
+  wantedAbsencePolicies,
+  wantedInterpreterRegistration,
+  wantedRegistration,
+} from './registration.ts'
 import type { RegistrationState } from './registration-state.ts'
 
 const INTERVAL_MS = 10_000
@@ -67,18 +78,19 @@ export function startRegistration(input: RegistrationInput): Loop {
     interpreter: new Registrar(clock),
     absence: new Registrar(clock),
   }
-  const report = openReport(input)
+  const events = openEvents(input)
+  const report = openReport(input, events)
+  const exemption = new Exemption({ store, clock, onChange: (change) => reportExemption(change, log, events) })
 
   async function reconcile(): Promise<void> {
     const served = certificates.current()
     const wanted = wantedRegistration(config, served)
     const wantedOfKarmada = interpreter && wantedInterpreterRegistration(config, interpreter.types, served)
-    const wantedPolicies = wantedAbsencePolicies(config)
     const own: Replica = {
       host: hostname(),
       version: VERSION,
       registration: listDigest(
-        [...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : []), ...wantedPolicies].map(digestOf),
+        [...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : []), ...wantedAbsencePolicies(config)].map(digestOf),
       ),
     }
     const context: RegistrarInput = { own, others: await replicas.announce(own), term: termOf(leadership, store) }
@@ -89,8 +101,12 @@ export function startRegistration(input: RegistrationInput): Loop {
     // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
     if (store.synced() && store.serves(resourceBindings)) {
       results.push(await registrars.interpreter.run(await readInterpreterRegistration(store, wantedOfKarmada), context))
-      const policies = await readAbsencePolicies(store, wantedPolicies)
-      if (policies) results.push(await registrars.absence.run(policies, context))
+      const policies = await readAbsencePolicies(store)
+      if (policies.length > 0) {
+        const exempt = exemption.names(storedExemptNamespaces(policies, config), context.term !== undefined)
+        const read = compareAbsencePolicies(policies, wantedAbsencePolicies(config, exempt), exempt)
+        results.push(await registrars.absence.run(read, context))
+      }
     }
     // A new CA must not sign before all registrations have it.
     if (store.synced() && results.every(({ isServed }) => isServed)) state.published(served.caBundlePem)
@@ -145,13 +161,12 @@ const EVENTS: Readonly<Record<KeepCause, { type: 'Normal' | 'Warning'; reason: E
   reverted: { type: 'Warning', reason: 'RegistrationReverted' },
 }
 
+function openEvents({ eventStore, log, metrics, now }: RegistrationInput): EventRecorder {
+  return openEventRecorder({ store: eventStore, now, observer: observeEvents(openFailureLog(log, now), metrics) })
+}
+
 /** Returns a function that reports the result of a run: in metrics, in `/readyz`, and, when it changes, in the log and in an Event. */
-function openReport({ eventStore, leadership, state, log, metrics, now }: RegistrationInput) {
-  const events = openEventRecorder({
-    store: eventStore,
-    now,
-    observer: observeEvents(openFailureLog(log, now), metrics),
-  })
+function openReport({ leadership, state, log, metrics }: RegistrationInput, events: EventRecorder) {
   let logged: string | undefined
   let recorded: string | undefined
   return (written: number, kept: KeptRegistration | undefined): void => {
@@ -171,6 +186,23 @@ function openReport({ eventStore, leadership, state, log, metrics, now }: Regist
       recorded = kept.message
     }
   }
+}
+
+/** Reports a change of the exempt namespaces in the log, and in an Event if there are more. */
+function reportExemption({ exempt, added, removed }: ExemptionChange, log: Logger, events: EventRecorder): void {
+  log.info(
+    { added: listNames(added), removed: listNames(removed), exempt: exempt.length },
+    'namespaces exempt from the policy for claimed workloads changed',
+  )
+  if (added.length === 0) return
+  const message = describeExempt(added)
+  events.record({ kind: 'event', about: CLAIMED_WORKLOADS, type: 'Warning', reason: 'NamespacesExempt', message })
+}
+
+const CLAIMED_WORKLOADS: K8sObject = {
+  apiVersion: apiVersionOf(validatingAdmissionPolicies),
+  kind: validatingAdmissionPolicies.kind,
+  metadata: { name: CLAIMED_WORKLOADS_POLICY },
 }
 
 const ABOUT: K8sObject = {

@@ -1,6 +1,6 @@
 /** The registrations that Lodestone wants: with the API server for admission, and with Karmada's resource interpreter. */
 
-import type { ValidatingAdmissionPolicy } from '../api/admission-policy.ts'
+import { CLAIMED_WORKLOADS_POLICY, type ValidatingAdmissionPolicy } from '../api/admission-policy.ts'
 import type { InterpreterWebhookConfiguration } from '../api/interpreter.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import {
@@ -13,7 +13,7 @@ import { listDigest } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
 import { readBuildInfo } from '../telemetry/build-info.ts'
 import type { ServingCertificates } from '../tls/source.ts'
-import { absencePolicies } from '../webhooks/absence.ts'
+import { absencePolicies, exemptNamespacesOf } from '../webhooks/absence.ts'
 import { allWebhooks } from '../webhooks/index.ts'
 import { interpreterRegistrationOf } from '../webhooks/interpreter.ts'
 import { type Registration, webhookConfigurations } from '../webhooks/registration.ts'
@@ -39,11 +39,25 @@ export function wantedInterpreterRegistration(
   return named(interpreterRegistrationOf(types, registrationTerms(config, certificates), toBase64))
 }
 
-/** Returns the policies that the API server applies while no replica answers. */
-export function wantedAbsencePolicies(config: Config): ValidatingAdmissionPolicy[] {
-  return absencePolicies({ excludedNamespaces: allExcludedNamespaces(config) }).map((policy) =>
-    withNames(policy, listDigest([JSON.stringify(policy.spec)])),
+/**
+ * Returns the policies that the API server applies while no replica answers. Replicas of one configuration want the same digests, whichever
+ * namespaces are exempt now.
+ */
+export function wantedAbsencePolicies(
+  config: Config,
+  exemptNamespaces: readonly string[] = [],
+): ValidatingAdmissionPolicy[] {
+  const excludedNamespaces = allExcludedNamespaces(config)
+  const digests = absencePolicies({ excludedNamespaces }).map(({ spec }) => listDigest([JSON.stringify(spec)]))
+  return absencePolicies({ excludedNamespaces, exemptNamespaces }).map((policy, i) =>
+    withNames(policy, digests[i] ?? ''),
   )
+}
+
+/** Returns the exempt namespaces of the stored policies. */
+export function storedExemptNamespaces(policies: readonly ValidatingAdmissionPolicy[], config: Config): string[] {
+  const policy = policies.find(({ metadata }) => metadata.name === CLAIMED_WORKLOADS_POLICY)
+  return policy ? exemptNamespacesOf(policy, { excludedNamespaces: allExcludedNamespaces(config) }) : []
 }
 
 function named<T extends Registrable>(registration: T): T {

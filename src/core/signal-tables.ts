@@ -17,6 +17,7 @@ const SOURCE = 'DataSource'
 const MANAGER = 'VolumeManager'
 const LEFT = 'VolumeManager, Namespace'
 const REGISTRATION = 'MutatingWebhookConfiguration'
+const ADMISSION_POLICY = 'ValidatingAdmissionPolicy'
 const CRD = 'CustomResourceDefinition'
 
 /** By reason. */
@@ -95,6 +96,11 @@ export const EVENTS = {
   KindAvailable: { type: 'Normal', about: CRD, when: 'the kind can be read again' },
   RegistrationKept: { type: 'Normal', about: REGISTRATION, when: 'other replicas want another registration' },
   RegistrationReverted: { type: 'Warning', about: REGISTRATION, when: 'another client changes it after each write' },
+  NamespacesExempt: {
+    type: 'Warning',
+    about: ADMISSION_POLICY,
+    when: 'namespaces have so many claims that their new workloads do not wait for Lodestone',
+  },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 export type EventReason = keyof typeof EVENTS

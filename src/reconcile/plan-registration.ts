@@ -27,12 +27,9 @@ export function planRegistration<T extends Registrable>(
 }
 
 /** Repairs a policy of the API server that differs. A missing one is not created: the right to create cannot be limited to one name. */
-export function planPolicy(
-  wanted: ValidatingAdmissionPolicy,
-  current: ValidatingAdmissionPolicy | undefined,
-): WriteAction[] {
-  const annotations = { ...current?.metadata.annotations, ...wanted.metadata.annotations }
-  if (!current || (covers(current.spec, wanted.spec) && covers(current.metadata.annotations, annotations))) return []
+export function planPolicy(wanted: ValidatingAdmissionPolicy, current: ValidatingAdmissionPolicy): WriteAction[] {
+  const annotations = { ...current.metadata.annotations, ...wanted.metadata.annotations }
+  if (covers(current.spec, wanted.spec) && covers(current.metadata.annotations, annotations)) return []
   const object = { ...current, metadata: { ...current.metadata, annotations }, spec: wanted.spec }
   return [{ kind: 'update', type: validatingAdmissionPolicies, object }]
 }

@@ -43,6 +43,7 @@ export class Registrar {
   readonly #clock: Pick<Clock, 'now'>
   #history = NEW_HISTORY
   #termSinceMs: number | undefined
+  #revision: string | undefined
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
@@ -55,8 +56,10 @@ export class Registrar {
    */
   async run(read: ReadRegistration, { own, others, term }: RegistrarInput): Promise<RegistrarResult> {
     const nowMs = this.#clock.now()
-    if (term?.sinceMs !== this.#termSinceMs) this.#history = NEW_HISTORY
+    // A difference that this leader made by itself is no change of another client.
+    if (term?.sinceMs !== this.#termSinceMs || read.revision !== this.#revision) this.#history = NEW_HISTORY
     this.#termSinceMs = term?.sinceMs
+    this.#revision = read.revision
     this.#history = observeRegistration(this.#history, read.isCurrent, nowMs)
     if (read.isCurrent) return { written: 0, isServed: true }
     const leaderForMs = nowMs - (term?.sinceMs ?? nowMs)

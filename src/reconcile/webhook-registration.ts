@@ -1,5 +1,9 @@
 /** Reads and writes the webhook configurations of the cluster: for admission, and for Karmada's resource interpreter. */
-import { type ValidatingAdmissionPolicy, validatingAdmissionPolicies } from '../api/admission-policy.ts'
+import {
+  ABSENCE_POLICIES,
+  type ValidatingAdmissionPolicy,
+  validatingAdmissionPolicies,
+} from '../api/admission-policy.ts'
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import type { K8sObject } from '../api/meta.ts'
 import {
@@ -35,6 +39,8 @@ export interface ReadRegistration {
   replace: readonly WriteAction[]
   /** Keeps its webhooks, and gives them the present CA. */
   renewCa: readonly WriteAction[]
+  /** Changes with a part of the wanted registration that changes at run time. */
+  revision?: string
 }
 
 /** Reads the registration for admission from the API server: a few reads per minute need no watch. */
@@ -70,28 +76,30 @@ export async function readInterpreterRegistration(
   }
 }
 
-/**
- * Does the same for the policies of the API server. Lodestone keeps those current that the installation created.
- *
- * @returns undefined if there are none, or if Lodestone has no right to read them
- */
-export async function readAbsencePolicies(
-  store: Pick<ObjectStore, 'read'>,
-  wanted: readonly ValidatingAdmissionPolicy[],
-): Promise<ReadRegistration | undefined> {
-  const read = await Promise.all(
-    wanted.map(async (policy) => ({
-      wanted: policy,
-      current: await store
-        .read(validatingAdmissionPolicies, undefined, policy.metadata.name ?? '')
-        .catch(absentIfRejected),
-    })),
+/** Reads the policies of the API server. A policy that is absent, or that Lodestone has no right to read, is left out. */
+export async function readAbsencePolicies(store: Pick<ObjectStore, 'read'>): Promise<ValidatingAdmissionPolicy[]> {
+  const read = ABSENCE_POLICIES.map((name) =>
+    store.read(validatingAdmissionPolicies, undefined, name).catch(absentIfRejected),
   )
-  const existing = read.filter(({ current }) => current !== undefined)
-  if (existing.length === 0) return undefined
-  const replace = existing.flatMap(({ wanted, current }) => planPolicy(wanted, current))
-  const registered = isNamed(existing.map(({ current }) => current)) ? 'named' : 'unnamed'
-  return { registered, isCurrent: replace.length === 0, isServed: true, replace, renewCa: [] }
+  return (await Promise.all(read)).filter((policy) => policy !== undefined)
+}
+
+/**
+ * Compares the policies that the installation created with the wanted ones: Lodestone keeps them current.
+ *
+ * @param exempt the exempt namespaces of the wanted policies
+ */
+export function compareAbsencePolicies(
+  stored: readonly ValidatingAdmissionPolicy[],
+  wanted: readonly ValidatingAdmissionPolicy[],
+  exempt: readonly string[],
+): ReadRegistration {
+  const replace = stored.flatMap((current) => {
+    const same = wanted.find(({ metadata }) => metadata.name === current.metadata.name)
+    return same ? planPolicy(same, current) : []
+  })
+  const registered = isNamed(stored) ? 'named' : 'unnamed'
+  return { registered, isCurrent: replace.length === 0, isServed: true, replace, renewCa: [], revision: exempt.join() }
 }
 
 function absentIfRejected(error: unknown): undefined {

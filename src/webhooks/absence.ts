@@ -13,23 +13,31 @@ import {
 } from '../api/admission-policy.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, MANAGED_BY_LABEL, resourceBindings } from '../api/karmada.ts'
-import { ENFORCE_CLAIMS, ENFORCE_LABEL, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../api/lodestone.ts'
+import { ENFORCE_ALL, ENFORCE_LABEL, ENFORCE_NOTHING, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../api/lodestone.ts'
 import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
 import { REGISTRATION_LABELS } from '../api/registration.ts'
-import { NOT_A_SYSTEM_NAMESPACE, notExcluded, type Registration } from './registration.ts'
+import { NAMESPACE_NAME_LABEL, NOT_A_SYSTEM_NAMESPACE, notExcluded, type Registration } from './registration.ts'
 
 type Spec = ValidatingAdmissionPolicy['spec']
 
+interface PolicyTerms extends Pick<Registration, 'excludedNamespaces'> {
+  /** Namespaces with so many claims that the second policy does not apply to them (core/admission/exempt-namespaces.ts). */
+  exemptNamespaces?: readonly string[]
+}
+
 /** Returns the policies for bindings. They skip the namespaces that the webhooks skip. */
-export function absencePolicies(registration: Pick<Registration, 'excludedNamespaces'>): ValidatingAdmissionPolicy[] {
+export function absencePolicies({
+  excludedNamespaces,
+  exemptNamespaces = [],
+}: PolicyTerms): ValidatingAdmissionPolicy[] {
   const constraints = (
     types: readonly { plural: string }[],
     operations: ('CREATE' | 'UPDATE')[],
     scope: 'Namespaced' | '*',
-    chosen: LabelSelectorRequirement[] = [],
+    matchExpressions: LabelSelectorRequirement[],
   ): Spec['matchConstraints'] => ({
     matchPolicy: 'Equivalent',
-    namespaceSelector: { matchExpressions: [...notExcluded(registration), ...chosen] },
+    namespaceSelector: { matchExpressions },
     resourceRules: [
       {
         apiGroups: [resourceBindings.group],
@@ -42,18 +50,41 @@ export function absencePolicies(registration: Pick<Registration, 'excludedNamesp
   })
   return [
     policy(DECIDED_BINDINGS_POLICY, {
-      matchConstraints: constraints([clusterResourceBindings, resourceBindings], ['CREATE', 'UPDATE'], '*'),
+      matchConstraints: constraints(
+        [clusterResourceBindings, resourceBindings],
+        ['CREATE', 'UPDATE'],
+        '*',
+        notExcluded({ excludedNamespaces }),
+      ),
       ...decided(),
     }),
     policy(CLAIMED_WORKLOADS_POLICY, {
-      matchConstraints: constraints([resourceBindings], ['UPDATE'], 'Namespaced', CHOSEN),
+      matchConstraints: constraints([resourceBindings], ['UPDATE'], 'Namespaced', [
+        ...notExcluded({ excludedNamespaces: [...excludedNamespaces, ...exemptNamespaces] }),
+        NOT_DECLINED,
+      ]),
       ...claimed(),
     }),
   ]
 }
 
-/** The cost of this policy grows with the claims of the namespace, so the namespace chooses it. */
-const CHOSEN = [{ key: ENFORCE_LABEL, operator: 'In', values: [ENFORCE_CLAIMS] }]
+/** With `true`, the webhooks reject every write of a binding without Lodestone. */
+const NOT_DECLINED: LabelSelectorRequirement = {
+  key: ENFORCE_LABEL,
+  operator: 'NotIn',
+  values: [ENFORCE_NOTHING, ENFORCE_ALL],
+}
+
+/** Returns the exempt namespaces of a stored policy. */
+export function exemptNamespacesOf(
+  { spec }: ValidatingAdmissionPolicy,
+  { excludedNamespaces }: Pick<Registration, 'excludedNamespaces'>,
+): string[] {
+  const [{ values = [] } = {}] = (spec.matchConstraints.namespaceSelector?.matchExpressions ?? []).filter(
+    ({ key, operator }) => key === NAMESPACE_NAME_LABEL && operator === 'NotIn',
+  )
+  return values.filter((name) => !excludedNamespaces.includes(name))
+}
 
 /** Returns the objects that put the policies into effect. Their `validationActions` are a choice of the administrator. */
 export function absencePolicyBindings(): ValidatingAdmissionPolicyBinding[] {
@@ -144,51 +175,49 @@ function decided(): Omit<Spec, 'failurePolicy' | 'matchConstraints'> {
   }
 }
 
-/** On the binding of a workload that a claim names, without a decision. The API server evaluates this for each claim of the namespace. */
-function claimed(): Pick<Spec, 'paramKind' | 'matchConditions' | 'variables' | 'validations'> {
+/**
+ * On the binding of a workload that a claim names, without a decision. The API server evaluates the conditions for each claim of the namespace. So
+ * they are one expression, which ends with the first part that does not hold. Only the claim of the workload goes on to the validation.
+ */
+function claimed(): Pick<Spec, 'paramKind' | 'matchConditions' | 'validations'> {
+  const { workload, policy } = { workload: 'params.spec.workload', policy: 'params.spec.policy' }
+  const resource = 'object.spec.resource'
+  const isNot = (field: string, value: string) => any(`!has(${policy}.${field})`, `${policy}.${field} != '${value}'`)
+  const becomesScheduledFirst = [
+    BECOMES_SCHEDULED,
+    any('!has(oldObject.status)', '!has(oldObject.status.lastScheduledTime)'),
+  ]
+  const isNamed = [
+    `${workload}.name == ${resource}.name`,
+    `${workload}.kind == ${resource}.kind`,
+    any(`!has(${workload}.namespace)`, `${workload}.namespace == request.namespace`),
+    `${groupOf(`${workload}.apiVersion`)} == ${groupOf(`${resource}.apiVersion`)}`,
+  ]
+  const isUndecided = [
+    `!${isDecided('object')}`,
+    `!${isDecided('oldObject')}`,
+    // Managed by another controller.
+    any('!has(object.metadata.labels)', `!('${MANAGED_BY_LABEL}' in object.metadata.labels)`),
+  ]
+  const mayHold = [
+    '!has(params.metadata.deletionTimestamp)',
+    any(
+      `!has(${policy})`,
+      all(isNot('enforcement', 'Preferred'), isNot('onUnresolved', 'Ignore'), isNot('onUnsatisfiable', 'Ignore')),
+    ),
+  ]
+  const conditions = CONDITIONS.map(({ expression }) => `(${expression})`)
   return {
     paramKind: { apiVersion: apiVersionOf(dataSourceClaims), kind: dataSourceClaims.kind },
     matchConditions: [
-      ...CONDITIONS,
-      { name: 'becomes-scheduled', expression: BECOMES_SCHEDULED },
       {
-        name: 'never-scheduled-before',
-        expression: any('!has(oldObject.status)', '!has(oldObject.status.lastScheduledTime)'),
-      },
-      {
-        name: 'lodestone-has-not-decided',
-        expression: all(`!${isDecided('object')}`, `!${isDecided('oldObject')}`),
-      },
-      {
-        name: 'not-managed-by-another-controller',
-        expression: any('!has(object.metadata.labels)', `!('${MANAGED_BY_LABEL}' in object.metadata.labels)`),
-      },
-    ],
-    variables: [
-      { name: 'workload', expression: 'params.spec.workload' },
-      {
-        name: 'isNamed',
-        expression: all(
-          'variables.workload.kind == object.spec.resource.kind',
-          'variables.workload.name == object.spec.resource.name',
-          any('!has(variables.workload.namespace)', 'variables.workload.namespace == request.namespace'),
-          `${groupOf('variables.workload.apiVersion')} == ${groupOf('object.spec.resource.apiVersion')}`,
-        ),
-      },
-      {
-        name: 'mayHold',
-        expression: all(
-          '!has(params.metadata.deletionTimestamp)',
-          any(
-            '!has(params.spec.policy)',
-            all(isNot('enforcement', 'Preferred'), isNot('onUnresolved', 'Ignore'), isNot('onUnsatisfiable', 'Ignore')),
-          ),
-        ),
+        name: 'claimed-workload-is-scheduled-undecided',
+        expression: all(...becomesScheduledFirst, ...isNamed, ...isUndecided, ...mayHold, ...conditions),
       },
     ],
     validations: [
       {
-        expression: any('!variables.isNamed', '!variables.mayHold'),
+        expression: 'false',
         messageExpression: `'DataSourceClaim ' + params.metadata.name + ' names the workload, and Lodestone has not decided on it'${LATER}`,
         reason: 'Forbidden',
       },
@@ -228,10 +257,6 @@ function annotation(key: string, binding: string): string {
 /** Whether the placement must keep to the clusters with the data. If these are many, the annotation has only a digest, and does not tell. */
 function narrows(locality: string): string {
   return all(`${locality}.contains('"required":["')`, `!${locality}.contains('"state":"Relaxed"')`)
-}
-
-function isNot(field: string, value: string): string {
-  return any(`!has(params.spec.policy.${field})`, `params.spec.policy.${field} != '${value}'`)
 }
 
 /** The group of an `apiVersion`, which is empty for `v1`. */

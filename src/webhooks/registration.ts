@@ -1,5 +1,5 @@
 /** Builds the webhook configurations for the API server from the table of webhooks. */
-import { ENFORCE_LABEL } from '../api/lodestone.ts'
+import { ENFORCE_ALL, ENFORCE_LABEL } from '../api/lodestone.ts'
 import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
 import {
   mutatingWebhookConfigurations,
@@ -28,6 +28,9 @@ export interface Registration {
  * They are excluded by prefix, because Karmada creates a `karmada-es-<member>` for each member.
  */
 const EXCLUDED_PREFIXES = ['kube-', 'karmada-']
+
+/** Every Namespace has its name as this label. */
+export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name'
 
 /** The same as a condition in CEL. It holds for objects without a namespace. */
 export const NOT_A_SYSTEM_NAMESPACE = {
@@ -111,7 +114,7 @@ function webhookRules({ resources, operations }: Webhook): WebhookEntry['rules']
 function selector(registration: Registration, enforced?: 'In' | 'NotIn'): LabelSelectorRequirement[] {
   return [
     ...notExcluded(registration),
-    ...(enforced ? [{ key: ENFORCE_LABEL, operator: enforced, values: ['true'] }] : []),
+    ...(enforced ? [{ key: ENFORCE_LABEL, operator: enforced, values: [ENFORCE_ALL] }] : []),
   ]
 }
 
@@ -120,7 +123,7 @@ export function notExcluded({
   excludedNamespaces,
 }: Pick<Registration, 'excludedNamespaces'>): LabelSelectorRequirement[] {
   if (excludedNamespaces.length === 0) return []
-  return [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...excludedNamespaces].sort() }]
+  return [{ key: NAMESPACE_NAME_LABEL, operator: 'NotIn', values: [...excludedNamespaces].sort() }]
 }
 
 /** Returns CEL conditions that filter out requests whose decision would always be "untouched". */

@@ -13,7 +13,6 @@ let hub: Hub
 beforeAll(async () => {
   plane = await startControlPlane()
   const kubeconfig = await installLodestone(plane)
-  await plane.kubectl(['label', 'namespace', 'default', 'lodestone.dev/enforce=claims'])
   lodestone = await startLodestone(plane, { kubeconfig })
   hub = hubOn(plane)
 })
@@ -129,7 +128,38 @@ const SCENARIOS: Scenario[] = [
     clusters: 'member1,member2,member3',
     later: { member1: 2, member2: 2, member3: 2 },
   },
+  ...['claims', 'Claims'].map((value) => ({
+    name: `a new workload waits in a namespace with the label ${value}`,
+    workload: `labeled-${value === 'claims' ? value : 'wrong'}`,
+    during: (name: string) => createLabeled(name, value),
+    rejection: 'names the workload, and Lodestone has not decided on it',
+    clusters: '',
+    later: { member2: 2 },
+  })),
+  {
+    name: 'a new workload does not wait in a namespace with the label false, and is moved to its data later',
+    workload: 'labeled-false',
+    during: async (name) => {
+      await createLabeled(name, 'false')
+      await hasReplicas(name, { member1: 2, member2: 2, member3: 2 })
+    },
+    clusters: 'member1,member2,member3',
+    later: { member2: 2 },
+  },
 ]
+
+/** Creates a workload with a claim in a namespace of the same name, with this value of the label. */
+async function createLabeled(name: string, value: string): Promise<void> {
+  const labels = { 'lodestone.dev/enforce': value }
+  await hub.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+  const { metadata, ...rest } = policy(name)
+  const data = `${name}-data`
+  await hub.apply(source(data, ['member2']), claim(name, { data, namespace: name }))
+  await hub.apply({ ...rest, metadata: { ...metadata, namespace: name } }, workloadOf(name))
+}
+
+/** The workload of a scenario. */
+const workloadOf = (name: string) => deployment(name, { namespace: name.startsWith('labeled-') ? name : 'default' })
 
 describe('with the policies of the API server', () => {
   const seen = new Map<string, string>()
@@ -148,7 +178,10 @@ describe('with the policies of the API server', () => {
     expect(seen.get(workload)).toBe(clusters)
     await hasReplicas(workload, later)
     const ever = new Set([...clusters.split(',').filter(Boolean), ...Object.keys(later)])
-    expect(await hub.membersThatEverHad(deployment(workload))).toBe([...ever].sort().join())
+    await plane.eventually(`${workload} was only ever there`, async () => {
+      expect(await hub.membersThatEverHad(workloadOf(workload))).toBe([...ever].sort().join())
+      return true
+    })
   })
 })
 
@@ -199,17 +232,17 @@ async function narrow(name: string): Promise<void> {
 
 const hasReplicas = (name: string, wanted: Record<string, number>) =>
   plane.eventually(`${name} has its replicas`, async () => {
-    const { clusters = [] } = (await hub.bindingOf(deployment(name)))?.spec ?? {}
+    const { clusters = [] } = (await hub.bindingOf(workloadOf(name)))?.spec ?? {}
     expect(Object.fromEntries(clusters.map((one) => [one.name, one.replicas]))).toEqual(wanted)
     return true
   })
 
 async function replicasOf(name: string): Promise<unknown> {
-  return (await hub.bindingOf(deployment(name)))?.spec['replicas']
+  return (await hub.bindingOf(workloadOf(name)))?.spec['replicas']
 }
 
 async function clustersOf(name: string): Promise<string> {
-  const { spec } = (await hub.bindingOf(deployment(name))) ?? {}
+  const { spec } = (await hub.bindingOf(workloadOf(name))) ?? {}
   return (spec?.clusters ?? [])
     .map((one) => one.name)
     .sort()

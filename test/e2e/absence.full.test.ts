@@ -43,12 +43,10 @@ beforeAll(async () => {
   // By default it makes ten bindings a second.
   const flags = { 'karmada-controller-manager': ['--rate-limiter-qps=1000', '--rate-limiter-bucket-size=1000'] }
   plane = await startControlPlane({ flags })
-  lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
+  lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane), readyTimeoutMs: 300_000 })
   watch = await plane.api.watch(bindings, ({ object }) => observe(object as BindingObject))
   for (const member of members) await plane.api.apply(source(`data-in-${member}`, [member]))
-  const labels = { 'lodestone.dev/enforce': 'claims' }
-  for (const name of namespaces)
-    await plane.api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+  for (const name of namespaces) await plane.api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
 })
 
 afterAll(async () => {

@@ -1,8 +1,12 @@
 /** Tests the arguments and the offline decisions of `lodestone check-install`; test/e2e/check-install.e2e.test.ts has the others. */
 import { describe, expect, test } from 'vitest'
+import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from '../../api/admission-policy.ts'
 import { completeConfig } from '../../app/config/config.ts'
+import { wantedAbsencePolicies } from '../../app/registration.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
+import { absencePolicyBindings } from '../../webhooks/absence.ts'
 import { runWords } from '../cli.fake.ts'
+import { type InstalledPolicy, judgePolicies } from './absence.ts'
 import { neededAccesses } from './permissions.ts'
 import { judgeBundle } from './registration.ts'
 
@@ -48,6 +52,37 @@ describe('the CA bundle of a webhook', () => {
     const { result, message, remedy } = judgeBundle(await bundle(), 'pod', now)
     expect({ result, message }).toEqual({ result: 'failed', message: expect.stringContaining(want) })
     expect(remedy).toBeTruthy()
+  })
+})
+
+describe('the policies for the absence of Lodestone', () => {
+  const config = completeConfig({}, 'test')
+  const bindings = absencePolicyBindings()
+  const installedWith = (exempt: string[], change: Partial<InstalledPolicy> = {}) =>
+    wantedAbsencePolicies(config).map((wanted, i): InstalledPolicy => {
+      const policy = wantedAbsencePolicies(config, exempt)[i] as ValidatingAdmissionPolicy
+      return { wanted, policy, binding: bindings[i] as ValidatingAdmissionPolicyBinding, ...change }
+    })
+
+  test('pass as this version wants them', () => {
+    const message = 'workloads keep to their data while Lodestone is not available'
+    expect(judgePolicies(installedWith([]), config)).toEqual({ result: 'passed', message })
+  })
+
+  test('pass with the namespaces that are exempt', () => {
+    const { result, message } = judgePolicies(installedWith(['team-a', 'team-b']), config)
+    expect(result).toBe('passed')
+    expect(message).toContain('do not wait for Lodestone in team-a, team-b: more than 500 claims')
+  })
+
+  test('of another version are a warning', () => {
+    const [decided] = wantedAbsencePolicies(config)
+    const { result, message } = judgePolicies(
+      installedWith([], { policy: decided as ValidatingAdmissionPolicy }),
+      config,
+    )
+    expect(result).toBe('warning')
+    expect(message).toContain('lodestone-claimed-workloads differs from that of this version')
   })
 })
 

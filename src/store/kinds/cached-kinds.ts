@@ -12,6 +12,7 @@ import {
 } from '../../api/karmada.ts'
 import {
   ALLOW_CLAIMS_FROM_ANNOTATION,
+  ENFORCE_LABEL,
   PROPAGATE_DEPS_ANNOTATION,
   PROPAGATE_DEPS_SET_ANNOTATION,
   REQUIRES_CLAIM_ANNOTATION,
@@ -67,7 +68,7 @@ const namespaceKind: CachedKind<GrantingNamespace> = {
       apiVersion,
       kind,
       metadata: {
-        ...keepMetadata(metadata, [ALLOW_CLAIMS_FROM_ANNOTATION]),
+        ...keepMetadata(metadata, [ALLOW_CLAIMS_FROM_ANNOTATION], [ENFORCE_LABEL]),
         // Events about a namespace that is being deleted are found by its uid.
         ...defined({ uid: (metadata.deletionTimestamp && metadata.uid) || undefined }),
       },
