@@ -7,6 +7,7 @@ import { plantedFaults } from './simulate/planted-faults.ts'
 import { configOf, replay, runSeed } from './simulate/run.ts'
 import { schedule } from './simulate/schedule.ts'
 import { shrinkWith } from './simulate/shrink.ts'
+import { playWorlds } from './simulate/threads.ts'
 
 const PLACEMENT = { clusterAffinity: { clusterNames: ['m1', 'm2'] } }
 
@@ -50,6 +51,19 @@ describe('the same seed', () => {
     expect(log.length).toBeGreaterThanOrEqual(actions.length)
     expect(repeated.failure?.message).toBe(failure?.message)
   })
+})
+
+test('several threads play the worlds of one, in the order of their seeds', async () => {
+  const options = { firstSeed: 4, maxSteps: 1100, ignored: [], stories: false, log: false }
+  const played: [seed: number, steps: number, last: Action | undefined][] = []
+  for await (const { seed, actions, failure } of playWorlds(options, 2)) {
+    expect(failure).toBeUndefined()
+    played.push([seed, actions.length, actions.at(-1)])
+    if (played.length === 2) break
+  }
+  const alone = await Promise.all([runSeed(4, 1000), runSeed(5, 100)])
+  expect(played).toEqual(alone.map(({ actions }, i) => [4 + i, actions.length, actions.at(-1)]))
+  expect(played.map(([, steps]) => steps)).toEqual([1000, 100])
 })
 
 test('a failure is shrunk to the steps that it needs', async () => {

@@ -1,8 +1,9 @@
 // `npm run simulate -- --seed S --steps N` (or `--seconds T`): simulated worlds, each with its own seed, until a guarantee is broken.
 // `--log` prints every step; `--survey` and `--until` go on after a failure.
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type Run, runSeed } from './run.ts'
 import { shrink } from './shrink.ts'
+import { type Played, playWorlds } from './threads.ts'
 
 const { values } = parseArgs({
   options: {
@@ -21,24 +22,23 @@ const { values } = parseArgs({
     survey: { type: 'boolean', default: false },
   },
 })
-// A world ends after this many steps, so that a failure is short.
-const WORLD_STEPS = 1000
 const maxSteps = Number(values.steps ?? (values.seconds === undefined ? 100_000 : Number.POSITIVE_INFINITY))
 const endMs = performance.now() + Number(values.seconds ?? Number.POSITIVE_INFINITY) * 1000
 const firstSeed = Number(values.seed)
-const ignored = values.ignore.split(',')
-const log = values.log ? console.log : undefined
+const { stories, log } = values
+const worldOptions = { firstSeed, maxSteps, ignored: values.ignore.split(','), stories, log }
 
 console.log(`simulate: seed ${firstSeed}`)
 const startedMs = performance.now()
 const broken = new Map<string, number>()
 let steps = 0
 let worlds = 0
-while (steps < maxSteps && performance.now() < endMs && goesOn()) {
-  const seed = firstSeed + worlds++
-  const run = await runSeed(seed, Math.min(WORLD_STEPS, maxSteps - steps), log, ignored, values.stories)
-  steps += run.actions.length
-  if (run.failure) await report(seed, run)
+// The steps of one world are printed in a row.
+for await (const world of playWorlds(worldOptions, log ? 1 : availableParallelism())) {
+  worlds++
+  steps += world.actions.length
+  await report(world)
+  if (steps >= maxSteps || performance.now() >= endMs || !goesOn()) break
 }
 const seconds = (performance.now() - startedMs) / 1000
 const result =
@@ -53,7 +53,7 @@ function goesOn(): boolean {
   return values.survey || broken.size === 0
 }
 
-async function report(seed: number, { config, actions, failure }: Run): Promise<void> {
+async function report({ seed, config, actions, failure }: Played): Promise<void> {
   if (!failure) return
   const times = broken.get(failure.guarantee) ?? 0
   broken.set(failure.guarantee, times + 1)
