@@ -11,10 +11,11 @@ import { installLodestone, type Lodestone, leaseRights, startLodestone } from '.
 import { binding, type SpecObject, tableClaim } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
-const kills = isFull ? 50 : 25
+const kills = isFull ? 50 : 10
 const claimsPerLife = 10
 const claimCount = kills * claimsPerLife
-const tableCount = 100
+// Some claims share a table.
+const tableCount = kills * 4
 // The claims of the second test.
 const [orphan, late] = [claimCount, claimCount + 1]
 const base = '{"clusterAffinity":{"clusterNames":["member1","member2","member3"]}}'

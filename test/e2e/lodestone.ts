@@ -132,7 +132,7 @@ export async function startLodestone(plane: ControlPlane, options: LodestoneOpti
       },
       logFile,
       ready: () => answersOk(`${healthUrl}/readyz`),
-      readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
+      readyTimeoutMs: options.readyTimeoutMs ?? 120_000,
     })
 
   let running = await start()

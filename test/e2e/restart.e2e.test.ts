@@ -12,7 +12,7 @@ import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from 
 import { binding } from './manifests.ts'
 import { makeTemporaryFolder, removeTemporaryFolder } from './processes.ts'
 
-const bindings = isFull ? 10_000 : 3_000
+const bindings = isFull ? 10_000 : 1_000
 // Claim 0 is for a workload that has no binding: the others have one each.
 const fleet = { claims: bindings + 1, sources: bindings / 10, bindings }
 const keys = { 'data-source-claim': fleet.claims, 'data-source': fleet.sources, 'resource-binding': fleet.bindings }
@@ -38,7 +38,6 @@ beforeAll(async () => {
   await seed(plane.url('etcd'), resolvedFleet(binding('workload'), fleet))
   lodestone = await startLodestone(plane, {
     kubeconfig,
-    readyTimeoutMs: 120_000,
     config: {
       systems: { directory: await writeStaticSystem(plane.dir) },
       loops: { writesPerSecond: 5_000, driftIntervalSeconds: 10 },

@@ -154,6 +154,8 @@ async function told(name: string, ...patterns: RegExp[]): Promise<void> {
       return patterns.every((pattern) => pattern.test(text))
     },
     90_000,
+    // A look is a process, and several tests look at the same time.
+    1_000,
   )
 }
 
