@@ -1,7 +1,8 @@
-// Karmada's failover on: workloads leave a data cluster that fails, run elsewhere, and come home once, in both purge modes.
+// Karmada's failover on: workloads leave a data cluster that fails, run elsewhere, and come home once.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
+import type { PurgeMode } from './components.ts'
 import type { SpecObject } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
 import { decisionOn, runWithData, type Stage, startStage } from './moving-workloads.ts'
@@ -14,7 +15,7 @@ const broken = { key: 'broken', effect: 'NoExecute' } as const
 const windowSeconds = 4
 
 // The time that a workload is without a cluster is Karmada's own: it removes the failed cluster before it looks for another.
-describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) => {
+export function testFailover(failover: PurgeMode): void {
   let stage: Stage
 
   beforeAll(async () => {
@@ -127,7 +128,7 @@ describe.each(['Gracefully', 'Directly'] as const)('purge mode %s', (failover) =
     await stage.plane.setClusterStatus('member3', { ...memberClusters['member3'], ready })
     await stage.plane.clusterSettled('member3', { ready })
   }
-})
+}
 
 /** Whether the clusters of a state differ from those before. */
 function isOther({ states }: PlacementRecord, i: number): boolean {
