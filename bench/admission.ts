@@ -3,11 +3,12 @@
  * start of Lodestone with a large fleet. `--against dist/main.js` of another build adds that build to the comparison.
  */
 import { endProcess } from '../src/cli/end-process.ts'
+import type { Better, Figure } from './harness/bounds.ts'
 import { resolvedFleet } from './harness/fleet.ts'
 import { type Load, openLoad } from './harness/load.ts'
 import { stopControllers, withPlane } from './harness/plane.ts'
 import { cpuSeconds, memoryMiB, untilIdle } from './harness/process.ts'
-import { log, median, options, print, ratio, table } from './harness/report.ts'
+import { log, median, options, print, quotients, ratio, report, table } from './harness/report.ts'
 import { interleave } from './harness/rounds.ts'
 import { seed } from './harness/seed.ts'
 import { CREATE, karmadaServer, lodestoneServer, type Server, UPDATE } from './harness/server.ts'
@@ -18,6 +19,11 @@ const { seconds, rounds, starts, claims, bindings, against } = values
 const WARM_UP = { rounds: 5, seconds: 2 }
 /** The loops would work on the fleet while admission is measured. */
 const config = { loops: { enabled: false } }
+/** What a round measures of each server, in the order of the columns. */
+const MEASURED: { column: string; name: string; digits: number; better: Better }[] = [
+  { column: 'per CPU-s', name: 'reviews per CPU second', digits: 0, better: 'higher' },
+  { column: 'p99 ms', name: 'p99', digits: 2, better: 'lower' },
+]
 
 await withPlane({}, async ({ plane, start }) => {
   await stopControllers(plane)
@@ -47,19 +53,27 @@ await withPlane({}, async ({ plane, start }) => {
     servers.push(lodestoneServer(plane, await start({ config, name, entry: against }), name))
   }
   const rows = []
+  const figures: Figure[] = []
   for (const [review, body] of Object.entries({ CREATE, UPDATE })) {
     for (const connections of [1, 16]) {
-      const cells = await measure(servers, body, connections)
+      const results = await measure(servers, body, connections)
+      const cells = MEASURED.flatMap(({ digits }, i) => cellsOf(resultsOf(results, i), digits))
       rows.push([`${review}, ${Buffer.byteLength(body)} bytes`, connections, ...cells])
+      for (const [i, { name, better }] of MEASURED.entries()) {
+        const [lodestone = [], karmada = []] = resultsOf(results, i)
+        const value = median(quotients(lodestone, karmada))
+        figures.push({ name: `${review}, connections: ${connections}, ${name} ÷ Karmada`, value, better })
+      }
     }
   }
   const [own, ...others] = servers.map(({ name }) => name)
   const columns = (figure: string) =>
     [own, ...others, ...others.map((name) => `÷ ${name}`)].map((name) => `${figure} ${name}`)
   const { now, peak } = memoryMiB(lodestone.pid)
+  report([...figures, { name: 'MiB after the load', value: now, better: 'lower' }])
   print(
     `${rounds} rounds of ${seconds} s, medians; ratios with quartiles; goal: p99 ÷ Karmada < 1`,
-    table(['review', 'connections', ...columns('per CPU-s'), ...columns('p99 ms')], rows),
+    table(['review', 'connections', ...MEASURED.flatMap(({ column }) => columns(column))], rows),
     table(
       [`with ${claims} claims, ${claims} sources, ${bindings} bindings`, 'measured', 'goal'],
       [
@@ -73,18 +87,24 @@ await withPlane({}, async ({ plane, start }) => {
 })
 await endProcess()
 
-/** Returns the cells of a row: reviews per CPU-second, their ratios, p99, and its ratios. */
-async function measure(servers: Server[], body: string, connections: number): Promise<string[]> {
+/** Returns the rounds of each server, each with the values of `MEASURED`. */
+async function measure(servers: Server[], body: string, connections: number): Promise<number[][][]> {
   const loads = servers.map((server) => ({ ...server, load: openLoad(server, { body, connections }) }))
   await interleave(loads, WARM_UP.rounds, ({ load }) => load.run(WARM_UP.seconds, { poll: true }))
   const results = await interleave(loads, rounds, measureRound)
   for (const { load } of loads) await load.close()
   log(`${connections} connections: ${rounds} rounds`)
-  return [0, 1].flatMap((figure) => {
-    const [own = [], ...others] = results.map((all) => all.map((round) => round[figure] ?? Number.NaN))
-    const medians = [own, ...others].map((all) => median(all).toFixed(figure === 0 ? 0 : 2))
-    return [...medians, ...others.map((other) => ratio(own, other))]
-  })
+  return results
+}
+
+/** Returns one of the values of `MEASURED` for each server and round. */
+function resultsOf(results: number[][][], measured: number): number[][] {
+  return results.map((all) => all.map((round) => round[measured] ?? Number.NaN))
+}
+
+/** Returns the median of each server, and the ratios of Lodestone to the other servers. */
+function cellsOf([own = [], ...others]: number[][], digits: number): string[] {
+  return [...[own, ...others].map((all) => median(all).toFixed(digits)), ...others.map((other) => ratio(own, other))]
 }
 
 /** Returns reviews per CPU-second with a client that polls, and p99 with a client that waits, as kube-apiserver does. */

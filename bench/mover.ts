@@ -12,9 +12,10 @@ import { promisify } from 'node:util'
 import { makeLeaf } from '../src/tls/leaf.ts'
 import { makeAuthority } from '../src/tls/renewal.ts'
 import { startS3 } from '../test/e2e/peers/s3.ts'
+import type { Figure } from './harness/bounds.ts'
 import { type Downloader, downloaders } from './harness/downloaders.ts'
 import { cpuSeconds, memoryMiB } from './harness/process.ts'
-import { log, median, options, print, ratio, table } from './harness/report.ts'
+import { log, median, options, print, quotients, ratio, report, table } from './harness/report.ts'
 import { interleave } from './harness/rounds.ts'
 
 const { gib, files, kib, rounds, tls } = options({ gib: 4, files: 20_000, kib: 64, rounds: 8, tls: 0 })
@@ -34,6 +35,7 @@ try {
   await s3.createBucket(BUCKET)
   const programs = await downloaders(s3, BUCKET, caFile)
   const rows = []
+  const figures: Figure[] = []
   for (const { dataset, prefix, mib, write } of DATASETS) {
     await upload(prefix, write, programs.find(({ name }) => name.startsWith('s5cmd')) as Downloader)
     const results = await interleave(programs, rounds, (program) => download(program, prefix))
@@ -44,7 +46,13 @@ try {
       const throughput = (mib / seconds).toFixed(0)
       rows.push([dataset, name, seconds.toFixed(1), throughput, cpu.toFixed(1), peak.toFixed(0), ...ratios])
     }
+    const throughput = median(quotients(figure(2, 0), figure(0, 0)))
+    figures.push(
+      { name: `${dataset}: throughput ÷ s5cmd`, value: throughput, better: 'higher' },
+      { name: `${dataset}: peak MiB`, value: median(figure(0, 2)), better: 'lower' },
+    )
   }
+  report(figures)
   const head = ['dataset', 'program', 'on the disk after s', 'MiB/s', 'CPU s', 'peak MiB']
   print(
     `${rounds} rounds, medians; server and programs share the machine; goal: throughput ≥ 1.0 × the better other program`,
