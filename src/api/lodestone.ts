@@ -18,6 +18,8 @@ export const ENFORCE_CLAIMS = 'claims'
 export const ENFORCE_NOTHING = 'false'
 /** On namespaces, by users: a comma-separated list of the namespaces whose claims may name workloads here, or `*`. */
 export const ALLOW_CLAIMS_FROM_ANNOTATION = 'lodestone.dev/allow-claims-from'
+/** On Events, by the loops: the id of the decision that the Event is about (core/decision-id.ts). */
+export const DECISION_ID_LABEL = 'lodestone.dev/decision-id'
 /** Finalizer of claims, by the claim loop: bindings are restored before a claim is deleted. */
 export const CLAIM_FINALIZER = 'lodestone.dev/claim'
 /** Finalizer of claimed sources, by the source loop: the location stays until the data system has answered again. */

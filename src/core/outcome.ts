@@ -1,14 +1,17 @@
 /** The outcome of an admission decision. A rejection is a value; only unexpected errors are thrown. */
 import type { K8sObject } from '../api/meta.ts'
 import { describeErrors, type FieldError } from '../base/field-errors.ts'
-import type { AuditDecision } from './signal-tables.ts'
+import type { AuditDecision, AuditKey } from './signal-tables.ts'
 
 interface OutcomeDetails {
   /** kubectl shows them to the user; at most 120 characters each, as Kubernetes recommends. */
   warnings?: string[]
-  /** Machine-readable reasons for the audit log; keys without a slash. */
-  auditAnnotations?: { decision: AuditDecision; reason: string }
+  /** For the audit log, and the log line of the review. */
+  auditAnnotations?: AuditAnnotations
 }
+
+/** Keys without a slash: the API server puts the name of the webhook before each. */
+type AuditAnnotations = Partial<Record<AuditKey, string>> & { decision?: AuditDecision }
 
 export type Outcome =
   | ({ kind: 'allow' } & OutcomeDetails)

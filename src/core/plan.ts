@@ -31,6 +31,8 @@ export interface EventAction {
   type: 'Normal' | 'Warning'
   reason: EventReason
   message: string
+  /** The id of the decision that the Event is about (decision-id.ts), if it has one. */
+  decisionId?: string
 }
 
 export type Action = Write | EventAction

@@ -205,6 +205,15 @@ export const CONDITIONS = [
   },
 ] as const satisfies readonly ConditionDefinition[]
 
+/** The audit annotations, by key. */
+export const AUDIT_ANNOTATIONS = {
+  decision: 'one of the words below; absent if nothing was decided, or if the object is rejected',
+  reason: 'a sentence, at most 512 characters',
+  'decision-id': 'the id of the decision on a binding or pod, also of one that rejects the write',
+} as const
+
+export type AuditKey = keyof typeof AUDIT_ANNOTATIONS
+
 /** The values of the audit annotation `decision`, by webhook. */
 export const DECISIONS = {
   Narrowed: { webhook: 'bindings', when: 'the affinity is narrowed' },

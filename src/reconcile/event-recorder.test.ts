@@ -61,6 +61,21 @@ test('Events are written one at a time, in order, with the time of their cause',
   ])
 })
 
+test.each([
+  { what: 'has it at the end of its message', message: 'm', want: 'm (decision 3f2a9c01be)' },
+  {
+    what: 'has it also if its message is cut',
+    message: 'm'.repeat(2000),
+    want: `${'m'.repeat(1024 - ' (decision 3f2a9c01be)'.length)} (decision 3f2a9c01be)`,
+  },
+])('an Event about a decision has its id as a label, and $what', ({ message, want }) => {
+  const { recorder, written } = open()
+  recorder.record({ ...event('LocalityNarrowed'), message, decisionId: '3f2a9c01be' })
+  expect(written).toMatchObject([
+    { message: want, metadata: { labels: { 'lodestone.dev/decision-id': '3f2a9c01be' } } },
+  ])
+})
+
 test('a rejected Event is counted, and the next one is written', async () => {
   const { recorder, written, results, answer } = open()
   recorder.record(event('Moved'))

@@ -1,6 +1,7 @@
 /** Writes Events in the background: in order, one at a time, without delaying the loops. */
 
 import { events } from '../api/event.ts'
+import { DECISION_ID_LABEL } from '../api/lodestone.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
 import type { EventAction } from '../core/plan.ts'
@@ -60,14 +61,18 @@ export function openEventRecorder({ store, now, observer }: EventRecorderInput):
 }
 
 /** An Event about a cluster-scoped object is in the namespace `default`, as in Kubernetes. */
-function buildEvent({ about, type, reason, message }: EventAction, now: number): K8sObject {
+function buildEvent({ about, type, reason, message, decisionId }: EventAction, now: number): K8sObject {
   const { namespace = 'default', name = '', uid, resourceVersion } = about.metadata
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
   const event: K8sObject & Record<string, unknown> = {
     apiVersion: 'v1',
     kind: 'Event',
     // The APIService of the core group ends with a dot, which an Event may not contain twice.
-    metadata: { generateName: `${name.replace(/\.+$/, '')}.`.slice(0, 200), namespace },
+    metadata: {
+      generateName: `${name.replace(/\.+$/, '')}.`.slice(0, 200),
+      namespace,
+      ...(decisionId !== undefined && { labels: { [DECISION_ID_LABEL]: decisionId } }),
+    },
     involvedObject: defined({
       apiVersion: about.apiVersion,
       kind: about.kind,
@@ -78,11 +83,19 @@ function buildEvent({ about, type, reason, message }: EventAction, now: number):
     }),
     type,
     reason,
-    message: message.slice(0, 1024),
+    message: withDecision(message, decisionId),
     source: { component: 'lodestone' },
     firstTimestamp: time,
     lastTimestamp: time,
     count: 1,
   }
   return event
+}
+
+const MAX_MESSAGE_LENGTH = 1024
+
+/** Appends the id of the decision: `kubectl describe` shows no labels of Events. */
+function withDecision(message: string, decisionId: string | undefined): string {
+  const id = decisionId === undefined ? '' : ` (decision ${decisionId})`
+  return `${message.slice(0, MAX_MESSAGE_LENGTH - id.length)}${id}`
 }

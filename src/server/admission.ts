@@ -102,6 +102,7 @@ function reviewLine(request: AdmissionRequest, response: AdmissionResponse, outc
     dryRun: request.dryRun || undefined,
     outcome,
     decision: auditAnnotations?.['decision'],
+    decisionId: auditAnnotations?.['decision-id'],
     reason: status?.message ?? auditAnnotations?.['reason'],
     warnings: warnings?.length,
   }

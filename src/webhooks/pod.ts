@@ -2,6 +2,7 @@
 import { INJECT_LABEL } from '../api/lodestone.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import type { FieldError } from '../base/field-errors.ts'
+import { podDecisionId } from '../core/decision-id.ts'
 import { denyErrors, leaveMalformed, type Outcome, withErrors } from '../core/outcome.ts'
 import { decidePod, isMirror } from '../core/workload/decide-pod.ts'
 import { validatePodSpec } from '../core/workload/validate.ts'
@@ -35,12 +36,19 @@ export function podWebhook(kinds: WorkloadKinds): Webhook {
       const errors = validatePodSpec(pod.spec)
       if (errors.length > 0) return { errors }
       // A pod that is being created may have no namespace of its own (kube-apiserver before 1.27).
-      const managers = volumeManagersOf(store, namespace || pod.metadata.namespace, volumeLimits)
-      const input = { pod, managers, whenNotReady, isHub: isHub(store) }
+      const place = namespace || pod.metadata.namespace
+      const managers = volumeManagersOf(store, place, volumeLimits)
+      const input = { pod, namespace: place, managers, whenNotReady, isHub: isHub(store) }
       const declared = isMirror(pod) ? [] : declaredErrors(request, kinds, store)
       return { ...input, mayRun: fitsNodeOf(store, pod.spec), request: uid, declared }
     },
-    decide: (input) =>
-      'errors' in input ? refuseTooLarge(input.errors) : withErrors(decidePod(input), input.declared),
+    decide(input) {
+      if ('errors' in input) return refuseTooLarge(input.errors)
+      const outcome = withErrors(decidePod(input), input.declared)
+      const id = outcome.kind === 'allow' ? undefined : podDecisionId(input.pod, input.namespace)
+      return id === undefined
+        ? outcome
+        : { ...outcome, auditAnnotations: { ...outcome.auditAnnotations, 'decision-id': id } }
+    },
   })
 }

@@ -2,6 +2,7 @@
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import { answerProbe } from '../core/admission/webhook-probe.ts'
+import { bindingDecisionId } from '../core/decision-id.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
 import { newClusterErrors } from '../core/resource-binding/new-clusters.ts'
@@ -34,7 +35,13 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, k
       if (probed) return probed
       const onHold = scheduledOnHold(input)
       const errors = onHold.length > 0 ? onHold : newClusterErrors(input)
-      return errors.length > 0 ? { kind: 'deny', errors } : answerBinding(decideBinding(input), input)
+      if (errors.length === 0) return answerBinding(decideBinding(input), input)
+      // The stored decision is the reason.
+      return {
+        kind: 'deny',
+        errors,
+        auditAnnotations: { 'decision-id': bindingDecisionId(input.stored ?? input.binding) },
+      }
     },
   })
 }

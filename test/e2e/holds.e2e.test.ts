@@ -1,4 +1,6 @@
 // Workloads on hold while clusters change, and holds that were not honored because admission was not called.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -6,16 +8,21 @@ import { type BindingObject, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, only, policy, source } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
+import { runCommand } from './processes.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const METRIC = 'lodestone_holds_not_honored_total'
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+const AUDIT_POLICY = join(import.meta.dirname, 'audit-policy.yaml')
 
 let plane: ControlPlane
 let lodestone: Lodestone
 let hub: Hub
 
 beforeAll(async () => {
-  plane = await startControlPlane()
+  plane = await startControlPlane({
+    flags: { 'kube-apiserver': [`--audit-policy-file=${AUDIT_POLICY}`, '--audit-log-path=audit.log'] },
+  })
   const kubeconfig = await installLodestone(plane)
   // They would prevent what these tests are about.
   await plane.kubectl(['delete', 'validatingadmissionpolicybindings', '--all'])
@@ -52,6 +59,29 @@ test('a workload on hold stays so while label, taint and status of a cluster cha
   expect(await hub.membersThatEverHad(deployment('patient'))).toBe('')
   await hub.apply(source('patient-data', ['member2']))
   await isScheduledTo('patient', 'member2')
+})
+
+test('one id joins the audit log, Events, log lines, explain and status', async () => {
+  await hub.apply(source('followed-data', ['member2']), claim('followed', { data: 'followed-data' }))
+  await hub.apply(policy('followed'), deployment('followed'))
+  await isScheduledTo('followed', 'member2')
+  await putOnHold('awaited')
+
+  const [narrowed, held] = [await explainedId('followed'), await explainedId('awaited')]
+  expect(narrowed).not.toBe(held)
+  await isFollowedBy(narrowed, 'followed', ['LocalityNarrowed on followed-deployment', 'WorkloadPlaced on followed'])
+  await isFollowedBy(held, 'awaited', ['LocalityHold on awaited-deployment', 'WorkloadOnHold on awaited'])
+  const { holds } = JSON.parse(await run(['status', '--held', '-o', 'json']))
+  expect(holds).toContainEqual(expect.objectContaining({ binding: 'default/awaited-deployment', decisionId: held }))
+
+  await expect(schedule('awaited', 'member1')).rejects.toThrow('while Lodestone has the workload on hold')
+  await plane.eventually('the rejected write has the id of the hold', async () => {
+    const rejected = (await audited('awaited')).filter(({ responseStatus }) => responseStatus?.code === 422)
+    expect(rejected.map(idIn)).toContain(held)
+    return true
+  })
+  await hub.apply(source('awaited-data', ['member3']))
+  await isScheduledTo('awaited', 'member3')
 })
 
 test('a choice of the scheduler from before the narrowing is rejected, and the next one is not', async () => {
@@ -117,6 +147,57 @@ async function isCounted(name: string, { result, ...condition }: { result: strin
   await plane.eventually('a metric and the claim tell of it', async () => {
     expect(await lodestone.metric(METRIC, `result="${result}"`)).toBe(1)
     expect(await holdCondition(name)).toMatchObject({ status: 'True', ...condition })
+    return true
+  })
+}
+
+/** Returns what a command prints. */
+async function run(words: string[]): Promise<string> {
+  const { stdout } = await runCommand(process.execPath, [MAIN, ...words, '--kubeconfig', plane.kubeconfig], {
+    cwd: plane.dir,
+    env: { PATH: process.env['PATH'] ?? '', HOME: plane.dir },
+  })
+  return stdout
+}
+
+/** Returns the id that `explain` prints for the stored decision on a workload. */
+async function explainedId(name: string): Promise<string> {
+  const { object } = JSON.parse(await run(['explain', `rb/${name}-deployment`, '-n', 'default', '-o', 'json']))
+  const { decisionId } = object.children.find(({ kind }: { kind?: string }) => kind === 'ResourceBinding')
+  return decisionId
+}
+
+interface AuditEvent {
+  objectRef?: { name?: string }
+  annotations?: Record<string, string>
+  responseStatus?: { code?: number }
+}
+
+/** Returns the events of the audit log about the binding of a workload. */
+async function audited(name: string): Promise<AuditEvent[]> {
+  // The last line may not be complete yet.
+  const lines = (await readFile(join(plane.dir, 'audit.log'), 'utf8')).split('\n').slice(0, -1)
+  return lines
+    .map((line): AuditEvent => JSON.parse(line))
+    .filter(({ objectRef }) => objectRef?.name === `${name}-deployment`)
+}
+
+const idIn = ({ annotations }: AuditEvent) => annotations?.['resource-binding.lodestone.dev/decision-id']
+
+/** Finds a decision on a workload by its id: in the audit log, in the log, and as these Events. */
+async function isFollowedBy(id: string, name: string, events: string[]): Promise<void> {
+  await plane.eventually(`${id} is in the audit log, the log and Events`, async () => {
+    expect((await audited(name)).map(idIn)).toContain(id)
+    const lines = (await lodestone.readLog()).split('\n').filter((line) => line.includes(`"decisionId":"${id}"`))
+    expect(lines.join('\n')).toContain(`ResourceBinding default/${name}-deployment`)
+    const found = JSON.parse(
+      (await plane.kubectl(['get', 'events', '-l', `lodestone.dev/decision-id=${id}`, '-o', 'json'])).stdout,
+    )
+    const items: { reason: string; message: string; involvedObject: { name: string } }[] = found.items
+    expect(items.map(({ reason, involvedObject }) => `${reason} on ${involvedObject.name}`)).toEqual(
+      expect.arrayContaining(events),
+    )
+    expect(items.every(({ message }) => message.endsWith(` (decision ${id})`))).toBe(true)
     return true
   })
 }

@@ -118,9 +118,9 @@ export function observeLoops(log: Logger, metrics: Metrics, logFailure: FailureL
     queryEnded: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
     moved: () => metrics.moves.inc(),
     moveDelayed: () => metrics.movesDelayed.inc(),
-    holdNotHonored(binding, { result, message }) {
+    holdNotHonored(binding, { result, message, decisionId }) {
       metrics.holdsNotHonored.labels(result).inc()
-      log.warn({ binding, result, reason: message }, 'hold not honored')
+      log.warn({ binding, result, decisionId, reason: message }, 'hold not honored')
     },
     reducedCrd: () =>
       log.warn(

@@ -1,11 +1,13 @@
 /** Lines about the placement of a workload: its policy and its binding. */
-import type { PlacementAffinity, PropagationPolicy } from '../../api/karmada.ts'
+import type { PlacementAffinity, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, referenceOf } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
+import { bindingDecisionId } from '../../core/decision-id.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { declineOf } from '../../core/propagation-policy/decide.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
+import type { BindingDecision } from '../../core/resource-binding/decide.ts'
 import { firstNames } from './lists.ts'
 import type { Placed } from './placed.ts'
 import type { TreeNode } from './tree.ts'
@@ -44,9 +46,14 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
     ...referenceOf(binding),
     text: `${title}${stored ? '' : ' (as Karmada would create it)'}: ${state === 'Untouched' ? 'unchanged' : state}`,
     state,
-    ...defined({ reason: message || undefined, clusters: stored && scheduled }),
+    ...defined({
+      reason: message || undefined,
+      clusters: stored && scheduled,
+      decisionId: stored && bindingDecisionId(stored),
+    }),
     children: [
       ...(message ? [{ text: message }] : []),
+      ...(stored ? [decisionNode(stored, decision)] : []),
       ...(binding.spec.placement === undefined
         ? [{ text: 'has no placement: it follows the bindings that require it' }]
         : [
@@ -57,6 +64,16 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
           ]),
       ...(stored ? [{ text: `scheduled to: ${firstNames(scheduled) || 'none yet'}` }] : []),
     ],
+  }
+}
+
+/** The id of the decision that the binding has. The present decision may be a later one. */
+function decisionNode(stored: ResourceBinding, { state, binding: decided }: BindingDecision): TreeNode {
+  const id = bindingDecisionId(stored)
+  const isStored = id === bindingDecisionId(decided)
+  return {
+    text: isStored ? `decision id: ${id}` : `decision id: ${id}, of the stored decision; this one is not stored yet`,
+    isDetail: isStored && state === 'Untouched',
   }
 }
 

@@ -2,8 +2,10 @@
 import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import { referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
+import { defined } from '../../base/json.ts'
 import { stringsAt, valuesAt } from '../../base/json-path.ts'
-import { decidePod } from '../../core/workload/decide-pod.ts'
+import { podDecisionId } from '../../core/decision-id.ts'
+import { decidePod, isInjected } from '../../core/workload/decide-pod.ts'
 import { gateStateOf } from '../../core/workload/gate/gate-state.ts'
 import type { VolumeManagerLookup } from '../../core/workload/injection/mountable-volumes.ts'
 import { parseVolumeRequests } from '../../core/workload/requests/volume-requests.ts'
@@ -46,11 +48,18 @@ async function explainPod(pod: Pod, context: Context): Promise<TreeNode> {
   const requests = 'requests' in parsed ? parsed.requests : []
   const volumes = await readRequested(requests, pod.metadata.namespace, context)
   const decision = podDecision(pod, volumes.managers, context)
+  const decisionId = isInjected(pod) ? podDecisionId(pod) : undefined
   return {
     ...reference,
     text: `${referenceTitle(reference)}: ${decision.state}`,
     state: decision.state,
-    children: [...decision.lines, ...volumes.nodes, ...otherReasons(pod)],
+    ...defined({ decisionId }),
+    children: [
+      ...decision.lines,
+      ...(decisionId === undefined ? [] : [{ text: `decision id: ${decisionId}` }]),
+      ...volumes.nodes,
+      ...otherReasons(pod),
+    ],
   }
 }
 

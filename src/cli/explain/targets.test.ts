@@ -124,7 +124,7 @@ describe('a pod', () => {
     const status = statusOf({ state: 'Downloading', bytes: 1024 })
 
     expect(await explain('po/trainer', [pod, makeVolumeManager([{}], { status })])).toMatch(
-      /^Pod default\/trainer: Gated\n├─ waits for VolumeManager sales\/vol1\n├─ VolumeManager default\/sales, volume vol1 \(Required\): Waiting\n│ {2}├─ mounted at \/data from \/var\/datasets\/vck-resource-.*\/data\n│ {2}├─ it has no status yet\n│ {2}└─ replica 0 on node n1: Downloading, 1.0 KiB, for 322 days\n├─ scheduling gate lodestone.dev\/volumes\n└─ scheduling gate example.com\/quota\n$/,
+      /^Pod default\/trainer: Gated\n├─ waits for VolumeManager sales\/vol1\n├─ decision id: [0-9a-f]{10}\n├─ VolumeManager default\/sales, volume vol1 \(Required\): Waiting\n│ {2}├─ mounted at \/data from \/var\/datasets\/vck-resource-.*\/data\n│ {2}├─ it has no status yet\n│ {2}└─ replica 0 on node n1: Downloading, 1.0 KiB, for 322 days\n├─ scheduling gate lodestone.dev\/volumes\n└─ scheduling gate example.com\/quota\n$/,
     )
   })
 
@@ -142,12 +142,12 @@ describe('a pod', () => {
     {
       name: 'is denied',
       pod: makePod({ name: 'none' }),
-      want: 'Pod default/trainer: Denied\n└─ metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager none in this namespace; create it first\n',
+      want: 'Pod default/trainer: Denied\n├─ metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager none in this namespace; create it first\n',
     },
     {
       name: 'has an invalid annotation',
       pod: makePod('{'),
-      want: 'Pod default/trainer: Denied\n└─ metadata.annotations[lodestone.dev/volumes]: is not JSON',
+      want: 'Pod default/trainer: Denied\n├─ metadata.annotations[lodestone.dev/volumes]: is not JSON',
     },
     {
       name: 'has no label',

@@ -18,6 +18,8 @@ export interface TreeNode {
   /** The nodes of the data. */
   nodes?: readonly string[]
   bytes?: number
+  /** The id of the stored decision (core/decision-id.ts). */
+  decisionId?: string
   /** Whether text shows the line only with `-o wide`. */
   isDetail?: boolean
   children?: TreeNode[]

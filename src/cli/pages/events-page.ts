@@ -1,6 +1,6 @@
 /** The page docs/events.md: Events, conditions and audit annotations. */
 import { MOVER_REASONS } from '../../core/mover-contract/contract.ts'
-import { CONDITIONS, DECISIONS, EVENTS } from '../../core/signal-tables.ts'
+import { AUDIT_ANNOTATIONS, CONDITIONS, DECISIONS, EVENTS } from '../../core/signal-tables.ts'
 import { codes, GENERATED, markdownTable } from './markdown.ts'
 
 export function eventsPage(): string {
@@ -17,6 +17,10 @@ kubectl get events -A --field-selector reason=LocalityHold
 ## Events
 
 The source component is \`lodestone\`. An Event about a cluster-scoped object is in the namespace \`default\`.
+
+An Event about a decision has its id at the end of the message, and in the label \`lodestone.dev/decision-id\`. These are the Events
+\`Locality…\`, \`Workload…\` and \`Volumes…\`. [Follow one decision](troubleshooting.md#follow-one-decision) joins them with the audit log, log lines
+and \`lodestone explain\`.
 
 ${markdownTable(
   ['Reason', 'Type', 'About', 'When'],
@@ -47,10 +51,7 @@ kube-apiserver writes them into its audit log, with the name of the webhook befo
 
 ${markdownTable(
   ['Key', 'Value'],
-  [
-    ['`decision`', 'one of the words below; absent if nothing was decided'],
-    ['`reason`', 'a sentence, at most 512 characters'],
-  ],
+  Object.entries(AUDIT_ANNOTATIONS).map(([key, value]) => [`\`${key}\``, value]),
 )}
 
 ${markdownTable(

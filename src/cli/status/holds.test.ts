@@ -18,8 +18,8 @@ describe('in a folder, where no controller writes', () => {
     const { stdout } = await status([claim, makePolicy(), workload], '-o', 'wide')
 
     expect(stdout).toContain(`HOLDS (1)
-WORKLOAD                 SINCE   REASON       BINDING   MESSAGE
-Deployment default/app   -       Unresolved   -         default/sales: no DataSource for amoro table lake.shop.sales yet
+WORKLOAD                 SINCE   REASON       BINDING   DECISION ID   MESSAGE
+Deployment default/app   -       Unresolved   -         -             default/sales: no DataSource for amoro table lake.shop.sales yet
 `)
   })
 

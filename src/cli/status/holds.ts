@@ -3,6 +3,7 @@ import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindi
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { defined } from '../../base/json.ts'
+import { bindingDecisionId, podDecisionId } from '../../core/decision-id.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
 import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
 import { volumeManagersOf } from '../../queries/volumes.ts'
@@ -37,6 +38,7 @@ function bindingHold(binding: ResourceBinding): HoldReport[] {
       reason,
       message,
       since,
+      decisionId: bindingDecisionId(binding),
     },
   ]
 }
@@ -51,7 +53,8 @@ function podGate(pod: Pod, store: ObjectStore): HoldReport[] {
   const state = (pod as Partial<Pod>).spec && gateStateOf(pod, volumeManagersOf(store, namespace))
   if (!state) return []
   const { reason, message } = state
-  return [defined({ workload: referenceOf(pod), reason, message, since: creationTimestamp || undefined })]
+  const decisionId = podDecisionId(pod)
+  return [defined({ workload: referenceOf(pod), reason, message, since: creationTimestamp || undefined, decisionId })]
 }
 
 /**
@@ -79,7 +82,7 @@ export async function predictedHolds(
     return reviews.flatMap(({ decision, after }) => {
       if (decision === 'Gated') return podGate(after as Pod, store)
       if (decision !== 'OnHold' || isStored(after, folder)) return []
-      return bindingHold(after as ResourceBinding).map(({ binding: _, since: __, ...hold }) => hold)
+      return bindingHold(after as ResourceBinding).map(({ binding: _, since: __, decisionId: ___, ...hold }) => hold)
     })
   } finally {
     await store.stop()

@@ -41,13 +41,14 @@ const TABLES: { [section in Section]: Table<NonNullable<StatusReport[section]>[n
     }),
   },
   holds: {
-    columns: ['WORKLOAD', 'SINCE', 'REASON', 'BINDING', 'MESSAGE'],
-    wide: ['REASON', 'BINDING'],
-    cells: ({ workload, since, reason, binding, message }: HoldReport, now) => ({
+    columns: ['WORKLOAD', 'SINCE', 'REASON', 'BINDING', 'DECISION ID', 'MESSAGE'],
+    wide: ['REASON', 'BINDING', 'DECISION ID'],
+    cells: ({ workload, since, reason, binding, decisionId, message }: HoldReport, now) => ({
       WORKLOAD: `${workload.kind} ${objectKey(workload.namespace, workload.name)}`,
       SINCE: since === undefined ? '-' : formatAge(now - Date.parse(since)),
       REASON: reason,
       BINDING: binding ?? '-',
+      'DECISION ID': decisionId ?? '-',
       MESSAGE: message,
     }),
   },

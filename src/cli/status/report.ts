@@ -49,6 +49,8 @@ export interface HoldReport {
   message: string
   /** When the hold began; absent if it is only predicted, for an object of a folder. */
   since?: string
+  /** The id of the hold; absent if it is only predicted, and for a pod without a request. */
+  decisionId?: string
 }
 
 export interface VolumeReport {

@@ -7,14 +7,15 @@ import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
-import { type Action, NOTHING, type Plan } from '../plan.ts'
+import { bindingDecisionId } from '../decision-id.ts'
+import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
 import type { ClaimReason, EventReason } from '../signal-tables.ts'
 import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type ClaimPhase, phaseOfAnswer } from './phase.ts'
-import { isPlacedWarning, placedReason, WORKLOAD_PLACED, workloadPlaced } from './workload-placed.ts'
+import { isPlacedWarning, placedBinding, placedReason, WORKLOAD_PLACED, workloadPlaced } from './workload-placed.ts'
 
 export interface ClaimPlanInput {
   claim: DataSourceClaim
@@ -129,12 +130,14 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const events: Action[] = []
   if (before.phase !== phase) events.push(event(claim, NEEDS_ACTION.has(reason), reason, message))
   if (placed && placed.reason !== placedReason(before.conditions)) {
-    events.push(event(claim, isPlacedWarning(placed.reason), `Workload${placed.reason}`, placed.message))
+    const binding = placedBinding(bindings)
+    const reported = event(claim, isPlacedWarning(placed.reason), `Workload${placed.reason}`, placed.message)
+    events.push({ ...reported, ...(binding && { decisionId: bindingDecisionId(binding) }) })
   }
   return [write, ...events]
 }
 
-function event(about: DataSourceClaim, isWarning: boolean, reason: EventReason, message: string): Action {
+function event(about: DataSourceClaim, isWarning: boolean, reason: EventReason, message: string): EventAction {
   return { kind: 'event', about, type: isWarning ? 'Warning' : 'Normal', reason, message }
 }
 

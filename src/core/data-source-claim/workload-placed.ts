@@ -28,11 +28,16 @@ export function workloadPlaced(
   bindings: readonly ResourceBinding[],
   before: readonly Condition[] | undefined,
 ): (ConditionState & { reason: PlacedReason }) | undefined {
-  const binding = bindings.find(({ spec }) => spec.placement !== undefined)
+  const binding = placedBinding(bindings)
   if (!binding) return undefined
   const { placed, reason, message } = bindingPlacement(binding)
   if (reason === 'NotScheduled' && placedReason(before) === undefined) return undefined
   return condition(WORKLOAD_PLACED, placed, reason, cut(message, MAX_LENGTH))
+}
+
+/** Returns the binding that places the workload; the others are attached to those of other workloads. */
+export function placedBinding(bindings: readonly ResourceBinding[]): ResourceBinding | undefined {
+  return bindings.find(({ spec }) => spec.placement !== undefined)
 }
 
 function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: PlacedReason; message: string } {

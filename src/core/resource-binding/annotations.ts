@@ -59,12 +59,18 @@ export function isNarrowing(locality: LocalityAnnotation | undefined): locality 
 /** Reads our annotations. An annotation with bad JSON or another shape counts as absent: users can write anything there. */
 export function readAnnotations(annotations: Annotations): BindingAnnotations {
   const base = parse(annotations, BASE_AFFINITY_ANNOTATION)
-  const locality = parse(annotations, LOCALITY_ANNOTATION)
-  const hold = parse(annotations, HOLD_ANNOTATION)
-  const read: BindingAnnotations = {}
+  const read: BindingAnnotations = readDecision(annotations)
   if (base === BASE_OF_POLICY) read.base = BASE_OF_POLICY
   // A placement with both kinds of affinity uses only one of them; so does the base.
   else if (isAffinity(base)) read.base = effectiveAffinity(base)
+  return read
+}
+
+/** Reads our annotations without the base, which may be long. */
+export function readDecision(annotations: Annotations): Omit<BindingAnnotations, 'base'> {
+  const locality = parse(annotations, LOCALITY_ANNOTATION)
+  const hold = parse(annotations, HOLD_ANNOTATION)
+  const read: BindingAnnotations = {}
   if (isLocality(locality)) read.locality = locality as LocalityAnnotation
   if (isHold(hold)) read.hold = hold as HoldAnnotation
   return read

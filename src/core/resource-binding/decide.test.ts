@@ -4,6 +4,7 @@ import type { BindingSpec, Placement, ResourceBinding } from '../../api/karmada.
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
+import { bindingDecisionId } from '../decision-id.ts'
 import { type BindingAnnotations, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
@@ -587,7 +588,11 @@ describe('the response', () => {
     expect(answer({})).toEqual({
       kind: 'patch',
       object: binding,
-      auditAnnotations: { decision: 'Narrowed', reason: expect.stringContaining('member2') },
+      auditAnnotations: {
+        decision: 'Narrowed',
+        reason: expect.stringContaining('member2'),
+        'decision-id': bindingDecisionId(binding),
+      },
     })
   })
 

@@ -2,6 +2,7 @@
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { jsonEqual } from '../../base/json.ts'
+import { bindingDecisionId } from '../decision-id.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
@@ -111,7 +112,10 @@ function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; dec
 export function answerBinding({ state, binding, message }: BindingDecision, input: BindingInput): Outcome {
   const outcome: Outcome = binding === input.binding ? { kind: 'allow' } : { kind: 'patch', object: binding }
   if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${decisionInWords(state)}: ${message}`)]
-  if (state !== 'Untouched') outcome.auditAnnotations = { decision: state, reason: cut(message, 512) }
+  if (state !== 'Untouched') {
+    const reason = cut(message, 512)
+    outcome.auditAnnotations = { decision: state, reason, 'decision-id': bindingDecisionId(binding) }
+  }
   return outcome
 }
 

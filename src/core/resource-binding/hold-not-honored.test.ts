@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeClaim, makeInput, NOW, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
+import { bindingDecisionId } from '../decision-id.ts'
 import { decideBinding } from './decide.ts'
 import { activeHold, clustersThatRun, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import { planBinding } from './plan.ts'
@@ -63,6 +64,7 @@ test('without its clusters, the binding is as it was on hold', () => {
 })
 
 describe('the loop', () => {
+  const decisionId = bindingDecisionId(held)
   const what = 'scheduled to member1, member3 although it is on hold (Unresolved: default/sales: no DataSource yet); '
   const patchOf = (binding: ResourceBinding, sources = claims) => {
     const { actions, moves, notHonored } = planBinding(makeInput({ binding, stored: binding, claims: sources }))
@@ -76,7 +78,7 @@ describe('the loop', () => {
       expect(patchOf(binding)).toEqual({
         patches: [{ metadata: { resourceVersion: '7' }, spec: { clusters: null } }],
         moves: false,
-        notHonored: { result: 'restored', message: `${what}the hold is restored` },
+        notHonored: { result: 'restored', message: `${what}the hold is restored`, decisionId },
       })
     }
   })
@@ -89,7 +91,11 @@ describe('the loop', () => {
         { metadata: { resourceVersion: '7', annotations: { [HOLD_ANNOTATION]: null } }, spec: { suspension: null } },
       ],
       moves: false,
-      notHonored: { result: 'scheduled', message: `${what}the hold ends, since the workload runs in member1` },
+      notHonored: {
+        result: 'scheduled',
+        message: `${what}the hold ends, since the workload runs in member1`,
+        decisionId,
+      },
     })
   })
 
@@ -101,7 +107,7 @@ describe('the loop', () => {
     ])
     expect({ moves, notHonored }).toEqual({
       moves: true,
-      notHonored: { result: 'scheduled', message: `${what}the hold is over` },
+      notHonored: { result: 'scheduled', message: `${what}the hold is over`, decisionId },
     })
   })
 
@@ -117,7 +123,12 @@ describe('the loop', () => {
       ...['a', 'b', 'app-deployment'],
       ...['event', 'event', 'event'],
     ])
-    const event = { type: 'Warning', reason: 'LocalityHoldNotHonored', message: `${what}the hold is restored` }
+    const event = {
+      type: 'Warning',
+      reason: 'LocalityHoldNotHonored',
+      message: `${what}the hold is restored`,
+      decisionId,
+    }
     expect(actions.slice(3)).toEqual([scheduled, ...claimObjects].map((about) => ({ kind: 'event', about, ...event })))
   })
 })

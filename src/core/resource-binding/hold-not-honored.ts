@@ -11,6 +11,8 @@ export interface NotHonored {
   /** `restored`: the clusters are removed again. `scheduled`: the hold ends, since the workload runs, or since the hold is over. */
   result: 'restored' | 'scheduled'
   message: string
+  /** The id of the hold. */
+  decisionId: string
 }
 
 /** Returns the hold of a binding that is suspended by Lodestone and scheduled; undefined if it is not both. */

@@ -3,6 +3,7 @@ import { located, makeBinding, makeClaim, makeInput, NOW, unknown } from '../../
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
+import { bindingDecisionId } from '../decision-id.ts'
 import { decideBinding } from './decide.ts'
 import { bindingEvents, planBinding } from './plan.ts'
 
@@ -29,7 +30,8 @@ test('a placement that was changed without Lodestone is narrowed again, with a W
     claimObjects: [claim],
   })
 
-  const event = { kind: 'event', type: 'Warning', reason: 'LocalityNarrowedAgain' }
+  const decisionId = bindingDecisionId(narrowed)
+  const event = { kind: 'event', type: 'Warning', reason: 'LocalityNarrowedAgain', decisionId }
   const message =
     'the placement was changed while Lodestone was not available, and its workload was scheduled to member1, member3; now default/sales is in member1'
   expect(moves).toBe(true)
@@ -216,6 +218,24 @@ describe('the Events if', () => {
       want: [['Normal', 'LocalityNarrowed', messageOf(narrowed)]],
     },
     {
+      name: 'a workload is narrowed to other clusters',
+      before: narrowed,
+      after: decided([located(['member2'])]),
+      want: [['Normal', 'LocalityNarrowed', 'default/sales is in member2']],
+    },
+    {
+      name: 'a hold has another reason',
+      before: held,
+      after: annotated(HOLD_ANNOTATION, { ...holdOf(held), reason: 'Unsatisfiable', message: 'nowhere' }),
+      want: [['Warning', 'LocalityHold', 'nowhere']],
+    },
+    {
+      name: 'only the message of a hold changes',
+      before: held,
+      after: annotated(HOLD_ANNOTATION, { ...holdOf(held), message: 'asked again' }),
+      want: [],
+    },
+    {
       name: 'a narrowing is relaxed',
       before: narrowed,
       after: relaxed,
@@ -228,8 +248,9 @@ describe('the Events if', () => {
       want: [['Normal', 'LocalityRestored', 'no claim is left for this workload']],
     },
   ])('$name', ({ before, after, want }) => {
+    const decisionId = bindingDecisionId(after)
     expect(bindingEvents(before, after)).toEqual(
-      want.map(([type, reason, message]) => ({ kind: 'event', about: after, type, reason, message })),
+      want.map(([type, reason, message]) => ({ kind: 'event', about: after, type, reason, message, decisionId })),
     )
   })
 })

@@ -6,12 +6,13 @@ import { nameOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
+import { bindingDecisionId } from '../decision-id.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
-import { readAnnotations } from './annotations.ts'
+import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
 import { planHoldCondition } from './hold-condition.ts'
 import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-honored.ts'
@@ -49,7 +50,7 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
   return defined({
     actions: [
       ...withReport({ kind: 'patch', of, patch: { ...patch, metadata } }, notHonored?.report, input),
-      ...warnings('LocalityNarrowedAgain', narrowedAgain(binding, decided), input),
+      ...warnings('LocalityNarrowedAgain', narrowedAgain(binding, decided), decided, input),
     ],
     // A hold is restored only while the workload runs nowhere.
     moves: !notHonored?.restored && movesWorkload(binding, decided),
@@ -68,18 +69,20 @@ function withReport(patch: Action, report: NotHonored | undefined, input: Bindin
     ...claimObjects.flatMap((claim) => planHoldCondition(claim, report, now)),
     patch,
     // After the patch, which fails if another client was faster: each hold is reported once.
-    ...warnings('LocalityHoldNotHonored', message, input),
+    ...warnings('LocalityHoldNotHonored', message, input.binding, input),
   ]
 }
 
-/** Events about a binding and its claims; none without a message. */
+/** Events about a binding and its claims, for the decision in a state of the binding; none without a message. */
 function warnings(
   reason: EventReason,
   message: string | undefined,
+  decided: ResourceBinding,
   { binding, claimObjects = [] }: BindingPlanInput,
 ): Action[] {
   if (message === undefined) return []
-  return [binding, ...claimObjects].map((about) => ({ kind: 'event', about, type: 'Warning', reason, message }))
+  const event = { kind: 'event', type: 'Warning', reason, message, decisionId: bindingDecisionId(decided) } as const
+  return [binding, ...claimObjects].map((about) => ({ ...event, about }))
 }
 
 /**
@@ -99,7 +102,8 @@ function planNotHonored(input: BindingInput): { report: NotHonored; restored?: R
   const scheduled = sortedUnique(targetClusters(binding.spec)).join(', ')
   const what = cut(`scheduled to ${scheduled} although it is on hold (${hold.reason}: ${hold.message})`, 512)
   const runsIn = clustersThatRun(binding)
-  const report = (result: NotHonored['result'], rest: string) => ({ result, message: `${what}; ${rest}` })
+  const decisionId = bindingDecisionId(binding)
+  const report = (result: NotHonored['result'], rest: string) => ({ result, message: `${what}; ${rest}`, decisionId })
   if (runsIn.length > 0) {
     return { report: report('scheduled', `the hold ends, since the workload runs in ${cut(runsIn.join(', '), 256)}`) }
   }
@@ -110,11 +114,15 @@ function planNotHonored(input: BindingInput): { report: NotHonored; restored?: R
 }
 
 /**
- * Returns the Events for a change of our annotations on a binding. Any writer can be the cause: admission has no side effects and emits
- * none.
+ * Returns the Events for a new decision in our annotations on a binding. Any writer can be the cause: admission has no side effects and
+ * emits none.
  */
 export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
-  const was = before ? readAnnotations(before.metadata.annotations) : {}
+  const texts = before?.metadata.annotations
+  if (OUR_ANNOTATIONS.every((key) => after.metadata.annotations?.[key] === texts?.[key])) return []
+  const decisionId = bindingDecisionId(after)
+  if (before && bindingDecisionId(before) === decisionId) return []
+  const was = readAnnotations(texts)
   const is = readAnnotations(after.metadata.annotations)
   const event = (type: 'Normal' | 'Warning', reason: EventReason, message: string): EventAction => ({
     kind: 'event',
@@ -122,16 +130,17 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
     type,
     reason,
     message,
+    decisionId,
   })
   return [
-    ...(is.hold && !is.hold.released && !was.hold ? [event('Warning', 'LocalityHold', is.hold.message)] : []),
+    ...(is.hold && !is.hold.released ? [event('Warning', 'LocalityHold', is.hold.message)] : []),
     ...(is.hold?.released && !was.hold?.released
       ? [event('Warning', 'LocalityHoldReleased', `hold timed out; scheduled without its data: ${is.hold.message}`)]
       : []),
     ...(was.hold && !is.hold
       ? [event('Normal', 'LocalityHoldEnded', is.locality?.message ?? 'the cause of the hold is gone')]
       : []),
-    ...(is.locality && is.locality.state !== was.locality?.state
+    ...(is.locality
       ? [
           event(
             is.locality.state === 'Relaxed' ? 'Warning' : 'Normal',

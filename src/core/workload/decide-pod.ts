@@ -40,11 +40,16 @@ export function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.[MIRROR_ANNOTATION] !== undefined
 }
 
+/** Whether admission decides on the volumes of a pod: it has the label, and represents no static pod. */
+export function isInjected(pod: Pod): boolean {
+  return pod.metadata.labels?.[INJECT_LABEL] === 'true' && !isMirror(pod)
+}
+
 /** Decides on a new pod with the label `lodestone.dev/inject: "true"`. The volumes of a pod cannot be changed after its creation. */
 export function decidePod(input: PodInput): Outcome {
   const { pod, isHub } = input
-  const { labels, annotations } = pod.metadata
-  if (labels?.[INJECT_LABEL] !== 'true' || isMirror(pod)) return { kind: 'allow' }
+  const { annotations } = pod.metadata
+  if (!isInjected(pod)) return { kind: 'allow' }
   const annotation = annotations?.[VOLUMES_ANNOTATION]
   if (annotation === undefined) {
     const mistyped = mistypedAnnotations(annotations)

@@ -51,7 +51,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
   const { resource } = spec
   const isAttached = spec.requiredBy !== undefined || spec.placement === undefined
   const { propagateDeps = false } = spec
-  const { uid, ownerReferences, finalizers } = metadata
+  const { generateName, uid, ownerReferences, finalizers } = metadata
   const isReferrer = propagateDeps || finalizers?.includes(DEPENDENCIES_FINALIZER) === true
   return {
     apiVersion: intern.string(apiVersion),
@@ -64,6 +64,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
       ),
       // kubectl finds the Events of an object by its uid. Only bindings with annotations of Lodestone have Events.
       ...defined({
+        generateName: generateName || undefined,
         uid: uid && (isAttached || hasOurAnnotations(metadata.annotations)) ? uid : undefined,
         ownerReferences: isAttached ? ownerReferences : undefined,
         finalizers: isReferrer && finalizers ? intern.json(finalizers) : undefined,

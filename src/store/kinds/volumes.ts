@@ -106,13 +106,17 @@ const podKind: CachedKind<CachedPod> = {
     const used = { ...kept, ...defined({ use, pastUse }) }
     const { spec } = raw
     if (!spec?.schedulingGates || !isGated(pod)) return used
-    const { annotations, ownerReferences } = raw.metadata
+    const { generateName, annotations, ownerReferences } = raw.metadata
     const asked = annotations?.[VOLUMES_ANNOTATION]
     return {
       ...used,
       metadata: {
         ...kept.metadata,
-        ...defined({ annotations: asked === undefined ? undefined : { [VOLUMES_ANNOTATION]: asked }, ownerReferences }),
+        ...defined({
+          generateName: generateName || undefined,
+          annotations: asked === undefined ? undefined : { [VOLUMES_ANNOTATION]: asked },
+          ownerReferences,
+        }),
       },
       spec,
     }

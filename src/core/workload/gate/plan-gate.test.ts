@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ANY_NODE, makePod, makeUsable, managers, nodesWith } from '../../../../test/builders.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
+import { podDecisionId } from '../../decision-id.ts'
 import { decidePod } from '../decide-pod.ts'
 import type { UsableVolume } from '../injection/mountable-volumes.ts'
 import { planGate } from './plan-gate.ts'
@@ -50,6 +51,7 @@ describe('the gate of a pod', () => {
         type: 'Normal',
         reason: 'VolumesReady',
         message: 'the data of all required volumes is ready',
+        decisionId: podDecisionId(gated()),
       },
     ])
   })
@@ -151,6 +153,7 @@ describe('a pod whose volume has another directory than at its creation', () => 
         type: 'Warning',
         reason: 'VolumesReplaced',
         message: 'the data of its volumes changed after the pod was created; its controller replaces it',
+        decisionId: podDecisionId(pod),
       },
       { kind: 'delete', type: expect.objectContaining({ kind: 'Pod' }), object: pod },
     ])

@@ -2,6 +2,7 @@
 import { VOLUMES_GATE } from '../../../api/lodestone.ts'
 import { type Pod, type PodSpec, pods } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
+import { podDecisionId } from '../../decision-id.ts'
 import type { Action, Plan } from '../../plan.ts'
 import { NOTHING } from '../../plan.ts'
 import type { VolumeManagerLookup } from '../injection/mountable-volumes.ts'
@@ -16,7 +17,14 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (!state || state.reason === 'VolumesNotReady') return NOTHING
   const { reason, message } = state
   const isReady = reason === 'VolumesReady'
-  const event: Action = { kind: 'event', about: pod, type: isReady ? 'Normal' : 'Warning', reason, message }
+  const event = defined({
+    kind: 'event' as const,
+    about: pod,
+    type: isReady ? ('Normal' as const) : ('Warning' as const),
+    reason,
+    message,
+    decisionId: podDecisionId(pod),
+  })
   if (isReady) return { actions: [release(pod, state.spec), event] }
   const deletion: Action = { kind: 'delete', type: pods, object: pod }
   return { actions: reason === 'VolumesReplaced' ? [event, deletion] : [event] }
