@@ -255,7 +255,7 @@ test.each([
     { object: pod },
   )
   const name = 'trainer-x2k9p'
-  await store.create(pods, { ...object, metadata: { ...object.metadata, name } })
+  await store.create(pods, { ...object, metadata: { ...object.metadata, name } } as Pod)
   const stored = store.get(pods, 'default', name) as Pod
   const events = stored.spec ? planGate(stored, managers()).actions : []
 

@@ -7,7 +7,11 @@ import type { Answer } from '../data-source/locate.ts'
 import { hasHoldCondition, planHoldCondition, withoutPastHold } from './hold-condition.ts'
 import type { NotHonored } from './hold-not-honored.ts'
 
-const report: NotHonored = { result: 'restored', message: 'scheduled to member1; the hold is restored' }
+const report: NotHonored = {
+  result: 'restored',
+  message: 'scheduled to member1; the hold is restored',
+  decisionId: 'de51ad0000',
+}
 const lastTransitionTime = '2026-01-01T00:00:00Z'
 const bound: Condition = { type: 'Bound', status: 'False', reason: 'Resolving', message: '', lastTransitionTime }
 const recorded: Condition = {
