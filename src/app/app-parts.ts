@@ -123,9 +123,12 @@ export interface LateLoops {
 /** Starts the loops after all kinds are cached: an incomplete cache must not cause actions. */
 export function startLoopsAfter(synced: Promise<void>, input: LoopsInput, stopping: AbortSignal): LateLoops {
   let stop: (() => Promise<void>) | undefined
+  const { config, metrics } = input
+  // Without a value, an alert could not tell that no replica is the leader, for instance if none can read its objects.
+  if (config.loops.enabled) metrics.leaderStatus.labels(config.leaderElection.name).set(0)
   const started = synced.then(async () => {
     if (stopping.aborted) return
-    stop = input.config.loops.enabled ? await startLoops(input) : startIdleElection(input)
+    stop = config.loops.enabled ? await startLoops(input) : startIdleElection(input)
     if (stopping.aborted) await stop?.()
   })
   started.catch(() => undefined) // The promise `ready` of the application reports the error.

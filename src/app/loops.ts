@@ -127,10 +127,9 @@ export async function startLoops({
     await moverLogs.stop()
     await events.stop()
     metrics.leaderStatus.labels(config.leaderElection.name).set(0)
+    metrics.webhooksSeen.set(0)
     log.info('loops stopped')
   }
-  // Without a value, an alert could not tell that no replica is the leader.
-  metrics.leaderStatus.labels(config.leaderElection.name).set(0)
   const stopElection = startElection({
     config,
     leaseStore,

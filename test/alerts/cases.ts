@@ -7,6 +7,10 @@ interface AlertCase {
   alert: string
   fires: Series
   silent: Series
+  /** Other series with which no alert fires. */
+  alsoSilent?: Series
+  /** Other series with which it fires. */
+  alsoFires?: Series
   /** Whether the series have days instead of hours. */
   isLong?: true
 }
@@ -22,16 +26,20 @@ const constant = (value: number) => `${value}+0x450`
 /** Appears after `minutes` with the value 1, as a counter does at its first event. */
 const appearsAfter = (minutes: number) => `_x${minutes} 1+0x450`
 
+/** A quiet installation: one event at each interval. Nine in a row are bad before the evaluation, after hours and after days. */
+const FEW = growing(1)
+const FEW_BAD = '0+1x170 170+0x8 171+1x200'
+const FEW_BAD_IN_DAYS = '0+1x410 410+0x8 411+1x200'
 const TOTAL = growing(1000)
 /** For 20 minutes, most are bad. */
 const BAD_SPIKE = '0+999.9x160 160184+200x290'
-const reviews = (fast: string): Series => ({
+const reviews = (fast: string, total = TOTAL): Series => ({
   [seriesOf('lodestone_review_duration_seconds_bucket', 'size="small",le="0.01"')]: fast,
-  [seriesOf('lodestone_review_duration_seconds_count', 'size="small"')]: TOTAL,
+  [seriesOf('lodestone_review_duration_seconds_count', 'size="small"')]: total,
 })
-const claims = (early: string): Series => ({
+const claims = (early: string, total = TOTAL): Series => ({
   [seriesOf('lodestone_claim_narrowing_seconds_bucket', 'le="5.0"')]: early,
-  [seriesOf('lodestone_claim_narrowing_seconds_count')]: TOTAL,
+  [seriesOf('lodestone_claim_narrowing_seconds_count')]: total,
 })
 const holds = (metric: string, reason: string, value: string): Series => ({
   [seriesOf(metric, `reason="${reason}"`)]: value,
@@ -40,6 +48,8 @@ const holds = (metric: string, reason: string, value: string): Series => ({
 const certificate = seriesOf('lodestone_certificate_expiry_timestamp_seconds')
 const credentials = seriesOf('lodestone_credentials_expiry_timestamp_seconds')
 const leader = seriesOf('leader_election_master_status', 'name="lodestone"')
+/** The same series of another replica. */
+const ofOther = (series: string) => series.replace('instance="a"', 'instance="b"')
 const build = seriesOf('lodestone_build_info', 'version="1"')
 
 const DAY = 86_400
@@ -71,29 +81,56 @@ const HEALTHY: Series = {
 }
 
 export const ALERT_CASES: readonly AlertCase[] = [
-  { alert: 'LodestoneReviewsBurnBudgetFast', fires: reviews(BAD_SPIKE), silent: reviews(growing(999.2)) },
+  {
+    alert: 'LodestoneReviewsBurnBudgetFast',
+    fires: reviews(BAD_SPIKE),
+    silent: reviews(growing(999.2)),
+    alsoSilent: reviews(FEW_BAD, FEW),
+  },
   {
     alert: 'LodestoneReviewsBurnBudget',
     fires: reviews(growing(998)),
     silent: reviews(growing(999.2)),
+    alsoSilent: reviews(FEW_BAD_IN_DAYS, FEW),
     isLong: true,
   },
-  { alert: 'LodestoneClaimsBurnBudgetFast', fires: claims(BAD_SPIKE), silent: claims(growing(992)) },
-  { alert: 'LodestoneClaimsBurnBudget', fires: claims(growing(980)), silent: claims(growing(992)), isLong: true },
+  {
+    alert: 'LodestoneClaimsBurnBudgetFast',
+    fires: claims(BAD_SPIKE),
+    silent: claims(growing(992)),
+    alsoSilent: claims(FEW_BAD, FEW),
+  },
+  {
+    alert: 'LodestoneClaimsBurnBudget',
+    fires: claims(growing(980)),
+    silent: claims(growing(992)),
+    alsoSilent: claims(FEW_BAD_IN_DAYS, FEW),
+    isLong: true,
+  },
   {
     alert: 'LodestoneAbsent',
     fires: { [build]: '1+0x100' },
     silent: { [build]: '1+0x176' },
+    // Another installation is alive.
+    alsoFires: { [build]: '1+0x100', [build.replace('lodestone-system', 'other')]: constant(1) },
   },
   {
     alert: 'LodestoneNoLeader',
     fires: { [leader]: '1+0x100 0+0x200' },
-    silent: { [leader]: '1+0x178 0+0x200', [leader.replace('"a"', '"b"')]: constant(0) },
+    silent: { [leader]: '1+0x178 0+0x200', [ofOther(leader)]: constant(0) },
   },
   {
     alert: 'LodestoneLoopsWait',
     fires: { [seriesOf('lodestone_webhooks_seen')]: constant(0) },
     silent: { [seriesOf('lodestone_webhooks_seen')]: '1+0x174 0+0x200' },
+    // Another replica was the leader before, and its loops began.
+    alsoFires: {
+      [seriesOf('lodestone_webhooks_seen')]: constant(0),
+      [ofOther(seriesOf('lodestone_webhooks_seen'))]: constant(1),
+      [ofOther(leader)]: constant(0),
+    },
+    // The webhooks are seen when a replica becomes the leader.
+    alsoSilent: { [ofOther(seriesOf('lodestone_webhooks_seen'))]: constant(0), [ofOther(leader)]: constant(0) },
   },
   {
     alert: 'LodestoneReviewsFail',
@@ -123,6 +160,8 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'LodestoneRegistrationFight',
     fires: { [seriesOf('lodestone_registration_kept', 'cause="reverted"')]: constant(1) },
+    // After a pause the leader tries again.
+    alsoFires: { [seriesOf('lodestone_registration_kept', 'cause="reverted"')]: '1+0x178 0 1+0x200' },
     silent: { [seriesOf('lodestone_registration_kept', 'cause="unnamed"')]: constant(1) },
   },
   {
@@ -228,9 +267,11 @@ function fileOf(
     evaluation_interval: interval,
     tests: [
       testOf('a healthy installation fires nothing', {}, []),
-      ...cases.flatMap(({ alert, fires, silent }) => [
+      ...cases.flatMap(({ alert, fires, alsoFires, silent, alsoSilent }) => [
         testOf(`${alert} fires`, fires, [alert]),
         testOf(`${alert} is silent`, silent, []),
+        ...(alsoFires ? [testOf(`${alert} fires too`, alsoFires, [alert])] : []),
+        ...(alsoSilent ? [testOf(`${alert} is silent too`, alsoSilent, [])] : []),
       ]),
     ],
   }

@@ -14,7 +14,7 @@ import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations 
 import { resourceBindings } from '../../src/api/karmada.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { mutatingWebhookConfigurations } from '../../src/api/registration.ts'
-import { type App, startApp } from '../../src/app/app.ts'
+import { type App, type AppInput, startApp } from '../../src/app/app.ts'
 import { type Config, DEFAULT_CONFIG } from '../../src/app/config/config.ts'
 import { observeStore } from '../../src/app/monitoring/observe.ts'
 import { wantedInterpreterRegistration } from '../../src/app/registration.ts'
@@ -28,7 +28,7 @@ import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { type Metrics, openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { INTERPRETER_PATH, interpreterTypes } from '../../src/webhooks/interpreter.ts'
@@ -52,6 +52,7 @@ interface Running {
   ca: string
   store: FolderStore
   lines: { msg: string; level: string; file?: string; line?: number }[]
+  metrics: Metrics
 }
 
 interface Overrides {
@@ -66,6 +67,8 @@ interface Overrides {
   now?: () => number
   /** The end of the credentials for the API server, in ms since the epoch. */
   credentialsEndAt?: number
+  /** The API server calls the webhooks. */
+  probeWebhooks?: AppInput['probeWebhooks']
 }
 
 /** Starts everything on free ports of the loopback; stopped when the test ends. */
@@ -78,6 +81,7 @@ async function start({
   gate,
   now = Date.now,
   credentialsEndAt,
+  probeWebhooks,
 }: Overrides = {}): Promise<Running> {
   const hub = makeFolder()
   cpSync('examples/hub', hub, { recursive: true })
@@ -110,9 +114,9 @@ async function start({
   }
   const readCredentials =
     credentialsEndAt === undefined ? undefined : async () => ({ beginsAt: 0, endsAt: credentialsEndAt })
-  const app = await startApp(defined({ config, store, log, metrics, now, readCredentials }))
+  const app = await startApp(defined({ config, store, log, metrics, now, readCredentials, probeWebhooks }))
   onTestFinished(() => app.stop())
-  return { app, hub, ca: readFileSync(join(config.certificates.directory, 'ca.crt'), 'utf8'), store, lines }
+  return { app, hub, ca: readFileSync(join(config.certificates.directory, 'ca.crt'), 'utf8'), store, lines, metrics }
 }
 
 async function startReady(overrides?: Overrides): Promise<Running> {
@@ -188,7 +192,9 @@ describe('probes and metrics', () => {
     expect(early.status).toBe(503)
     for (const { type } of cachedKinds) expect(early.text).toContain(`not ready: ${type.kind} cache not synced\n`)
     expect(await health(running, '/livez')).toEqual({ status: 200, text: 'ok\n' })
-    expect((await health(running, '/metrics')).status).toBe(200)
+    const { status, text } = await health(running, '/metrics')
+    expect(status).toBe(200)
+    expect(text, 'for the alert about a missing leader').toContain('leader_election_master_status{name="lodestone"} 0')
     expect((await send(running)).status, 'unknown is not empty').toBe(500)
 
     gate.resolve()
@@ -447,6 +453,19 @@ describe('stopping', () => {
     expect((await send(running)).status).toBe(200)
     await stopping
     expect(await isOpen(running.app.addresses.admission)).toBe(false)
+  })
+
+  test('its metrics say no longer that a leader has seen the webhooks', async () => {
+    const running = await startReady({ server: { drainSeconds: 0 }, probeWebhooks: async () => ({ result: 'seen' }) })
+    const samples = async () =>
+      (await running.metrics.registry.metrics()).match(/^(?:leader_election|lodestone_webhooks_seen).*$/gm)
+    await expect
+      .poll(samples)
+      .toEqual(['lodestone_webhooks_seen 1', 'leader_election_master_status{name="lodestone"} 1'])
+
+    await running.app.stop()
+
+    expect(await samples()).toEqual(['lodestone_webhooks_seen 0', 'leader_election_master_status{name="lodestone"} 0'])
   })
 
   test('takes the drain and at most 5 s more, whatever is open', async () => {
