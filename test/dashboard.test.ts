@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { METRICS } from '../src/telemetry/metric-table.ts'
-import { type Dashboard, dashboardQueries } from './alerts/dashboard-queries.ts'
+import { ALL_REPLICAS, type Dashboard, panelQueries } from './alerts/dashboard-queries.ts'
 
 const dashboard: Dashboard = JSON.parse(readFileSync('charts/lodestone/dashboards/lodestone.json', 'utf8'))
-const queries = dashboardQueries(dashboard)
+const queries = panelQueries(dashboard, ALL_REPLICAS).map(({ expr }) => expr)
 
 test('every query of the dashboard reads metrics of the table, of the selected namespace and instance', () => {
   const metrics: Record<string, { type: string; labels?: readonly string[] }> = METRICS

@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { promtoolTests } from '../alerts/cases.ts'
-import { dashboardQueries } from '../alerts/dashboard-queries.ts'
-import { ensurePromtool } from './binaries.ts'
+import { ALL_REPLICAS, panelQueries } from '../alerts/dashboard-queries.ts'
+import { ensurePrometheus } from './binaries.ts'
 import { buildTimeoutMs } from './go-build.ts'
 
 const TIMEOUT_MS = 300_000
@@ -19,7 +19,7 @@ const rules = { causes: ruleFile('causes'), objectives: ruleFile('objectives') }
 let promtool = ''
 
 beforeAll(async () => {
-  promtool = await ensurePromtool()
+  promtool = (await ensurePrometheus()).promtool
 }, buildTimeoutMs)
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -52,7 +52,7 @@ test(
   'Prometheus parses every query of the dashboard',
   async () => {
     const dashboard = JSON.parse(readFileSync('charts/lodestone/dashboards/lodestone.json', 'utf8'))
-    const queries = dashboardQueries(dashboard).map((expr, i) => ({ record: `query:${i}`, expr }))
+    const queries = panelQueries(dashboard, ALL_REPLICAS).map(({ expr }, i) => ({ record: `query:${i}`, expr }))
     const file = writeFile('queries.yaml', { groups: [{ name: 'dashboard', rules: queries }] })
 
     const { stdout } = await run(promtool, ['check', 'rules', '--lint=none', file])

@@ -51,11 +51,15 @@ const groups = {
     module: 'helm',
     packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
   },
-  // Tests the alerts. It needs the clients of all clouds, hence a go.mod of its own.
+  // Tests the alerts. It needs the clients of all clouds, hence a go.mod of its own. Without the build tag `builtinassets`, the server has
+  // its API but no web interface, whose files are not in the module.
   prometheus: {
     variable: 'PROMETHEUS_ASSETS',
     module: 'prometheus',
-    packages: { promtool: 'github.com/prometheus/prometheus/cmd/promtool' },
+    packages: {
+      prometheus: 'github.com/prometheus/prometheus/cmd/prometheus',
+      promtool: 'github.com/prometheus/prometheus/cmd/promtool',
+    },
   },
   // The YAML reader of kubectl as a program. Its sources are in the folder.
   yaml: {
@@ -127,9 +131,9 @@ export async function ensureHelm(log: Log = logToStderr): Promise<string> {
   return (await ensureGroup('helm', log)).helm
 }
 
-/** The absolute path of promtool. */
-export async function ensurePromtool(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('prometheus', log)).promtool
+/** The absolute paths of the Prometheus server and of promtool. */
+export async function ensurePrometheus(log: Log = logToStderr) {
+  return ensureGroup('prometheus', log)
 }
 
 /** The absolute path of the program that reads YAML as kubectl does. */

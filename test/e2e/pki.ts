@@ -8,6 +8,7 @@ import { stringify } from 'yaml'
 
 const generateKeyPair = promisify(generateKeyPairCallback)
 const hourMs = 3_600_000
+const defaultValidMs = 30 * 24 * hourMs
 
 export interface KeyAndCertificate {
   key: string
@@ -23,6 +24,8 @@ interface CertificateRequest {
   organizations?: string[]
   dnsNames?: string[]
   ipAddresses?: string[]
+  // From now; default 30 days, so that no credentials are about to end.
+  validMs?: number
 }
 
 export interface Pki {
@@ -31,7 +34,7 @@ export interface Pki {
   readonly caBundle: string
   readonly serviceAccountKeyFile: string
   issue(request: CertificateRequest): Promise<KeyAndCertificate>
-  issueUser(user: string, groups: string[]): Promise<KeyAndCertificate>
+  issueUser(user: string, groups: string[], validMs?: number): Promise<KeyAndCertificate>
   // Returns the path of the kubeconfig file.
   writeKubeconfig(server: string, user: string, client: KeyAndCertificate): Promise<string>
 }
@@ -39,11 +42,14 @@ export interface Pki {
 export async function createPki(dir: string): Promise<Pki> {
   const [ca, serviceAccount] = await Promise.all([generateKey(), generateKey()])
   const caSubject = [{ name: 'commonName', value: 'lodestone-e2e' }]
-  const caCertificate = sign({ publicKey: ca.publicKey, subject: caSubject, issuer: caSubject, signer: ca.key }, [
-    { name: 'basicConstraints', cA: true, critical: true },
-    { name: 'keyUsage', keyCertSign: true, cRLSign: true, digitalSignature: true, critical: true },
-    { name: 'subjectKeyIdentifier' },
-  ])
+  const caCertificate = sign(
+    { publicKey: ca.publicKey, subject: caSubject, issuer: caSubject, signer: ca.key, validMs: defaultValidMs },
+    [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, digitalSignature: true, critical: true },
+      { name: 'subjectKeyIdentifier' },
+    ],
+  )
   const caFile = join(dir, 'ca.crt')
   const serviceAccountKeyFile = join(dir, 'service-account.key')
   await Promise.all([writeFile(caFile, caCertificate), writePrivate(serviceAccountKeyFile, serviceAccount.key)])
@@ -57,6 +63,7 @@ export async function createPki(dir: string): Promise<Pki> {
         subject: [...organizations, { name: 'commonName', value: request.commonName }],
         issuer: caSubject,
         signer: ca.key,
+        validMs: request.validMs ?? defaultValidMs,
       },
       [
         { name: 'basicConstraints', cA: false, critical: true },
@@ -71,8 +78,8 @@ export async function createPki(dir: string): Promise<Pki> {
     return { key, certificate, keyFile, certificateFile }
   }
 
-  async function issueUser(user: string, groups: string[]): Promise<KeyAndCertificate> {
-    return issue({ name: `user-${fileName(user)}`, commonName: user, organizations: groups })
+  async function issueUser(user: string, groups: string[], validMs = defaultValidMs): Promise<KeyAndCertificate> {
+    return issue({ name: `user-${fileName(user)}`, commonName: user, organizations: groups, validMs })
   }
 
   async function writeKubeconfig(server: string, user: string, client: KeyAndCertificate): Promise<string> {
@@ -90,15 +97,16 @@ interface Signing {
   subject: forge.pki.CertificateField[]
   issuer: forge.pki.CertificateField[]
   signer: string
+  validMs: number
 }
 
-function sign({ publicKey, subject, issuer, signer }: Signing, extensions: object[]): string {
+function sign({ publicKey, subject, issuer, signer, validMs }: Signing, extensions: object[]): string {
   const certificate = forge.pki.createCertificate()
   certificate.publicKey = forge.pki.publicKeyFromPem(publicKey)
   // A leading 01 keeps the number positive, which Go insists on.
   certificate.serialNumber = `01${randomBytes(15).toString('hex')}`
   certificate.validity.notBefore = new Date(Date.now() - hourMs)
-  certificate.validity.notAfter = new Date(Date.now() + 7 * 24 * hourMs)
+  certificate.validity.notAfter = new Date(Date.now() + validMs)
   certificate.setSubject(subject)
   certificate.setIssuer(issuer)
   certificate.setExtensions(extensions)
