@@ -1,7 +1,7 @@
 /** Selects the API server of a command as kubectl does, and connects to it. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import type { ApiConnection } from '../store/cluster/api-connection.ts'
+import type { ApiConnection, RequestObserver } from '../store/cluster/api-connection.ts'
 import { type ConnectionSource, openConnection } from '../store/cluster/connection.ts'
 import { probeServer } from '../store/cluster/probe.ts'
 import { type Arguments, type CommandIo, UsageError } from './command.ts'
@@ -95,4 +95,17 @@ export async function connect(args: Arguments, io: CommandIo): Promise<ApiConnec
   } finally {
     clearTimeout(notice)
   }
+}
+
+/**
+ * Opens a connection to the cluster of the pod of this process, which has the Lease of Lodestone if it serves another API server. Returns
+ * undefined outside of a pod, and if the source is that cluster.
+ */
+export async function openHostConnection(
+  source: ConnectionSource,
+  { env }: Pick<CommandIo, 'env'>,
+  observe?: RequestObserver,
+): Promise<ApiConnection | undefined> {
+  const isOther = podProblem(env, TOKEN_FILE) === undefined && !('inCluster' in source)
+  return isOther ? openConnection({ inCluster: true }, observe) : undefined
 }

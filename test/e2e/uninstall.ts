@@ -5,7 +5,7 @@ import type { KubeObject } from './api-client.ts'
 import type { ControlPlane } from './control-plane.ts'
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
-const account = 'system:serviceaccount:lodestone-system:lodestone-uninstall'
+export const uninstallerUser = 'system:serviceaccount:lodestone-system:lodestone-uninstall'
 
 interface Answer {
   code: number
@@ -22,7 +22,7 @@ export interface Uninstaller {
 export async function installUninstaller(plane: ControlPlane): Promise<Uninstaller> {
   const { stdout: roles } = await lodestone('manifests', 'uninstall')
   await plane.kubectl(['apply', '-f', '-'], { input: roles })
-  const kubeconfig = await plane.kubeconfigFor(account)
+  const kubeconfig = await plane.kubeconfigFor(uninstallerUser)
   return {
     uninstall: (...args) => lodestone('uninstall', '--kubeconfig', kubeconfig, ...args),
     checkGone: () => lodestone('check-install', '--gone', '--kubeconfig', plane.kubeconfig),

@@ -65,8 +65,9 @@ function uninstallRules(config: Config | undefined): PolicyRule[] {
     rule([mutatingWebhookConfigurations, validatingWebhookConfigurations], ['get', 'delete'], [REGISTRATION_NAME]),
     rule([interpreterWebhookConfigurations], ['get', 'delete'], [REGISTRATION_NAME]),
     rule([validatingAdmissionPolicies, validatingAdmissionPolicyBindings], ['get', 'delete'], ABSENCE_POLICIES),
-    // Only for dry runs: they show that the API server does not call the webhooks any more.
+    // Only for dry runs: they show whether the API server calls the webhooks.
     rule([clusterResourceBindings], ['create']),
+    rule([dataSources], ['create']),
     ...rulesOf(
       [
         propagationPolicies,

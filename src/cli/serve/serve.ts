@@ -18,7 +18,7 @@ import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
 import { type Logger, openLogger } from '../../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, usesColor } from '../command.ts'
-import { CONNECTION_OPTIONS, checkFolderAlone, selectConnection } from '../connect.ts'
+import { CONNECTION_OPTIONS, checkFolderAlone, openHostConnection, selectConnection } from '../connect.ts'
 import { openFolder } from '../open-folder.ts'
 import { containerBytes } from './heap-limit.ts'
 import { folderHints } from './hints.ts'
@@ -164,10 +164,7 @@ async function openStores(
   const observeRequest: RequestObserver = ({ code, method, host }) =>
     metrics.apiRequests.labels(code, method, host).inc()
   const connection = await openConnection(source, observeRequest)
-  const host =
-    io.env['KUBERNETES_SERVICE_HOST'] && !('inCluster' in source)
-      ? await openConnection({ inCluster: true }, observeRequest)
-      : connection
+  const host = (await openHostConnection(source, io, observeRequest)) ?? connection
   return {
     store: openClusterStore({
       connection,

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Write } from '../../core/plan.ts'
 import { applyWrite } from '../../reconcile/apply.ts'
-import { ConflictError, MissingPrerequisiteError, NotFoundError, rejectionMessage } from '../../store/store.ts'
+import { ApiError } from '../../store/cluster/api-error.ts'
+import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../store/store.ts'
 import { type Candidate, planAgain, type UninstallContext } from './gather.ts'
 
 /** Karmada writes a binding several times within a second after its policy has changed. The next pass tries again. */
@@ -26,8 +27,8 @@ export async function removeTraces(
       return { removes: removal.removes }
     } catch (error) {
       if (error instanceof NotFoundError || error instanceof MissingPrerequisiteError) return { removes: [] }
-      const failure = rejectionMessage(error)
-      if (failure !== undefined) return { failure }
+      // Also a webhook of another product that does not answer, which is an error 500.
+      if (error instanceof ApiError) return { failure: error.message }
       if (!(error instanceof ConflictError)) throw error
       if (attempt === MAX_ATTEMPTS) return 'conflict'
       await sleep(FIRST_DELAY_MS * 2 ** (attempt - 1), undefined, { signal: context.signal })

@@ -13,6 +13,7 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { listAll } from '../../store/cluster/watch/pager.ts'
 import type { ObjectStore } from '../../store/store.ts'
+import { repeated } from './retry.ts'
 
 export interface UninstallContext {
   connection: ApiConnection
@@ -88,7 +89,7 @@ export async function gatherBy(rules: readonly RemovalRule[], context: Uninstall
   }
 }
 
-function isForbidden(error: unknown): error is ApiError {
+export function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403
 }
 
@@ -189,7 +190,8 @@ export async function collect<T>(
     }
     const kind = { type: served, metadataOnly }
     try {
-      await listAll({ connection, kind, clock: systemClock, options: { pageSize: PAGE_SIZE }, signal, ...receiver })
+      const options = { pageSize: PAGE_SIZE }
+      await repeated(() => listAll({ connection, kind, clock: systemClock, options, signal, ...receiver }), signal)
       return found
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404) throw error

@@ -10,18 +10,26 @@ import { collect, type UninstallContext } from './gather.ts'
 const POLL_MS = 500
 /** The leader sees the mark within 3 s. Its loops end what they have begun. */
 const STOP_MS = 60_000
+/**
+ * A replica of an older version ignores the mark, and acquires the Lease when the leader has released it. Its longest interval of attempts is
+ * 2.4 s.
+ */
+const SETTLE_MS = 5000
 const DEFAULT_LEASE_SECONDS = 15
+const MAX_ATTEMPTS = 6
 
 /** Returns the Leases of Lodestone: the configured one, and each in which replicas announce themselves. */
 export async function findLeases(context: UninstallContext): Promise<Lease[]> {
-  const { namespace, name } = context.config.leaderElection
   return collect(leases, context, (object) => {
-    const { metadata } = object
-    const keys = Object.keys(metadata.annotations ?? {})
+    const keys = Object.keys(object.metadata.annotations ?? {})
     const isMarked = keys.some((key) => key === UNINSTALLING_ANNOTATION || key.startsWith(REPLICA_ANNOTATION_PREFIX))
-    const isConfigured = metadata.namespace === namespace && metadata.name === name
-    return isMarked || isConfigured ? [object as Lease] : []
+    return isMarked || isConfigured(object, context) ? [object as Lease] : []
   })
+}
+
+/** Whether the configuration names a Lease. */
+export function isConfigured({ metadata }: Lease, { config: { leaderElection } }: UninstallContext): boolean {
+  return metadata.namespace === leaderElection.namespace && metadata.name === leaderElection.name
 }
 
 /** Whether the holder of a Lease renews it. Waits for a renewal, at most until the Lease would expire. */
@@ -39,31 +47,68 @@ export async function hasLeader(lease: Lease, context: UninstallContext): Promis
 }
 
 /**
- * Withdraws the Lease, so that no replica leads: the leader ends its loops and its registration, and releases the Lease.
+ * Withdraws the Leases, so that no replica leads: the leader ends its loops and its registration, and releases the Lease. If a replica does
+ * not, the marks are removed again: the replicas continue, since nothing was removed.
  *
- * @returns why it does not, and the remedy; undefined when no replica leads
+ * @returns which replica does not, and the remedy; undefined when no replica leads
  */
-export async function withdraw(lease: Lease, context: UninstallContext): Promise<string | undefined> {
-  const { namespace, name = '' } = lease.metadata
-  const mark = { metadata: { annotations: { [UNINSTALLING_ANNOTATION]: new Date(context.now()).toISOString() } } }
-  try {
-    await context.store.patch(leases, { namespace, name }, mark)
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined
-    throw error
+export async function withdraw(found: readonly Lease[], context: UninstallContext): Promise<string | undefined> {
+  const mark = new Date(context.now()).toISOString()
+  for (const lease of found) await setMark(lease, mark, context)
+  for (const lease of found) {
+    const failure = await untilReleased(lease, context)
+    if (failure === undefined) continue
+    for (const marked of found) await removeMark(marked, mark, context)
+    return failure
   }
+  return undefined
+}
+
+async function setMark({ metadata: { namespace, name = '' } }: Lease, mark: string, { store }: UninstallContext) {
+  try {
+    await store.patch(leases, { namespace, name }, { metadata: { annotations: { [UNINSTALLING_ANNOTATION]: mark } } })
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error
+  }
+}
+
+/** Does nothing if another uninstallation has marked the Lease since. */
+async function removeMark(lease: Lease, mark: string, context: UninstallContext): Promise<void> {
+  const { namespace, name = '' } = lease.metadata
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const stored = await read(lease, context)
+    if (stored?.metadata.annotations?.[UNINSTALLING_ANNOTATION] !== mark) return
+    const { resourceVersion } = stored.metadata
+    const patch = { metadata: { resourceVersion, annotations: { [UNINSTALLING_ANNOTATION]: null } } }
+    try {
+      await context.store.patch(leases, { namespace, name }, patch)
+      return
+    } catch (error) {
+      // The holder has renewed it.
+      if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error
+    }
+  }
+}
+
+/** Waits until no replica holds a marked Lease. Returns why one does, and the remedy. */
+async function untilReleased(lease: Lease, context: UninstallContext): Promise<string | undefined> {
+  const { namespace, name = '' } = lease.metadata
   const until = performance.now() + STOP_MS
   let seen = { spec: '', sinceMs: 0 }
+  let wasHeld = leaseHolder(lease) !== ''
   for (;;) {
     const stored = await read(lease, context)
-    if (!stored || leaseHolder(stored) === '') return undefined
+    if (!stored) return undefined
     const spec = specOf(stored)
     const nowMs = performance.now()
     if (spec !== seen.spec) seen = { spec, sinceMs: nowMs }
-    if (nowMs - seen.sinceMs >= lifetimeMs(stored)) return undefined
-    if (nowMs >= until) {
+    const isHeld = leaseHolder(stored) !== ''
+    wasHeld ||= isHeld
+    const quietMs = isHeld ? lifetimeMs(stored) : wasHeld ? SETTLE_MS : 0
+    if (nowMs - seen.sinceMs >= quietMs) return undefined
+    if (isHeld && nowMs >= until) {
       const host = leaseHolder(stored).split('_', 1)[0]
-      return `replica ${host} does not release Lease ${objectKey(namespace, name)}; stop Lodestone, and run again: kubectl -n ${namespace} scale deployment lodestone --replicas=0`
+      return `replica ${host} holds Lease ${objectKey(namespace, name)} and does not release it, as replicas of an older version do; stop all replicas, for instance with kubectl -n ${namespace} scale deployment lodestone --replicas=0, and run again`
     }
     await sleep(POLL_MS, undefined, { signal: context.signal })
   }

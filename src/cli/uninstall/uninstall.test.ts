@@ -19,7 +19,7 @@ import {
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
 import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
-import { isListOf, json, status } from '../../store/cluster/api-responses.fake.ts'
+import { type Answer, isListOf, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
@@ -90,6 +90,16 @@ function runWith(io: Partial<CommandIo>, ...words: string[]) {
 function named({ kind, ...type }: ResourceType, name: string, metadata: ObjectMeta = {}): K8sObject {
   return { apiVersion: apiVersionOf(type), kind, metadata: { name, ...metadata } }
 }
+
+/** Begins a list, and closes the connection in the middle of it. */
+const brokenOff: Answer = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.write('{"kind":"DataSourceList","items":[', () => response.destroy())
+}
+
+/** How kube-apiserver answers when a webhook rejects an object. */
+const rejection = (webhook: string) =>
+  json(422, { kind: 'Status', code: 422, message: `admission webhook "${webhook}" denied the request: invalid` })
 
 const find = (type: ResourceType, name: string, namespace?: string) =>
   server.objects.get(collectionPath(type), namespace, name)
@@ -187,6 +197,37 @@ describe('a write that', () => {
     expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
     expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
   })
+})
+
+test('an API server that is overloaded, restarts or breaks a list off does not end it', async () => {
+  putAll()
+  const ofClaim = ({ method, path }: ApiRequest) => method === 'PATCH' && path.endsWith('/datasourceclaims/sales')
+  server.misbehave(ofClaim, status(429, 'TooManyRequests'), reset, status(503, 'ServiceUnavailable'))
+  server.misbehave(isListOf(dataSources), reset, brokenOff)
+  expect(await run('uninstall', '--yes')).toEqual({ status: 0, stdout: `${PLAN}8 objects: removed\n`, stderr: '' })
+})
+
+test('of one kind, eight objects are written at the same time', async () => {
+  const count = 24
+  for (let i = 0; i < count; i++) {
+    server.put(dataSourceClaims, makeClaim({}, { name: `claim-${i}`, finalizers: [keys.CLAIM_FINALIZER] }))
+  }
+  const waiting: (() => void)[] = []
+  let most = 0
+  const wait = (response: Parameters<Answer>[0]) => {
+    waiting.push(() => status(409, 'Conflict')(response))
+    most = Math.max(most, waiting.length)
+  }
+  const ofClaims = ({ method, path }: ApiRequest) => method === 'PATCH' && path.includes('/datasourceclaims/')
+  server.misbehave(ofClaims, ...Array(count).fill(wait))
+  const running = run('uninstall', '--yes')
+  for (let answered = 0; answered < count; ) {
+    await expect.poll(() => waiting.length).toBe(Math.min(8, count - answered))
+    answered += waiting.length
+    for (const answer of waiting.splice(0)) answer()
+  }
+  expect(await running).toMatchObject({ status: 0, stderr: '' })
+  expect(most).toBe(8)
 })
 
 test('a value that another client writes again and again is reported', async () => {
@@ -292,13 +333,42 @@ describe('a replica of Lodestone', () => {
     })
   })
 
-  test('without leader election is found by the webhook that answers, and must be stopped first', async () => {
+  test.each([
+    { name: 'of this version', kind: 'clusterresourcebindings', answer: status(422, PROBE_REASON) },
+    { name: 'of any version', kind: 'datasources', answer: rejection('data-source.lodestone.dev') },
+  ])('$name without leader election is found by the webhook that answers, and must be stopped first', async (one) => {
     putAll()
-    server.misbehave(({ method }) => method === 'POST', status(403, PROBE_REASON))
+    server.misbehave(({ method, path }) => method === 'POST' && path.endsWith(one.kind), one.answer)
     const { status: code, stderr } = await run('uninstall', '--yes')
     expect(code).toBe(1)
-    expect(stderr).toContain('Lodestone runs, and its Lease is not on this API server')
+    expect(stderr).toContain('a replica without leader election, or with its Lease in another cluster, answers')
     expect(writes()).toEqual([])
+  })
+
+  test('of another product that rejects the probe does not count', async () => {
+    putAll()
+    const isProbe = ({ method, path }: ApiRequest) => method === 'POST' && path.endsWith('datasources')
+    server.misbehave(isProbe, rejection('policies.example.org'))
+    expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  test('of an older version that acquires the released Lease is waited for, and nothing is removed before', async () => {
+    putAll()
+    putLease('host_1', {}, 60)
+    const isRead = ({ method, path }: ApiRequest) => method === 'GET' && path.endsWith('/leases/lodestone')
+    let acquiredAt = 0
+    const running = run('uninstall', '--yes')
+    await expect.poll(() => lease()?.metadata.annotations).toHaveProperty([UNINSTALLING_ANNOTATION])
+    server.misbehave(isRead, (response) => {
+      putLease('', lease()?.metadata.annotations)
+      json(200, lease() as Lease)(response)
+      putLease('older_2', lease()?.metadata.annotations, 1)
+      acquiredAt = server.requests.length
+    })
+    // The older replica is killed then: its Lease expires.
+    expect(await running).toMatchObject({ status: 0, stderr: '' })
+    const removedAt = server.requests.findIndex((request) => isWrite(request) && !request.path.includes('/leases/'))
+    expect(server.requests.slice(acquiredAt, removedAt).filter(isRead).length).toBeGreaterThan(1)
   })
 
   describe('and data on nodes:', () => {

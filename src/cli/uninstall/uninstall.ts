@@ -2,18 +2,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
 import { admissionRules } from '../../core/uninstall/installation.ts'
+import type { NodeData } from '../../core/uninstall/volumes.ts'
+import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
-import type { Lease } from '../../store/cluster/lease.ts'
-import { openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
+import { isUninstalling, type Lease } from '../../store/cluster/lease.ts'
+import { openAnswerProbe, openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
-import { CONNECTION_OPTIONS, connect } from '../connect.ts'
+import { CONNECTION_OPTIONS, connect, openHostConnection, selectConnection } from '../connect.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
 import { readDuration } from '../read-duration.ts'
 import { removeTraces } from './apply.ts'
 import { deleteData, findData, hasManagers, listData } from './data.ts'
-import { type Choices, type Gathered, gatherBy, gatherTraces, titleOf, type UninstallContext } from './gather.ts'
-import { deleteLease, findLeases, hasLeader, withdraw } from './leader.ts'
+import {
+  type Candidate,
+  type Choices,
+  type Gathered,
+  gatherBy,
+  gatherTraces,
+  isForbidden,
+  titleOf,
+  type UninstallContext,
+} from './gather.ts'
+import { deleteLease, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
 import { limited, type Removed, type Report, renderReport } from './report.ts'
+import { repeating } from './retry.ts'
 
 export const uninstall: Command = {
   name: 'uninstall',
@@ -64,6 +76,13 @@ const POLL_MS = 500
 const ENDING_MS = 30_000
 const ENDING = 'it is being deleted, and waits for the finalizers of other controllers'
 const WRITTEN_AGAIN = 'another client writes it all the time; stop Lodestone, and run again'
+const ALONE =
+  'a replica without leader election, or with its Lease in another cluster, answers the API server and would write again what is removed; stop all replicas, for instance with kubectl -n lodestone-system scale deployment lodestone --replicas=0 in the cluster of their pods, and run again'
+
+/** The command of an administrator may write faster than a controller. The API server answers 429 before it is overloaded. */
+const RATE = { writesPerSecond: 200, burst: 200 }
+/** The number of objects of one kind that are written at the same time. */
+const PARALLEL = 8
 
 interface Wanted extends Choices {
   keepsData: boolean
@@ -80,11 +99,19 @@ async function runUninstall(args: Arguments, io: CommandIo): Promise<number> {
     timeoutMs: readDuration('timeout', args.text('timeout') ?? '5m'),
   }
   const config = loadConfig(args.text('config'))
+  const { signal } = io
   const connection = await connect(args, io)
-  const store = openClusterStore({ connection, kinds: [] })
-  const context: UninstallContext = { connection, store, config, signal: io.signal, now: io.now }
+  // Only the configuration tells which Lodestone of that cluster serves this API server.
+  const host = args.text('config') && (await openHostConnection(selectConnection(args, io, { usesHome: true }), io))
+  const contextOf = (to: ApiConnection): UninstallContext => {
+    const patient = repeating(to, signal)
+    const store = openClusterStore({ connection: patient, kinds: [], ...RATE })
+    return { connection: patient, store, config, signal, now: io.now }
+  }
+  const context = contextOf(connection)
+  const hostContext = host ? contextOf(host) : undefined
   try {
-    const report = await (args.flag('yes') ? remove(context, wanted, io) : preview(context, wanted))
+    const report = await (args.flag('yes') ? remove(context, hostContext, wanted, io) : preview(context, wanted))
     for (const line of limited(report.failures)) io.stderr.write(`lodestone uninstall: ${line}\n`)
     io.stdout.write(renderReport(report, format))
     return report.failures.length > 0 ? 1 : 0
@@ -92,8 +119,10 @@ async function runUninstall(args: Arguments, io: CommandIo): Promise<number> {
     if (io.signal.aborted) io.stderr.write('lodestone uninstall: interrupted; run again\n')
     throw error
   } finally {
-    await store.stop()
-    await connection.close()
+    for (const opened of hostContext ? [context, hostContext] : [context]) {
+      await opened.store.stop()
+      await opened.connection.close()
+    }
   }
 }
 
@@ -105,54 +134,93 @@ async function preview(context: UninstallContext, wanted: Wanted): Promise<Repor
   return { result: 'planned', removed, keeps: deleted.length > 0 ? deleted : keeps, failures: unreadable }
 }
 
-async function remove(context: UninstallContext, wanted: Wanted, io: CommandIo): Promise<Report> {
+async function remove(
+  context: UninstallContext,
+  hostContext: UninstallContext | undefined,
+  wanted: Wanted,
+  io: CommandIo,
+): Promise<Report> {
   const atMs = performance.now()
-  const leases = await findLeases(context)
-  const blocked = await prepare(leases, context, wanted, io)
+  const election = await findElection(context, hostContext)
+  const blocked = await prepare(election, { context, wanted, io })
   if (blocked !== undefined) return { result: 'incomplete', removed: [], keeps: [], failures: [blocked] }
   const { removed, keeps, failures } = await removeAll(context, wanted)
   if (failures.length > 0) return { result: 'incomplete', removed, keeps: [...keeps], failures }
-  for (const lease of leases) {
-    const stays = await deleteLease({ lease, atMs }, context)
+  for (const lease of election.leases) {
+    const stays = await deleteLease({ lease, atMs }, election.context)
     if (stays !== undefined) keeps.add(stays)
   }
   return { result: 'removed', removed, keeps: [...keeps], failures }
 }
 
-/** Deletes the data and ends the work of all replicas. Returns why that is not possible, and the remedy. */
-async function prepare(
-  leases: readonly Lease[],
-  context: UninstallContext,
-  { keepsData, timeoutMs }: Wanted,
-  io: CommandIo,
-): Promise<string | undefined> {
-  const probe = openWebhookProbe(context.connection)
-  if (leases.length === 0 && (await probe(context.signal)).result === 'seen') {
-    return 'Lodestone runs, and its Lease is not on this API server, so the command cannot end its loops; stop it, for example with helm uninstall in the host cluster, and run again'
-  }
-  if (!keepsData) {
-    const left = await deleteThroughLodestone(leases, context, timeoutMs, io)
-    if (left !== undefined) return left
-  }
-  for (const lease of leases) {
-    const failure = await withdraw(lease, context)
-    if (failure !== undefined) return failure
-  }
-  return undefined
+/** The Leases of Lodestone, and the API server that has them. */
+interface ElectionPlace {
+  leases: readonly Lease[]
+  context: UninstallContext
 }
 
-/** Deletes VolumeManagers and data, if a replica leads. Returns why data is left, and the remedy. */
+/** In pods beside a hub, Lodestone has its Lease in the cluster of the pods, where the Job of the chart runs too. */
+async function findElection(
+  context: UninstallContext,
+  hostContext: UninstallContext | undefined,
+): Promise<ElectionPlace> {
+  const leases = await findLeases(context)
+  if (leases.length > 0 || !hostContext) return { leases, context }
+  try {
+    // Another Lodestone may serve that cluster.
+    const found = (await findLeases(hostContext)).filter((lease) => isConfigured(lease, hostContext))
+    return { leases: found, context: hostContext }
+  } catch (error) {
+    // The pod of the command may be in any cluster.
+    if (!isForbidden(error)) throw error
+    return { leases, context }
+  }
+}
+
+interface Preparation {
+  context: UninstallContext
+  wanted: Wanted
+  io: CommandIo
+}
+
+/** Deletes the data and ends the work of all replicas. Returns why that is not possible, and the remedy. */
+async function prepare(
+  { leases, context: place }: ElectionPlace,
+  { context, wanted: { keepsData, timeoutMs }, io }: Preparation,
+): Promise<string | undefined> {
+  let found: Promise<boolean> | undefined
+  // It may wait until a Lease would expire.
+  const isLed = () => (found ??= anyLeads(leases, place))
+  const isWithdrawn = leases.some((lease) => isUninstalling(lease, context.now()))
+  const isAlone = !isWithdrawn && (await answers(context)) && !(await isLed())
+  if (!keepsData) {
+    const data = await findData(context)
+    // Without election and without webhooks, it shows only in the deletion of data whether Lodestone runs.
+    const mayDelete = async () => isAlone || (leases.length === 0 ? data.length > 0 : isLed())
+    const left = await deleteThroughLodestone(data, mayDelete, context, timeoutMs, io)
+    if (left !== undefined) return left
+  }
+  return isAlone ? ALONE : withdraw(leases, place)
+}
+
+/** Whether a replica answers the API server. It may be of any version. */
+async function answers({ connection, signal }: UninstallContext): Promise<boolean> {
+  for (const probe of [openAnswerProbe(connection), openWebhookProbe(connection)]) {
+    if ((await probe(signal)).result === 'seen') return true
+  }
+  return false
+}
+
+/** Deletes VolumeManagers and data, if a replica runs that can do it. Returns why data is left, and the remedy. */
 async function deleteThroughLodestone(
-  leases: readonly Lease[],
+  data: readonly NodeData[],
+  mayDelete: () => Promise<boolean>,
   context: UninstallContext,
   timeoutMs: number,
   io: CommandIo,
 ): Promise<string | undefined> {
-  const data = await findData(context)
   if (data.length === 0 && !(await hasManagers(context))) return undefined
-  // Without election, it shows only in the deletion of data whether Lodestone runs.
-  const mayDelete = leases.length === 0 ? data.length > 0 : await anyLeads(leases, context)
-  if (mayDelete) {
+  if (await mayDelete()) {
     io.stderr.write('lodestone uninstall: waiting until Lodestone has deleted VolumeManagers and their data\n')
     return deleteData(context, timeoutMs)
   }
@@ -196,15 +264,28 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
   return done
 }
 
+/** Writes the objects kind by kind, in the order of the rules, a few of one kind at the same time. */
 async function removeEach({ candidates, keeps, unreadable }: Gathered, context: UninstallContext, done: Done) {
   for (const line of keeps) done.keeps.add(line)
   done.failures.push(...unreadable)
-  for (const candidate of candidates) {
-    context.signal.throwIfAborted()
-    const result = await removeTraces(candidate, context)
-    if (result === 'conflict') continue
-    if ('failure' in result) done.failures.push(`${titleOf(candidate)}: ${result.failure}`)
-    else if (result.removes.length > 0) done.removed.push({ ...candidate, removes: result.removes })
+  for (const members of Map.groupBy(candidates, ({ rule }) => rule).values()) {
+    const queue = members.values()
+    await Promise.all(
+      Array.from({ length: PARALLEL }, async () => {
+        for (const candidate of queue) await removeOne(candidate, context, done)
+      }),
+    )
+  }
+}
+
+async function removeOne(candidate: Candidate, context: UninstallContext, done: Done): Promise<void> {
+  context.signal.throwIfAborted()
+  const { type, namespace, name } = candidate
+  const result = await removeTraces(candidate, context)
+  if (result === 'conflict') return
+  if ('failure' in result) done.failures.push(`${titleOf(candidate)}: ${result.failure}`)
+  else if (result.removes.length > 0) {
+    done.removed.push({ type, ...(namespace && { namespace }), name, removes: result.removes })
   }
 }
 

@@ -1,4 +1,5 @@
-/** The probe with which Lodestone sees that the API server calls its webhooks: a dry run that the webhook of bindings rejects. */
+/** The probes with which Lodestone sees that the API server calls its webhooks: dry runs that its webhooks reject. */
+import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { clusterResourceBindings, type ResourceBinding } from '../../api/karmada.ts'
 import { apiVersionOf } from '../../api/meta.ts'
 import type { Outcome } from '../outcome.ts'
@@ -26,4 +27,14 @@ export function answerProbe({ metadata }: ResourceBinding): Outcome | undefined 
   if (metadata.name !== NAME || metadata.namespace) return undefined
   const message = 'is reserved for the probe of Lodestone, which sees by this answer that its webhooks are called'
   return { kind: 'deny', reason: PROBE_REASON, errors: [{ path: 'metadata.name', code: 'Forbidden', message }] }
+}
+
+/** Returns a source that each version of Lodestone rejects, and which its CRD allows. */
+export function probeSource(): DataSource {
+  return {
+    apiVersion: apiVersionOf(dataSources),
+    kind: dataSources.kind,
+    metadata: { name: NAME },
+    spec: { system: 'probe', type: 'probe', name: 'probe', locality: { clusterNames: ['-'] } },
+  }
 }

@@ -1,7 +1,8 @@
-/** Sends the probe of the webhooks: the dry run of a binding that Lodestone rejects. Nothing is stored. */
+/** Sends the probes of the webhooks: dry runs of objects that Lodestone rejects. Nothing is stored. */
+import { dataSources } from '../../api/data-source.ts'
 import { clusterResourceBindings } from '../../api/karmada.ts'
-import { collectionPath } from '../../api/meta.ts'
-import { PROBE_REASON, probeBinding } from '../../core/admission/webhook-probe.ts'
+import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { PROBE_REASON, probeBinding, probeSource } from '../../core/admission/webhook-probe.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError, RequestError } from './api-error.ts'
 
@@ -15,23 +16,44 @@ const TIMEOUT_MS = 35_000
 
 /** Returns a function that sends one probe. It throws only unexpected errors. */
 export function openWebhookProbe(connection: ApiConnection): WebhookProbe {
-  return async (signal) => {
-    try {
-      const query = { dryRun: 'All' }
-      const body = probeBinding()
-      await connection.request('POST', collectionPath(clusterResourceBindings), {
-        query,
-        body,
-        signal,
-        timeoutMs: TIMEOUT_MS,
-      })
-      return { result: 'unseen', reason: 'the API server did not call the webhook of bindings' }
-    } catch (error) {
-      if (error instanceof ApiError) return probeResult(error)
-      if (error instanceof RequestError) return { result: 'unseen', reason: error.message }
-      throw error
+  return (signal) => send(connection, clusterResourceBindings, probeBinding(), probeResult, signal)
+}
+
+/**
+ * Returns a function that finds a running Lodestone of any version by the answer of its webhook, also in a cluster without bindings. It throws
+ * only unexpected errors.
+ */
+export function openAnswerProbe(connection: ApiConnection): WebhookProbe {
+  return (signal) => send(connection, dataSources, probeSource(), answerResult, signal)
+}
+
+async function send(
+  connection: ApiConnection,
+  type: ResourceType,
+  body: K8sObject,
+  resultOf: (error: ApiError) => ProbeResult,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const query = { dryRun: 'All' }
+  try {
+    await connection.request('POST', collectionPath(type), { query, body, signal, timeoutMs: TIMEOUT_MS })
+    return {
+      result: 'unseen',
+      reason: `the API server did not call the webhook of ${type === dataSources ? 'sources' : 'bindings'}`,
     }
+  } catch (error) {
+    if (error instanceof ApiError) return resultOf(error)
+    if (error instanceof RequestError) return { result: 'unseen', reason: error.message }
+    throw error
   }
+}
+
+/** How kube-apiserver begins the message of a rejection (apiserver, pkg/admission/plugin/webhook/errors). */
+const OUR_REJECTION = /admission webhook "[^"]+\.lodestone\.dev" denied the request/
+
+function answerResult({ status, message }: ApiError): ProbeResult {
+  if (OUR_REJECTION.test(message)) return { result: 'seen' }
+  return status === 404 ? { result: 'notNeeded' } : { result: 'unseen', reason: message }
 }
 
 function probeResult({ status, reason, message }: ApiError): ProbeResult {
