@@ -27,7 +27,7 @@ import { openLeadershipState } from './election.ts'
 import { openKarmadaVersion } from './karmada.ts'
 import { openCredentialsReport } from './monitoring/credentials.ts'
 import { observeCertificates, observeObjects } from './monitoring/observe.ts'
-import { openReadiness } from './monitoring/readiness.ts'
+import { electionWarning, openReadiness } from './monitoring/readiness.ts'
 import { openRegistrationState } from './registration-state.ts'
 import { CLOSE_SERVER_MS, openShutdown, type Shutdown } from './shutdown.ts'
 
@@ -108,8 +108,10 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   const credentials =
     readCredentials && openCredentialsReport({ read: readCredentials, now: wallClock.now, log, metrics })
   if (credentials) shutdown.add('last', 'credentials', startCredentialChecks(credentials))
-  const warnings = () => [registration.kept(), credentials?.warning()].flatMap((warning) => warning ?? [])
-  const readiness = openReadiness({ store, registration, stopping: shutdown.begun, now: wallClock.now })
+  const leadership = openLeadershipState(systemClock)
+  const warnings = () =>
+    [registration.kept(), credentials?.warning(), electionWarning(leadership)].flatMap((warning) => warning ?? [])
+  const readiness = openReadiness({ store, registration, leadership, stopping: shutdown.begun, now: wallClock.now })
   const health = await openHealth({ config, notReady: readiness.reasons, warnings, log, metrics })
   shutdown.add('last', 'health server', health.close)
 
@@ -120,7 +122,6 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   const clientCa = openClientCa({ file: config.server.clientCaFile, log })
   shutdown.add('last', 'client CA', clientCa.stop)
 
-  const leadership = openLeadershipState(systemClock)
   const common = {
     leaseStore: store,
     eventStore: store,

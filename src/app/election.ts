@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Clock } from '../base/time/clock.ts'
-import type { ObjectStore } from '../store/store.ts'
+import { MissingPrerequisiteError, type ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Config } from './config/config.ts'
 import { type Leadership, startLeader } from './leader.ts'
@@ -14,12 +14,23 @@ export interface CurrentLeadership {
   sinceMs: number
 }
 
+export interface Denial {
+  reason: string
+  /** Whether the API server has never answered for the Lease. */
+  isFirst: boolean
+}
+
 /** Whether this replica is the leader, for the parts that write only then. The election sets it. */
 export interface LeadershipState {
   /** Returns undefined while another replica is the leader. */
   current(): CurrentLeadership | undefined
   begin(leadership: Leadership): void
   end(): void
+  /** Why the API server denies the Lease, and the remedy; undefined if it does not. */
+  denied(): Denial | undefined
+  deny(reason: string): void
+  /** Called when the API server answers for the Lease. */
+  reached(): void
   /** Calls `changed` after each change. */
   subscribe(changed: () => void): void
 }
@@ -27,6 +38,8 @@ export interface LeadershipState {
 export function openLeadershipState(clock: Pick<Clock, 'now'>): LeadershipState {
   const listeners: (() => void)[] = []
   let current: CurrentLeadership | undefined
+  let denied: string | undefined
+  let wasReached = false
   function set(next: CurrentLeadership | undefined): void {
     current = next
     for (const changed of listeners) changed()
@@ -35,6 +48,14 @@ export function openLeadershipState(clock: Pick<Clock, 'now'>): LeadershipState 
     current: () => current,
     begin: (leadership) => set({ leadership, sinceMs: clock.now() }),
     end: () => set(undefined),
+    denied: () => (denied === undefined ? undefined : { reason: denied, isFirst: !wasReached }),
+    deny: (reason) => {
+      denied = reason
+    },
+    reached: () => {
+      denied = undefined
+      wasReached = true
+    },
     subscribe: (changed) => void listeners.push(changed),
   }
 }
@@ -73,6 +94,7 @@ export function startElection({
     }
   }
   if (!leaderElection.enabled) return runAlone(lead)
+  const lease = `${leaderElection.namespace}/${leaderElection.name}`
   const leader = startLeader({
     store: leaseStore,
     namespace: leaderElection.namespace,
@@ -82,14 +104,27 @@ export function startElection({
     now,
     onStarted: lead,
     onStopped: () => log.info('no longer the leader'),
-    onWithdrawn: () => log.warn({ lease: `${leaderElection.namespace}/${leaderElection.name}` }, WITHDRAWN),
-    onError,
+    onReached: state.reached,
+    onWithdrawn: () => log.warn({ lease }, WITHDRAWN),
+    onError(error) {
+      if (isDenial(error)) state.deny(`Lease ${lease} cannot be written: ${error.message}; ${DENIED_REMEDY}`)
+      onError(error)
+    },
   })
   return () => leader.stop()
 }
 
 const WITHDRAWN =
   'lodestone uninstall stopped the loops and the registration; to use Lodestone again, remove annotation lodestone.dev/uninstalling of the Lease'
+
+const DENIED_REMEDY =
+  "create the namespace and apply 'lodestone manifests election', or set leaderElection.enabled: false for a single process"
+
+/** Whether the API server will deny the Lease until an administrator changes that: the role or the namespace is missing. */
+function isDenial(error: unknown): error is Error {
+  const isForbidden = error instanceof Error && 'status' in error && error.status === 403
+  return isForbidden || error instanceof MissingPrerequisiteError
+}
 
 const ALWAYS: Leadership = { check: () => undefined }
 

@@ -11,6 +11,8 @@ export interface LeaderInput extends Pick<LeaseLockInput, 'store' | 'namespace' 
   onStarted(signal: AbortSignal, leadership: Leadership): Promise<void>
   /** Called when the work has stopped. */
   onStopped(): void
+  /** Called after each answer of the store for the Lease: this replica may read and write it. */
+  onReached?(): void
   /** Called when an uninstallation withdraws the Lease, once until this replica is the leader again. */
   onWithdrawn?(): void
   /** Receives an error of the work or of the Lease; the election continues. */
@@ -158,6 +160,7 @@ class Election {
 
   async #take(untilMs: number): Promise<LeaseOutcome | undefined> {
     const outcome = await this.#within(untilMs - this.#clock.now(), (signal) => this.#lock.take(signal))
+    if (outcome !== undefined) this.#input.onReached?.()
     if (outcome === 'withdrawn' && !this.#isWithdrawn) await this.#report(() => this.#input.onWithdrawn?.())
     if (outcome !== undefined && outcome !== 'raced') this.#isWithdrawn = outcome === 'withdrawn'
     return outcome

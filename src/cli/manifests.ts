@@ -9,6 +9,7 @@ import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/con
 import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
 import { wantedAbsencePolicies, wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { podRolesFor, rolesFor } from '../app/roles/granted.ts'
+import { electionRoles } from '../app/roles/rbac.ts'
 import { uninstallRoles } from '../app/roles/uninstall-roles.ts'
 import { credentialRoles, storageClass } from '../app/roles/volume-roles.ts'
 import { describeFileError } from '../base/file-error.ts'
@@ -24,14 +25,15 @@ import { readCaFile } from './read-ca.ts'
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const
-/** All parts: with the roles for clusters with pods, with what only a Karmada hub needs, and the role of `lodestone uninstall`. */
-const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'absence', 'uninstall'] as const
+/** All parts: also the roles for pods, for the Lease and for `lodestone uninstall`, and what only a Karmada hub needs. */
+const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'election', 'absence', 'uninstall'] as const
 type Part = (typeof PARTS)[number]
 
 export const manifests: Command = {
   name: 'manifests',
   summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
-  usage: '[crds] [registration] [rbac] [volumes] [interpreter] [absence] [uninstall] [--url URL] [--ca FILE]',
+  usage:
+    '[crds] [registration] [rbac] [volumes] [interpreter] [election] [absence] [uninstall] [--url URL] [--ca FILE]',
   options: {
     config: {
       type: 'string',
@@ -66,6 +68,10 @@ export const manifests: Command = {
       does: 'In a cluster with pods: also the rights to remove gates and to move data',
     },
     {
+      command: 'lodestone manifests election | kubectl apply -f -',
+      does: 'Grant the right to elect a leader, in the cluster with the Lease',
+    },
+    {
       command: 'lodestone manifests registration --url https://10.0.0.7:9443 --ca certs/dev/ca.crt',
       does: 'Register Lodestone by hand',
     },
@@ -89,6 +95,7 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
     rbac: () => rolesFor(givenConfig(args)),
     volumes: () => podRolesFor(givenConfig(args)),
     interpreter: () => interpreterRegistration(...registrationInput(args)),
+    election: () => electionRoles(loadConfig(args.text('config')).leaderElection),
     absence: () => absenceManifests(loadConfig(args.text('config'))),
     uninstall: () => uninstallRoles(givenConfig(args)),
   }

@@ -11,7 +11,7 @@ export interface HealthThreadInput {
 /** A reason why the server is not ready. */
 export interface NotReady {
   /** The check that fails, by which `/readyz?exclude=CHECK` leaves it out, as kube-apiserver does. */
-  check: 'shutdown' | 'certificate' | 'caches' | 'registration' | 'kinds' | 'watches' | 'stall' | 'start'
+  check: 'shutdown' | 'certificate' | 'caches' | 'election' | 'registration' | 'kinds' | 'watches' | 'stall' | 'start'
   message: string
 }
 

@@ -12,7 +12,7 @@ import { filesBelow } from '../../.ci/release/files.ts'
 import { loadCommands } from '../../src/cli/index.ts'
 import { prepareContainer, runInContainer, type UnpackedImage, unpackImage } from './containers.ts'
 import { startControlPlane } from './control-plane.ts'
-import { installLodestone } from './lodestone.ts'
+import { installLodestone, leaseRights } from './lodestone.ts'
 import { freePorts, startProcess } from './processes.ts'
 
 const run = promisify(execFile)
@@ -156,6 +156,7 @@ test(`it is ready for an API server, read-only, as an unprivileged user and with
   const mounted = join(root, 'mounted')
   await mkdir(mounted)
   await cp(await installLodestone(plane), join(mounted, 'kubeconfig'))
+  await plane.apply(leaseRights())
   const config = {
     server: { host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort, drainSeconds: 0 },
     registration: { mode: 'none' },

@@ -167,6 +167,8 @@ function lodestoneConfig(port: number, healthPort: number, certificates: string)
     // Nothing is to be admitted unseen because a busy machine took its time.
     registration: { mode: 'url', url: `https://127.0.0.1:${port}`, timeoutSeconds: 10 },
     certificates: { directory: certificates },
+    // Most tests run one process, and start it again after they have killed it: it would wait until its Lease expires.
+    leaderElection: { enabled: false },
   }
 }
 

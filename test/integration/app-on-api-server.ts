@@ -58,6 +58,7 @@ export async function openAppOnApiServer(
       app = await startApp({
         config: {
           ...DEFAULT_CONFIG,
+          leaderElection: { ...DEFAULT_CONFIG.leaderElection, enabled: false },
           ...config,
           server: { ...DEFAULT_CONFIG.server, ...LOOPBACK },
           certificates: { ...DEFAULT_CONFIG.certificates, directory },

@@ -92,6 +92,7 @@ async function start({
     registration: { ...DEFAULT_CONFIG.registration, ...registration },
     certificates: { ...DEFAULT_CONFIG.certificates, directory: makeFolder(), ...certificates },
     dependencies,
+    leaderElection: { ...DEFAULT_CONFIG.leaderElection, enabled: false },
   }
   const lines: Running['lines'] = []
   const { log } = openLogger({

@@ -51,7 +51,7 @@ function mountConfigMap(given: object) {
 
 async function start(volumes: object) {
   const certificates = makeFolder()
-  const base = { server: LOOPBACK, certificates: { directory: certificates } }
+  const base = { server: LOOPBACK, certificates: { directory: certificates }, leaderElection: { enabled: false } }
   const configMap = mountConfigMap({ ...base, volumes })
   const lines: Line[] = []
   const output = { write: (text: string) => void lines.push(JSON.parse(text) as Line) }

@@ -24,7 +24,7 @@ const LINES: Readonly<Record<string, string | undefined>> = {
   explain: 'explain deployment/trainer -n demo --folder examples/hub',
   status: 'status --folder MANY',
   'kustomize-config': 'kustomize-config',
-  manifests: 'manifests crds registration rbac volumes interpreter uninstall',
+  manifests: 'manifests crds registration rbac volumes interpreter election uninstall',
   // The API server of the tests has no TLS.
   kubeconfig: 'kubeconfig --kubeconfig HUB --server https://10.0.0.7:5443',
   'check-install': 'check-install --kubeconfig HUB',

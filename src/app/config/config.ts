@@ -82,8 +82,8 @@ const configSection = section({
   /** Further kinds with pods or dependencies, and replacements of shipped ones. */
   workloadKinds: field<WorkloadKindEntry[], object>(workloadKindsSchema, []),
   leaderElection: section({
-    /** Only the holder of the Lease runs the loops; every replica serves admission. */
-    enabled: field(flag, false),
+    /** Only the holder of the Lease runs the loops and registers; every replica serves admission. A folder is served without a Lease. */
+    enabled: field(flag, true),
     namespace: field(text, 'lodestone-system'),
     name: field(text, 'lodestone'),
   }),

@@ -2,6 +2,7 @@
 import type { NotReady } from '../../server/health-protocol.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { CertificateSource, ServingCertificates } from '../../tls/source.ts'
+import type { LeadershipState } from '../election.ts'
 import type { RegistrationState } from '../registration-state.ts'
 
 /** An idle watch receives a bookmark about every minute. After this silence, the cache may be out of date. */
@@ -10,6 +11,7 @@ const STALE_AFTER_MS = 5 * 60_000
 export interface ReadinessInput {
   store: ObjectStore
   registration: Pick<RegistrationState, 'isRegistered'>
+  leadership: Pick<LeadershipState, 'denied'>
   /** Aborts when the application stops. */
   stopping: AbortSignal
   /** Milliseconds since the epoch. */
@@ -34,7 +36,7 @@ export function openReadiness(input: ReadinessInput): Readiness {
 }
 
 function reasonsNotReady(
-  { store, registration, stopping, now }: ReadinessInput,
+  { store, registration, leadership, stopping, now }: ReadinessInput,
   certificate: ServingCertificates | undefined,
 ): NotReady[] {
   return [
@@ -44,6 +46,7 @@ function reasonsNotReady(
       'caches',
       store.unsynced().map(({ kind }) => `${kind} cache not synced`),
     ),
+    ...as('election', electionReasons(leadership)),
     ...as('registration', registration.isRegistered() ? [] : ['webhooks not registered yet']),
     ...as(
       'kinds',
@@ -58,6 +61,18 @@ function reasonsNotReady(
 
 function as(check: NotReady['check'], messages: readonly string[]): NotReady[] {
   return messages.map((message) => ({ check, message }))
+}
+
+/** A replica that cannot lead must not replace one that does, in a rolling update. One that lost the right continues to serve. */
+function electionReasons({ denied }: ReadinessInput['leadership']): string[] {
+  const denial = denied()
+  return denial?.isFirst ? [denial.reason] : []
+}
+
+/** Returns the warning of a replica that lost the right to the Lease; undefined if it has it. */
+export function electionWarning({ denied }: ReadinessInput['leadership']): string | undefined {
+  const denial = denied()
+  return denial && !denial.isFirst ? denial.reason : undefined
 }
 
 function certificateReasons(certificate: ServingCertificates | undefined, now: number): string[] {

@@ -12,7 +12,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
-import { bindingOf, clusterRole, type PolicyRule } from '../../api/rbac.ts'
+import { bindingOf, clusterRole, type PolicyRule, role, roleBindingOf } from '../../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
@@ -21,6 +21,7 @@ import {
 import { defined } from '../../base/json.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
+import { leases } from '../../store/cluster/lease.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 
 /** The ServiceAccount in the manifests, unless another one is given. */
@@ -90,6 +91,17 @@ export function distributionRoles(): K8sObject[] {
 /** Returns the right to register with the resource interpreter of Karmada: where both the registration and the distribution are on. */
 export function interpreterRoles(): K8sObject[] {
   return grant('lodestone-interpreter', [ownRegistrations([interpreterWebhookConfigurations])])
+}
+
+/** Returns the right to elect a leader by one Lease, where it is. A Lease cannot be named when it is created, hence the second rule. */
+export function electionRoles({ namespace, name }: { namespace: string; name: string }): K8sObject[] {
+  const metadata = { name: 'lodestone-election', namespace }
+  const common = { apiGroups: [leases.group], resources: [leases.plural] }
+  const rules = [
+    { ...common, resourceNames: [name], verbs: ['get', 'update'] },
+    { ...common, verbs: ['create'] },
+  ]
+  return [role(metadata, rules), roleBindingOf(metadata, LODESTONE)]
 }
 
 const BINDINGS = [clusterResourceBindings.plural, resourceBindings.plural]

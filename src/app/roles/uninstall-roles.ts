@@ -40,7 +40,7 @@ import { leases } from '../../store/cluster/lease.ts'
 import { type Config, DEFAULT_CONFIG } from '../config/config.ts'
 import { configuredWorkloadKinds } from '../config/workload-kinds-config.ts'
 import { podRolesFor, rolesFor } from './granted.ts'
-import { LODESTONE } from './rbac.ts'
+import { electionRoles, LODESTONE } from './rbac.ts'
 import { credentialRoles, storageClasses } from './volume-roles.ts'
 
 const NAME = 'lodestone-uninstall'
@@ -125,6 +125,7 @@ export function installedObjects(config: Config | undefined): { type: ResourceTy
     ...rolesFor(undefined),
     ...podRolesFor(undefined),
     ...credentialRoles(LODESTONE.namespace),
+    ...electionRoles((config ?? DEFAULT_CONFIG).leaderElection),
     ...configured,
   ]
   const distinct = new Map(

@@ -20,12 +20,19 @@ export function serveConfigOf(args: Arguments, io: CommandIo): Config {
   const folder = args.text('folder')
   const onFolder = folder !== undefined
   const config = readConfig(args, io, onFolder ? folderDefaults(folder, io.env) : DEFAULT_CONFIG)
-  const { server, log } = config
+  const { server, log, leaderElection } = config
   const host =
     onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
   return {
     ...config,
-    ...(onFolder ? { registration: { ...config.registration, mode: 'none' }, dependencies: onlyOurs(config) } : {}),
+    ...(onFolder
+      ? {
+          registration: { ...config.registration, mode: 'none' },
+          dependencies: onlyOurs(config),
+          // No other process serves the folder through the same API server.
+          leaderElection: { ...leaderElection, enabled: false },
+        }
+      : {}),
     server: {
       ...server,
       ...host,
