@@ -19,7 +19,7 @@ export const drainSeconds = 2
 export async function startReplica(
   plane: ControlPlane,
   balancer: Balancer,
-  options: Pick<LodestoneOptions, 'name' | 'kubeconfig' | 'entry'>,
+  { config, ...options }: Pick<LodestoneOptions, 'name' | 'kubeconfig' | 'entry' | 'config' | 'readyTimeoutMs'>,
 ): Promise<Replica> {
   const lodestone = await startLodestone(plane, {
     ...options,
@@ -30,6 +30,7 @@ export async function startReplica(
       // They have the seeded claims to complete; most of the machine is for the creations.
       loops: { writesPerSecond: 5 },
       leaderElection: { enabled: true },
+      ...config,
     },
   })
   const replica = { lodestone, port: Number(new URL(lodestone.url).port), healthUrl: lodestone.healthUrl }

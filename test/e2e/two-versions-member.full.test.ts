@@ -1,0 +1,197 @@
+// This version and the one before it in a member cluster, side by side and one after the other, while pods with data are created.
+// `npm run e2e:full` runs it.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Pod } from '../../src/api/pod.ts'
+import type { KubeObject } from './api-client.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
+import { logToStderr } from './binaries.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, leaseRights } from './lodestone.ts'
+import { volumeManagerOf } from './member.ts'
+import { previousRelease } from './previous-release.ts'
+import { type Replica, startReplica } from './replicas.ts'
+
+type Version = 'old' | 'new'
+
+// Longer than the pause of two minutes after which this version repairs a registration that the older one has changed.
+const besideMs = 150_000
+const createEveryMs = 200
+const podsPath = '/api/v1/namespaces/default/pods'
+const gateName = 'lodestone.dev/volumes'
+
+let plane: ControlPlane
+let balancer: Balancer
+let kubeconfig: string
+let oldEntry: string
+let started = 0
+let created = 0
+let gated = 0
+const failures: string[] = []
+const withoutData: string[] = []
+
+beforeAll(async () => {
+  oldEntry = await previousRelease()
+  plane = await startControlPlane({ karmada: false, nodes: { names: ['node-1', 'node-2'], movers: 'succeed' } })
+  kubeconfig = await installLodestone(plane)
+  await plane.apply(leaseRights())
+  await mkdir(join(plane.dir, 'certificates'))
+  balancer = await startBalancer()
+  plane.onStop(() => balancer.stop())
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+test('an upgrade, a downgrade and both versions together lose no pod, and each pod has its data', async () => {
+  const replicas: Replica[] = [await start('old'), await start('old')]
+  await plane.apply([manager('first')])
+  await isRunning('first')
+  const loading = new AbortController()
+  const load = createPods(loading.signal)
+  const steps: Record<string, { writes: number; leaders: number }> = {}
+  const step = async (name: string, run: () => Promise<void>) => {
+    const before = { writes: await generation(), leaders: await transitions() }
+    await run()
+    // Data that is brought during the step, by the leader of the moment.
+    const volume = `volume-${Object.keys(steps).length + 1}`
+    await plane.apply([manager(volume)])
+    await isRunning(volume)
+    const writes = (await generation()) - before.writes
+    const leaders = (await transitions()) - before.leaders
+    steps[name] = { writes, leaders }
+    const counts = `${created} pods, ${gated} with a gate, ${failures.length} failed, ${withoutData.length} without data`
+    logToStderr(`${name}: ${writes} writes of the registration, ${leaders} changes of the leader; ${counts}`)
+  }
+
+  await step('a new replica beside two old ones', async () => {
+    replicas.push(await start('new'))
+    await sleep(besideMs)
+  })
+  await step('the upgrade', async () => {
+    await stop(replicas.shift())
+    replicas.push(await start('new'))
+    await stop(replicas.shift())
+    await plane.eventually('the new version is registered', isNewRegistered, 300_000)
+  })
+  await step('a rolling restart of the new version', async () => {
+    for (let i = 0; i < 2; i++) {
+      replicas.push(await start('new'))
+      await stop(replicas.shift())
+    }
+  })
+  await step('an old replica beside two new ones', async () => {
+    replicas.push(await start('old'))
+    await sleep(besideMs)
+  })
+  await step('the downgrade', async () => {
+    await stop(replicas.shift())
+    replicas.push(await start('old'))
+    await stop(replicas.shift())
+  })
+  loading.abort()
+  await load
+
+  expect(failures).toEqual([])
+  expect(withoutData).toEqual([])
+  expect(created).toBeGreaterThan(500)
+  expect(steps['a new replica beside two old ones']?.writes).toBe(0)
+  expect(steps['the upgrade']?.writes).toBe(1)
+  expect(steps['a rolling restart of the new version']?.writes).toBe(0)
+  // The old version writes what it misses every 10 s; the new one pauses for two minutes.
+  expect(steps['an old replica beside two new ones']?.writes).toBeLessThanOrEqual(6)
+  await plane.eventually('no pod waits at its gate', async () => {
+    const pods = (await plane.listJson('pods', 'default')) as unknown as Pod[]
+    return pods.every((pod) => !hasGate(pod))
+  })
+  logToStderr(`${created} pods, ${gated} with a gate: all have their data`)
+}, 1_800_000)
+
+function start(version: Version): Promise<Replica> {
+  const entry = version === 'old' ? { entry: oldEntry } : {}
+  const config = { volumes: { enabled: true } }
+  return startReplica(plane, balancer, {
+    name: `${version}-${++started}`,
+    kubeconfig,
+    config,
+    readyTimeoutMs: 300_000,
+    ...entry,
+  })
+}
+
+async function stop(replica: Replica | undefined): Promise<void> {
+  if (!replica) throw new Error('there is no replica to stop')
+  await replica.lodestone.stop(60_000)
+  balancer.remove(replica)
+}
+
+/** Creates pods that mount data: of a volume that is ready, and every tenth of one that may not exist yet. Older ones are deleted. */
+async function createPods(signal: AbortSignal): Promise<void> {
+  for (let i = 1; !signal.aborted; i++) {
+    const volume = i % 10 === 0 ? `volume-${1 + (Math.floor(i / 10) % 5)}` : 'first'
+    if (volume !== 'first' && !(await exists(volume))) continue
+    const { status, body } = await plane.api.request('POST', podsPath, podOf(`pod-${i}`, volume))
+    if (status === 201) {
+      created++
+      if (hasGate(body as Pod)) gated++
+      else if (!JSON.stringify(body).includes('hostPath')) withoutData.push(`pod-${i}`)
+    } else failures.push(`pod-${i}: ${status} ${JSON.stringify(body)}`)
+    if (i > 50) await plane.api.request('DELETE', `${podsPath}/pod-${i - 50}?gracePeriodSeconds=0`)
+    await sleep(createEveryMs)
+  }
+}
+
+function podOf(name: string, volume: string): KubeObject {
+  const annotations = { 'lodestone.dev/volumes': JSON.stringify({ name: volume, 'mount-path': '/data' }) }
+  const metadata = { name, namespace: 'default', annotations, labels: { 'lodestone.dev/inject': 'true' } }
+  const spec = { containers: [{ name: 'main', image: 'server:1' }] }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec } as KubeObject
+}
+
+function manager(name: string): KubeObject {
+  const options = { awsCredentialsSecretName: '', sourceURL: 's3://lake/train/' }
+  const volume = {
+    id: 'vol1',
+    replicas: 1,
+    sourceType: 'S3' as const,
+    accessMode: 'ReadWriteOnce' as const,
+    labels: { a: 'b' },
+    options,
+  }
+  return volumeManagerOf(name, volume) as unknown as KubeObject
+}
+
+async function stateOf(name: string): Promise<string | undefined> {
+  const found = await plane.getJson('volumemanagers.vck.intelai.org', name, 'default')
+  return (found as { status?: { state?: string } } | undefined)?.status?.state
+}
+
+const exists = async (name: string) => (await stateOf(name)) !== undefined
+const isRunning = (name: string) =>
+  plane.eventually(`the data of ${name} is on a node`, async () => (await stateOf(name)) === 'Running', 300_000)
+
+function hasGate({ spec }: Pod): boolean {
+  return (spec.schedulingGates ?? []).some(({ name }) => name === gateName)
+}
+
+async function registration(): Promise<KubeObject> {
+  const object = await plane.getJson('mutatingwebhookconfiguration', 'lodestone')
+  if (!object) throw new Error('there is no registration')
+  return object
+}
+
+async function generation(): Promise<number> {
+  return (await registration()).metadata['generation'] as number
+}
+
+async function transitions(): Promise<number> {
+  const lease = await plane.getJson('leases', 'lodestone', 'lodestone-system')
+  return (lease as { spec?: { leaseTransitions?: number } } | undefined)?.spec?.leaseTransitions ?? 0
+}
+
+async function isNewRegistered(): Promise<boolean> {
+  return (await registration()).metadata.annotations?.['lodestone.dev/version'] !== undefined
+}
