@@ -22,10 +22,14 @@ export interface ApiGate {
   stopAt(matches: (request: GatedRequest) => boolean, when: 'there' | 'back'): Promise<GatedRequest>
   // The next request that matches is carried out, and its answer waits at the gate. Gives a function that sends the answer.
   holdAnswer(matches: (request: GatedRequest) => boolean): Promise<() => void>
+  // The gate answers a request itself when `decide` returns an answer; `reset` closes the connection. Ends with the returned function.
+  intercept(decide: (request: GatedRequest) => GateAnswer | undefined): () => void
   // Every request so far, watches included.
   readonly requests: readonly GatedRequest[]
   stop(): Promise<void>
 }
+
+export type GateAnswer = 'reset' | { status: number; headers?: Record<string, string>; body: unknown }
 
 export interface GateTarget {
   server: string
@@ -44,11 +48,18 @@ export async function startApiGate({ server, ca, certificate, key }: GateTarget)
   const agent = new Agent({ ca, cert: certificate, key, keepAlive: true })
   const requests: GatedRequest[] = []
   let trap: Trap | undefined
+  let intercepts: ((request: GatedRequest) => GateAnswer | undefined) | undefined
 
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = 'GET', url: path = '/', headers } = incoming
     const seen: GatedRequest = { method, path, body: await text(incoming) }
     requests.push(seen)
+    const own = intercepts?.(seen)
+    if (own === 'reset') return void incoming.socket.destroy()
+    if (own) {
+      outgoing.writeHead(own.status, { 'content-type': 'application/json', ...own.headers })
+      return void outgoing.end(JSON.stringify(own.body))
+    }
     const caught = trap?.matches(seen) ? trap : undefined
     if (caught) trap = undefined
     if (caught?.when === 'there') return caught.sprung(seen, () => undefined)
@@ -87,6 +98,12 @@ export async function startApiGate({ server, ca, certificate, key }: GateTarget)
       'current-context': 'gate',
     }),
     requests,
+    intercept: (decide) => {
+      intercepts = decide
+      return () => {
+        intercepts = undefined
+      }
+    },
     stopAt: (matches, when) => {
       const { promise, resolve } = Promise.withResolvers<GatedRequest>()
       trap = { matches, when, sprung: resolve }
