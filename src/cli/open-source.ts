@@ -46,6 +46,8 @@ export interface OpenSource {
   isMember: boolean
   /** Whether the objects are those of a hub. A folder may be neither: with a workload alone, this is not known. */
   isHub: boolean
+  /** The address of the API server; absent for a folder. */
+  server?: string
   /** The rules of the hub's Karmada; absent for a folder. */
   karmadaRules?: KarmadaRules
   /** Stops the store and closes its connection. */
@@ -123,7 +125,8 @@ async function openHub(
   try {
     await store.start(AbortSignal.any([io.signal, failure.signal]))
     failure.end()
-    return { store, isMember: !isHub, isHub, karmadaRules: await readRules(connection), close }
+    const { server } = connection
+    return { store, isMember: !isHub, isHub, server, karmadaRules: await readRules(connection), close }
   } catch (error) {
     failure.end()
     await close()

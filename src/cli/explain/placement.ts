@@ -34,12 +34,10 @@ function policyNode(policy: PropagationPolicy): TreeNode {
   }
 }
 
-function bindingNode({ binding, input, decision }: NonNullable<Placed['placement']>): TreeNode {
+function bindingNode(placement: NonNullable<Placed['placement']>): TreeNode {
+  const { binding, input, decision } = placement
   const { stored } = input
   const { state, binding: decided, message } = decision
-  const { base } = readAnnotations(decided.metadata.annotations)
-  const known = base === BASE_OF_POLICY ? effectiveAffinity(input.policy?.placement) : base
-  const before = known ?? effectiveAffinity(binding.spec.placement)
   const scheduled = targetClusters(binding.spec)
   const title = `${binding.kind} ${keyOfObject(binding)}`
   return {
@@ -57,7 +55,7 @@ function bindingNode({ binding, input, decision }: NonNullable<Placed['placement
       ...(binding.spec.placement === undefined
         ? [{ text: 'has no placement: it follows the bindings that require it' }]
         : [
-            { text: `before: ${describeAffinity(before)}` },
+            { text: `before: ${describeAffinity(affinityBefore(placement))}` },
             {
               text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(effectiveAffinity(decided.spec.placement))}`,
             },
@@ -75,6 +73,13 @@ function decisionNode(stored: ResourceBinding, { state, binding: decided }: Bind
     text: isStored ? `decision id: ${id}` : `decision id: ${id}, of the stored decision; this one is not stored yet`,
     isDetail: isStored && state === 'Untouched',
   }
+}
+
+/** Returns the affinity before narrowing. */
+export function affinityBefore({ binding, input, decision }: NonNullable<Placed['placement']>): PlacementAffinity {
+  const { base } = readAnnotations(decision.binding.metadata.annotations)
+  const known = base === BASE_OF_POLICY ? effectiveAffinity(input.policy?.placement) : base
+  return known ?? effectiveAffinity(binding.spec.placement)
 }
 
 /** Returns the clusters that an affinity allows, in words. */

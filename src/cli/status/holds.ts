@@ -2,8 +2,12 @@
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
+import type { Config } from '../../app/config/config.ts'
+import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
+import { allExcludedNamespaces } from '../../app/registration.ts'
 import { defined } from '../../base/json.ts'
 import { bindingDecisionId, podDecisionId } from '../../core/decision-id.ts'
+import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
 import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
 import { volumeManagersOf } from '../../queries/volumes.ts'
@@ -16,8 +20,32 @@ import { openFolder } from '../open-folder.ts'
 import { scopesOf } from '../scope.ts'
 import type { HoldReport } from './report.ts'
 
+/** Reports the workloads on hold of a store. Those that a folder only predicts are added, by this configuration at `now` in ms. */
+export async function readHolds(
+  store: ObjectStore,
+  folder: FolderStore | undefined,
+  config: Config,
+  now: number,
+  signal: AbortSignal,
+): Promise<HoldReport[]> {
+  const stored = storedHolds(store)
+  if (!folder) return stored
+  const { claims, dependencies, karmada, volumes } = config
+  const context = {
+    workloads: configuredWorkloadKinds(config),
+    now,
+    propagateDeps: dependencies.propagate,
+    clusterScopedClaims: claims.clusterScoped,
+    karmadaRules: rulesOfVersion(karmada.version ?? '') ?? newestRules,
+    whenNotReady: volumes.whenNotReady,
+    volumeLimits: volumes,
+    excludedNamespaces: allExcludedNamespaces(config),
+  }
+  return [...stored, ...(await predictedHolds(folder, context, signal))]
+}
+
 /** Reports the holds in the annotations of bindings, and the pods with our scheduling gate. */
-export function storedHolds(store: ObjectStore): HoldReport[] {
+function storedHolds(store: ObjectStore): HoldReport[] {
   const holds: HoldReport[] = []
   for (const type of [resourceBindings, clusterResourceBindings]) {
     for (const binding of store.list(type)) holds.push(...bindingHold(binding))
@@ -61,7 +89,7 @@ function podGate(pod: Pod, store: ObjectStore): HoldReport[] {
  * Reports the objects of a folder that admission would put on hold. `check` decides in the same way. A folder has no controller that writes
  * bindings. A workload with a binding in the folder is not reported, because the binding records its state.
  */
-export async function predictedHolds(
+async function predictedHolds(
   folder: FolderStore,
   context: Omit<ReviewContext, 'store'>,
   signal: AbortSignal,

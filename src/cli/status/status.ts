@@ -3,14 +3,10 @@ import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
-import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { allExcludedNamespaces } from '../../app/registration.ts'
 import { suggest } from '../../base/suggest.ts'
-import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
-import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { givenNamespace } from '../namespace.ts'
@@ -19,9 +15,9 @@ import { OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output
 import { readConfig } from '../read-config.ts'
 import { statusKinds } from './cached-kinds.ts'
 import { gatherStatus, SECTIONS, type StatusInput } from './gather.ts'
-import { predictedHolds, storedHolds } from './holds.ts'
+import { readHolds } from './holds.ts'
 import { renderStatus } from './render.ts'
-import type { HoldReport, Section, StatusReport } from './report.ts'
+import type { Section, StatusReport } from './report.ts'
 import { watchStatus } from './watch.ts'
 
 export const status: Command = {
@@ -141,27 +137,4 @@ function problemOfSystem(
   const objects = [...store.list(dataSources), ...store.list(dataSourceClaims)]
   const known = new Set([...configured, ...objects.map(({ spec }) => spec.system)])
   return known.has(system) ? undefined : `no data system ${system}${suggest(system, known)}`
-}
-
-async function readHolds(
-  store: ObjectStore,
-  folder: FolderStore | undefined,
-  config: Config,
-  now: number,
-  signal: AbortSignal,
-): Promise<HoldReport[]> {
-  const stored = storedHolds(store)
-  if (!folder) return stored
-  const { claims, dependencies, karmada, volumes } = config
-  const context = {
-    workloads: configuredWorkloadKinds(config),
-    now,
-    propagateDeps: dependencies.propagate,
-    clusterScopedClaims: claims.clusterScoped,
-    karmadaRules: rulesOfVersion(karmada.version ?? '') ?? newestRules,
-    whenNotReady: volumes.whenNotReady,
-    volumeLimits: volumes,
-    excludedNamespaces: allExcludedNamespaces(config),
-  }
-  return [...stored, ...(await predictedHolds(folder, context, signal))]
 }

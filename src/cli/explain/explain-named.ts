@@ -1,0 +1,102 @@
+/** Answers what is known about an object that a word names, for `explain` and the page. */
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { groupOf, type ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
+import { suggest } from '../../base/suggest.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
+import type { ObjectName } from '../../store/store.ts'
+import { kindOfManifest, kindsNamed, knownKinds, selectedKinds, unknownKind } from '../kinds.ts'
+import { type Context, makeTarget, referenceTitle, type Target } from './target.ts'
+import { explainerOf } from './targets.ts'
+import type { TreeNode } from './tree.ts'
+import { workloadExplainer, workloadOfClaim } from './workload.ts'
+
+/** An object as a user names it. `kind` is any form that kubectl accepts, and may mean several kinds. */
+export interface NamedObject {
+  kind: string
+  /** Ignored for kinds without namespaces. */
+  namespace: string
+  name: string
+}
+
+/** The explanation, or a sentence that says why there is none. */
+export type ExplainAnswer = { tree: TreeNode; problem?: never } | { tree?: never; problem: string }
+
+/** Returns the kinds to cache from an API server to explain an object of this kind. Throws `UsageError` for a kind without explanation. */
+export function kindsToExplain(kind: string, kinds: WorkloadKinds): AnyCachedKind[] {
+  const named = kindsNamed(kind, knownKinds(kinds))
+  // Only policies and claims have the kinds that no table has. The explanation of a workload reads them.
+  const explainers = named.length > 0 ? named.map((type) => explainerOf(type, kinds)) : [workloadExplainer]
+  return [...new Set(explainers.flatMap((explainer) => explainer.reads(kinds)))]
+}
+
+/**
+ * Explains the first object with this name. Throws `UsageError` for an unknown kind, and for one without explanation.
+ */
+export async function explainNamed({ kind, namespace, name }: NamedObject, context: Context): Promise<ExplainAnswer> {
+  const named = kindsNamed(kind, knownKinds(context.kinds))
+  const types = named.length > 0 ? named : furtherKinds(kind, context)
+  const targets = types.map((type) => makeTarget(type, namespace, name))
+  for (const target of targets) {
+    const tree = await explainerOf(target.type, context.kinds).explain(target, context)
+    if (tree) return { tree }
+  }
+  return { problem: describeMissing(targets, context) }
+}
+
+/** Where the objects are, for messages. */
+export function placeOf(folder: string | undefined, isMember: boolean): string {
+  if (folder !== undefined) return `in folder ${folder}`
+  return `on this API server${isMember ? ', which is not a hub' : ''}`
+}
+
+/** The kinds that a word means although no table has them. Throws `UsageError` if there is none. */
+function furtherKinds(word: string, { store, kinds }: Context): ResourceType[] {
+  const selected = selectedKinds(store)
+  const named = kindsNamed(word, selected)
+  if (named.length > 0) return named
+  const given = kindOfManifest(word)
+  if (!given) throw unknownKind(word, [...knownKinds(kinds), ...selected])
+  return [given]
+}
+
+/** Objects of a kind in one namespace that are compared. A folder or a hub may have more. */
+const MAX_NAMES = 10_000
+
+/**
+ * Describes an object that does not exist: with a similar name, or the namespaces that have an object of this name.
+ *
+ * @param targets the kinds that the word may mean, in one namespace and with one name
+ */
+function describeMissing(targets: readonly Target[], context: Context): string {
+  const [{ namespace, name } = { name: '' }] = targets
+  const titles = targets.map(({ type, namespace: own }) =>
+    referenceTitle(defined({ kind: type.kind, namespace: own || undefined, name })),
+  )
+  const known = targets.flatMap(({ type }) => knownNames(type, context))
+  const elsewhere = known.filter((each) => each.name === name && each.namespace && each.namespace !== namespace)
+  const here = known.filter((each) => each.namespace === undefined || each.namespace === namespace)
+  const [namespaceOfOther] = elsewhere.map((each) => each.namespace)
+  const hint = namespaceOfOther
+    ? `; it is in namespace ${namespaceOfOther}: add -n ${namespaceOfOther}`
+    : suggest(
+        name,
+        here.slice(0, MAX_NAMES).map((each) => each.name),
+      )
+  return `${[...new Set(titles)].join(' and ')} not found ${context.place}${hint}`
+}
+
+/** The known names of a kind: of the cached objects, and those in claims. */
+function knownNames(type: ResourceType, { store, kinds }: Context): ObjectName[] {
+  const isCached = (each: ResourceType) => store.kinds().some((cached) => kindKey(cached) === kindKey(each))
+  const objects = isCached(type) ? [...store.list(type)].map(({ metadata }) => metadata) : []
+  const claims = isCached(dataSourceClaims) ? [...store.list(dataSourceClaims)] : []
+  const claimed = claims.filter(
+    ({ spec: { workload } }) => workload.kind === type.kind && groupOf(workload.apiVersion) === type.group,
+  )
+  return [
+    ...objects.map(({ namespace, name = '' }) => ({ namespace, name })),
+    ...claimed.map((claim) => workloadOfClaim(claim, kinds)),
+  ]
+}
