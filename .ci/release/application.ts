@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type ArchiveEntry, compare } from './archive.ts'
 import { entryOf, filesBelow } from './files.ts'
 import { lockedPackages } from './lock.ts'
+import { pageOf } from './page.ts'
 import { run } from './run.ts'
 import type { SbomPackage } from './spdx.ts'
 import { usedModules } from './used-modules.ts'
@@ -43,6 +44,7 @@ export async function applicationOf(project: string, commit: string): Promise<Ap
       { path: 'package.json', content: Buffer.from(`${JSON.stringify(descriptionOf(project), null, 2)}\n`) },
       await entryOf(project, 'LICENSE'),
       await command(project),
+      ...(await pageOf(project)),
       ...entries,
     ]
     return {

@@ -36,6 +36,10 @@ const table: Readonly<Record<string, Entry>> = {
     summary: 'Show claims, workloads on hold, volumes, sources and data systems',
     load: async () => (await import('./status/status.ts')).status,
   },
+  ui: {
+    summary: 'Show what waits, and where data is, on a page in the browser',
+    load: async () => (await import('./ui/ui.ts')).ui,
+  },
   'kustomize-config': {
     summary: 'Print the kustomize configuration that keeps names in claims and policies right',
     load: async () => (await import('./kustomize-config.ts')).kustomizeConfig,

@@ -181,6 +181,23 @@ describe('status', () => {
   ])('$lodestone', checkMistake)
 })
 
+describe('ui', () => {
+  test.each<Mistake>([
+    { lodestone: 'ui --folder @nowhere', says: 'the folder @nowhere does not exist' },
+    { lodestone: 'ui --folder @hub --port 70000', says: '--port takes a number from 0 to 65535, not 70000' },
+    { lodestone: 'ui --folder @hub --port=-1', says: '--port takes a number from 0 to 65535, not -1' },
+    {
+      lodestone: 'ui --folder @hub --host https://fleet.example.org',
+      says: '--host takes a host name, with a port if it has one, e.g. lodestone.example.org, not https://fleet.example.org',
+    },
+    {
+      lodestone: 'ui --folder @hub --context hub',
+      says: '--folder and --context exclude each other: a folder is used without a cluster',
+    },
+    { lodestone: 'ui waiting --folder @hub', says: 'unexpected argument waiting' },
+  ])('$lodestone', checkMistake)
+})
+
 describe('test, completion, version and kustomize-config', () => {
   test.each<Mistake>([
     { lodestone: 'test', says: 'missing DIR: a folder or a file with tests' },

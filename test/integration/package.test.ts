@@ -40,6 +40,10 @@ describe('the package', () => {
       'README.md',
       'bin/complete.cjs',
       'bin/lodestone.cjs',
+      'build/page/icon.svg',
+      'build/page/index.html',
+      'build/page/main.js',
+      'build/page/style.css',
       'package.json',
     ])
     expect(built).toContain('dist/main.js')

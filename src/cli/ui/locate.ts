@@ -1,0 +1,175 @@
+/** Answers where a workload, or the data of claims, can be: each cluster with its bytes, and what excludes it. */
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import { clusters } from '../../api/karmada.ts'
+import { apiVersionOf } from '../../api/meta.ts'
+import { defined, membership, sortedUnique } from '../../base/json.ts'
+import { type ClaimAnswer, locateClaim } from '../../core/data-source/locate.ts'
+import { validateDataSourceClaim } from '../../core/data-source-claim/validate.ts'
+import { schedulingRefusal } from '../../core/placement/acceptance.ts'
+import { affinityTerms } from '../../core/placement/affinity.ts'
+import { clusterFilter } from '../../core/placement/cluster-filter.ts'
+import { claimSource } from '../../queries/source.ts'
+import { type Placed, placeWorkload } from '../explain/placed.ts'
+import { affinityBefore } from '../explain/placement.ts'
+import { type Context, type Reference, referencedTarget, referenceTitle } from '../explain/target.ts'
+
+/** The question: a workload that exists or that claims name, or claims that need not exist. */
+export type LocateQuestion = { workload: Reference; claims?: never } | { claims: LocateClaim[]; workload?: never }
+
+/** A claim as in a manifest. */
+interface LocateClaim {
+  metadata?: { namespace?: string; name?: string }
+  spec: DataSourceClaim['spec']
+}
+
+export interface LocatedClaim {
+  /** `namespace/name`, also of a VolumeManager that the pods of the workload name. */
+  claim: string
+  enforcement: 'Required' | 'Preferred'
+  state: 'Located' | 'Nowhere' | 'Unknown'
+  clusters: readonly string[]
+  bytes?: number
+  reason?: string
+}
+
+export interface LocatedCluster {
+  name: string
+  /** Whether nothing excludes the cluster. */
+  allowed: boolean
+  /** The bytes of the located data in this cluster. */
+  bytes: number
+  /** The claims with data in this cluster. */
+  has: string[]
+  /** What excludes the cluster, as the rest of a sentence about it. */
+  excludedBy: string[]
+}
+
+export interface LocateAnswer {
+  workload?: Reference
+  /** The decision of admission on the binding of the workload; absent without a policy that selects it. */
+  decision?: { state: string; message?: string }
+  claims: LocatedClaim[]
+  /** Allowed clusters first, then those with the most bytes. */
+  clusters: LocatedCluster[]
+}
+
+/** A fleet has at most this many clusters in an answer. */
+const MAX_CLUSTERS = 5_000
+
+/** Returns the answer, or sentences with the path of what is wrong with the question. */
+export async function locate(
+  question: LocateQuestion,
+  context: Context,
+): Promise<{ answer: LocateAnswer } | { problems: string[] }> {
+  return question.workload ? locateWorkload(question.workload, context) : locateClaims(question.claims, context)
+}
+
+async function locateWorkload(
+  workload: Reference,
+  context: Context,
+): Promise<{ answer: LocateAnswer } | { problems: string[] }> {
+  const placed = await placeWorkload(referencedTarget(workload, context.kinds), context)
+  if (!placed) return { problems: [`workload: ${referenceTitle(workload)} not found ${context.place}`] }
+  const { placement } = placed
+  const claims = placement?.input.claims ?? answersOf(placed.claims, context)
+  const { state, message } = placement?.decision ?? {}
+  return {
+    answer: {
+      workload: placed.workload,
+      ...defined({ decision: state && defined({ state, message: message || undefined }) }),
+      claims: claims.map(reportAnswer),
+      clusters: reportClusters(claims, exclusionsOf(placed, context), context),
+    },
+  }
+}
+
+function locateClaims(
+  given: readonly LocateClaim[],
+  context: Context,
+): { answer: LocateAnswer } | { problems: string[] } {
+  const claims = given.map(({ metadata, spec }, i) => ({
+    apiVersion: apiVersionOf(dataSourceClaims),
+    kind: dataSourceClaims.kind,
+    metadata: { namespace: metadata?.namespace ?? 'default', name: metadata?.name ?? `claim-${i}` },
+    spec,
+  }))
+  const problems = claims.flatMap((claim, i) =>
+    validateDataSourceClaim(claim).map(({ path, message }) => `claims[${i}].${path}: ${message}`),
+  )
+  if (problems.length > 0) return { problems }
+  const answers = answersOf(claims, context)
+  return { answer: { claims: answers.map(reportAnswer), clusters: reportClusters(answers, () => [], context) } }
+}
+
+function answersOf(claims: readonly DataSourceClaim[], { store, now }: Context): ClaimAnswer[] {
+  return claims.map((claim) => locateClaim(claim, claimSource(claim, store), now))
+}
+
+function reportAnswer({ claim, enforcement, answer }: ClaimAnswer): LocatedClaim {
+  if (answer.kind === 'located') {
+    const { clusters: names, bytes } = answer
+    return { claim, enforcement, state: 'Located', clusters: names, ...defined({ bytes }) }
+  }
+  return {
+    claim,
+    enforcement,
+    state: answer.kind === 'nowhere' ? 'Nowhere' : 'Unknown',
+    clusters: [],
+    reason: answer.reason,
+  }
+}
+
+/** What besides data excludes a cluster: the policy, and the filters of Karmada's scheduler. */
+function exclusionsOf({ policy, placement }: Placed, context: Context): (cluster: string) => string[] {
+  if (!policy && !placement) return () => ['is not selected: no policy selects the workload']
+  if (!placement) return () => []
+  const { store, karmadaRules } = context
+  const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
+  const filters = affinityTerms(affinityBefore(placement), true).map((term) =>
+    clusterFilter(term, lookup, karmadaRules),
+  )
+  const refusal = schedulingRefusal(placement.binding.spec, lookup)
+  return (name) => {
+    const refused = refusal(name)
+    return [
+      ...(filters.some((filter) => filter.allows(name)) ? [] : ['is not allowed by the policy']),
+      ...(refused === undefined ? [] : [refused]),
+    ]
+  }
+}
+
+function reportClusters(
+  claims: readonly ClaimAnswer[],
+  exclusions: (cluster: string) => string[],
+  { store }: Context,
+): LocatedCluster[] {
+  const located = claims.flatMap(({ claim, enforcement, answer }) =>
+    answer.kind === 'located'
+      ? [{ claim, enforcement, bytes: answer.bytes ?? 0, isIn: membership(answer.clusters), names: answer.clusters }]
+      : [],
+  )
+  const waits = claims.flatMap(({ claim, enforcement, answer }) =>
+    enforcement === 'Required' && answer.kind !== 'located'
+      ? [`waits: the data of ${claim} is ${answer.kind === 'nowhere' ? 'nowhere' : 'not located yet'}`]
+      : [],
+  )
+  const known = [...store.list(clusters)].map(({ metadata }) => metadata.name ?? '')
+  const names = sortedUnique([...known, ...located.flatMap((one) => one.names)]).slice(0, MAX_CLUSTERS)
+  const rows = names.map((name) => {
+    const here = located.filter(({ isIn }) => isIn(name))
+    const missing = located.filter(({ enforcement, isIn }) => enforcement === 'Required' && !isIn(name))
+    const excludedBy = [
+      ...exclusions(name),
+      ...missing.map(({ claim }) => `does not have the data of ${claim}`),
+      ...waits,
+    ]
+    return {
+      name,
+      allowed: excludedBy.length === 0,
+      bytes: here.reduce((sum, { bytes }) => sum + bytes, 0),
+      has: here.map(({ claim }) => claim),
+      excludedBy,
+    }
+  })
+  return rows.sort((a, b) => Number(b.allowed) - Number(a.allowed) || b.bytes - a.bytes)
+}

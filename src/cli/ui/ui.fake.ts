@@ -1,0 +1,88 @@
+/** Starts `ui` on a folder in the process of a test, and reads its API as a browser does. */
+import { once } from 'node:events'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { makeFolder } from '../cli.fake.ts'
+import { runCli } from '../index.ts'
+
+export interface HttpAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  /** The body as JSON. */
+  json: () => never
+}
+
+export interface Page {
+  folder: string
+  /** The printed link. */
+  link: string
+  origin: string
+  /** The cookie of the session. */
+  cookie: string
+  errors: () => string
+  /** Sends a request with the cookie of an opened link. Headers override those of a browser. */
+  send(
+    path: string,
+    options?: { method?: string; body?: string; headers?: Record<string, string> },
+  ): Promise<HttpAnswer>
+  /** Stops the command and returns its exit status. */
+  stop(): Promise<number>
+}
+
+/** Starts the page for these objects until the end of the test. */
+export async function openPage(objects: unknown[], words: string[] = []): Promise<Page> {
+  const folder = makeFolder({ 'fleet.yaml': objects })
+  const abort = new AbortController()
+  let stderr = ''
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const exit = runCli(['ui', '--folder', folder, ...words], {
+    stdout: { write: (text) => resolve(/http:\S+/.exec(text)?.[0] ?? '') },
+    stderr: { write: (text) => (stderr += text) },
+    env: {},
+    signal: abort.signal,
+    now: () => Date.parse('2026-11-20T12:00:00Z'),
+  })
+  exit.then(() => reject(new Error(`ended: ${stderr}`)), reject)
+  const stop = () => {
+    abort.abort()
+    return exit
+  }
+  onTestFinished(async () => void (await stop()))
+  const link = await promise
+  const { origin } = new URL(link)
+  const opened = await sendTo(link)
+  const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  return {
+    folder,
+    link,
+    origin,
+    cookie,
+    errors: () => stderr,
+    send: (path, { headers, ...options } = {}) =>
+      sendTo(`${origin}${path}`, { ...options, headers: { cookie, ...headers } }),
+    stop,
+  }
+}
+
+interface SendOptions {
+  method?: string
+  body?: string
+  headers?: Record<string, string>
+}
+
+/** `fetch` sets some headers itself, such as Host. */
+export async function sendTo(
+  url: string,
+  { method = 'GET', body, headers = {} }: SendOptions = {},
+): Promise<HttpAnswer> {
+  const sent = request(url, {
+    method,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+  })
+  sent.end(body)
+  const [response] = await once(sent, 'response')
+  const chunks: Buffer[] = await response.toArray()
+  const text = Buffer.concat(chunks).toString()
+  return { status: response.statusCode, headers: response.headers, text, json: () => JSON.parse(text) as never }
+}

@@ -1,0 +1,264 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
+import { runWords } from '../cli.fake.ts'
+import { openPage, type Page, sendTo } from './ui.fake.ts'
+
+const hold = JSON.stringify({
+  message: 'default/sales: catalog down',
+  reason: 'Unresolved',
+  since: '2026-11-20T09:00:00Z',
+})
+const held = makeBinding({ suspension: { scheduling: true } }, { annotations: { 'lodestone.dev/hold': hold } })
+const clusters = ['member1', 'member2', 'member3'].map((name) => makeCluster(name, { region: 'eu' }))
+const fleet = [makeClaim(), makeSource(), makeDeployment(), makePolicy(), ...clusters]
+
+// biome-ignore lint/suspicious/noExplicitAny: the schema of the answers is checked below
+async function read(page: Page, path: string): Promise<any> {
+  const { status, text, json } = await page.send(path)
+  expect({ status, text }).toMatchObject({ status: 200 })
+  return json()
+}
+
+describe('the API', () => {
+  test('says what waits, why, and what ends it, in the words of status and explain', async () => {
+    const page = await openPage([makeClaim(), held, makeDeployment(), makePolicy(), ...clusters])
+    const { items, total, states } = await read(page, '/v1/waiting')
+    expect({ total, states }).toEqual({ total: 1, states: { Unresolved: 1 } })
+    expect(items[0]).toMatchObject({
+      object: { kind: 'Deployment', namespace: 'default', name: 'app' },
+      message: 'default/sales: catalog down',
+      blocker: { kind: 'DataSourceClaim', namespace: 'default', name: 'sales' },
+      remedy: { command: 'kubectl get datasources' },
+    })
+    const { stdout } = await runWords(['status', '--folder', page.folder, '--held'])
+    expect(stdout).toContain('default/sales: catalog down')
+  })
+
+  test('gives every list of `status -o json`, row by row', async () => {
+    const page = await openPage([...fleet, held])
+    const { stdout } = await runWords(['status', '--folder', page.folder, '-o', 'json'])
+    const report = JSON.parse(stdout) as Record<string, object[]>
+    for (const name of ['claims', 'holds', 'volumes', 'sources', 'systems']) {
+      const { items } = await read(page, `/v1/${name}`)
+      expect((items as { id: string }[]).map(({ id: _, ...row }) => row)).toEqual(report[name])
+    }
+  })
+
+  test('explains an object as `explain -o json` does', async () => {
+    const page = await openPage(fleet)
+    const { object } = await read(page, '/v1/explain/deployment/app?namespace=default')
+    const { stdout } = await runWords(['explain', 'deployment/app', '--folder', page.folder, '-o', 'json'])
+    expect(object).toEqual(JSON.parse(stdout).object)
+  })
+
+  test('has an overview with the number of rows in each list', async () => {
+    const page = await openPage(fleet)
+    expect(await read(page, '/v1')).toMatchObject({
+      apiVersion: 'ui.lodestone.dev/v1alpha1',
+      mode: 'folder',
+      origin: page.folder,
+      totals: { waiting: 0, claims: 1, sources: 1, clusters: 3 },
+      unavailable: [],
+    })
+  })
+
+  test('sends the rows that changed while a reader follows', async () => {
+    const page = await openPage(fleet)
+    const { events, close } = followEvents(page)
+    await expect.poll(() => events.map(({ event }) => event)).toEqual(['state'])
+    writeFileSync(join(page.folder, 'hold.yaml'), JSON.stringify(held))
+    await expect
+      .poll(() => events.find(({ event }) => event === 'change')?.data)
+      .toMatchObject({
+        lists: { waiting: { total: 1, upserted: [{ id: 'Deployment default/app' }], removed: [] } },
+      })
+    close()
+  })
+})
+
+interface ServerEvent {
+  event: string
+  data: object
+}
+
+function followEvents({ origin, cookie }: Page): { events: ServerEvent[]; close: () => void } {
+  const events: ServerEvent[] = []
+  const request = get(`${origin}/v1/events?lists=waiting`, { headers: { cookie } }, (response) => {
+    let text = ''
+    response.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      const complete = text.split('\n\n')
+      text = complete.pop() ?? ''
+      for (const each of complete) {
+        const [, event = '', data = '{}'] = /^event: (.*)\ndata: (.*)$/.exec(each) ?? []
+        events.push({ event, data: JSON.parse(data) as object })
+      }
+    })
+    response.on('error', () => undefined)
+  })
+  request.on('error', () => undefined)
+  return { events, close: () => request.destroy() }
+}
+
+const workload = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
+
+function ask(page: Page, question: unknown) {
+  return page.send('/v1/locate', { method: 'POST', body: JSON.stringify(question) })
+}
+
+describe('where a workload can run', () => {
+  test('is answered for each cluster, with its bytes and what excludes it', async () => {
+    const tainted = makeCluster('member4', { taints: [{ key: 'drain', effect: 'NoSchedule' }] })
+    const source = makeSource({ locality: { clusterNames: ['member2', 'member4'], bytes: 5 } })
+    const page = await openPage([makeClaim(), source, makeDeployment(), makePolicy(), ...clusters, tainted])
+    const answer = (await ask(page, { workload })).json() as { clusters: object[]; decision: object }
+    expect(answer.decision).toMatchObject({ state: 'Narrowed' })
+    expect(answer.clusters).toEqual([
+      { name: 'member2', allowed: true, bytes: 5, has: ['default/sales'], excludedBy: [] },
+      {
+        name: 'member4',
+        allowed: false,
+        bytes: 5,
+        has: ['default/sales'],
+        excludedBy: [
+          'is not allowed by the policy',
+          expect.stringContaining('has the taint drain:NoSchedule, which the policy does not tolerate'),
+        ],
+      },
+      ...['member1', 'member3'].map((name) => ({
+        name,
+        allowed: false,
+        bytes: 0,
+        has: [],
+        excludedBy: ['does not have the data of default/sales'],
+      })),
+    ])
+  })
+
+  test('is answered for claims that do not exist yet', async () => {
+    const page = await openPage(fleet)
+    const { spec } = makeClaim()
+    const { claims, clusters: rows } = (await ask(page, { claims: [{ spec }] })).json() as Record<string, object[]>
+    expect(claims).toEqual([
+      expect.objectContaining({ claim: 'default/claim-0', state: 'Located', clusters: ['member2'] }),
+    ])
+    expect(rows?.[0]).toMatchObject({ name: 'member2', allowed: true })
+  })
+
+  test('waits for data that is not located', async () => {
+    const page = await openPage([makeClaim(), makeDeployment(), makePolicy(), ...clusters])
+    const { clusters: rows } = (await ask(page, { workload })).json() as { clusters: { excludedBy: string[] }[] }
+    expect(rows.map(({ excludedBy }) => excludedBy)).toEqual(
+      clusters.map(() => ['waits: the data of default/sales is not located yet']),
+    )
+  })
+
+  test.each([
+    {
+      name: 'with neither a workload nor claims',
+      body: {},
+      says: 'the body must be an object with either workload or claims',
+    },
+    { name: 'that is a list', body: [], says: 'the body must be an object with either workload or claims' },
+    {
+      name: 'with both',
+      body: { workload, claims: [] },
+      says: 'the body must be an object with either workload or claims',
+    },
+    {
+      name: 'with an unknown field',
+      body: { workload: { ...workload, nme: 'x' } },
+      says: 'workload.nme: unknown field',
+    },
+    { name: 'without a name', body: { workload: { apiVersion: 'v1', kind: 'Pod' } }, says: 'workload.name: ' },
+    { name: 'with no claim', body: { claims: [] }, says: 'claims: ' },
+    { name: 'with an invalid claim', body: { claims: [{ spec: { system: 5 } }] }, says: 'claims[0].spec.system: ' },
+    {
+      name: 'for a workload that is not there',
+      body: { workload: { ...workload, name: 'no' } },
+      says: 'not found in folder',
+    },
+  ])('rejects a question $name', async ({ body, says }) => {
+    const { status, text } = await ask(await openPage(fleet), body)
+    expect({ status, text }).toEqual({ status: 422, text: expect.stringContaining(says) })
+  })
+})
+
+describe('a mistake or an attack', () => {
+  test.each([
+    { name: 'an unknown list', path: '/v1/claim', status: 404 },
+    { name: 'a wrong query', path: '/v1/claims?limit=0', status: 400 },
+    { name: 'an unknown kind', path: '/v1/explain/deplyment/app', status: 400 },
+    { name: 'an object that is not there', path: '/v1/explain/deployment/no?namespace=default', status: 404 },
+    { name: 'a file outside of the page', path: '/assets/..%2f..%2fpackage.json', status: 404 },
+    { name: 'another host', path: '/v1', headers: { host: 'evil.example' }, status: 421 },
+    { name: 'another site', path: '/v1', headers: { origin: 'https://evil.example' }, status: 403 },
+    { name: 'no session', path: '/v1', headers: { cookie: '' }, status: 401 },
+    { name: 'no session for the files', path: '/assets/main.js', headers: { cookie: '' }, status: 401 },
+    { name: 'a link that was used', path: '/open?token=x', status: 403 },
+  ])('$name gets an error as JSON', async ({ path, headers, status }) => {
+    const page = await openPage(fleet)
+    const answer = await page.send(path, { headers: headers ?? {} })
+    expect(answer.status).toBe(status)
+    expect(answer.json()).toEqual({ error: { status, message: expect.any(String) } })
+  })
+
+  test('a used link makes the terminal print a new one', async () => {
+    const page = await openPage(fleet)
+    expect((await sendTo(page.link)).status).toBe(403)
+    const link = /http:\S+/.exec(page.errors())?.[0] ?? ''
+    expect((await sendTo(link)).status).toBe(303)
+  })
+
+  test('a body that is too large, or no JSON, is rejected', async () => {
+    const page = await openPage(fleet)
+    const post = (body: string) => page.send('/v1/locate', { method: 'POST', body })
+    expect((await post('x'.repeat(300_000))).status).toBe(413)
+    expect((await post('{')).status).toBe(400)
+  })
+
+  test('every answer forbids scripts, styles and frames of others', async () => {
+    const { headers } = await (await openPage(fleet)).send('/')
+    expect(headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'")
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+  })
+
+  test('every path of a view gets the page, so that a link can be shared', async () => {
+    const { status, text } = await (await openPage(fleet)).send('/explain/Deployment/app?namespace=default')
+    expect({ status, text }).toEqual({ status: 200, text: expect.stringContaining('<div id="page">') })
+  })
+})
+
+test('Ctrl-C ends the command while a reader follows', async () => {
+  const page = await openPage(fleet)
+  const { events } = followEvents(page)
+  await expect.poll(() => events.length).toBe(1)
+  expect(await page.stop()).toBe(0)
+})
+
+test('every answer matches the published schema', async () => {
+  const page = await openPage([...fleet, held])
+  const schema = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/ui.schema.json'), 'utf8')) as object
+  const validate = new Ajv({ strict: false }).compile(schema)
+  const paths = [
+    '',
+    '/waiting',
+    '/claims',
+    '/holds',
+    '/volumes',
+    '/sources',
+    '/systems',
+    '/clusters',
+    '/explain/dsc/sales',
+  ]
+  const answers = await Promise.all(paths.map((path) => read(page, `/v1${path}`)))
+  const located = await ask(page, { workload })
+  for (const answer of [...answers, located.json() as object]) {
+    expect({ answer, errors: validate(answer) ? [] : validate.errors }).toMatchObject({ errors: [] })
+  }
+})

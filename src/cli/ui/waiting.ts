@@ -1,0 +1,158 @@
+/** What waits, and what a user can do about it: the first list of the page. */
+import { objectKey } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
+import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import type { ClaimReport, HoldReport, StatusReport, SystemReport, VolumeReport } from '../status/report.ts'
+
+export interface ObjectReference {
+  apiVersion?: string
+  kind: string
+  namespace?: string
+  name: string
+}
+
+/** What ends a wait: a sentence, and a command if one shows or does it. */
+export interface Remedy {
+  text: string
+  command?: string
+}
+
+/** A workload, a pod or a volume that waits. */
+export interface WaitingRow {
+  /** The object that waits. */
+  object: ObjectReference
+  /** The id of the volume, if the object is a VolumeManager. */
+  volume?: string
+  /** A hold cause, the reason of a gate, or the reason of a replica. */
+  cause: string
+  /** Why it waits: the sentence of the annotation, the condition, the Event and `explain`. */
+  message: string
+  /** When the wait began; absent if it is only predicted, or not known. */
+  since?: string
+  /** The object to look at next. */
+  blocker?: ObjectReference
+  remedy: Remedy
+}
+
+/** Returns what waits in a report with all lists, longest first. Objects without a known begin are last. */
+export function waitingRows(report: StatusReport): WaitingRow[] {
+  const { claims = [], holds = [], volumes = [], systems = [] } = report
+  const claimsOf = Map.groupBy(
+    claims.filter(({ location }) => location !== 'Located'),
+    ({ workload, namespace }) => workloadKey({ namespace, ...workload }),
+  )
+  const systemNamed = new Map(systems.map((system) => [system.name, system]))
+  const rows = [
+    ...holds.map((hold) => {
+      const claim = claimsOf.get(workloadKey(hold.workload))?.[0]
+      return holdRow(hold, claim, claim && systemNamed.get(claim.system))
+    }),
+    ...volumes.filter(isWaiting).map(volumeRow),
+  ]
+  return rows.sort(byBegin)
+}
+
+/** A completed volume waits for nothing, and neither does one with all of its replicas. */
+function isWaiting({ state, message, readyReplicas, replicas }: VolumeReport): boolean {
+  if (state === 'Completed') return false
+  return state !== 'Running' || (message !== undefined && readyReplicas < replicas)
+}
+
+function holdRow(
+  { workload, reason, message, since }: HoldReport,
+  claim: ClaimReport | undefined,
+  system: SystemReport | undefined,
+): WaitingRow {
+  const blocker = claim && { kind: 'DataSourceClaim', namespace: claim.namespace, name: claim.name }
+  return defined({
+    object: workload,
+    cause: reason,
+    message,
+    since,
+    blocker,
+    remedy: (REMEDIES[reason] ?? explainIt)({ workload, claim, system }),
+  })
+}
+
+interface Wait {
+  workload: ObjectReference
+  claim?: ClaimReport | undefined
+  system?: SystemReport | undefined
+}
+
+/** By hold cause, and by the reason of a gate. */
+const REMEDIES: Readonly<Record<string, (wait: Wait) => Remedy>> = {
+  Unresolved: locateData,
+  Unsatisfiable: ({ workload }) => ({
+    text: 'copy the data to a cluster that the policy allows, or allow a cluster with the data in the policy',
+    command: explainCommand(workload),
+  }),
+  ClaimMissing: () => ({
+    text: 'create a DataSourceClaim for this workload, or remove the annotation from its policy',
+    command: 'kubectl explain datasourceclaim.spec',
+  }),
+}
+
+/** What ends the wait for a location. */
+function locateData({ workload, claim, system }: Wait): Remedy {
+  if (claim?.location === 'NotPermitted') {
+    return {
+      text: 'permit the claim, or create it in the namespace of the workload',
+      command: `kubectl describe dsc ${claim.name} -n ${claim.namespace}`,
+    }
+  }
+  if (system?.health === 'Unhealthy') {
+    return {
+      text: `wait until data system ${system.name} answers again, or repair it`,
+      command: `lodestone status --system ${system.name}`,
+    }
+  }
+  if (claim && claim.source === undefined) {
+    return {
+      text: `configure data system ${claim.system}, or create a DataSource for its data`,
+      command: 'kubectl get datasources',
+    }
+  }
+  return explainIt({ workload })
+}
+
+function explainIt({ workload }: Wait): Remedy {
+  return { text: 'the explanation shows what is missing', command: explainCommand(workload) }
+}
+
+function volumeRow(volume: VolumeReport): WaitingRow {
+  const { namespace, volumeManager: name, volume: id, state, reason, message } = volume
+  return {
+    object: { kind: 'VolumeManager', namespace, name },
+    volume: id,
+    cause: reason ?? state,
+    message: message ?? `volume ${id} is ${state}`,
+    remedy: {
+      text: 'the status of the VolumeManager has each replica with its reason',
+      command: `kubectl describe vmgr ${name} -n ${namespace}`,
+    },
+  }
+}
+
+function explainCommand({ kind, namespace, name }: ObjectReference): string {
+  return `lodestone explain ${kind.toLowerCase()}/${name}${onNamespace({ namespace })}`
+}
+
+function onNamespace({ namespace }: { namespace?: string | undefined }): string {
+  return namespace === undefined ? '' : ` -n ${namespace}`
+}
+
+const NEVER = '~'
+
+function byBegin(a: WaitingRow, b: WaitingRow): number {
+  return compare(a.since ?? NEVER, b.since ?? NEVER) || compare(waitingId(a), waitingId(b))
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1
+}
+
+/** Identifies a row among all that wait. */
+export function waitingId({ object, volume }: WaitingRow): string {
+  return [object.kind, objectKey(object.namespace, object.name), volume ?? []].flat().join(' ')
+}

@@ -1,0 +1,118 @@
+/** Reads the API of the server below `/v1`. */
+
+import type { Freshness } from '../cli/ui/events.ts'
+import type { ClusterRow, ListName, Lists } from '../cli/ui/lists.ts'
+import type { LocateAnswer } from '../cli/ui/locate.ts'
+
+export type Row<Name extends ListName> = Lists[Name][number] & { id: string }
+
+export interface ListPage<Name extends ListName> {
+  revision: number
+  total: number
+  states: Record<string, number>
+  offset: number
+  items: Row<Name>[]
+}
+
+export interface Overview extends Freshness {
+  mode: 'hub' | 'member' | 'folder'
+  origin: string
+  revision: number
+  totals: Record<ListName, number>
+}
+
+/** A line of an explanation, as `explain -o json` prints it. */
+export interface Line {
+  text: string
+  apiVersion?: string
+  kind?: string
+  namespace?: string
+  name?: string
+  state?: string
+  reason?: string
+  clusters?: string[]
+  bytes?: number
+  children: Line[]
+}
+
+/** The server answered with a problem. */
+class ProblemError extends Error {
+  override name = 'ProblemError'
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const NO_CONTACT = 'the server does not respond; is lodestone ui still running?'
+
+async function request<Body>(path: string, init: RequestInit = {}): Promise<Body> {
+  const response = await fetch(path, init).catch((error: Error) => {
+    if (init.signal?.aborted) throw error
+    throw new ProblemError(0, NO_CONTACT)
+  })
+  const body = (await response.json()) as Body & { error?: { message: string } }
+  if (!response.ok) throw new ProblemError(response.status, body.error?.message ?? response.statusText)
+  return body
+}
+
+export type ListQuery = Readonly<Record<string, string | undefined>>
+
+export function fetchList<Name extends ListName>(
+  name: Name,
+  query: ListQuery,
+  signal?: AbortSignal,
+): Promise<ListPage<Name>> {
+  return request(`/v1/${name}${queryText(query)}`, signal ? { signal } : {})
+}
+
+export function fetchOverview(): Promise<Overview> {
+  return request('/v1')
+}
+
+export function fetchExplanation(kind: string, name: string, namespace: string | undefined): Promise<{ object: Line }> {
+  return request(`/v1/explain/${encodeURIComponent(kind)}/${encodeURIComponent(name)}${queryText({ namespace })}`)
+}
+
+export function fetchLocation(workload: object): Promise<LocateAnswer> {
+  const headers = { 'content-type': 'application/json' }
+  return request('/v1/locate', { method: 'POST', headers, body: JSON.stringify({ workload }) })
+}
+
+/** Returns the clusters of the fleet, up to the first 500. */
+export async function fetchClusters(): Promise<{ total: number; items: ClusterRow[] }> {
+  return fetchList('clusters', { sort: 'region', limit: '500' })
+}
+
+export function queryText(query: ListQuery): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []))
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
+
+export interface LiveListener {
+  /** The lists that changed. */
+  changed(lists: readonly ListName[]): void
+  fresh(freshness: Freshness): void
+  /** The connection ended, or is there again. */
+  connected(isConnected: boolean): void
+}
+
+/** Follows the events of the server until the returned function is called. The browser connects again by itself. */
+export function follow(listener: LiveListener): () => void {
+  const source = new EventSource('/v1/events')
+  const read = <Data>(event: Event) => JSON.parse((event as MessageEvent<string>).data) as Data
+  source.addEventListener('state', (event) => {
+    const { lists, ...freshness } = read<Freshness & { lists: Record<ListName, unknown> }>(event)
+    listener.connected(true)
+    listener.fresh(freshness)
+    // After a gap, every list may have changed.
+    listener.changed(Object.keys(lists) as ListName[])
+  })
+  source.addEventListener('change', (event) => {
+    listener.changed(Object.keys(read<{ lists: Record<ListName, unknown> }>(event).lists) as ListName[])
+  })
+  source.addEventListener('alive', (event) => listener.fresh(read<Freshness>(event)))
+  source.addEventListener('error', () => listener.connected(false))
+  return () => source.close()
+}

@@ -1,0 +1,49 @@
+/** How current the page is, and a counter for each list that grows with its changes. */
+import { useEffect, useState } from 'preact/hooks'
+import type { Freshness } from '../cli/ui/events.ts'
+import type { ListName } from '../cli/ui/lists.ts'
+import { follow } from './api.ts'
+
+export interface Live {
+  isConnected: boolean
+  freshness: Freshness
+  /** When the connection was lost, in ms since the epoch. */
+  lostAt?: number
+  versions: Partial<Record<ListName, number>>
+}
+
+const START: Live = { isConnected: true, freshness: { unavailable: [] }, versions: {} }
+
+/** Follows the server. While the user pauses, the lists stay as they are. */
+export function useLive(isPaused: boolean): Live {
+  const [live, setLive] = useState(START)
+  useEffect(() => {
+    if (isPaused) return undefined
+    return follow({
+      changed: (lists) =>
+        setLive((last) => ({
+          ...last,
+          versions: {
+            ...last.versions,
+            ...Object.fromEntries(lists.map((name) => [name, (last.versions[name] ?? 0) + 1])),
+          },
+        })),
+      fresh: (freshness) => setLive((last) => ({ ...last, freshness })),
+      connected: (isConnected) =>
+        setLive(({ lostAt, ...last }) =>
+          isConnected ? { ...last, isConnected } : { ...last, isConnected, lostAt: lostAt ?? Date.now() },
+        ),
+    })
+  }, [isPaused])
+  return live
+}
+
+/** Renders again each second, for ages. */
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}

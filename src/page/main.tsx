@@ -1,0 +1,216 @@
+/** The page: a rail with views, a bar with the filter and the state of the connection, and the view that the address names. */
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { fetchOverview } from './api.ts'
+import { Claims } from './claims.tsx'
+import { Data } from './data.tsx'
+import { Explanation } from './explanation.tsx'
+import { formatAge } from './format.ts'
+import { useKeys } from './keys.ts'
+import { type Live, useLive, useNow } from './live.ts'
+import { changeQuery, openLinksInPlace, type Route, useRoute } from './route.ts'
+import { Systems } from './systems.tsx'
+import { useLoaded } from './use-list.ts'
+import type { ViewInput } from './view-input.ts'
+import { Volumes } from './volumes.tsx'
+import { Waiting } from './waiting.tsx'
+
+/** The views, by the first part of the path. `key` opens one after `g`. */
+const VIEWS = {
+  waiting: { title: 'Waiting', key: 'w', list: 'waiting', View: Waiting },
+  data: { title: 'Data', key: 'd', list: 'sources', View: Data },
+  claims: { title: 'Claims', key: 'c', list: 'claims', View: Claims },
+  volumes: { title: 'Volumes', key: 'v', list: 'volumes', View: Volumes },
+  systems: { title: 'Systems', key: 's', list: 'systems', View: Systems },
+} as const
+
+type ViewName = keyof typeof VIEWS
+
+function Page() {
+  const route = useRoute()
+  const [isPaused, setPaused] = useState(false)
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  const live = useLive(isPaused)
+  const now = useNow()
+  const newest = Object.values(live.versions).reduce((sum, version) => sum + version, 0)
+  const { data: overview } = useLoaded('overview', newest, fetchOverview)
+  const [first = '', kind, name] = route.path.split('/').filter(Boolean).map(decodeURIComponent)
+  const view = (first === '' ? 'waiting' : first) as ViewName
+  const isExplanation = first === 'explain' && kind !== undefined && name !== undefined
+  const title = isExplanation ? name : (VIEWS[view]?.title ?? 'Not found')
+  useKeys(VIEWS, () => setHelpOpen((isOpen) => !isOpen))
+  useEffect(() => {
+    document.title = `${title} · Lodestone`
+  }, [title])
+
+  const input: ViewInput = {
+    query: Object.fromEntries(route.query),
+    version: (list) => live.versions[list] ?? 0,
+    now,
+  }
+  const View = VIEWS[view]?.View
+  return (
+    <div class="frame">
+      <a class="skip" href="#view" target="_self">
+        Skip to the view
+      </a>
+      <nav class="rail" aria-label="Views">
+        <p class="brand">Lodestone</p>
+        <ul>
+          {Object.entries(VIEWS).map(([path, { title: words, list }]) => (
+            <li key={path}>
+              <a href={`/${path}${keptNamespace(route)}`} aria-current={view === path ? 'page' : undefined}>
+                {words}
+                {overview && <span class="count">{overview.totals[list].toLocaleString('en')}</span>}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <Theme />
+      </nav>
+      <header class="bar">
+        <p class="origin" title={overview?.origin}>
+          {overview && (
+            <>
+              <span class="mode">{overview.mode}</span> {overview.origin}
+            </>
+          )}
+        </p>
+        {!isExplanation && <Filters route={route} />}
+        <Freshness live={live} now={now} isPaused={isPaused} onPause={() => setPaused(!isPaused)} />
+      </header>
+      <main id="view">
+        <h1>{isExplanation ? `${kind?.split('.')[0]} ${name}` : title}</h1>
+        {isExplanation && (
+          <Explanation kind={kind} name={name} namespace={route.query.get('namespace') ?? undefined} version={newest} />
+        )}
+        {!isExplanation && View && <View {...input} />}
+        {!isExplanation && !View && <p>There is no such view. Choose one on the left.</p>}
+      </main>
+      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+    </div>
+  )
+}
+
+/** The namespace stays when the user changes the view. */
+function keptNamespace({ query }: Route): string {
+  const namespace = query.get('namespace')
+  return namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''
+}
+
+function Filters({ route }: { route: Route }) {
+  const change = (name: string) => (event: Event) =>
+    changeQuery({ [name]: (event.currentTarget as HTMLInputElement).value || undefined, offset: undefined })
+  return (
+    <search class="filters">
+      <input
+        type="search"
+        id="search"
+        placeholder="Search  /"
+        aria-label="Search"
+        value={route.query.get('search') ?? ''}
+        onInput={change('search')}
+      />
+      <input
+        type="search"
+        placeholder="Namespace"
+        aria-label="Namespace"
+        value={route.query.get('namespace') ?? ''}
+        onInput={change('namespace')}
+      />
+    </search>
+  )
+}
+
+/** An API server whose watches were silent for longer is not believed to be reachable. */
+const OLD_SECONDS = 90
+
+function Freshness({
+  live,
+  now,
+  isPaused,
+  onPause,
+}: {
+  live: Live
+  now: number
+  isPaused: boolean
+  onPause: () => void
+}) {
+  const { isConnected, lostAt, freshness } = live
+  const { ageSeconds = 0, unavailable } = freshness
+  const words = isPaused
+    ? 'paused'
+    : !isConnected
+      ? `no contact with lodestone ui for ${formatAge(now - (lostAt ?? now))}`
+      : ageSeconds > OLD_SECONDS
+        ? `the API server was silent for ${formatAge(ageSeconds * 1000)}`
+        : 'live'
+  const tone = words === 'live' ? 'fine' : 'waiting'
+  return (
+    <div class="freshness">
+      <span class={`state ${tone}`} role="status">
+        {words}
+      </span>
+      {unavailable.length > 0 && (
+        <span class="state failed" title={unavailable.join('\n')}>
+          {unavailable.length === 1 ? unavailable[0] : `${unavailable.length} kinds cannot be read`}
+        </span>
+      )}
+      <button type="button" onClick={onPause} aria-pressed={isPaused}>
+        {isPaused ? 'Continue' : 'Pause'}
+      </button>
+    </div>
+  )
+}
+
+const THEMES = ['system', 'light', 'dark'] as const
+
+function Theme() {
+  const [theme, setTheme] = useState(() => localStorage.getItem('theme') ?? 'system')
+  useEffect(() => {
+    document.documentElement.dataset['theme'] = theme
+    localStorage.setItem('theme', theme)
+  }, [theme])
+  return (
+    <label class="theme">
+      <span>Theme</span>
+      <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
+        {THEMES.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+const KEYS = [
+  ['/', 'search'],
+  ['j  k', 'next row, row before'],
+  ['Enter', 'open the row'],
+  ['Esc', 'back'],
+  ['g w', 'Waiting; g d Data, g c Claims, g v Volumes, g s Systems'],
+  ['?', 'these keys'],
+]
+
+function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <dialog open class="help" aria-label="Keys">
+      <dl>
+        {KEYS.map(([key, words]) => (
+          <>
+            <dt key={key}>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{words}</dd>
+          </>
+        ))}
+      </dl>
+      <button type="button" onClick={onClose}>
+        Close
+      </button>
+    </dialog>
+  )
+}
+
+openLinksInPlace()
+render(<Page />, document.querySelector('#page') as Element)

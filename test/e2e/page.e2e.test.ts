@@ -1,0 +1,164 @@
+// The page in a real browser: on a folder, by keyboard, on small and large screens, for a screen reader, and without its server.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { startBrowser } from './browser.ts'
+import { makeTemporaryFolder } from './processes.ts'
+
+const PROJECT = join(import.meta.dirname, '..', '..')
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  await run('npm', ['run', '-s', 'build:page'])
+})
+
+afterAll(() => browser?.close())
+
+async function run(command: string, words: string[]): Promise<void> {
+  const [code] = await once(spawn(command, words, { cwd: PROJECT, stdio: 'ignore' }), 'exit')
+  if (code !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${code}`)
+}
+
+// Serves a folder, and returns the printed link.
+async function serve(folder: string, port = '0'): Promise<{ link: string; stop: () => Promise<void> }> {
+  const child = spawn(process.execPath, ['src/main.ts', 'ui', '--folder', folder, '--port', port], { cwd: PROJECT })
+  const ended = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  onTestFinished(stop)
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += chunk
+    const [link] = /http:\S+/.exec(text) ?? []
+    if (link !== undefined) return { link, stop }
+  }
+  throw new Error(`lodestone ui ended: ${text}`)
+}
+
+async function open(
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<{ page: Page; folder: string; stop: () => Promise<void> }> {
+  const folder = await makeTemporaryFolder()
+  await cp(join(PROJECT, 'examples/hub'), folder, { recursive: true })
+  const { link, stop } = await serve(folder)
+  const context: BrowserContext = await browser.newContext(options)
+  onTestFinished(() => context.close())
+  context.setDefaultTimeout(120_000)
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', ({ message }) => errors.push(message))
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+  onTestFinished(() => expect(errors.filter((text) => !/net::ERR_/.test(text))).toEqual([]))
+  await page.goto(link)
+  return { page, folder, stop }
+}
+
+const heading = (page: Page) => page.getByRole('heading', { level: 1 })
+const show = (page: Page, path: string) => page.goto(new URL(path, page.url()).href)
+
+test('a change of a manifest shows what waits, why, and what to do, without a reload', async () => {
+  const { page, folder } = await open()
+  await page.getByText('Nothing waits.').waitFor()
+  const source = join(folder, 'source.yaml')
+  const text = await readFile(source, 'utf8')
+  await rm(source)
+  await page.getByText('demo/orders: no DataSource for amoro table prod.sales.orders yet').waitFor()
+  await page.getByText('kubectl get datasources').waitFor()
+  await page.getByRole('link', { name: 'DataSourceClaim demo/orders' }).click()
+  await page.getByText('DataSourceClaim demo/orders (Required)').waitFor()
+  await writeFile(source, text)
+  await page.getByText('after: member2').waitFor()
+  await page.goBack()
+  await page.getByText('Nothing waits.').waitFor()
+})
+
+test('a workload shows each cluster with its data, and what excludes it', async () => {
+  const { page } = await open()
+  await show(page, '/explain/Deployment.v1.apps/trainer?namespace=demo')
+  const row = page.getByRole('row', { name: 'member2' })
+  await row.getByText('5.0 GiB').waitFor()
+  await page.getByRole('row', { name: 'member1' }).getByText('does not have the data of demo/orders').waitFor()
+})
+
+test('a link to a filtered view shows the same to another reader, and survives a reload', async () => {
+  const { page } = await open()
+  await show(page, '/claims')
+  await page.getByLabel('Search').fill('no such claim')
+  await page.getByText('No DataSourceClaim matches.').waitFor()
+  expect(page.url()).toContain('/claims?search=no+such+claim')
+  await page.reload()
+  await page.getByText('No DataSourceClaim matches.').waitFor()
+  await page.getByLabel('Search').fill('')
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+})
+
+test('the page can be used by keyboard alone', async () => {
+  const { page } = await open()
+  await page.getByText('Nothing waits.').waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('c')
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByText('DataSourceClaim demo/orders (Required)').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { level: 1, name: 'Claims' }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('x')
+  expect(await page.getByLabel('Search').inputValue()).toBe('x')
+})
+
+test('the page says that the server is gone, keeps its last rows, and goes on when the server is back', async () => {
+  const { page, folder, stop } = await open()
+  await show(page, '/claims')
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+  const { port } = new URL(page.url())
+  await stop()
+  await page.getByText(/no contact with lodestone ui/).waitFor()
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+  const { link } = await serve(folder, port)
+  await page.goto(link)
+  await page.getByText('live', { exact: true }).waitFor()
+})
+
+const VIEWS = [
+  '/waiting',
+  '/data',
+  '/claims',
+  '/volumes',
+  '/systems',
+  '/explain/Deployment.v1.apps/trainer?namespace=demo',
+]
+
+test.each(['light', 'dark'] as const)('axe finds nothing in any view in %s colors', async (colorScheme) => {
+  const { page } = await open({ colorScheme })
+  const found: string[] = []
+  for (const path of VIEWS) {
+    await show(page, path)
+    await heading(page).waitFor()
+    await page.locator('.empty, table, .waits, .tree').first().waitFor()
+    // The Content-Security-Policy of the page forbids it, so it runs as a debugger does.
+    await page.evaluate(axe.source)
+    const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
+    found.push(...violations.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0]?.html}`))
+  }
+  expect(found).toEqual([])
+})
+
+test.each([360, 3840])('no view is wider than a screen of %i pixels', async (width) => {
+  const { page } = await open({ viewport: { width, height: 900 } })
+  for (const path of VIEWS) {
+    await show(page, path)
+    await heading(page).waitFor()
+    const scrolled = (await page.evaluate('document.documentElement.scrollWidth')) as number
+    expect({ path, isWider: scrolled > width }).toEqual({ path, isWider: false })
+  }
+})
