@@ -14,11 +14,12 @@ import { loadCommands } from '../../src/cli/index.ts'
 import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 
 /**
- * The line of each command in the table of src/cli/index.ts. HUB, MANY and NEW are files of `usePrintingCommands`. `serve` has no line: it
- * prints until it is stopped, so its tests are apart.
+ * The line of each command in the table of src/cli/index.ts. HUB, MANY and NEW are files of `usePrintingCommands`. `serve` and `ui`
+ * have no line: they run until they are stopped, so their tests are apart.
  */
 const LINES: Readonly<Record<string, string | undefined>> = {
   serve: undefined,
+  ui: undefined,
   check: 'check -f MANY',
   test: 'test webhooks/data-source-claim',
   explain: 'explain deployment/trainer -n demo --folder examples/hub',
