@@ -160,13 +160,14 @@ describe('workloads of other kinds', () => {
     const { status, stdout } = await explain(`${word}/${plural}`)
 
     expect(status).toBe(0)
-    expect(stdout).toBe(`${kind} default/${plural}
+    expect(stdout.replace(/id: [0-9a-f]{10}\n/, 'id: ID\n')).toBe(`${kind} default/${plural}
 ├─ DataSourceClaim default/${plural} (Required): static bucket ${plural}-data
 │  └─ DataSource ${plural}-data: located in member3
 ├─ PropagationPolicy default/${plural}: member1, member2, member3
 │  └─ dependencies follow: propagateDeps is set
 └─ ResourceBinding default/${name}: OnHold
    ├─ default/${plural} (member3): member3 does not serve ${apiVersion} ${kind}
+   ├─ decision id: ID
    ├─ before: member1, member2, member3
    ├─ after:  no cluster, until the hold ends
    └─ scheduled to: none yet
