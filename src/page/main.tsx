@@ -14,10 +14,12 @@ import { useLoaded } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
 import { Volumes } from './volumes.tsx'
 import { Waiting } from './waiting.tsx'
+import { Workloads } from './workloads.tsx'
 
 /** The views, by the first part of the path. `key` opens one after `g`. */
 const VIEWS = {
   waiting: { title: 'Waiting', key: 'w', list: 'waiting', View: Waiting },
+  workloads: { title: 'Workloads', key: 'l', list: 'workloads', View: Workloads },
   data: { title: 'Data', key: 'd', list: 'sources', View: Data },
   claims: { title: 'Claims', key: 'c', list: 'claims', View: Claims },
   volumes: { title: 'Volumes', key: 'v', list: 'volumes', View: Volumes },
@@ -188,7 +190,7 @@ const KEYS = [
   ['j  k', 'next row, row before'],
   ['Enter', 'open the row'],
   ['Esc', 'back'],
-  ['g w', 'Waiting; g d Data, g c Claims, g v Volumes, g s Systems'],
+  ['g w', 'Waiting; g l Workloads, g d Data, g c Claims, g v Volumes, g s Systems'],
   ['?', 'these keys'],
 ]
 

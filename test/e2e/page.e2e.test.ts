@@ -131,6 +131,7 @@ test('the page says that the server is gone, keeps its last rows, and goes on wh
 
 const VIEWS = [
   '/waiting',
+  '/workloads',
   '/data',
   '/claims',
   '/volumes',

@@ -55,7 +55,7 @@ function bindingNode(placement: NonNullable<Placed['placement']>): TreeNode {
       ...(binding.spec.placement === undefined
         ? [{ text: 'has no placement: it follows the bindings that require it' }]
         : [
-            { text: `before: ${describeAffinity(affinityBefore(placement))}` },
+            { text: `before: ${describeAffinity(affinityBefore(decision.binding, binding, input.policy))}` },
             {
               text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(effectiveAffinity(decided.spec.placement))}`,
             },
@@ -75,11 +75,20 @@ function decisionNode(stored: ResourceBinding, { state, binding: decided }: Bind
   }
 }
 
-/** Returns the affinity before narrowing. */
-export function affinityBefore({ binding, input, decision }: NonNullable<Placed['placement']>): PlacementAffinity {
-  const { base } = readAnnotations(decision.binding.metadata.annotations)
-  const known = base === BASE_OF_POLICY ? effectiveAffinity(input.policy?.placement) : base
-  return known ?? effectiveAffinity(binding.spec.placement)
+/**
+ * Returns the affinity before narrowing.
+ *
+ * @param decided the binding with the annotations of a decision
+ * @param undecided the binding before the decision, whose affinity counts if the decision has recorded none
+ */
+export function affinityBefore(
+  decided: ResourceBinding,
+  undecided: ResourceBinding,
+  policy: Pick<PropagationPolicy['spec'], 'placement'> | undefined,
+): PlacementAffinity {
+  const { base } = readAnnotations(decided.metadata.annotations)
+  const known = base === BASE_OF_POLICY ? effectiveAffinity(policy?.placement) : base
+  return known ?? effectiveAffinity(undecided.spec.placement)
 }
 
 /** Returns the clusters that an affinity allows, in words. */

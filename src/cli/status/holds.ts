@@ -8,6 +8,7 @@ import { allExcludedNamespaces } from '../../app/registration.ts'
 import { defined } from '../../base/json.ts'
 import { bindingDecisionId, podDecisionId } from '../../core/decision-id.ts'
 import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
+import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
 import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
 import { volumeManagersOf } from '../../queries/volumes.ts'
@@ -20,16 +21,24 @@ import { openFolder } from '../open-folder.ts'
 import { scopesOf } from '../scope.ts'
 import type { HoldReport } from './report.ts'
 
-/** Reports the workloads on hold of a store. Those that a folder only predicts are added, by this configuration at `now` in ms. */
-export async function readHolds(
-  store: ObjectStore,
-  folder: FolderStore | undefined,
+/** What admission would do to the objects of a folder. A folder has no controller that writes bindings. */
+export interface Predictions {
+  /** Workloads and pods that admission would put on hold. */
+  holds: HoldReport[]
+  /** The bindings with a decision, as Karmada and admission would write them. */
+  bindings: ResourceBinding[]
+}
+
+/**
+ * Predicts the decisions on the objects of a folder, by this configuration at `now` in ms. `check` decides in the same way. A workload with a
+ * binding in the folder has no prediction, because the binding records its state.
+ */
+export async function predict(
+  folder: FolderStore,
   config: Config,
   now: number,
   signal: AbortSignal,
-): Promise<HoldReport[]> {
-  const stored = storedHolds(store)
-  if (!folder) return stored
+): Promise<Predictions> {
   const { claims, dependencies, karmada, volumes } = config
   const context = {
     workloads: configuredWorkloadKinds(config),
@@ -41,11 +50,11 @@ export async function readHolds(
     volumeLimits: volumes,
     excludedNamespaces: allExcludedNamespaces(config),
   }
-  return [...stored, ...(await predictedHolds(folder, context, signal))]
+  return reviewFolder(folder, context, signal)
 }
 
 /** Reports the holds in the annotations of bindings, and the pods with our scheduling gate. */
-function storedHolds(store: ObjectStore): HoldReport[] {
+export function storedHolds(store: ObjectStore): HoldReport[] {
   const holds: HoldReport[] = []
   for (const type of [resourceBindings, clusterResourceBindings]) {
     for (const binding of store.list(type)) holds.push(...bindingHold(binding))
@@ -85,15 +94,11 @@ function podGate(pod: Pod, store: ObjectStore): HoldReport[] {
   return [defined({ workload: referenceOf(pod), reason, message, since: creationTimestamp || undefined, decisionId })]
 }
 
-/**
- * Reports the objects of a folder that admission would put on hold. `check` decides in the same way. A folder has no controller that writes
- * bindings. A workload with a binding in the folder is not reported, because the binding records its state.
- */
-async function predictedHolds(
+async function reviewFolder(
   folder: FolderStore,
   context: Omit<ReviewContext, 'store'>,
   signal: AbortSignal,
-): Promise<HoldReport[]> {
+): Promise<Predictions> {
   const { workloads } = context
   const stored = folder.objects().map(({ object }) => withoutVersion(object))
   const objectScope = scopesOf(folder.kinds(), stored)
@@ -107,11 +112,14 @@ async function predictedHolds(
       templates.map((object) => ({ object })),
       { ...context, store },
     )
-    return reviews.flatMap(({ decision, after }) => {
-      if (decision === 'Gated') return podGate(after as Pod, store)
-      if (decision !== 'OnHold' || isStored(after, folder)) return []
-      return bindingHold(after as ResourceBinding).map(({ binding: _, since: __, decisionId: ___, ...hold }) => hold)
-    })
+    const gated = reviews.filter(({ decision }) => decision === 'Gated')
+    const bindings = reviews.flatMap(({ after }) =>
+      after && isBinding(after.kind) && hasOurAnnotations(after.metadata.annotations) && !isStored(after, folder)
+        ? [after as ResourceBinding]
+        : [],
+    )
+    const holds = bindings.flatMap(bindingHold).map(({ binding: _, since: __, decisionId: ___, ...hold }) => hold)
+    return { holds: [...gated.flatMap(({ after }) => podGate(after as Pod, store)), ...holds], bindings }
   } finally {
     await store.stop()
   }

@@ -15,7 +15,7 @@ import { OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output
 import { readConfig } from '../read-config.ts'
 import { statusKinds } from './cached-kinds.ts'
 import { gatherStatus, SECTIONS, type StatusInput } from './gather.ts'
-import { readHolds } from './holds.ts'
+import { predict, storedHolds } from './holds.ts'
 import { renderStatus } from './render.ts'
 import type { Section, StatusReport } from './report.ts'
 import { watchStatus } from './watch.ts'
@@ -79,7 +79,8 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
     const paint = painter(io.stdout, io.env)
     const render = async () => {
       const now = io.now()
-      const holds = await readHolds(store, folder, config, now, io.signal)
+      const { holds: predicted } = folder ? await predict(folder, config, now, io.signal) : { holds: [] }
+      const holds = [...storedHolds(store), ...predicted]
       const scope = config.claims.clusterScoped
       const report = gatherStatus(store, { ...selection, holds, configured, scope, now })
       return format === 'json' || format === 'yaml'

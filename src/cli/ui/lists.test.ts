@@ -3,7 +3,16 @@ import { expect, test } from 'vitest'
 import type { SourceReport } from '../status/report.ts'
 import { type Lists, type PageRequest, pageOf } from './lists.ts'
 
-const EMPTY: Lists = { waiting: [], claims: [], holds: [], volumes: [], sources: [], systems: [], clusters: [] }
+const EMPTY: Lists = {
+  waiting: [],
+  workloads: [],
+  claims: [],
+  holds: [],
+  volumes: [],
+  sources: [],
+  systems: [],
+  clusters: [],
+}
 
 function source(name: string, overrides: Partial<SourceReport> = {}): SourceReport {
   return { name, system: 'amoro', type: 'table', dataName: `sales.${name}`, phase: 'Available', ...overrides }

@@ -9,6 +9,7 @@ import type {
   VolumeReport,
 } from '../status/report.ts'
 import { type WaitingRow, waitingId, waitingRows } from './waiting.ts'
+import type { WorkloadRow } from './workloads.ts'
 
 /** A cluster of the fleet. */
 export interface ClusterRow {
@@ -20,6 +21,7 @@ export interface ClusterRow {
 /** Every list, by its name in the URL. */
 export interface Lists {
   waiting: readonly WaitingRow[]
+  workloads: readonly WorkloadRow[]
   claims: readonly ClaimReport[]
   holds: readonly HoldReport[]
   volumes: readonly VolumeReport[]
@@ -53,6 +55,13 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
     // Longest first; what has no known begin is last.
     sorts: { since: ({ since }) => since ?? LAST, cause: ({ cause }) => cause, name: waitingId },
   },
+  workloads: {
+    id: workloadId,
+    namespace: ({ workload }) => workload.namespace,
+    system: none,
+    state: ({ state }) => state,
+    sorts: { name: workloadId, state: ({ state }) => state },
+  },
   claims: {
     id: ({ namespace, name }) => objectKey(namespace, name),
     namespace: ({ namespace }) => namespace,
@@ -65,11 +74,11 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
     },
   },
   holds: {
-    id: holdId,
+    id: workloadId,
     namespace: ({ workload }) => workload.namespace,
     system: none,
     state: ({ reason }) => reason,
-    sorts: { since: ({ since }) => since ?? LAST, name: holdId },
+    sorts: { since: ({ since }) => since ?? LAST, name: workloadId },
   },
   volumes: {
     id: volumeId,
@@ -114,7 +123,7 @@ function none(): undefined {
   return undefined
 }
 
-function holdId({ workload: { kind, namespace, name } }: HoldReport): string {
+function workloadId({ workload: { kind, namespace, name } }: Pick<HoldReport, 'workload'> | WorkloadRow): string {
   return `${kind} ${objectKey(namespace, name)}`
 }
 
@@ -124,10 +133,10 @@ function volumeId({ namespace, volumeManager, volume }: VolumeReport): string {
 
 export const LIST_NAMES = Object.keys(KINDS) as ListName[]
 
-/** Returns the lists of a report with all sections. */
-export function listsOf(report: StatusReport, clusters: readonly ClusterRow[]): Lists {
+/** Returns the lists of a report with all sections, and of what it does not have. */
+export function listsOf(report: StatusReport, others: Pick<Lists, 'workloads' | 'clusters'>): Lists {
   const { claims = [], holds = [], volumes = [], sources = [], systems = [] } = report
-  return { waiting: waitingRows(report), claims, holds, volumes, sources, systems, clusters }
+  return { waiting: waitingRows(report), claims, holds, volumes, sources, systems, ...others }
 }
 
 /** Returns the words by which a list can be sorted. The first one is the default. */

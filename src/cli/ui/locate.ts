@@ -123,12 +123,13 @@ function reportAnswer({ claim, enforcement, answer }: ClaimAnswer): LocatedClaim
 function exclusionsOf({ policy, placement }: Placed, context: Context): (cluster: string) => string[] {
   if (!policy && !placement) return () => ['is not selected: no policy selects the workload']
   if (!placement) return () => []
+  const { binding, input, decision } = placement
   const { store, karmadaRules } = context
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
-  const filters = affinityTerms(affinityBefore(placement), true).map((term) =>
+  const filters = affinityTerms(affinityBefore(decision.binding, binding, input.policy), true).map((term) =>
     clusterFilter(term, lookup, karmadaRules),
   )
-  const refusal = schedulingRefusal(placement.binding.spec, lookup)
+  const refusal = schedulingRefusal(binding.spec, lookup)
   return (name) => {
     const refused = refusal(name)
     return [

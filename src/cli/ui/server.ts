@@ -179,6 +179,7 @@ function queryOf({ url }: FastifyRequest): URLSearchParams {
 /** The kind of each answer. */
 const LIST_KINDS: Readonly<Record<ListName, string>> = {
   waiting: 'WaitingList',
+  workloads: 'WorkloadList',
   claims: 'ClaimList',
   holds: 'HoldList',
   volumes: 'VolumeList',

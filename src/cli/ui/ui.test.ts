@@ -48,6 +48,32 @@ describe('the API', () => {
     }
   })
 
+  test('shows what the policy of a workload allows, what is allowed, and where it is', async () => {
+    const narrowed = makeBinding(
+      { clusters: [{ name: 'member2' }], placement: { clusterAffinity: { clusterNames: ['member2'] } } },
+      {
+        annotations: {
+          'lodestone.dev/base-affinity': '{"clusterAffinity":{"clusterNames":["member1","member2"]}}',
+          'lodestone.dev/locality':
+            '{"state":"Narrowed","message":"default/sales is in member2","claims":["default/sales"],"required":["member2"]}',
+        },
+      },
+    )
+    const want = { state: 'Narrowed', message: 'default/sales is in member2', allowed: 'member2' }
+    const { items } = await read(await openPage([...fleet, narrowed]), '/v1/workloads')
+    expect(items).toEqual([
+      expect.objectContaining({
+        ...want,
+        before: 'member1, member2',
+        scheduled: ['member2'],
+        decisionId: expect.any(String),
+      }),
+    ])
+    const predicted = await read(await openPage(fleet), '/v1/workloads')
+    expect(predicted.items).toEqual([expect.objectContaining({ ...want, before: 'member1, member2, member3' })])
+    expect(predicted.items[0]).not.toHaveProperty('scheduled')
+  })
+
   test('explains an object as `explain -o json` does', async () => {
     const page = await openPage(fleet)
     const { object } = await read(page, '/v1/explain/deployment/app?namespace=default')
@@ -248,6 +274,7 @@ test('every answer matches the published schema', async () => {
   const paths = [
     '',
     '/waiting',
+    '/workloads',
     '/claims',
     '/holds',
     '/volumes',

@@ -1,14 +1,16 @@
 /** `lodestone ui`: serves the page on this machine, with the objects that the user may read. */
-import { type Cluster, clusters } from '../../api/karmada.ts'
+import { type Cluster, clusters, isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { defined } from '../../base/json.ts'
 import { RepeatLimit } from '../../base/repeat-limit.ts'
 import { systemClock } from '../../base/time/clock.ts'
+import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import { listen } from '../../server/listen.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
+import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
 import { placeOf } from '../explain/explain-named.ts'
@@ -19,12 +21,13 @@ import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { readConfig } from '../read-config.ts'
 import { statusKinds } from '../status/cached-kinds.ts'
 import { gatherStatus, SECTIONS } from '../status/gather.ts'
-import { readHolds } from '../status/holds.ts'
+import { predict, storedHolds } from '../status/holds.ts'
 import { readAssets } from './assets.ts'
 import type { Freshness } from './events.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
 import { buildPageServer } from './server.ts'
 import { openView } from './view.ts'
+import { workloadRows } from './workloads.ts'
 
 export const ui: Command = {
   name: 'ui',
@@ -72,10 +75,14 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
 
   const computeLists = async (): Promise<Lists> => {
     const now = io.now()
-    const holds = await readHolds(store, folder, config, now, io.signal)
+    const predicted = folder ? await predict(folder, config, now, io.signal) : { holds: [], bindings: [] }
+    const holds = [...storedHolds(store), ...predicted.holds]
     const everything = { sections: new Set(SECTIONS), namespace: undefined, system: undefined }
     const report = gatherStatus(store, { ...everything, holds, configured, scope: config.claims.clusterScoped, now })
-    return listsOf(report, [...store.list(clusters)].map(clusterRow))
+    return listsOf(report, {
+      workloads: workloadRows(store, predicted.bindings),
+      clusters: [...store.list(clusters)].map(clusterRow),
+    })
   }
   const context = (): Context => ({
     store,
@@ -119,13 +126,24 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
   }
 }
 
-/** The kinds of all tables and explanations. Explanations read more fields of a kind than tables; bindings and pods they read one by one. */
+/**
+ * The kinds of all tables and explanations. Explanations read more fields of a kind than tables. Bindings and pods they read one by one, so the
+ * cache has complete bindings only where Lodestone decided.
+ */
 function pageKinds(workloads: WorkloadKinds): AnyCachedKind[] {
   const byKey = new Map<string, AnyCachedKind>()
-  for (const kind of [...statusKinds, ...workloadExplainer.reads(workloads)]) {
+  for (const kind of [...statusKinds.map(withDecided), ...workloadExplainer.reads(workloads)]) {
     byKey.set(kindKey(kind.type), { ...kind, optional: true })
   }
   return [...byKey.values()]
+}
+
+function withDecided(kind: AnyCachedKind): AnyCachedKind {
+  const complete = isBinding(kind.type.kind) && placementKinds.find(({ type }) => kindKey(type) === kindKey(kind.type))
+  if (!complete) return kind
+  const keep = (raw: ResourceBinding) =>
+    (hasOurAnnotations(raw.metadata.annotations) ? complete : kind).keep(raw as never)
+  return { ...kind, keep }
 }
 
 function clusterRow({ metadata, spec: { provider, region } = {} }: Cluster): ClusterRow {

@@ -4,7 +4,16 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import type { Lists } from './lists.ts'
 import { openView, type Snapshot } from './view.ts'
 
-const LISTS: Lists = { waiting: [], claims: [], holds: [], volumes: [], sources: [], systems: [], clusters: [] }
+const LISTS: Lists = {
+  waiting: [],
+  workloads: [],
+  claims: [],
+  holds: [],
+  volumes: [],
+  sources: [],
+  systems: [],
+  clusters: [],
+}
 const CHANGE = { type: { kind: 'Deployment' } } as StoreChange
 
 /** A view whose computation takes `durationMs`, and a function that changes an object. */
