@@ -1,4 +1,4 @@
-/** One id joins the audit annotation, the log line, the Event and the explanation of each decision. */
+/** One id joins the audit annotation, the log line, the Event and the explanation of each decision, and all say the same sentence. */
 import fc from 'fast-check'
 import fastJsonPatch from 'fast-json-patch'
 import { expect, test } from 'vitest'
@@ -14,8 +14,12 @@ import { podExplainer } from '../src/cli/explain/pod.ts'
 import { type Context, makeTarget } from '../src/cli/explain/target.ts'
 import type { TreeNode } from '../src/cli/explain/tree.ts'
 import { bindingExplainer } from '../src/cli/explain/workload.ts'
+import { gatherStatus, SECTIONS } from '../src/cli/status/gather.ts'
+import { storedHolds } from '../src/cli/status/holds.ts'
+import { waitingRows } from '../src/cli/ui/waiting.ts'
 import { bindingDecisionId, podDecisionId } from '../src/core/decision-id.ts'
 import { strictestRules } from '../src/core/karmada-rules.ts'
+import { readDecision } from '../src/core/resource-binding/annotations.ts'
 import { decideBinding } from '../src/core/resource-binding/decide.ts'
 import { bindingEvents } from '../src/core/resource-binding/plan.ts'
 import { planGate } from '../src/core/workload/gate/plan-gate.ts'
@@ -184,9 +188,22 @@ async function openHub() {
       return {
         allowed: response.allowed,
         audit: response.auditAnnotations ?? {},
+        warnings: response.warnings ?? [],
         line: lines.find(({ outcome }) => outcome !== undefined) ?? {},
       }
     },
+    /** The sentence of the decision on the stored binding at this moment. */
+    present(): string | undefined {
+      const binding = stored()
+      return binding && decideBinding(gatherBindingInput(binding, binding, { store, now })).message
+    },
+    /** What `status` and the page show. */
+    report: () =>
+      gatherStatus(store, {
+        sections: new Set(SECTIONS),
+        ...{ namespace: undefined, system: undefined, configured: undefined },
+        ...{ holds: storedHolds(store), scope: DEFAULT_CONFIG.claims.clusterScoped, now },
+      }),
     async explain(): Promise<TreeNode> {
       const target = makeTarget(resourceBindings, 'default', 'app-deployment')
       const tree = await bindingExplainer.explain(target, contextOf(store, now))
@@ -233,6 +250,41 @@ test('audit annotation, log line, Event and explanation of each decision have th
     'Untouched',
     'denied',
   ])
+})
+
+test('5,000 decisions: annotation, warning, audit log, Event, explanation, status and page say why with the same sentence', async () => {
+  const told = { decisions: 0, presentAsStored: 0, holds: 0, events: 0 }
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 8 }), async (steps) => {
+      const { events, stored, change, write, explain, present, report } = await openHub()
+      for (const each of steps) {
+        await change(each)
+        events.length = 0
+        const { allowed, audit, warnings } = await write(each.writer)
+        const { hold, locality } = readDecision(stored()?.metadata.annotations)
+        const why = hold?.message ?? locality?.message
+        if (!allowed || why === undefined || audit['decision'] === undefined) continue
+        told.decisions += 1
+        expect(audit['reason']).toBe(why)
+        // kubectl shows 120 characters of a warning.
+        for (const warning of warnings)
+          expect(why).toContain(warning.replace(/^lodestone: [^:]+: /, '').replace(/…$/, ''))
+        // The explanation has the present decision, whose sentence may be newer than the stored one.
+        expect((await explain()).reason).toBe(present())
+        told.presentAsStored += Number(present() === why)
+        for (const { message } of events) expect(message).toContain(why)
+        told.events += events.length
+        if (!hold || hold.released) continue
+        told.holds += 1
+        const status = report()
+        expect(status.holds?.map(({ message }) => message)).toEqual([why])
+        expect(waitingRows(status).map(({ message }) => message)).toEqual([why])
+      }
+    }),
+    { seed: 2, numRuns: 1000 },
+  )
+  expect(told.decisions).toBeGreaterThan(5000)
+  expect(Math.min(told.presentAsStored, told.holds, told.events)).toBeGreaterThan(500)
 })
 
 const ASKS = { name: 'sales', 'mount-path': '/data' }

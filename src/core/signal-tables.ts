@@ -38,7 +38,7 @@ export const EVENTS = {
   },
   LocalityKept: { type: 'Normal', about: BINDING, when: 'the workload stays where it is' },
   LocalityRelaxed: { type: 'Warning', about: BINDING, when: 'the base affinity applies although claims exist' },
-  LocalityRestored: { type: 'Normal', about: BINDING, when: 'no claim is left' },
+  LocalityRestored: { type: 'Normal', about: BINDING, when: 'no claim narrows the workload any more' },
 
   Located: { type: 'Normal', about: CLAIM, when: 'the claim is Bound: the data is in clusters' },
   Elsewhere: { type: 'Normal', about: CLAIM, when: 'the claim is Bound: the data is in none of the clusters' },

@@ -245,7 +245,7 @@ describe('the Events if', () => {
       name: 'no claim is left',
       before: narrowed,
       after: plain,
-      want: [['Normal', 'LocalityRestored', 'no claim is left for this workload']],
+      want: [['Normal', 'LocalityRestored', 'no claim narrows this workload; the clusters of its policy apply']],
     },
   ])('$name', ({ before, after, want }) => {
     const decisionId = bindingDecisionId(after)

@@ -149,8 +149,9 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
           ),
         ]
       : []),
-    ...(was.locality && !is.locality
-      ? [event('Normal', 'LocalityRestored', 'no claim is left for this workload')]
+    // A hold says itself why the narrowing ended.
+    ...(was.locality && !is.locality && !is.hold
+      ? [event('Normal', 'LocalityRestored', 'no claim narrows this workload; the clusters of its policy apply')]
       : []),
   ]
 }
