@@ -1,6 +1,9 @@
-// A real Chromium: the package of Debian with its libraries, unpacked once into the cache folder. No root rights are needed.
+// The page in a real Chromium: the package of Debian with its libraries, unpacked once into the cache folder. No root rights are needed.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { delimiter, join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
 import { debianPrograms } from './debian-programs.ts'
 
 // What Chromium loads, apart from the C and C++ libraries of every Debian.
@@ -102,4 +105,49 @@ export async function startBrowser(): Promise<Browser> {
       LD_LIBRARY_PATH: [...libraries, ...libraries.map((path) => join(path, 'pulseaudio'))].join(delimiter),
     },
   })
+}
+
+const PROJECT = join(import.meta.dirname, '..', '..')
+
+// Builds the files that `lodestone ui` serves from the present sources.
+export async function buildPage(): Promise<void> {
+  const [code] = await once(spawn('npm', ['run', '-s', 'build:page'], { cwd: PROJECT, stdio: 'ignore' }), 'exit')
+  if (code !== 0) throw new Error(`npm run build:page ended with ${code}`)
+}
+
+// Starts `lodestone ui` until the end of the test, and returns the printed link. Throws with its errors if it ends.
+export async function servePage(words: readonly string[]): Promise<{ link: string; stop: () => Promise<void> }> {
+  const child = spawn(process.execPath, ['src/main.ts', 'ui', ...words], { cwd: PROJECT })
+  const ended = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  onTestFinished(stop)
+  let errors = ''
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += chunk
+    const [link] = /http:\S+/.exec(text) ?? []
+    if (link !== undefined) return { link, stop }
+  }
+  await ended
+  throw new Error(errors)
+}
+
+// Opens the link in a browser of its own until the end of the test. An error of a script in the page fails the test.
+export async function openPage(browser: Browser, link: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options)
+  onTestFinished(() => context.close())
+  context.setDefaultTimeout(120_000)
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', ({ message }) => errors.push(message))
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+  onTestFinished(() => expect(errors.filter((text) => !/net::ERR_/.test(text))).toEqual([]))
+  await page.goto(link)
+  return page
 }

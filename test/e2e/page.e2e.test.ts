@@ -1,12 +1,10 @@
 // The page in a real browser: on a folder, by keyboard, on small and large screens, for a screen reader, and without its server.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { startBrowser } from './browser.ts'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildPage, openPage, servePage, startBrowser } from './browser.ts'
 import { makeTemporaryFolder } from './processes.ts'
 
 const PROJECT = join(import.meta.dirname, '..', '..')
@@ -15,50 +13,18 @@ let browser: Browser
 
 beforeAll(async () => {
   browser = await startBrowser()
-  await run('npm', ['run', '-s', 'build:page'])
+  await buildPage()
 })
 
 afterAll(() => browser?.close())
 
-async function run(command: string, words: string[]): Promise<void> {
-  const [code] = await once(spawn(command, words, { cwd: PROJECT, stdio: 'ignore' }), 'exit')
-  if (code !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${code}`)
-}
-
-// Serves a folder, and returns the printed link.
-async function serve(folder: string, port = '0'): Promise<{ link: string; stop: () => Promise<void> }> {
-  const child = spawn(process.execPath, ['src/main.ts', 'ui', '--folder', folder, '--port', port], { cwd: PROJECT })
-  const ended = once(child, 'exit')
-  const stop = async () => {
-    child.kill('SIGTERM')
-    await ended
-  }
-  onTestFinished(stop)
-  let text = ''
-  for await (const chunk of child.stdout) {
-    text += chunk
-    const [link] = /http:\S+/.exec(text) ?? []
-    if (link !== undefined) return { link, stop }
-  }
-  throw new Error(`lodestone ui ended: ${text}`)
-}
-
 async function open(
-  options: Parameters<Browser['newContext']>[0] = {},
+  options: BrowserContextOptions = {},
 ): Promise<{ page: Page; folder: string; stop: () => Promise<void> }> {
   const folder = await makeTemporaryFolder()
   await cp(join(PROJECT, 'examples/hub'), folder, { recursive: true })
-  const { link, stop } = await serve(folder)
-  const context: BrowserContext = await browser.newContext(options)
-  onTestFinished(() => context.close())
-  context.setDefaultTimeout(120_000)
-  const page = await context.newPage()
-  const errors: string[] = []
-  page.on('pageerror', ({ message }) => errors.push(message))
-  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-  onTestFinished(() => expect(errors.filter((text) => !/net::ERR_/.test(text))).toEqual([]))
-  await page.goto(link)
-  return { page, folder, stop }
+  const { link, stop } = await servePage(['--folder', folder])
+  return { page: await openPage(browser, link, options), folder, stop }
 }
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 })
@@ -124,7 +90,7 @@ test('the page says that the server is gone, keeps its last rows, and goes on wh
   await stop()
   await page.getByText(/no contact with lodestone ui/).waitFor()
   await page.getByRole('link', { name: 'demo/orders' }).waitFor()
-  const { link } = await serve(folder, port)
+  const { link } = await servePage(['--folder', folder, '--port', port])
   await page.goto(link)
   await page.getByText('live', { exact: true }).waitFor()
 })

@@ -1,0 +1,50 @@
+// The page on a real hub, while kubectl changes objects.
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildPage, openPage, servePage, startBrowser } from './browser.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type Hub, hubOn } from './hub.ts'
+import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { claim, deployment, policy, source } from './manifests.ts'
+import { stopAndCheckRights } from './rights.ts'
+
+let browser: Browser
+let plane: ControlPlane
+let lodestone: Lodestone
+let hub: Hub
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  await buildPage()
+  plane = await startControlPlane({ garbageCollector: true })
+  lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
+  hub = hubOn(plane)
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await stopAndCheckRights({ plane, lodestones: [lodestone] })
+})
+
+test('a workload is seen to wait, and then where its data is, while kubectl creates the objects', async () => {
+  const { link } = await servePage(['--kubeconfig', plane.kubeconfig])
+  const page = await openPage(browser, link)
+  await page.getByText('Nothing waits.').waitFor()
+  const workload = deployment('seen')
+  await hub.apply(policy('seen'), claim('seen', { data: 'seen-data', workload }), workload)
+  await page.getByRole('heading', { name: 'Deployment default/seen' }).waitFor()
+  await page.getByText('no DataSource for').first().waitFor()
+  await hub.apply(source('seen-data', ['member2']))
+  await page.getByText('Nothing waits.').waitFor()
+  await page.goto(new URL('/workloads', page.url()).href)
+  const row = page.getByRole('row', { name: 'default/seen' })
+  await row.getByText('narrowed to its data').waitFor()
+  await row.getByRole('cell', { name: 'member2', exact: true }).nth(1).waitFor()
+  await hub.delete(workload)
+  await page.getByText('No workload matches.').waitFor()
+})
+
+test('a user without the right to read claims gets a line that names it, and no page', async () => {
+  const kubeconfig = await plane.kubeconfigFor('viewer')
+  await expect(servePage(['--kubeconfig', kubeconfig])).rejects.toThrow(/grant the user the verbs list and watch of/)
+})
