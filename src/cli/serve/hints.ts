@@ -9,7 +9,7 @@ import type { CommandIo } from '../command.ts'
 /** In the package and in a clone, the examples are at the same place. */
 const REVIEW = fileURLToPath(new URL('../../../examples/review.json', import.meta.url))
 
-/** Example commands: a review over HTTPS, `check`, `explain`. The paths are relative to the directory of the caller if they are below it. */
+/** Example commands: a review over HTTPS, `check`, `explain`, `ui`. The paths are relative to the directory of the caller if they are below it. */
 export function folderHints(
   folder: string,
   { certificates }: Config,
@@ -35,6 +35,9 @@ Serving ${shown(folder)}. Try, in another terminal:
 
   # Why?
   ${command} explain ${target} --folder ${shown(folder)}
+
+  # What waits, and where is data? A page in the browser:
+  ${command} ui --folder ${shown(folder)}
 
   # Is it ready?
   curl -s localhost:${health}/readyz

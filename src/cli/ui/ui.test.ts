@@ -218,6 +218,7 @@ describe('a mistake or an attack', () => {
   test.each([
     { name: 'an unknown list', path: '/v1/claim', status: 404 },
     { name: 'a wrong query', path: '/v1/claims?limit=0', status: 400 },
+    { name: 'a wrong list of events', path: '/v1/events?lists=claim', status: 400 },
     { name: 'an unknown kind', path: '/v1/explain/deplyment/app', status: 400 },
     { name: 'an object that is not there', path: '/v1/explain/deployment/no?namespace=default', status: 404 },
     { name: 'a file outside of the page', path: '/assets/..%2f..%2fpackage.json', status: 404 },
