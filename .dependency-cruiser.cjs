@@ -84,6 +84,12 @@ module.exports = {
       { path: '^src/', pathNot: '\\.(test|suite|fake)\\.ts$' },
       { path: '(\\.(test|suite|fake)\\.ts$|^test/)' },
     ),
+    // The page runs in a browser: of the server it has only types, and what is pure.
+    error(
+      'the-page-runs-in-a-browser',
+      { path: '^src/page/' },
+      { pathNot: ['^src/(page|base|api)/', 'node_modules/preact/'], dependencyTypesNot: ['type-only'] },
+    ),
     error('no-cycles', {}, { circular: true }),
   ],
   options: {

@@ -87,6 +87,15 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? '' : apiVersion.slice(0, slash)
 }
 
+/**
+ * Returns the word for a kind that `lodestone explain` accepts: `Deployment`, or `Job.v1alpha1.batch.volcano.sh`. A kind of another project may
+ * share its name with one of Kubernetes, so it has its version and group.
+ */
+export function kindWord({ apiVersion = '', kind }: { apiVersion?: string | undefined; kind: string }): string {
+  const group = groupOf(apiVersion)
+  return group.includes('.') ? `${kind}.${apiVersion.slice(group.length + 1)}.${group}` : kind
+}
+
 /** Returns the path of a kind's collection on an API server, in one namespace or in all. */
 export function collectionPath(type: ResourceType, namespace?: string): string {
   const root = type.group === '' ? '/api' : '/apis'

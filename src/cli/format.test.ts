@@ -1,17 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatAge, formatColumns } from './format.ts'
-
-test.each([
-  [0, '0 s'],
-  [-5_000, '0 s'],
-  [119_000, '119 s'],
-  [120_000, '2 min'],
-  [7_200_000, '2 h'],
-  [172_800_000, '2 days'],
-  [Number.NaN, '?'],
-])('%s ms are %s', (ms, want) => {
-  expect(formatAge(ms)).toBe(want)
-})
+import { formatColumns } from './format.ts'
 
 describe('columns', () => {
   test.each([

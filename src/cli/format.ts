@@ -1,16 +1,5 @@
-/** Formats ages and columns for the output of commands. */
+/** Formats columns for the output of commands. */
 import { printable } from '../base/printable.ts'
-
-/** Formats milliseconds as `3 min`; NaN, of a time that is not valid, as `?`. */
-export function formatAge(ms: number): string {
-  if (Number.isNaN(ms)) return '?'
-  const seconds = Math.max(0, Math.round(ms / 1000))
-  if (seconds < 120) return `${seconds} s`
-  const minutes = Math.round(seconds / 60)
-  if (minutes < 120) return `${minutes} min`
-  const hours = Math.round(minutes / 60)
-  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
-}
 
 /** Formats rows as columns, each as wide as its longest cell. The first row is the head. */
 export function formatColumns(rows: readonly (readonly string[])[]): string {

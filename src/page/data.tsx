@@ -1,7 +1,8 @@
 /** Where data is: sources by clusters. A filled dot is data; hatched is unknown, hollow is nowhere, faded is old. */
+
+import { formatBytes } from '../base/quantity.ts'
 import type { ClusterRow } from '../cli/ui/lists.ts'
 import { fetchClusters, type Row } from './api.ts'
-import { formatBytes } from './format.ts'
 import { Age, ListView, ObjectLink, State, Table } from './parts.tsx'
 import { changeQuery } from './route.ts'
 import { useList, useLoaded } from './use-list.ts'

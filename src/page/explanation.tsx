@@ -1,6 +1,7 @@
 /** One object: the tree of `explain`, and for a workload each cluster with its data and what excludes it. */
+
+import { formatBytes } from '../base/quantity.ts'
 import { fetchExplanation, fetchLocation, type Line } from './api.ts'
-import { formatBytes } from './format.ts'
 import { CommandLine, State, Table, type Tone } from './parts.tsx'
 import { objectAddress } from './route.ts'
 import { useLoaded } from './use-list.ts'
@@ -16,7 +17,7 @@ interface ExplanationInput {
 export function Explanation({ kind, name, namespace, version }: ExplanationInput) {
   const key = `${kind}/${namespace ?? ''}/${name}`
   const { data, problem } = useLoaded(key, version, () => fetchExplanation(kind, name, namespace))
-  const command = `lodestone explain ${kind.toLowerCase()}/${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
+  const command = `lodestone explain ${kind}/${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
   return (
     <>
       <p>

@@ -1,11 +1,11 @@
 /** The page: a rail with views, a bar with the filter and the state of the connection, and the view that the address names. */
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { formatAge } from '../base/time/duration.ts'
 import { fetchOverview } from './api.ts'
 import { Claims } from './claims.tsx'
 import { Data } from './data.tsx'
 import { Explanation } from './explanation.tsx'
-import { formatAge } from './format.ts'
 import { useKeys } from './keys.ts'
 import { type Live, useLive, useNow } from './live.ts'
 import { changeQuery, openLinksInPlace, type Route, useRoute } from './route.ts'
@@ -18,12 +18,12 @@ import { Workloads } from './workloads.tsx'
 
 /** The views, by the first part of the path. `key` opens one after `g`. */
 const VIEWS = {
-  waiting: { title: 'Waiting', key: 'w', list: 'waiting', View: Waiting },
-  workloads: { title: 'Workloads', key: 'l', list: 'workloads', View: Workloads },
-  data: { title: 'Data', key: 'd', list: 'sources', View: Data },
-  claims: { title: 'Claims', key: 'c', list: 'claims', View: Claims },
-  volumes: { title: 'Volumes', key: 'v', list: 'volumes', View: Volumes },
-  systems: { title: 'Systems', key: 's', list: 'systems', View: Systems },
+  waiting: { title: 'Waiting', key: 'w', list: 'waiting', hasNamespaces: true, View: Waiting },
+  workloads: { title: 'Workloads', key: 'l', list: 'workloads', hasNamespaces: true, View: Workloads },
+  data: { title: 'Data', key: 'd', list: 'sources', hasNamespaces: false, View: Data },
+  claims: { title: 'Claims', key: 'c', list: 'claims', hasNamespaces: true, View: Claims },
+  volumes: { title: 'Volumes', key: 'v', list: 'volumes', hasNamespaces: true, View: Volumes },
+  systems: { title: 'Systems', key: 's', list: 'systems', hasNamespaces: false, View: Systems },
 } as const
 
 type ViewName = keyof typeof VIEWS
@@ -45,8 +45,10 @@ function Page() {
     document.title = `${title} · Lodestone`
   }, [title])
 
+  const { namespace, ...query } = Object.fromEntries(route.query)
   const input: ViewInput = {
-    query: Object.fromEntries(route.query),
+    // The namespace stays in the address while the user looks at lists without namespaces.
+    query: VIEWS[view]?.hasNamespaces && namespace ? { ...query, namespace } : query,
     version: (list) => live.versions[list] ?? 0,
     now,
   }
@@ -78,7 +80,7 @@ function Page() {
             </>
           )}
         </p>
-        {!isExplanation && <Filters route={route} />}
+        {!isExplanation && <Filters route={route} hasNamespaces={VIEWS[view]?.hasNamespaces ?? false} />}
         <Freshness live={live} now={now} isPaused={isPaused} onPause={() => setPaused(!isPaused)} />
       </header>
       <main id="view">
@@ -100,7 +102,7 @@ function keptNamespace({ query }: Route): string {
   return namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''
 }
 
-function Filters({ route }: { route: Route }) {
+function Filters({ route, hasNamespaces }: { route: Route; hasNamespaces: boolean }) {
   const change = (name: string) => (event: Event) =>
     changeQuery({ [name]: (event.currentTarget as HTMLInputElement).value || undefined, offset: undefined })
   return (
@@ -113,13 +115,15 @@ function Filters({ route }: { route: Route }) {
         value={route.query.get('search') ?? ''}
         onInput={change('search')}
       />
-      <input
-        type="search"
-        placeholder="Namespace"
-        aria-label="Namespace"
-        value={route.query.get('namespace') ?? ''}
-        onInput={change('namespace')}
-      />
+      {hasNamespaces && (
+        <input
+          type="search"
+          placeholder="Namespace"
+          aria-label="Namespace"
+          value={route.query.get('namespace') ?? ''}
+          onInput={change('namespace')}
+        />
+      )}
     </search>
   )
 }
@@ -199,12 +203,12 @@ function Help({ onClose }: { onClose: () => void }) {
     <dialog open class="help" aria-label="Keys">
       <dl>
         {KEYS.map(([key, words]) => (
-          <>
-            <dt key={key}>
+          <div key={key}>
+            <dt>
               <kbd>{key}</kbd>
             </dt>
             <dd>{words}</dd>
-          </>
+          </div>
         ))}
       </dl>
       <button type="button" onClick={onClose}>

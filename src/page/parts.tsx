@@ -1,8 +1,8 @@
 /** Parts that several views have: times, states, links to objects, empty and failed views. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { formatAge } from '../base/time/duration.ts'
 import type { ListPage } from './api.ts'
-import { formatAge } from './format.ts'
 import { changeQuery, objectAddress } from './route.ts'
 import type { Loaded } from './use-list.ts'
 

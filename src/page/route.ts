@@ -1,5 +1,6 @@
 /** The view that the address of the browser names: a path and a query. A link shows the same view to another reader. */
 import { useEffect, useState } from 'preact/hooks'
+import { kindWord } from '../api/meta.ts'
 import { queryText } from './api.ts'
 
 export interface Route {
@@ -58,11 +59,4 @@ export function objectAddress(object: {
   name: string
 }): string {
   return `/explain/${kindWord(object)}/${encodeURIComponent(object.name)}${queryText({ namespace: object.namespace })}`
-}
-
-/** The kind with its version, since several groups may have the kind; a name that the server knows is enough without one. */
-function kindWord({ apiVersion, kind }: { apiVersion?: string | undefined; kind: string }): string {
-  if (apiVersion === undefined) return kind
-  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion]
-  return group ? `${kind}.${version}.${group}` : kind
 }

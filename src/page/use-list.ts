@@ -1,5 +1,5 @@
 /** Hooks that keep what a view shows current. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ListName } from '../cli/ui/lists.ts'
 import { fetchList, type ListPage, type ListQuery, queryText } from './api.ts'
 
@@ -10,25 +10,48 @@ export interface Loaded<Data> {
   problem?: string
 }
 
-/** Reads again when `key` or `version` changes. The last data stays until the next is there. */
+/** Between two reads of the same data, so that a fleet with many changes leaves the browser and the server idle. */
+const MIN_INTERVAL_MS = 1000
+
+/**
+ * Reads again when `key` or `version` changes. The last data stays until the next is there.
+ *
+ * @param key names what is read: a read of another key is given up. A read of the same key ends before the next one begins. Otherwise changes
+ *   that are faster than the answers would prevent all of them.
+ */
 export function useLoaded<Data>(
   key: string,
   version: number,
   read: (signal: AbortSignal) => Promise<Data>,
 ): Loaded<Data> {
   const [loaded, setLoaded] = useState<Loaded<Data> & { key?: string }>({})
+  const reader = useRef<{ again: () => void }>(undefined)
   useEffect(() => {
     const abort = new AbortController()
-    read(abort.signal).then(
-      (data) => !abort.signal.aborted && setLoaded({ data, key }),
-      (error: Error) => {
+    let isReading = false
+    let isOutdated = false
+    const again = async () => {
+      isOutdated = true
+      if (isReading) return
+      isReading = true
+      while (isOutdated && !abort.signal.aborted) {
+        isOutdated = false
+        const next = await read(abort.signal).then(
+          (data) => () => setLoaded({ data, key }),
+          (error: Error) => () =>
+            setLoaded((last) => ({ ...(last.key === key ? last : {}), key, problem: error.message })),
+        )
         if (abort.signal.aborted) return
-        setLoaded((last) => ({ ...(last.key === key ? last : {}), problem: error.message }))
-      },
-    )
+        next()
+        await new Promise((resolve) => setTimeout(resolve, MIN_INTERVAL_MS))
+      }
+      isReading = false
+    }
+    reader.current = { again }
     return () => abort.abort()
-  }, [key, version])
-  return loaded.key === key || loaded.problem !== undefined ? loaded : {}
+  }, [key])
+  useEffect(() => reader.current?.again(), [key, version])
+  return loaded.key === key ? loaded : {}
 }
 
 /** Reads a page of a list, and again after each change. */

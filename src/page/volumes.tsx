@@ -1,6 +1,7 @@
 /** Volumes on nodes: replicas that are ready, and why others are not. */
+
+import { formatBytes } from '../base/quantity.ts'
 import type { Row } from './api.ts'
-import { formatBytes } from './format.ts'
 import { ListView, ObjectLink, State, Table, type Tone } from './parts.tsx'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'

@@ -1,6 +1,6 @@
-/** Tests durations in Go's notation. */
+/** Tests durations in Go's notation, and ages. */
 import { expect, test } from 'vitest'
-import { parseDuration } from './duration.ts'
+import { formatAge, parseDuration } from './duration.ts'
 
 test.each([
   { text: '1s', want: 1000 },
@@ -27,4 +27,16 @@ test.each([
   { text: 's', want: undefined },
 ])('$text: $want', ({ text, want }) => {
   expect(parseDuration(text)).toBe(want)
+})
+
+test.each([
+  [0, '0 s'],
+  [-5_000, '0 s'],
+  [119_000, '119 s'],
+  [120_000, '2 min'],
+  [7_200_000, '2 h'],
+  [172_800_000, '2 days'],
+  [Number.NaN, '?'],
+])('%s ms are %s', (ms, want) => {
+  expect(formatAge(ms)).toBe(want)
 })

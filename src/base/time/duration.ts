@@ -1,4 +1,4 @@
-/** Parses durations in Go's notation: `500ms`, `10s`, `1m30s`. */
+/** Parses durations in Go's notation: `500ms`, `10s`, `1m30s`. Formats ages for people. */
 
 const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
@@ -26,4 +26,15 @@ export function parseDuration(text: string): number | undefined {
   for (const [, number, unit = ''] of text.matchAll(/([\d.]+)([a-z\u00b5\u03bc]+)/g))
     ms += Number(number) * (UNITS[unit] ?? 0)
   return ms
+}
+
+/** Formats milliseconds as `3 min`; NaN, of a time that is not valid, as `?`. */
+export function formatAge(ms: number): string {
+  if (Number.isNaN(ms)) return '?'
+  const seconds = Math.max(0, Math.round(ms / 1000))
+  if (seconds < 120) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.round(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }

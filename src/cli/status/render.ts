@@ -2,8 +2,9 @@
 import { objectKey } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
 import { formatSize } from '../../base/quantity.ts'
+import { formatAge } from '../../base/time/duration.ts'
 import type { painter } from '../command.ts'
-import { formatAge, formatColumns } from '../format.ts'
+import { formatColumns } from '../format.ts'
 import { SECTIONS } from './gather.ts'
 import type {
   ClaimReport,

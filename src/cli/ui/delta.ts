@@ -16,7 +16,8 @@ export interface Delta {
   reset?: true
 }
 
-type Rows = ReadonlyMap<string, Identified<object>>
+/** The rows of a list by id. */
+export type Rows = ReadonlyMap<string, Identified<object>>
 
 /** Returns undefined if both states are equal. */
 export function deltaOf(before: Rows, after: Rows): Delta | undefined {

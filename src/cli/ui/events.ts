@@ -1,7 +1,7 @@
 /** Server-sent events: the changes of lists, as they happen. */
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../base/time/clock.ts'
-import { deltaOf } from './delta.ts'
+import { deltaOf, type Rows } from './delta.ts'
 import { type ListName, rowsById, type Selection } from './lists.ts'
 import type { Snapshot, View } from './view.ts'
 
@@ -37,25 +37,25 @@ export function sendEvents(response: ServerResponse, { view, lists, selection, f
     'cache-control': 'no-store',
     connection: 'keep-alive',
   })
-  let last: Snapshot | undefined
+  /** The rows of the last state, by list. */
+  let last: Map<ListName, Rows> | undefined
   let cancelAlive: () => void = () => undefined
 
   const send = (event: string, data: object) => {
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
     if (response.writableLength > MAX_BUFFERED) response.destroy()
   }
-  const rowsOf = (snapshot: Snapshot, name: ListName) => rowsById(snapshot.lists, name, selection)
-  const receive = (snapshot: Snapshot) => {
+  const receive = ({ revision, lists: current }: Snapshot) => {
     const before = last
-    last = snapshot
-    const { revision } = snapshot
+    const after = new Map(lists.map((name) => [name, rowsById(current, name, selection)]))
+    last = after
     if (!before) {
-      const totals = Object.fromEntries(lists.map((name) => [name, { total: rowsOf(snapshot, name).size }]))
+      const totals = Object.fromEntries([...after].map(([name, rows]) => [name, { total: rows.size }]))
       send('state', { revision, lists: totals, ...freshness() })
       return
     }
-    const deltas = lists.flatMap((name) => {
-      const delta = deltaOf(rowsOf(before, name), rowsOf(snapshot, name))
+    const deltas = [...after].flatMap(([name, rows]) => {
+      const delta = deltaOf(before.get(name) ?? new Map(), rows)
       return delta ? [[name, delta] as const] : []
     })
     if (deltas.length > 0) send('change', { revision, lists: Object.fromEntries(deltas) })

@@ -1,25 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SourceReport } from '../status/report.ts'
-import { type Lists, type PageRequest, pageOf } from './lists.ts'
-
-const EMPTY: Lists = {
-  waiting: [],
-  workloads: [],
-  claims: [],
-  holds: [],
-  volumes: [],
-  sources: [],
-  systems: [],
-  clusters: [],
-}
+import { EMPTY_LISTS } from './lists.fake.ts'
+import { type PageRequest, pageOf } from './lists.ts'
 
 function source(name: string, overrides: Partial<SourceReport> = {}): SourceReport {
   return { name, system: 'amoro', type: 'table', dataName: `sales.${name}`, phase: 'Available', ...overrides }
 }
 
 function page(sources: SourceReport[], request: Partial<PageRequest> = {}) {
-  return pageOf({ ...EMPTY, sources }, 'sources', {
+  return pageOf({ ...EMPTY_LISTS, sources }, 'sources', {
     sort: 'name',
     isDescending: false,
     offset: 0,
@@ -47,7 +37,6 @@ test.each<{ name: string; request: Partial<PageRequest>; want: string[] }>([
   { name: 'of one data system', request: { system: 'hive' }, want: ['small'] },
   { name: 'with a text in any value, in any case', request: { search: 'SALES.LO' }, want: ['lost'] },
   { name: 'with a text in a list', request: { search: 'm2' }, want: ['big'] },
-  { name: 'of a namespace, which sources do not have', request: { namespace: 'demo' }, want: [] },
 ])('sources are listed $name', ({ request, want }) => {
   const sources = [
     source('unknown'),

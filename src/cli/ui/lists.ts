@@ -8,7 +8,7 @@ import type {
   SystemReport,
   VolumeReport,
 } from '../status/report.ts'
-import { type WaitingRow, waitingId, waitingRows } from './waiting.ts'
+import { referenceId, type WaitingRow, waitingId, waitingRows } from './waiting.ts'
 import type { WorkloadRow } from './workloads.ts'
 
 /** A cluster of the fleet. */
@@ -38,8 +38,10 @@ export type Identified<Row> = Row & { id: string }
 
 interface ListKind<Row> {
   id(row: Row): string
-  namespace(row: Row): string | undefined
-  system(row: Row): string | undefined
+  /** Absent for lists of objects without a namespace. */
+  namespace?: (row: Row) => string | undefined
+  /** Absent for lists of objects without a data system. */
+  system?: (row: Row) => string | undefined
   /** The word by which rows are counted and selected, such as the cause of a wait. */
   state(row: Row): string | undefined
   /** The values to sort by. The first is the default; `name` is the id. */
@@ -50,7 +52,6 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
   waiting: {
     id: waitingId,
     namespace: ({ object }) => object.namespace,
-    system: none,
     state: ({ cause }) => cause,
     // Longest first; what has no known begin is last.
     sorts: { since: ({ since }) => since ?? LAST, cause: ({ cause }) => cause, name: waitingId },
@@ -58,7 +59,6 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
   workloads: {
     id: workloadId,
     namespace: ({ workload }) => workload.namespace,
-    system: none,
     state: ({ state }) => state,
     sorts: { name: workloadId, state: ({ state }) => state },
   },
@@ -76,20 +76,17 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
   holds: {
     id: workloadId,
     namespace: ({ workload }) => workload.namespace,
-    system: none,
     state: ({ reason }) => reason,
     sorts: { since: ({ since }) => since ?? LAST, name: workloadId },
   },
   volumes: {
     id: volumeId,
     namespace: ({ namespace }) => namespace,
-    system: none,
     state: ({ state }) => state,
     sorts: { name: volumeId, state: ({ state }) => state, bytes: ({ bytes = 0 }) => bytes },
   },
   sources: {
     id: ({ name }) => name,
-    namespace: none,
     system: ({ system }) => system,
     state: ({ phase }) => phase,
     sorts: {
@@ -102,15 +99,12 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
   },
   systems: {
     id: ({ name }) => name,
-    namespace: none,
     system: ({ name }) => name,
     state: ({ health }) => health,
     sorts: { name: ({ name }) => name, health: ({ health }) => health },
   },
   clusters: {
     id: ({ name }) => name,
-    namespace: none,
-    system: none,
     state: ({ region }) => region,
     sorts: { name: ({ name }) => name, region: ({ region }) => region ?? LAST },
   },
@@ -119,12 +113,8 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
 /** Sorts after every time and every name. */
 const LAST = '~'
 
-function none(): undefined {
-  return undefined
-}
-
-function workloadId({ workload: { kind, namespace, name } }: Pick<HoldReport, 'workload'> | WorkloadRow): string {
-  return `${kind} ${objectKey(namespace, name)}`
+function workloadId({ workload }: Pick<WorkloadRow, 'workload'>): string {
+  return referenceId(workload)
 }
 
 function volumeId({ namespace, volumeManager, volume }: VolumeReport): string {
@@ -142,6 +132,12 @@ export function listsOf(report: StatusReport, others: Pick<Lists, 'workloads' | 
 /** Returns the words by which a list can be sorted. The first one is the default. */
 export function sortsOf(name: ListName): string[] {
   return Object.keys(KINDS[name].sorts)
+}
+
+/** Returns the parameters by which rows of a list are selected. A list of objects without namespaces has none for them. */
+export function selectorsOf(name: ListName): (keyof Selection)[] {
+  const { namespace, system } = KINDS[name]
+  return [...(namespace ? ['namespace' as const] : []), ...(system ? ['system' as const] : []), 'state', 'search']
 }
 
 /** Which rows a request wants. */
@@ -214,8 +210,8 @@ function select(lists: Lists, name: ListName, { namespace, system, state, search
   const text = search?.toLowerCase()
   return (lists[name] as readonly unknown[]).filter(
     (row) =>
-      (namespace === undefined || kind.namespace(row) === namespace) &&
-      (system === undefined || kind.system(row) === system) &&
+      (namespace === undefined || kind.namespace?.(row) === namespace) &&
+      (system === undefined || kind.system?.(row) === system) &&
       (state === undefined || kind.state(row) === state) &&
       (text === undefined || hasText(row, text)),
   )

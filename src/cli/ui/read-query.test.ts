@@ -20,6 +20,7 @@ test('every parameter is read, and an empty one counts as absent', () => {
 describe('a wrong query', () => {
   test.each([
     ['limt=1', 'unknown parameter limt (did you mean limit?)'],
+    ['system=amoro', 'unknown parameter system'],
     ['limit=0', 'limit: takes a whole number from 1 to 500, not 0'],
     ['limit=501', 'limit: takes a whole number from 1 to 500, not 501'],
     ['limit=1e2', 'limit: takes a whole number from 1 to 500, not 1e2'],
@@ -39,6 +40,11 @@ describe('the lists of events', () => {
   test('are all lists by default, and each one once', () => {
     expect(lists('')).toContain('waiting')
     expect(lists('lists=claims,claims')).toEqual(['claims'])
+  })
+
+  test('have the parameters by which their rows are selected', () => {
+    expect(lists('lists=claims,volumes&namespace=demo')).toEqual(['claims', 'volumes'])
+    expect(() => lists('namespace=demo')).toThrow('namespace: rows of sources have none; leave sources out of lists')
   })
 
   test('must exist', () => {

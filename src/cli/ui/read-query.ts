@@ -1,6 +1,6 @@
 /** Reads the query of a list: namespace, system, state, search, sort, order, offset and limit. Pure. */
 import { suggest } from '../../base/suggest.ts'
-import { LIST_NAMES, type ListName, type PageRequest, type Selection, sortsOf } from './lists.ts'
+import { LIST_NAMES, type ListName, type PageRequest, type Selection, selectorsOf, sortsOf } from './lists.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 500
@@ -8,8 +8,8 @@ const MAX_LIMIT = 500
 const MAX_OFFSET = 10_000_000
 const MAX_TEXT = 253
 
-const SELECTION = ['namespace', 'system', 'state', 'search']
-const PAGE = [...SELECTION, 'sort', 'order', 'offset', 'limit']
+const SELECTION = ['namespace', 'system', 'state', 'search'] as const
+const PAGE = ['sort', 'order', 'offset', 'limit']
 
 /** A query that cannot be read. The message has the parameter and what it takes. */
 export class QueryError extends Error {
@@ -18,7 +18,7 @@ export class QueryError extends Error {
 
 /** Reads the query of one page of a list. Throws `QueryError`. */
 export function readPageRequest(name: ListName, query: URLSearchParams): PageRequest {
-  checkNames(query, PAGE)
+  checkNames(query, [...selectorsOf(name), ...PAGE])
   const [defaultSort = 'name', ...sorts] = sortsOf(name)
   return {
     ...selectionOf(query),
@@ -38,6 +38,10 @@ export function readEventsRequest(query: URLSearchParams): { lists: ListName[]; 
     if (!known) throw new QueryError(`lists: unknown list ${shown(word)}${suggest(word, LIST_NAMES)}`)
     return known
   })
+  for (const name of SELECTION.filter((parameter) => query.has(parameter))) {
+    const without = lists.find((list) => !selectorsOf(list).includes(name))
+    if (without) throw new QueryError(`${name}: rows of ${without} have none; leave ${without} out of lists`)
+  }
   return { lists, selection: selectionOf(query) }
 }
 

@@ -100,7 +100,7 @@ describe('the API', () => {
     await expect
       .poll(() => events.find(({ event }) => event === 'change')?.data)
       .toMatchObject({
-        lists: { waiting: { total: 1, upserted: [{ id: 'Deployment default/app' }], removed: [] } },
+        lists: { waiting: { total: 1, upserted: [{ id: 'Deployment.apps default/app' }], removed: [] } },
       })
     close()
   })

@@ -1,23 +1,13 @@
 import { expect, test } from 'vitest'
 import { TestClock } from '../../base/time/clock.fake.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
-import type { Lists } from './lists.ts'
+import { EMPTY_LISTS } from './lists.fake.ts'
 import { openView, type Snapshot } from './view.ts'
 
-const LISTS: Lists = {
-  waiting: [],
-  workloads: [],
-  claims: [],
-  holds: [],
-  volumes: [],
-  sources: [],
-  systems: [],
-  clusters: [],
-}
 const CHANGE = { type: { kind: 'Deployment' } } as StoreChange
 
 /** A view whose computation takes `durationMs`, and a function that changes an object. */
-function open(durationMs = 0) {
+function open(durationMs = 0, failures: Error[] = []) {
   const clock = new TestClock()
   const listeners = new Set<(change: StoreChange) => void>()
   const subscribe: ObjectStore['subscribe'] = (listener) => {
@@ -28,7 +18,9 @@ function open(durationMs = 0) {
   const compute = async () => {
     computations += 1
     clock.advance(durationMs)
-    return LISTS
+    const failure = failures.pop()
+    if (failure) throw failure
+    return EMPTY_LISTS
   }
   const view = openView({ subscribe } as ObjectStore, compute, clock)
   const change = () => {
@@ -70,6 +62,18 @@ test('requests at the same time share one computation', async () => {
   expect(count()).toBe(1)
 })
 
+test('a change is not lost if the computation after it fails', async () => {
+  const failures: Error[] = []
+  const { clock, view, change } = open(0, failures)
+  clock.advance(1000)
+  await view.current()
+  change()
+  clock.advance(500)
+  failures.push(new Error('the API server is away'))
+  await expect(view.current()).rejects.toThrow('the API server is away')
+  expect((await view.current()).revision).toBe(2)
+})
+
 test('ages are current without a change of objects', async () => {
   const { clock, view, count } = open()
   clock.advance(1000)
@@ -89,6 +93,10 @@ test('a reader gets each state, and nothing is computed after the last reader le
   await expect.poll(() => seen.length).toBe(1)
   await expect.poll(() => clock.waits.length).toBe(1)
   unsubscribe()
+  view.subscribe(() => undefined)()
+  expect(clock.waits).toHaveLength(1)
+  clock.advance(500)
+  await Promise.resolve()
   expect(clock.waits).toEqual([])
   view.close()
   expect(listeners.size).toBe(0)

@@ -33,6 +33,7 @@ export function openView(store: ObjectStore, compute: () => Promise<Lists>, cloc
   let computedAt = 0
   let interval = MIN_INTERVAL_MS
   let running: Promise<Snapshot> | undefined
+  let isWatching = false
   let cancelTimer: (() => void) | undefined
   const unsubscribe = store.subscribe(() => {
     isChanged = true
@@ -41,7 +42,10 @@ export function openView(store: ObjectStore, compute: () => Promise<Lists>, cloc
   async function refresh(): Promise<Snapshot> {
     isChanged = false
     const startedAt = clock.now()
-    const lists = await compute()
+    const lists = await compute().catch((error) => {
+      isChanged = true
+      throw error
+    })
     computedAt = clock.now()
     interval = Math.max(MIN_INTERVAL_MS, (computedAt - startedAt) * IDLE_FACTOR)
     revision += 1
@@ -62,11 +66,14 @@ export function openView(store: ObjectStore, compute: () => Promise<Lists>, cloc
 
   /** Looks for changes as long as there are listeners. */
   function watch(): void {
+    if (isWatching || listeners.size === 0) return
+    isWatching = true
     cancelTimer = clock.after(MIN_INTERVAL_MS, () => {
       // The next request gets the error; until then, the last state stays.
       const looked = current().catch(() => undefined)
       void looked.then(() => {
-        if (listeners.size > 0) watch()
+        isWatching = false
+        watch()
       })
     })
   }
@@ -75,10 +82,9 @@ export function openView(store: ObjectStore, compute: () => Promise<Lists>, cloc
     current,
     subscribe(listener) {
       listeners.add(listener)
-      if (listeners.size === 1) watch()
+      watch()
       return () => {
         listeners.delete(listener)
-        if (listeners.size === 0) cancelTimer?.()
       }
     },
     close() {

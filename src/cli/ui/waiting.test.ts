@@ -77,7 +77,7 @@ describe('the remedy of a hold', () => {
       name: 'for data that no allowed cluster has names both ways out',
       lists: { holds: [hold({ reason: 'Unsatisfiable' })] },
       text: 'copy the data to a cluster that the policy allows, or allow a cluster with the data in the policy',
-      command: 'lodestone explain deployment/trainer -n demo',
+      command: 'lodestone explain Deployment/trainer -n demo',
     },
     {
       name: 'for a missing claim shows how a claim looks',
@@ -89,7 +89,7 @@ describe('the remedy of a hold', () => {
       name: 'for a reason that is not known explains the workload',
       lists: { holds: [hold({ reason: 'SomethingNew' })] },
       text: 'the explanation shows what is missing',
-      command: 'lodestone explain deployment/trainer -n demo',
+      command: 'lodestone explain Deployment/trainer -n demo',
     },
   ])('$name', ({ lists, text, command }) => {
     expect(rows(lists).map(({ remedy }) => remedy)).toEqual([{ text, command }])

@@ -1,7 +1,8 @@
 /** What waits, and what a user can do about it: the first list of the page. */
-import { objectKey } from '../../api/meta.ts'
+import { groupOf, kindWord, objectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { kindKey } from '../../store/any-kind.ts'
 import type { ClaimReport, HoldReport, StatusReport, SystemReport, VolumeReport } from '../status/report.ts'
 
 export interface ObjectReference {
@@ -134,12 +135,9 @@ function volumeRow(volume: VolumeReport): WaitingRow {
   }
 }
 
-function explainCommand({ kind, namespace, name }: ObjectReference): string {
-  return `lodestone explain ${kind.toLowerCase()}/${name}${onNamespace({ namespace })}`
-}
-
-function onNamespace({ namespace }: { namespace?: string | undefined }): string {
-  return namespace === undefined ? '' : ` -n ${namespace}`
+function explainCommand(object: ObjectReference): string {
+  const { namespace, name } = object
+  return `lodestone explain ${kindWord(object)}/${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
 }
 
 const NEVER = '~'
@@ -154,5 +152,10 @@ function compare(a: string, b: string): number {
 
 /** Identifies a row among all that wait. */
 export function waitingId({ object, volume }: WaitingRow): string {
-  return [object.kind, objectKey(object.namespace, object.name), volume ?? []].flat().join(' ')
+  return volume === undefined ? referenceId(object) : `${referenceId(object)} ${volume}`
+}
+
+/** Identifies an object in any version of its kind. */
+export function referenceId({ apiVersion = '', kind, namespace, name }: ObjectReference): string {
+  return `${kindKey({ group: groupOf(apiVersion), kind })} ${objectKey(namespace, name)}`
 }

@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { TestClock } from '../../base/time/clock.fake.ts'
+import { sendEvents } from './events.ts'
+import { EMPTY_LISTS } from './lists.fake.ts'
+import type { Snapshot, View } from './view.ts'
+
+/** Sends the events of a view that the test changes, to one reader. */
+async function follow() {
+  const listeners = new Set<(snapshot: Snapshot) => void>()
+  let revision = 0
+  const snapshot = (text = ''): Snapshot => ({
+    revision: ++revision,
+    lists: { ...EMPTY_LISTS, clusters: text === '' ? [] : [{ name: 'member1', region: text }] },
+  })
+  const view: View = {
+    current: async () => snapshot(),
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: () => undefined,
+  }
+  const server = createServer((_request, response) => {
+    sendEvents(response, {
+      ...{ view, lists: ['clusters'], selection: {}, clock: new TestClock() },
+      freshness: () => ({ unavailable: [] }),
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const request = get({ port: (server.address() as AddressInfo).port })
+  request.on('error', () => undefined)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.on('error', () => undefined)
+  return {
+    request,
+    response,
+    readers: () => listeners.size,
+    change(text: string) {
+      for (const listener of listeners) listener(snapshot(text))
+    },
+  }
+}
+
+test('a reader that takes no events is disconnected, and no later change reaches it', async () => {
+  const { response, readers, change } = await follow()
+  response.pause()
+  const megabyte = 'x'.repeat(2 ** 20)
+  // Sockets of the machine hold some megabytes.
+  for (let i = 0; readers() > 0 && i < 200; i++) {
+    change(`${i} ${megabyte}`)
+    change(`again ${i}`)
+    await new Promise(setImmediate)
+  }
+  expect(readers()).toBe(0)
+})
+
+test('a reader that ends is forgotten', async () => {
+  const { request, readers } = await follow()
+  expect(readers()).toBe(1)
+  request.destroy()
+  await expect.poll(readers).toBe(0)
+})

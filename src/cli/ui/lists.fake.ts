@@ -1,0 +1,13 @@
+/** Lists for tests. */
+import type { Lists } from './lists.ts'
+
+export const EMPTY_LISTS: Lists = {
+  waiting: [],
+  workloads: [],
+  claims: [],
+  holds: [],
+  volumes: [],
+  sources: [],
+  systems: [],
+  clusters: [],
+}
