@@ -1,20 +1,14 @@
 // This version and the one before it in a member cluster, side by side and one after the other, while pods with data are created.
 // `npm run e2e:full` runs it.
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Pod } from '../../src/api/pod.ts'
 import type { KubeObject } from './api-client.ts'
-import { type Balancer, startBalancer } from './balancer.ts'
 import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { installLodestone, leaseRights } from './lodestone.ts'
+import { installLodestone } from './lodestone.ts'
 import { volumeManagerOf } from './member.ts'
-import { previousRelease } from './previous-release.ts'
-import { type Replica, startReplica } from './replicas.ts'
-
-type Version = 'old' | 'new'
+import { startTwoVersions } from './two-versions.ts'
 
 // Longer than the pause of two minutes after which this version repairs a registration that the older one has changed.
 const besideMs = 150_000
@@ -23,23 +17,15 @@ const podsPath = '/api/v1/namespaces/default/pods'
 const gateName = 'lodestone.dev/volumes'
 
 let plane: ControlPlane
-let balancer: Balancer
 let kubeconfig: string
-let oldEntry: string
-let started = 0
 let created = 0
 let gated = 0
 const failures: string[] = []
 const withoutData: string[] = []
 
 beforeAll(async () => {
-  oldEntry = await previousRelease()
   plane = await startControlPlane({ karmada: false, nodes: { names: ['node-1', 'node-2'], movers: 'succeed' } })
   kubeconfig = await installLodestone(plane)
-  await plane.apply(leaseRights())
-  await mkdir(join(plane.dir, 'certificates'))
-  balancer = await startBalancer()
-  plane.onStop(() => balancer.stop())
 })
 
 afterAll(async () => {
@@ -47,51 +33,20 @@ afterAll(async () => {
 })
 
 test('an upgrade, a downgrade and both versions together lose no pod, and each pod has its data', async () => {
-  const replicas: Replica[] = [await start('old'), await start('old')]
-  await plane.apply([manager('first')])
-  await isRunning('first')
+  const versions = await startTwoVersions({
+    ...{ plane, kubeconfig, besideMs, readyTimeoutMs: 300_000 },
+    config: { volumes: { enabled: true } },
+    // Data that is brought during the step, by the leader of the moment.
+    duringStep: (number) => bring(`volume-${number}`),
+    afterStep(name, { writes, leaders }) {
+      const counts = `${created} pods, ${gated} with a gate, ${failures.length} failed, ${withoutData.length} without data`
+      logToStderr(`${name}: ${writes} writes of the registration, ${leaders} changes of the leader; ${counts}`)
+    },
+  })
+  await bring('first')
   const loading = new AbortController()
   const load = createPods(loading.signal)
-  const steps: Record<string, { writes: number; leaders: number }> = {}
-  const step = async (name: string, run: () => Promise<void>) => {
-    const before = { writes: await generation(), leaders: await transitions() }
-    await run()
-    // Data that is brought during the step, by the leader of the moment.
-    const volume = `volume-${Object.keys(steps).length + 1}`
-    await plane.apply([manager(volume)])
-    await isRunning(volume)
-    const writes = (await generation()) - before.writes
-    const leaders = (await transitions()) - before.leaders
-    steps[name] = { writes, leaders }
-    const counts = `${created} pods, ${gated} with a gate, ${failures.length} failed, ${withoutData.length} without data`
-    logToStderr(`${name}: ${writes} writes of the registration, ${leaders} changes of the leader; ${counts}`)
-  }
-
-  await step('a new replica beside two old ones', async () => {
-    replicas.push(await start('new'))
-    await sleep(besideMs)
-  })
-  await step('the upgrade', async () => {
-    await stop(replicas.shift())
-    replicas.push(await start('new'))
-    await stop(replicas.shift())
-    await plane.eventually('the new version is registered', isNewRegistered, 300_000)
-  })
-  await step('a rolling restart of the new version', async () => {
-    for (let i = 0; i < 2; i++) {
-      replicas.push(await start('new'))
-      await stop(replicas.shift())
-    }
-  })
-  await step('an old replica beside two new ones', async () => {
-    replicas.push(await start('old'))
-    await sleep(besideMs)
-  })
-  await step('the downgrade', async () => {
-    await stop(replicas.shift())
-    replicas.push(await start('old'))
-    await stop(replicas.shift())
-  })
+  const steps = await versions.play()
   loading.abort()
   await load
 
@@ -110,22 +65,9 @@ test('an upgrade, a downgrade and both versions together lose no pod, and each p
   logToStderr(`${created} pods, ${gated} with a gate: all have their data`)
 }, 1_800_000)
 
-function start(version: Version): Promise<Replica> {
-  const entry = version === 'old' ? { entry: oldEntry } : {}
-  const config = { volumes: { enabled: true } }
-  return startReplica(plane, balancer, {
-    name: `${version}-${++started}`,
-    kubeconfig,
-    config,
-    readyTimeoutMs: 300_000,
-    ...entry,
-  })
-}
-
-async function stop(replica: Replica | undefined): Promise<void> {
-  if (!replica) throw new Error('there is no replica to stop')
-  await replica.lodestone.stop(60_000)
-  balancer.remove(replica)
+async function bring(volume: string): Promise<void> {
+  await plane.apply([manager(volume)])
+  await isRunning(volume)
 }
 
 /** Creates pods that mount data: of a volume that is ready, and every tenth of one that may not exist yet. Older ones are deleted. */
@@ -175,23 +117,4 @@ const isRunning = (name: string) =>
 
 function hasGate({ spec }: Pod): boolean {
   return (spec.schedulingGates ?? []).some(({ name }) => name === gateName)
-}
-
-async function registration(): Promise<KubeObject> {
-  const object = await plane.getJson('mutatingwebhookconfiguration', 'lodestone')
-  if (!object) throw new Error('there is no registration')
-  return object
-}
-
-async function generation(): Promise<number> {
-  return (await registration()).metadata['generation'] as number
-}
-
-async function transitions(): Promise<number> {
-  const lease = await plane.getJson('leases', 'lodestone', 'lodestone-system')
-  return (lease as { spec?: { leaseTransitions?: number } } | undefined)?.spec?.leaseTransitions ?? 0
-}
-
-async function isNewRegistered(): Promise<boolean> {
-  return (await registration()).metadata.annotations?.['lodestone.dev/version'] !== undefined
 }
