@@ -3,20 +3,23 @@
 export interface ListenAddress {
   host: string
   port: number
-  /** The option and the configuration key of the port, and the key of the host. */
+  /** The option of the port, and the configuration keys of the port and the host. A command without configuration has no keys. */
   option: string
-  portKey: string
-  hostKey: string
+  portKey?: string
+  hostKey?: string
 }
 
 /** The cause and the way out of each error that the user can solve. */
 const CAUSES: Readonly<Record<string, (address: ListenAddress) => string>> = {
-  EADDRINUSE: ({ option, portKey }) =>
-    `another process uses the port; choose another one with ${option} or ${portKey}, 0 for a free one`,
-  EACCES: ({ option, portKey }) =>
-    `the port requires more rights; choose one above 1023 with ${option} or ${portKey}, 0 for a free one`,
+  EADDRINUSE: (address) =>
+    `another process uses the port; choose another one with ${waysOf(address)}, 0 for a free one`,
+  EACCES: (address) => `the port requires more rights; choose one above 1023 with ${waysOf(address)}, 0 for a free one`,
   EADDRNOTAVAIL: ({ hostKey }) => `the host is not an address of this machine; change ${hostKey}`,
   ENOTFOUND: ({ hostKey }) => `the host has no address; change ${hostKey}`,
+}
+
+function waysOf({ option, portKey }: ListenAddress): string {
+  return portKey === undefined ? option : `${option} or ${portKey}`
 }
 
 /** Throws an error with the address, the cause and the way out if `open` cannot listen. Throws any other error unchanged. */

@@ -184,8 +184,8 @@ describe('status', () => {
 describe('ui', () => {
   test.each<Mistake>([
     { lodestone: 'ui --folder @nowhere', says: 'the folder @nowhere does not exist' },
-    { lodestone: 'ui --folder @hub --port 70000', says: '--port takes a number from 0 to 65535, not 70000' },
-    { lodestone: 'ui --folder @hub --port=-1', says: '--port takes a number from 0 to 65535, not -1' },
+    { lodestone: 'ui --folder @hub --port 70000', says: '--port takes a port from 0 to 65535, not 70000' },
+    { lodestone: 'ui --folder @hub --port=-1', says: '--port takes a port from 0 to 65535, not -1' },
     {
       lodestone: 'ui --folder @hub --host https://fleet.example.org',
       says: '--host takes a host name, with a port if it has one, e.g. lodestone.example.org, not https://fleet.example.org',

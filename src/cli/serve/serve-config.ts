@@ -10,6 +10,7 @@ import { LOG_LEVELS, type LogLevel } from '../../telemetry/log-levels.ts'
 import { cacheDirectory } from '../cache-directory.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { readConfig } from '../read-config.ts'
+import { readPort } from '../read-port.ts'
 
 /**
  * The configuration, overridden by the flags. A folder is served on loopback, without a drain, and with certificates in a cache directory.
@@ -51,14 +52,6 @@ function folderDefaults(folder: string, env: CommandIo['env']): Config {
 /** With a folder, Karmada does not distribute dependencies, so Lodestone does. */
 function onlyOurs({ dependencies }: Config): Config['dependencies'] {
   return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
-}
-
-function readPort(args: Arguments, option: string): number | undefined {
-  const text = args.text(option)
-  if (text === undefined) return undefined
-  const port = Number(text)
-  if (!/^\d+$/.test(text) || port > 65535) throw new UsageError(`--${option} takes a port from 0 to 65535, not ${text}`)
-  return port
 }
 
 function readLogLevel(args: Arguments): LogLevel | undefined {

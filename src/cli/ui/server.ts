@@ -42,7 +42,8 @@ export interface PageServer {
   listen(port: number): Promise<string>
 }
 
-const LOOPBACK = '127.0.0.1'
+/** The page is for this machine only. */
+export const LOOPBACK = '127.0.0.1'
 const MAX_QUESTION_BYTES = 256 * 1024
 /** A browser opens a few; each follows the view. */
 const MAX_EVENT_READERS = 32

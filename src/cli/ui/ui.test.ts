@@ -261,6 +261,14 @@ describe('a mistake or an attack', () => {
   })
 })
 
+test('a port that another process uses is one line with the way out', async () => {
+  const { origin, folder } = await openPage([])
+  const { port } = new URL(origin)
+  await expect(runWords(['ui', '--folder', folder, '--port', port])).rejects.toThrow(
+    `cannot listen on 127.0.0.1:${port}: another process uses the port; choose another one with --port, 0 for a free one`,
+  )
+})
+
 test('Ctrl-C ends the command while a reader follows', async () => {
   const page = await openPage(fleet)
   const { events } = followEvents(page)

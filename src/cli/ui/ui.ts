@@ -19,13 +19,14 @@ import { workloadExplainer } from '../explain/workload.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../karmada-version.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { readConfig } from '../read-config.ts'
+import { readPort } from '../read-port.ts'
 import { statusKinds } from '../status/cached-kinds.ts'
 import { gatherStatus, SECTIONS } from '../status/gather.ts'
 import { predict, storedHolds } from '../status/holds.ts'
 import { readAssets } from './assets.ts'
 import type { Freshness } from './events.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
-import { buildPageServer } from './server.ts'
+import { buildPageServer, LOOPBACK } from './server.ts'
 import { openView } from './view.ts'
 import { workloadRows } from './workloads.ts'
 
@@ -56,7 +57,7 @@ export const ui: Command = {
 const NEW_LINK = 'the link was used; open this one'
 
 async function runUi(args: Arguments, io: CommandIo): Promise<number> {
-  const port = readPort(args)
+  const port = readPort(args, 'port') ?? 0
   const hosts = readHosts(args)
   const assets = readAssets()
   const config = readConfig(args, io)
@@ -111,7 +112,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     clock: systemClock,
   })
   try {
-    const address = { host: '127.0.0.1', port, option: '--port', portKey: '--port', hostKey: '--host' }
+    const address = { host: LOOPBACK, port, option: '--port' }
     const link = await listen(address, () => server.listen(port))
     io.stdout.write(`The page is at ${link}\nThe link works once. Press Ctrl-C to stop.\n`)
     await new Promise<void>((resolve) => {
@@ -157,13 +158,6 @@ function freshnessOf(store: ObjectStore): Freshness {
     ...defined({ ageSeconds: ages.length > 0 ? Math.round(Math.max(...ages) / 1000) : undefined }),
     unavailable: store.unavailable().map(({ type, message }) => `${type.kind}: ${message}`),
   }
-}
-
-function readPort(args: Arguments): number {
-  const given = args.text('port') ?? '0'
-  const port = /^[0-9]{1,5}$/.test(given) ? Number(given) : Number.NaN
-  if (!(port <= 65_535)) throw new UsageError(`--port takes a number from 0 to 65535, not ${given}`)
-  return port
 }
 
 function readHosts(args: Arguments): string[] {
