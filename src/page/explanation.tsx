@@ -2,7 +2,7 @@
 
 import { formatBytes } from '../base/quantity.ts'
 import { fetchExplanation, fetchLocation, type Line } from './api.ts'
-import { CommandLine, State, Table, type Tone } from './parts.tsx'
+import { CommandLine, Reading, State, Table, type Tone } from './parts.tsx'
 import { objectAddress } from './route.ts'
 import { useLoaded } from './use-list.ts'
 
@@ -28,6 +28,7 @@ export function Explanation({ kind, name, namespace, version }: ExplanationInput
           {problem}
         </p>
       )}
+      {!data && problem === undefined && <Reading />}
       {data && (
         <>
           <ul class="tree">

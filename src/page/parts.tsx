@@ -96,6 +96,15 @@ function States({
   )
 }
 
+/** Shown while the first answer is awaited; not at all if it comes soon. */
+export function Reading() {
+  return (
+    <p class="reading" role="status">
+      Reading…
+    </p>
+  )
+}
+
 /** Shows the rows of a list, or why there are none. A failed read keeps the last rows, and says so. */
 export function ListView<Row extends object>({
   loaded,
@@ -117,6 +126,7 @@ export function ListView<Row extends object>({
           {data ? `This list is old: ${problem}` : problem}
         </p>
       )}
+      {!data && problem === undefined && <Reading />}
       <States states={data?.states} selected={selected} />
       {data && data.total === 0 && <div class="empty">{empty}</div>}
       {data && data.total > 0 && (

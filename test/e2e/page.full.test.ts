@@ -4,26 +4,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildPage, openPage, servePage, startBrowser } from './browser.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type Hub, hubOn } from './hub.ts'
-import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { installLodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source } from './manifests.ts'
-import { stopAndCheckRights } from './rights.ts'
 
 let browser: Browser
 let plane: ControlPlane
-let lodestone: Lodestone
 let hub: Hub
 
 beforeAll(async () => {
   browser = await startBrowser()
   await buildPage()
   plane = await startControlPlane({ garbageCollector: true })
-  lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
+  await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
   hub = hubOn(plane)
 })
 
 afterAll(async () => {
   await browser?.close()
-  await stopAndCheckRights({ plane, lodestones: [lodestone] })
+  await plane?.stopAll()
 })
 
 test('a workload is seen to wait, and then where its data is, while kubectl creates the objects', async () => {
@@ -42,6 +40,23 @@ test('a workload is seen to wait, and then where its data is, while kubectl crea
   await row.getByRole('cell', { name: 'member2', exact: true }).nth(1).waitFor()
   await hub.delete(workload)
   await page.getByText('No workload matches.').waitFor()
+})
+
+test('the page goes on after a restart of the API server, and without the CRD of claims', async () => {
+  const { link } = await servePage(['--kubeconfig', plane.kubeconfig])
+  const page = await openPage(browser, link)
+  await page.getByText('Nothing waits.').waitFor()
+  await plane.restart('kube-apiserver')
+  const workload = deployment('later')
+  await hub.apply(policy('later'), claim('later', { data: 'later-data', workload }), workload)
+  await page.getByRole('heading', { name: 'Deployment default/later' }).waitFor()
+  await page.getByText('live', { exact: true }).waitFor()
+  await page.goto(new URL('/claims', page.url()).href)
+  await page.getByRole('link', { name: 'default/later' }).first().waitFor()
+  await plane.kubectl(['delete', 'crd', 'datasourceclaims.datadependency.volcano.sh'])
+  await page.getByText('No DataSourceClaim matches.').waitFor()
+  await page.goto(new URL('/workloads', page.url()).href)
+  await page.getByRole('row', { name: 'default/later' }).waitFor()
 })
 
 test('a user without the right to read claims gets a line that names it, and no page', async () => {

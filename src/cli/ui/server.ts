@@ -156,7 +156,7 @@ function answer(reply: FastifyReply, kind: string, fields: object): FastifyReply
   return reply
     .header('cache-control', 'no-store')
     .type(JSON_TYPE)
-    .send(JSON.stringify({ apiVersion: UI_API_VERSION, kind, ...defined(fields as Record<string, unknown>) }))
+    .send(`${JSON.stringify({ apiVersion: UI_API_VERSION, kind, ...defined(fields as Record<string, unknown>) })}\n`)
 }
 
 function reject(reply: FastifyReply, { status, message }: Rejection): FastifyReply {
