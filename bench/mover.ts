@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { endProcess } from '../src/cli/end-process.ts'
 import { makeLeaf } from '../src/tls/leaf.ts'
 import { makeAuthority } from '../src/tls/renewal.ts'
 import { startS3 } from '../test/e2e/peers/s3.ts'
@@ -62,6 +63,8 @@ try {
   await s3.stop()
   await rm(dir, { recursive: true, force: true })
 }
+// The channel to bench:guard would keep the process.
+await endProcess()
 
 async function makeCertificate(file: string) {
   const now = Date.now()
