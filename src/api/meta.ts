@@ -96,6 +96,11 @@ export function kindWord({ apiVersion = '', kind }: { apiVersion?: string | unde
   return group.includes('.') ? `${kind}.${apiVersion.slice(group.length + 1)}.${group}` : kind
 }
 
+/** Returns the word for a resource as kubectl writes it: `pods`, or `jobs.batch.volcano.sh`. */
+export function resourceWord({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`
+}
+
 /** Returns the path of a kind's collection on an API server, in one namespace or in all. */
 export function collectionPath(type: ResourceType, namespace?: string): string {
   const root = type.group === '' ? '/api' : '/apis'

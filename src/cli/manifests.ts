@@ -9,12 +9,14 @@ import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/con
 import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
 import { wantedAbsencePolicies, wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { podRolesFor, rolesFor } from '../app/roles/granted.ts'
+import { pageRoles } from '../app/roles/page-roles.ts'
 import { electionRoles } from '../app/roles/rbac.ts'
 import { uninstallRoles } from '../app/roles/uninstall-roles.ts'
 import { credentialRoles, storageClass } from '../app/roles/volume-roles.ts'
 import { describeFileError } from '../base/file-error.ts'
 import { makeFolder } from '../base/make-folder.ts'
 import { suggest } from '../base/suggest.ts'
+import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -25,15 +27,15 @@ import { readCaFile } from './read-ca.ts'
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const
-/** All parts: also the roles for pods, for the Lease and for `lodestone uninstall`, and what only a Karmada hub needs. */
-const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'election', 'absence', 'uninstall'] as const
+/** All parts: also the roles for pods, for the Lease, for `lodestone uninstall` and for the page, and what only a Karmada hub needs. */
+const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'election', 'absence', 'uninstall', 'page'] as const
 type Part = (typeof PARTS)[number]
 
 export const manifests: Command = {
   name: 'manifests',
   summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
   usage:
-    '[crds] [registration] [rbac] [volumes] [interpreter] [election] [absence] [uninstall] [--url URL] [--ca FILE]',
+    '[crds] [registration] [rbac] [volumes] [interpreter] [election] [absence] [uninstall] [page] [--url URL] [--ca FILE]',
   options: {
     config: {
       type: 'string',
@@ -83,6 +85,10 @@ export const manifests: Command = {
       command: 'lodestone manifests absence | kubectl apply -f -',
       does: 'On a Karmada hub: keep workloads to their data while Lodestone is not available',
     },
+    {
+      command: 'lodestone manifests page | kubectl apply -f -',
+      does: 'Grant the rights of a page in a cluster (lodestone ui --login token)',
+    },
   ],
   run: runManifests,
 }
@@ -98,6 +104,7 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
     election: () => electionRoles(loadConfig(args.text('config')).leaderElection),
     absence: () => absenceManifests(loadConfig(args.text('config'))),
     uninstall: () => uninstallRoles(givenConfig(args)),
+    page: () => pageRoles(workloadKindsOf(givenConfig(args))),
   }
   const directory = args.text('write')
   if (directory === undefined) {
@@ -152,7 +159,13 @@ export function generatedFiles(): Record<string, string> {
 
 /** The ClusterRoles of all features. The chart has their bindings itself. */
 function chartRoles(): K8sObject[] {
-  const objects = [...rolesFor(undefined), ...podRolesFor(undefined), ...credentialRoles(''), ...uninstallRoles()]
+  const objects = [
+    ...rolesFor(undefined),
+    ...podRolesFor(undefined),
+    ...credentialRoles(''),
+    ...uninstallRoles(),
+    ...pageRoles(SHIPPED_KINDS),
+  ]
   return objects.filter(({ kind }) => kind === 'ClusterRole')
 }
 
@@ -187,6 +200,10 @@ function readCa(file: string | undefined): string | undefined {
 function givenConfig(args: Arguments): Config | undefined {
   const file = args.text('config')
   return file === undefined ? undefined : loadConfig(file)
+}
+
+function workloadKindsOf(config: Config | undefined): WorkloadKinds {
+  return config ? configuredWorkloadKinds(config) : SHIPPED_KINDS
 }
 
 function parseParts(words: string[]): readonly Part[] {

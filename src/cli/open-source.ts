@@ -46,8 +46,8 @@ export interface OpenSource {
   isMember: boolean
   /** Whether the objects are those of a hub. A folder may be neither: with a workload alone, this is not known. */
   isHub: boolean
-  /** The address of the API server; absent for a folder. */
-  server?: string
+  /** The connection to the API server; absent for a folder. */
+  connection?: ApiConnection
   /** The rules of the hub's Karmada; absent for a folder. */
   karmadaRules?: KarmadaRules
   /** Stops the store and closes its connection. */
@@ -125,8 +125,7 @@ async function openHub(
   try {
     await store.start(AbortSignal.any([io.signal, failure.signal]))
     failure.end()
-    const { server } = connection
-    return { store, isMember: !isHub, isHub, server, karmadaRules: await readRules(connection), close }
+    return { store, isMember: !isHub, isHub, connection, karmadaRules: await readRules(connection), close }
   } catch (error) {
     failure.end()
     await close()

@@ -8,6 +8,8 @@ export type Row<Name extends ListName> = Lists[Name][number] & { id: string }
 
 export interface ListPage<Name extends ListName> {
   revision: number
+  /** A sentence about rows that the reader may not see. */
+  notice?: string
   total: number
   states: Record<string, number>
   offset: number
@@ -15,6 +17,8 @@ export interface ListPage<Name extends ListName> {
 }
 
 export interface Overview extends Freshness {
+  /** The reader, if each one logs in. */
+  user?: string
   mode: 'hub' | 'member' | 'folder'
   origin: string
   revision: number
@@ -45,6 +49,9 @@ class ProblemError extends Error {
   }
 }
 
+/** Sent to the window when the server wants a login. */
+export const LOGIN_NEEDED = 'lodestone:login'
+
 const NO_CONTACT = 'the server does not respond; is lodestone ui still running?'
 
 async function request<Body>(path: string, init: RequestInit = {}): Promise<Body> {
@@ -52,6 +59,7 @@ async function request<Body>(path: string, init: RequestInit = {}): Promise<Body
     if (init.signal?.aborted) throw error
     throw new ProblemError(0, NO_CONTACT)
   })
+  if (response.status === 401 && response.headers.has('www-authenticate')) dispatchEvent(new Event(LOGIN_NEEDED))
   const body = (await response.json()) as Body & { error?: { message: string } }
   if (!response.ok) throw new ProblemError(response.status, body.error?.message ?? response.statusText)
   return body
@@ -76,8 +84,21 @@ export function fetchExplanation(kind: string, name: string, namespace: string |
 }
 
 export function fetchLocation(workload: object): Promise<LocateAnswer> {
+  return post('/v1/locate', { workload })
+}
+
+/** Begins a session. Throws an error with the reason if the token is not accepted. */
+export function logIn(token: string): Promise<unknown> {
+  return post('/login', { token })
+}
+
+export function logOut(): Promise<unknown> {
+  return post('/logout', {})
+}
+
+function post<Body>(path: string, body: object): Promise<Body> {
   const headers = { 'content-type': 'application/json' }
-  return request('/v1/locate', { method: 'POST', headers, body: JSON.stringify({ workload }) })
+  return request(path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
 /** Returns the clusters of the fleet, up to the first 500. */

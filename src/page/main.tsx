@@ -8,6 +8,7 @@ import { Data } from './data.tsx'
 import { Explanation } from './explanation.tsx'
 import { useKeys } from './keys.ts'
 import { type Live, useLive, useNow } from './live.ts'
+import { Login, User, useLoginNeeded } from './login.tsx'
 import { changeQuery, openLinksInPlace, type Route, useRoute } from './route.ts'
 import { Systems } from './systems.tsx'
 import { useLoaded } from './use-list.ts'
@@ -32,7 +33,8 @@ function Page() {
   const route = useRoute()
   const [isPaused, setPaused] = useState(false)
   const [isHelpOpen, setHelpOpen] = useState(false)
-  const live = useLive(isPaused)
+  const isLoginNeeded = useLoginNeeded()
+  const live = useLive(isPaused || isLoginNeeded)
   const now = useNow()
   const newest = Object.values(live.versions).reduce((sum, version) => sum + version, 0)
   const { data: overview } = useLoaded('overview', newest, fetchOverview)
@@ -53,6 +55,7 @@ function Page() {
     now,
   }
   const View = VIEWS[view]?.View
+  if (isLoginNeeded) return <Login />
   return (
     <div class="frame">
       <a class="skip" href="#view" target="_self">
@@ -70,6 +73,7 @@ function Page() {
             </li>
           ))}
         </ul>
+        {overview?.user !== undefined && <User name={overview.user} />}
         <Theme />
       </nav>
       <header class="bar">

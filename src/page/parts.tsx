@@ -112,21 +112,22 @@ export function ListView<Row extends object>({
   empty,
   children,
 }: {
-  loaded: Loaded<Pick<ListPage<never>, 'total' | 'offset' | 'states'> & { items: Row[] }>
+  loaded: Loaded<Pick<ListPage<never>, 'total' | 'offset' | 'states' | 'notice'> & { items: Row[] }>
   /** The state that the address selects. */
   selected?: string | undefined
   empty: ComponentChildren
   children: (rows: Row[]) => ComponentChildren
 }) {
-  const { data, problem } = loaded
+  const { data, problem, isBusy } = loaded
   return (
-    <>
+    <div class="list" aria-busy={isBusy ? 'true' : undefined}>
       {problem !== undefined && (
         <p class="notice failed" role="alert">
           {data ? `This list is old: ${problem}` : problem}
         </p>
       )}
       {!data && problem === undefined && <Reading />}
+      {data?.notice && <p class="quiet">{data.notice}</p>}
       <States states={data?.states} selected={selected} />
       {data && data.total === 0 && <div class="empty">{empty}</div>}
       {data && data.total > 0 && (
@@ -135,7 +136,7 @@ export function ListView<Row extends object>({
           <Pages total={data.total} offset={data.offset} shown={data.items.length} />
         </>
       )}
-    </>
+    </div>
   )
 }
 

@@ -8,6 +8,8 @@ export interface Loaded<Data> {
   data?: Data
   /** Why the last read failed. The data before it stays. */
   problem?: string
+  /** Whether the data is that of another key, until the first answer to this one. */
+  isBusy?: boolean
 }
 
 /** Between two reads of the same data, so that a fleet with many changes leaves the browser and the server idle. */
@@ -18,13 +20,15 @@ const MIN_INTERVAL_MS = 1000
  *
  * @param key names what is read: a read of another key is given up. A read of the same key ends before the next one begins. Otherwise changes
  *   that are faster than the answers would prevent all of them.
+ * @param group the data of another key of the same group stays until the answer is there, so that a filter does not empty the view
  */
 export function useLoaded<Data>(
   key: string,
   version: number,
   read: (signal: AbortSignal) => Promise<Data>,
+  group = key,
 ): Loaded<Data> {
-  const [loaded, setLoaded] = useState<Loaded<Data> & { key?: string }>({})
+  const [loaded, setLoaded] = useState<Loaded<Data> & { key?: string; group?: string }>({})
   const reader = useRef<{ again: () => void }>(undefined)
   useEffect(() => {
     const abort = new AbortController()
@@ -37,9 +41,9 @@ export function useLoaded<Data>(
       while (isOutdated && !abort.signal.aborted) {
         isOutdated = false
         const next = await read(abort.signal).then(
-          (data) => () => setLoaded({ data, key }),
+          (data) => () => setLoaded({ data, key, group }),
           (error: Error) => () =>
-            setLoaded((last) => ({ ...(last.key === key ? last : {}), key, problem: error.message })),
+            setLoaded((last) => ({ ...(last.key === key ? last : {}), key, group, problem: error.message })),
         )
         if (abort.signal.aborted) return
         next()
@@ -51,10 +55,11 @@ export function useLoaded<Data>(
     return () => abort.abort()
   }, [key])
   useEffect(() => reader.current?.again(), [key, version])
-  return loaded.key === key ? loaded : {}
+  if (loaded.key === key) return loaded
+  return loaded.group === group && loaded.data ? { data: loaded.data, isBusy: true } : {}
 }
 
 /** Reads a page of a list, and again after each change. */
 export function useList<Name extends ListName>(name: Name, query: ListQuery, version: number): Loaded<ListPage<Name>> {
-  return useLoaded(`${name}${queryText(query)}`, version, (signal) => fetchList(name, query, signal))
+  return useLoaded(`${name}${queryText(query)}`, version, (signal) => fetchList(name, query, signal), name)
 }

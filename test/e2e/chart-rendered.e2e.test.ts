@@ -81,6 +81,12 @@ const member = {
   prometheusRule: placed('rules'),
   dashboard: placed('grafana'),
   uninstallHook: { enabled: true, keepData: false, timeoutSeconds: 900 },
+  page: {
+    enabled: true,
+    hosts: ['fleet.example.org'],
+    tlsSecret: 'fleet-tls',
+    resources: { requests: { cpu: '1' }, limits: { memory: '1Gi' } },
+  },
   networkPolicy: {
     ...networkPolicy,
     apiServer: { ...networkPolicy.apiServer, to: [{ ipBlock: { cidr: '10.0.1.0/28' } }], ports: [6443] },
@@ -95,6 +101,7 @@ const hub = {
   kubeconfigSecret: { name: 'karmada', key: 'config' },
   podMonitor: { ...placed('pod'), ...monitor },
   uninstallHook: { kubeconfigSecret: { name: 'admin', key: 'config' } },
+  page: { enabled: true, kubeconfigSecret: { name: 'readers', key: 'page' } },
 }
 
 let helm: Helm
@@ -332,6 +339,49 @@ const cases: Case[] = [
     path: `${container}.args.4`,
     want: '--kubeconfig=/etc/lodestone-kubeconfig/config',
     values: 'hub',
+  },
+  { value: 'page.enabled', object: 'Service/lodestone-page', path: 'spec.ports.0.port', want: 443 },
+  {
+    value: 'page.hosts',
+    object: 'Deployment/lodestone-page',
+    path: `${container}.args`,
+    want: [
+      ...['ui', '--config=/etc/lodestone/config.yaml', '--login=token', '--address=0.0.0.0', '--port=8443'],
+      ...['--tls=/etc/lodestone-tls', '--host=lodestone-page', '--host=lodestone-page.lodestone-system'],
+      ...['--host=lodestone-page.lodestone-system.svc', '--host=fleet.example.org'],
+    ],
+  },
+  {
+    value: 'page.tlsSecret',
+    object: 'Deployment/lodestone-page',
+    path: `${pod}.volumes.2.secret.secretName`,
+    want: 'fleet-tls',
+  },
+  {
+    value: 'page.kubeconfigSecret.name',
+    object: 'Deployment/lodestone-page',
+    path: `${pod}.volumes.1.secret.secretName`,
+    want: 'readers',
+    values: 'hub',
+  },
+  {
+    value: 'page.kubeconfigSecret.key',
+    object: 'Deployment/lodestone-page',
+    path: `${container}.args.5`,
+    want: '--kubeconfig=/etc/lodestone-kubeconfig/page',
+    values: 'hub',
+  },
+  ...['requests.cpu', 'limits.memory'].map((key) => ({
+    value: `page.resources.${key}`,
+    object: 'Deployment/lodestone-page',
+    path: `${container}.resources.${key}`,
+    want: key === 'requests.cpu' ? '1' : '1Gi',
+  })),
+  {
+    value: 'page.resources.requests.memory',
+    object: 'Deployment/lodestone-page',
+    path: `${container}.resources.requests.memory`,
+    want: '128Mi',
   },
   ...monitorCases('serviceMonitor', 'ServiceMonitor/lodestone', 'service', 'endpoints', 'member'),
   ...monitorCases('podMonitor', 'PodMonitor/lodestone', 'pod', 'podMetricsEndpoints', 'hub'),

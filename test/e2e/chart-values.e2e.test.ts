@@ -71,7 +71,7 @@ describe('an invalid value fails before anything is rendered, with the allowed o
   const keys =
     'absence, affinity, certManager, commonAnnotations, commonLabels, config, crds, dashboard, dnsConfig, dnsPolicy, enabled, extraArgs, ' +
     'extraEnv, ' +
-    'extraVolumeMounts, extraVolumes, global, hostNetwork, image, imagePullSecrets, kubeconfigSecret, mode, networkPolicy, nodeSelector, ' +
+    'extraVolumeMounts, extraVolumes, global, hostNetwork, image, imagePullSecrets, kubeconfigSecret, mode, networkPolicy, nodeSelector, page, ' +
     'podAnnotations, podDisruptionBudget, podLabels, podMonitor, priorityClassName, prometheusRule, registration, replicaCount, ' +
     'resourceQuota, resources, serviceAccount, serviceMonitor, systemSecrets, systems, tolerations, topologySpreadConstraints, uninstallHook'
 

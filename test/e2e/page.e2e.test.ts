@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildPage, openPage, servePage, startBrowser } from './browser.ts'
+import { openPage, servePage } from './browser.ts'
+import { buildPage, startBrowser } from './chromium.ts'
 import { makeTemporaryFolder } from './processes.ts'
 
 const PROJECT = join(import.meta.dirname, '..', '..')

@@ -1,7 +1,8 @@
 // The page on a real hub, while kubectl changes objects.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildPage, openPage, servePage, startBrowser } from './browser.ts'
+import { openPage, servePage } from './browser.ts'
+import { buildPage, startBrowser } from './chromium.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type Hub, hubOn } from './hub.ts'
 import { installLodestone, startLodestone } from './lodestone.ts'

@@ -6,7 +6,7 @@ describe('manifests', () => {
   test.each<Mistake>([
     {
       lodestone: 'manifests crd',
-      says: 'unknown part crd; expected crds, registration, rbac, volumes, interpreter, election, absence, uninstall (did you mean crds?)',
+      says: 'unknown part crd; expected crds, registration, rbac, volumes, interpreter, election, absence, uninstall, page (did you mean crds?)',
     },
     {
       lodestone: 'manifests --url 10.0.0.7:9443',

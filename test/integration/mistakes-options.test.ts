@@ -103,7 +103,7 @@ describe('words in the wrong place', () => {
     },
     {
       lodestone: 'manifests crds,rbac',
-      says: 'unknown part crds,rbac; expected crds, registration, rbac, volumes, interpreter, election, absence, uninstall',
+      says: 'unknown part crds,rbac; expected crds, registration, rbac, volumes, interpreter, election, absence, uninstall, page',
     },
     { lodestone: 'completion bash zsh', says: 'expected one of bash, zsh, fish, not bash zsh' },
     { lodestone: 'version x', says: 'unexpected argument x' },

@@ -194,6 +194,17 @@ describe('ui', () => {
       lodestone: 'ui --folder @hub --context hub',
       says: '--folder and --context exclude each other: a folder is used without a cluster',
     },
+    {
+      lodestone: 'ui --folder @hub --login token',
+      says: '--login token asks an API server who its readers are; a folder has none',
+    },
+    { lodestone: 'ui --folder @hub --login password', says: '--login takes link or token, not password' },
+    { lodestone: 'ui --folder @hub --address 0.0.0.0', says: '--address needs --login token' },
+    { lodestone: 'ui --folder @hub --tls certs', says: '--tls needs --login token' },
+    {
+      lodestone: 'ui --login token --address localhost',
+      says: '--address takes an IP address, such as 0.0.0.0, not localhost',
+    },
     { lodestone: 'ui waiting --folder @hub', says: 'unexpected argument waiting' },
   ])('$lodestone', checkMistake)
 })

@@ -51,6 +51,7 @@ const shape = (properties: Record<string, object>, required: readonly string[] =
   required,
   properties,
 })
+const resources = shape({ limits: quantities, requests: quantities, claims: arraySchema(open) })
 
 /** The chart gives each process a port, so the configuration cannot let the operating system choose one. */
 const { dependencies, registration, server } = configSchema.properties
@@ -192,7 +193,7 @@ const values = shape(
     ),
     // A number or boolean as the value is a common mistake.
     extraEnv: arraySchema(shape({ name: text, value: { type: ['string', 'null'] }, valueFrom: open }, ['name'])),
-    resources: shape({ limits: quantities, requests: quantities, claims: arraySchema(open) }),
+    resources,
     hostNetwork: flag,
     dnsPolicy: { enum: ['', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'] },
     dnsConfig: dnsConfigSchema,
@@ -222,6 +223,20 @@ const values = shape(
         kubeconfigSecret: secretKey,
       },
       ['enabled', 'keepData', 'timeoutSeconds', 'kubeconfigSecret'],
+    ),
+    page: shape(
+      {
+        enabled: flag,
+        hosts: arraySchema({
+          type: 'string',
+          pattern: '^[A-Za-z0-9.-]+(:[0-9]{1,5})?$',
+          errorMessage: 'must be a host name, with a port if it has one',
+        }),
+        tlsSecret: nameOrEmpty,
+        kubeconfigSecret: secretKey,
+        resources,
+      },
+      ['enabled', 'kubeconfigSecret'],
     ),
     serviceMonitor: monitor,
     podMonitor: monitor,
@@ -253,6 +268,7 @@ const values = shape(
     'resourceQuota',
     'podDisruptionBudget',
     'uninstallHook',
+    'page',
     'serviceMonitor',
     'podMonitor',
     'prometheusRule',

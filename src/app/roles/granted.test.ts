@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ABSENCE_POLICIES } from '../../api/admission-policy.ts'
+import type { ResourceAccess } from '../../store/cluster/access-review.ts'
 import { completeConfig } from '../config/config.ts'
-import { type Access, grantedAccesses, podRolesFor, rolesFor } from './granted.ts'
+import { grantedAccesses, podRolesFor, rolesFor } from './granted.ts'
 
 /** The rights with which Lodestone gives rights to movers. */
 const GRANTS = [
@@ -19,7 +20,7 @@ const POLICIES = ABSENCE_POLICIES.map(
   (name) => `update validatingadmissionpolicies.admissionregistration.k8s.io ${name}`,
 )
 
-const textOf = ({ verb, group, resource, subresource, name, namespace }: Access) =>
+const textOf = ({ verb, group, resource, subresource, name, namespace }: ResourceAccess) =>
   `${verb} ${resource}${subresource ? `/${subresource}` : ''}${group && `.${group}`}${name ? ` ${name}` : ''}${namespace ? ` in ${namespace}` : ''}`
 
 const grantedTo = (config: object) => {

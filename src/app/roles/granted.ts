@@ -5,6 +5,7 @@ import type { PolicyRule } from '../../api/rbac.ts'
 import { defined } from '../../base/json.ts'
 import { moverAccess } from '../../core/volume-manager/mover/credentials.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import type { ResourceAccess } from '../../store/cluster/access-review.ts'
 import type { Config } from '../config/config.ts'
 import { systemsRoles } from '../config/systems-config.ts'
 import { configuredWorkloadKinds } from '../config/workload-kinds-config.ts'
@@ -73,24 +74,13 @@ function rolesForMovers(movers: Config['volumes']['movers'] | undefined): K8sObj
   ]
 }
 
-/** One action on one resource, as an access review names it. */
-export interface Access {
-  verb: string
-  group: string
-  resource: string
-  subresource?: string
-  name?: string
-  /** Without it, in all namespaces. */
-  namespace?: string
-}
-
 interface Binding extends K8sObject {
   roleRef: { kind: string; name: string }
   subjects: { name: string }[]
 }
 
 /** Returns the accesses that the bindings among these objects give to Lodestone. Other roles are for users and movers. */
-export function grantedAccesses(objects: readonly K8sObject[]): Access[] {
+export function grantedAccesses(objects: readonly K8sObject[]): ResourceAccess[] {
   const bindings = objects
     .filter((object): object is Binding => 'roleRef' in object)
     .filter(({ subjects }) => subjects.some(({ name }) => name === LODESTONE.name))
@@ -106,7 +96,7 @@ export function grantedAccesses(objects: readonly K8sObject[]): Access[] {
   })
 }
 
-function accessesOfRule({ apiGroups, resources, verbs, resourceNames = [] }: PolicyRule): Access[] {
+function accessesOfRule({ apiGroups, resources, verbs, resourceNames = [] }: PolicyRule): ResourceAccess[] {
   const names = resourceNames.length === 0 ? [{}] : resourceNames.map((name) => ({ name }))
   return apiGroups.flatMap((group) =>
     resources.flatMap((path) => {

@@ -40,6 +40,7 @@ import { leases } from '../../store/cluster/lease.ts'
 import { type Config, DEFAULT_CONFIG } from '../config/config.ts'
 import { configuredWorkloadKinds } from '../config/workload-kinds-config.ts'
 import { podRolesFor, rolesFor } from './granted.ts'
+import { pageRoles } from './page-roles.ts'
 import { electionRoles, LODESTONE } from './rbac.ts'
 import { credentialRoles, storageClasses } from './volume-roles.ts'
 
@@ -126,6 +127,7 @@ export function installedObjects(config: Config | undefined): { type: ResourceTy
     ...podRolesFor(undefined),
     ...credentialRoles(LODESTONE.namespace),
     ...electionRoles((config ?? DEFAULT_CONFIG).leaderElection),
+    ...pageRoles(SHIPPED_KINDS),
     ...configured,
   ]
   const distinct = new Map(

@@ -2,12 +2,12 @@
 import pLimit from 'p-limit'
 import { resourceBindings } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
-import { type Access, grantedAccesses, podRolesFor, rolesFor } from '../../app/roles/granted.ts'
+import { grantedAccesses, podRolesFor, rolesFor } from '../../app/roles/granted.ts'
+import { maySelf, mayUser, type ResourceAccess } from '../../store/cluster/access-review.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Check, type CheckContext, failed, passed, skipped } from './check.ts'
 
-const REVIEWS = '/apis/authorization.k8s.io/v1'
 const CONCURRENT = 8
 
 export const userPermissions: Check = {
@@ -18,9 +18,7 @@ export const userPermissions: Check = {
     const wanted = served.flatMap(({ type: { group, plural } }) =>
       ['list', 'watch'].map((verb) => ({ verb, group, resource: plural })),
     )
-    const missing = await findMissing(context, wanted, (access) =>
-      review(context, 'SelfSubjectAccessReview', { resourceAttributes: access }),
-    )
+    const missing = await findMissing(context, wanted, (access) => maySelf(context.connection, access, context.signal))
     return missing.length === 0
       ? passed('the user may read everything that explain and status show')
       : failed(`the user may not ${summarize(missing)}`, 'grant these rights, or run the command as an administrator')
@@ -32,14 +30,14 @@ export const accountPermissions: Check = {
   async run(context) {
     const { namespace, name } = context.serviceAccount
     const account = {
-      user: `system:serviceaccount:${namespace}:${name}`,
+      username: `system:serviceaccount:${namespace}:${name}`,
       groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
     }
     try {
       const isHub = (await servedGroups(context)).has(resourceBindings.group)
       const wanted = neededAccesses(context.config, isHub)
       const missing = await findMissing(context, wanted, (access) =>
-        review(context, 'SubjectAccessReview', { ...account, resourceAttributes: access }),
+        mayUser(context.connection, account, access, context.signal),
       )
       return missing.length === 0
         ? passed(`ServiceAccount ${namespace}/${name} has the rights of Lodestone`)
@@ -58,7 +56,7 @@ export const accountPermissions: Check = {
  * Returns the rights that `lodestone manifests` grants for the configuration. On a hub no pods run, so its part `volumes` is not needed there.
  * Other clusters have no bindings to distribute.
  */
-export function neededAccesses(config: Config, isHub: boolean): Access[] {
+export function neededAccesses(config: Config, isHub: boolean): ResourceAccess[] {
   const inCluster = { ...config, dependencies: { ...config.dependencies, distribution: 'none' as const } }
   return grantedAccesses(isHub ? rolesFor(config) : [...rolesFor(inCluster), ...podRolesFor(inCluster)])
 }
@@ -70,9 +68,9 @@ async function servedGroups({ connection, signal }: CheckContext): Promise<Set<s
 
 async function findMissing(
   { signal }: CheckContext,
-  wanted: readonly Access[],
-  isAllowed: (access: Access) => Promise<boolean>,
-): Promise<Access[]> {
+  wanted: readonly ResourceAccess[],
+  isAllowed: (access: ResourceAccess) => Promise<boolean>,
+): Promise<ResourceAccess[]> {
   const limit = pLimit(CONCURRENT)
   const allowed = await Promise.all(
     wanted.map((access) =>
@@ -85,16 +83,10 @@ async function findMissing(
   return wanted.filter((_, index) => !allowed[index])
 }
 
-async function review({ connection, signal }: CheckContext, kind: string, spec: object): Promise<boolean> {
-  const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec }
-  const answer = await connection.request('POST', `${REVIEWS}/${kind.toLowerCase()}s`, { body, signal })
-  return (answer as { status?: { allowed?: boolean } }).status?.allowed === true
-}
-
 const MAX_SHOWN = 5
 
 /** `list,watch pods; patch bindings.work.karmada.io; create pods in movers; and 3 more`. */
-function summarize(missing: readonly Access[]): string {
+function summarize(missing: readonly ResourceAccess[]): string {
   const byResource = Map.groupBy(missing, ({ group, resource, subresource, namespace }) => {
     const path = subresource ? `${resource}/${subresource}` : resource
     return `${path}${group && `.${group}`}${namespace ? ` in ${namespace}` : ''}`

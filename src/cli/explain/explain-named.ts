@@ -35,14 +35,18 @@ export function kindsToExplain(kind: string, kinds: WorkloadKinds): AnyCachedKin
  * Explains the first object with this name. Throws `UsageError` for an unknown kind, and for one without explanation.
  */
 export async function explainNamed({ kind, namespace, name }: NamedObject, context: Context): Promise<ExplainAnswer> {
-  const named = kindsNamed(kind, knownKinds(context.kinds))
-  const types = named.length > 0 ? named : furtherKinds(kind, context)
-  const targets = types.map((type) => makeTarget(type, namespace, name))
+  const targets = typesNamed(kind, context).map((type) => makeTarget(type, namespace, name))
   for (const target of targets) {
     const tree = await explainerOf(target.type, context.kinds).explain(target, context)
     if (tree) return { tree }
   }
   return { problem: describeMissing(targets, context) }
+}
+
+/** Returns the kinds that a word may mean. Throws `UsageError` for an unknown one. */
+export function typesNamed(word: string, context: Context): ResourceType[] {
+  const named = kindsNamed(word, knownKinds(context.kinds))
+  return named.length > 0 ? named : furtherKinds(word, context)
 }
 
 /** Where the objects are, for messages. */

@@ -3,6 +3,7 @@ import { realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { secrets } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
+import { PAGE_ACCOUNT } from '../../app/roles/page-roles.ts'
 import { LODESTONE } from '../../app/roles/rbac.ts'
 import { describeFileError } from '../../base/file-error.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
@@ -15,7 +16,7 @@ import { readFormat, renderYaml } from '../output.ts'
 import { readCaFile } from '../read-ca.ts'
 import { readDuration } from '../read-duration.ts'
 import { notHub } from '../read-failure.ts'
-import { readServiceAccount, SERVICE_ACCOUNT_OPTION } from '../service-account.ts'
+import { readServiceAccount, SERVICE_ACCOUNT_OPTION, type ServiceAccountName } from '../service-account.ts'
 import { type ClusterEntry, planCluster } from './cluster.ts'
 import { requestToken } from './token.ts'
 
@@ -86,6 +87,10 @@ export const kubeconfig: Command = {
       does: 'The same, if pods reach the API server at another address',
     },
     {
+      command: 'lodestone kubeconfig --context hub --service-account lodestone-system/lodestone-page -o secret',
+      does: 'The Secret of a page in the host cluster',
+    },
+    {
       command: 'lodestone kubeconfig --kubeconfig hub.config --output-file lodestone.config',
       does: 'Create or renew the kubeconfig of a process',
     },
@@ -117,7 +122,11 @@ async function printKubeconfig(args: Arguments, io: CommandIo): Promise<number> 
     if (isSecret) await checkHub(connection, io.signal)
     const { token, endsAt, durationMs: grantedMs } = await requestToken(connection, account, durationMs, io.signal)
     const text = renderYaml(kubeconfigOf(entry, token))
-    const output = isSecret ? secretManifest(namespace, text).map(renderYaml).join('---\n') : text
+    const output = isSecret
+      ? secretManifest({ namespace, name: secretName(account) }, text)
+          .map(renderYaml)
+          .join('---\n')
+      : text
     if (file === undefined) io.stdout.write(output)
     else writePrivate(file, output)
     const granted = formatDuration(grantedMs)
@@ -180,12 +189,17 @@ function kubeconfigOf(cluster: ClusterEntry, token: string): object {
   }
 }
 
-function secretManifest(namespace: string, text: string): (K8sObject & { data?: object })[] {
+/** The page in a cluster has a Secret of its own. */
+function secretName({ name }: ServiceAccountName): string {
+  return name === PAGE_ACCOUNT.name ? PAGE_ACCOUNT.name : SECRET.name
+}
+
+function secretManifest({ namespace, name }: ServiceAccountName, text: string): (K8sObject & { data?: object })[] {
   const labels = { 'app.kubernetes.io/name': LODESTONE.name }
   return [
     { apiVersion: 'v1', kind: namespaces.kind, metadata: { name: namespace } },
     {
-      ...{ apiVersion: 'v1', kind: secrets.kind, metadata: { name: SECRET.name, namespace, labels } },
+      ...{ apiVersion: 'v1', kind: secrets.kind, metadata: { name, namespace, labels } },
       data: { [SECRET.key]: Buffer.from(text).toString('base64') },
     },
   ]

@@ -3,12 +3,14 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { TestClock } from '../../base/time/clock.fake.ts'
+import { OWNER, type Viewer } from './access/viewer.ts'
 import { sendEvents } from './events.ts'
 import { EMPTY_LISTS } from './lists.fake.ts'
 import type { Snapshot, View } from './view.ts'
 
-/** Sends the events of a view that the test changes, to one reader. */
+/** Sends the events of a view that the test changes, to one reader as long as it has a session. */
 async function follow() {
+  let session: Viewer | undefined = OWNER
   const listeners = new Set<(snapshot: Snapshot) => void>()
   let revision = 0
   const snapshot = (text = ''): Snapshot => ({
@@ -26,6 +28,8 @@ async function follow() {
   const server = createServer((_request, response) => {
     sendEvents(response, {
       ...{ view, lists: ['clusters'], selection: {}, clock: new TestClock() },
+      identify: async () => session,
+      isServed: () => true,
       freshness: () => ({ unavailable: [] }),
     })
   })
@@ -40,6 +44,12 @@ async function follow() {
     request,
     response,
     readers: () => listeners.size,
+    endSession() {
+      session = undefined
+    },
+    changeRights(viewer: Viewer) {
+      session = viewer
+    },
     change(text: string) {
       for (const listener of listeners) listener(snapshot(text))
     },
@@ -64,4 +74,27 @@ test('a reader that ends is forgotten', async () => {
   expect(readers()).toBe(1)
   request.destroy()
   await expect.poll(readers).toBe(0)
+})
+
+test('a reader whose session ended gets no further event', async () => {
+  const { response, change, endSession } = await follow()
+  const text = response.setEncoding('utf8').toArray()
+  endSession()
+  change('eu')
+  expect((await text).join('')).not.toContain('eu')
+})
+
+test('rows that a reader may no longer list are removed at the next change', async () => {
+  const { response, change, changeRights, request } = await follow()
+  let text = ''
+  response.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  change('eu')
+  await expect.poll(() => text).toContain('"upserted":[{"id":"member1"')
+  changeRights({ may: async () => false })
+  change('asia')
+  await expect.poll(() => text).toContain('"removed":["member1"]')
+  expect(text).not.toContain('asia')
+  request.destroy()
 })

@@ -53,21 +53,17 @@ export interface LocateAnswer {
   clusters: LocatedCluster[]
 }
 
+type Located = { answer: LocateAnswer; problems?: never } | { answer?: never; problems: string[] }
+
 /** A fleet has at most this many clusters in an answer. */
 const MAX_CLUSTERS = 5_000
 
 /** Returns the answer, or sentences with the path of what is wrong with the question. */
-export async function locate(
-  question: LocateQuestion,
-  context: Context,
-): Promise<{ answer: LocateAnswer } | { problems: string[] }> {
+export async function locate(question: LocateQuestion, context: Context): Promise<Located> {
   return question.workload ? locateWorkload(question.workload, context) : locateClaims(question.claims, context)
 }
 
-async function locateWorkload(
-  workload: Reference,
-  context: Context,
-): Promise<{ answer: LocateAnswer } | { problems: string[] }> {
+async function locateWorkload(workload: Reference, context: Context): Promise<Located> {
   const placed = await placeWorkload(referencedTarget(workload, context.kinds), context)
   if (!placed) return { problems: [`workload: ${referenceTitle(workload)} not found ${context.place}`] }
   const { placement } = placed
@@ -83,10 +79,7 @@ async function locateWorkload(
   }
 }
 
-function locateClaims(
-  given: readonly LocateClaim[],
-  context: Context,
-): { answer: LocateAnswer } | { problems: string[] } {
+function locateClaims(given: readonly LocateClaim[], context: Context): Located {
   const claims = given.map(({ metadata, spec }, i) => ({
     apiVersion: apiVersionOf(dataSourceClaims),
     kind: dataSourceClaims.kind,

@@ -1,23 +1,24 @@
-/** The HTTP server of the page: the API below `/v1`, the files of the page, and the exchange of a link for a session. */
+/** The HTTP server of the page: the API below `/v1`, and the files of the page. */
+import type { Server as TlsServer } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { defined } from '../../base/json.ts'
+import type { ResourceType } from '../../api/meta.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { UserError } from '../../base/user-error.ts'
-import { JSON_TYPE, problemBody } from '../../server/problem.ts'
-import { explainNamed } from '../explain/explain-named.ts'
+import { ApiError } from '../../store/cluster/api-error.ts'
+import type { ServingCertificates } from '../../tls/source.ts'
 import type { Context } from '../explain/target.ts'
-import { treeData } from '../explain/tree.ts'
-import { type Access, openAccess, type Rejection, SECURITY_HEADERS } from './access.ts'
+import type { Access } from './access/access.ts'
+import { SECURITY_HEADERS } from './access/hosts.ts'
+import { explainFor, locateFor } from './access/permitted.ts'
+import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
+import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
 import { type Freshness, sendEvents } from './events.ts'
 import { LIST_NAMES, type ListName, pageOf } from './lists.ts'
-import { locate } from './locate.ts'
 import { QueryError, readEventsRequest, readPageRequest } from './read-query.ts'
 import { readQuestion } from './read-question.ts'
+import { sendAnswer, sendRejection } from './replies.ts'
 import type { View } from './view.ts'
-
-/** The API version of every answer. Within it, fields are added only. */
-const UI_API_VERSION = 'ui.lodestone.dev/v1alpha1'
 
 export interface PageServerInput {
   /** Of a hub, a member or a folder. */
@@ -25,34 +26,40 @@ export interface PageServerInput {
   /** Where the objects are: the address of the API server, or the folder. */
   origin: string
   view: View
+  access: Access
   /** Returns the inputs of an explanation at this moment. */
   context: () => Context
+  /** Whether the API server has the kind. */
+  isServed: (kind: ResourceType) => boolean
   freshness: () => Freshness
   assets: ReadonlyMap<string, Asset>
-  /** Further values of the header Host. */
-  hosts: readonly string[]
-  /** Called when a link was opened that was used before. `makeLink` returns a new one, and ends the one before. */
-  onUsedLink: (makeLink: () => string) => void
+  /** The certificate with which the server serves HTTPS; HTTP without one. */
+  certificate?: ServingCertificates | undefined
   clock: Clock
 }
 
 export interface PageServer {
   fastify: FastifyInstance
-  /** Listens on loopback and returns a link with a one-time token. */
-  listen(port: number): Promise<string>
+  /** Listens, and returns the port. */
+  listen(address: { host: string; port: number }): Promise<number>
+  /** Serves another certificate from now on. */
+  useCertificate(certificate: ServingCertificates): void
 }
 
-/** The page is for this machine only. */
-export const LOOPBACK = '127.0.0.1'
 const MAX_QUESTION_BYTES = 256 * 1024
-/** A browser opens a few; each follows the view. */
-const MAX_EVENT_READERS = 32
-const MAX_CONNECTIONS = 200
+/** Each tab of a browser is one. */
+const MAX_EVENT_READERS = 200
+const MAX_CONNECTIONS = 1_000
+/** The probe of the kubelet, which names a pod by its address. */
+const HEALTH_PATH = '/livez'
+const ASSET_PATH = '/assets/:name'
 
 /** Builds the server. `listen` starts it, `fastify.close` stops it. */
 export function buildPageServer(input: PageServerInput): PageServer {
-  const { view, assets } = input
-  const server = fastify({
+  const { view, assets, access, isServed, certificate } = input
+  const readers = new WeakMap<FastifyRequest, Viewer>()
+  const server: FastifyInstance = fastify({
+    ...(certificate && { https: secureContext(certificate) }),
     logger: false,
     bodyLimit: MAX_QUESTION_BYTES,
     requestTimeout: 30_000,
@@ -61,110 +68,120 @@ export function buildPageServer(input: PageServerInput): PageServer {
     routerOptions: { querystringParser: () => ({}), maxParamLength: 1024 },
   })
   server.server.maxConnections = MAX_CONNECTIONS
-  let access: Access | undefined
-  let link = () => ''
 
-  server.addHook('onRequest', (request, reply, done) => {
+  server.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS)
-    const rejection = rejectionOf(request)
-    if (rejection) reject(reply, rejection)
-    else done()
+    // Undefined for a path without a route: the answer is the page, or a problem.
+    const route = request.routeOptions.url
+    if (route === HEALTH_PATH) return undefined
+    const wrongHost = access.hostRejection(request.headers)
+    if (wrongHost) return sendRejection(reply, wrongHost)
+    const isFile = route === undefined || route === ASSET_PATH
+    if (access.publicPaths.has(route ?? '') || (access.hasPublicFiles && isFile)) return undefined
+    const { viewer, rejection } = await access.identify(request.headers)
+    if (rejection) return sendRejection(reply.headers(access.challenge), rejection)
+    readers.set(request, viewer)
+    return undefined
   })
-  server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => reject(reply, problemOf(error)))
+  const viewerOf = (request: FastifyRequest): Viewer => {
+    const viewer = readers.get(request)
+    if (!viewer) throw new Error(`no reader of ${pathOf(request)}`)
+    return viewer
+  }
+  server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) =>
+    sendRejection(reply, problemOf(error)),
+  )
   server.setNotFoundHandler((request, reply) => {
     if (request.method === 'GET' && !request.url.startsWith('/v1')) return sendAsset(reply, 'index.html')
-    return reject(reply, { status: 404, message: `path ${pathOf(request).slice(0, 100)} not found; see /v1` })
+    return sendRejection(reply, { status: 404, message: `path ${pathOf(request).slice(0, 100)} not found; see /v1` })
   })
 
-  function rejectionOf(request: FastifyRequest): Rejection | undefined {
-    if (!access) return { status: 503, message: 'the server is starting' }
-    if (pathOf(request) === '/open') return access.hostRejection(request.headers)
-    return access.rejection(request.headers)
-  }
-
-  server.get('/open', (request, reply) => {
-    const cookie = access?.redeem(queryOf(request).get('token') ?? '')
-    if (cookie !== undefined) return reply.header('set-cookie', cookie).redirect('/', 303)
-    input.onUsedLink(link)
-    return reject(reply, { status: 403, message: 'this link was used, or has ended; the terminal has a new one' })
-  })
+  access.addRoutes(server)
+  server.get(HEALTH_PATH, (_request, reply) => reply.send('ok\n'))
 
   function sendAsset(reply: FastifyReply, name: string): FastifyReply {
     const asset = assets.get(name)
-    if (!asset) return reject(reply, { status: 404, message: 'file not found' })
+    if (!asset) return sendRejection(reply, { status: 404, message: 'file not found' })
     return reply.header('cache-control', 'no-cache').type(asset.type).send(asset.content)
   }
-  server.get('/assets/:name', (request, reply) => sendAsset(reply, (request.params as { name: string }).name))
+  server.get(ASSET_PATH, (request, reply) => sendAsset(reply, (request.params as { name: string }).name))
 
-  server.get('/v1', async (_request, reply) => {
-    const { revision, lists } = await view.current()
+  server.get('/v1', async (request, reply) => {
+    const viewer = viewerOf(request)
+    const { revision, lists: all } = await view.current()
+    const lists = await visibleLists(LIST_NAMES, { lists: all, viewer, isServed })
     const totals = Object.fromEntries(LIST_NAMES.map((name) => [name, lists[name].length]))
     const { mode, origin } = input
-    return answer(reply, 'Overview', { mode, origin, revision, totals, ...input.freshness() })
+    return sendAnswer(reply, 'Overview', { mode, origin, user: viewer.user, revision, totals, ...input.freshness() })
   })
   for (const name of LIST_NAMES) {
     server.get(`/v1/${name}`, async (request, reply) => {
       const wanted = readPageRequest(name, queryOf(request))
       const { revision, lists } = await view.current()
-      return answer(reply, LIST_KINDS[name], { revision, offset: wanted.offset, ...pageOf(lists, name, wanted) })
+      const { namespace } = wanted
+      const visible = await visibleRows(name, { lists, viewer: viewerOf(request), isServed, namespace })
+      if (visible.rejection) return sendRejection(reply, visible.rejection)
+      const { rows, notice } = visible
+      const page = pageOf({ ...lists, [name]: rows }, name, wanted)
+      return sendAnswer(reply, LIST_KINDS[name], { revision, notice, offset: wanted.offset, ...page })
     })
   }
   server.get('/v1/explain/:kind/:name', async (request, reply) => {
     const { kind, name } = request.params as { kind: string; name: string }
     const namespace = queryOf(request).get('namespace') ?? 'default'
-    const { tree, problem } = await explainNamed({ kind, namespace, name }, input.context())
-    if (!tree) return reject(reply, { status: 404, message: problem })
-    return answer(reply, 'Explanation', { object: treeData(tree) })
+    const { object, rejection } = await explainFor(viewerOf(request), { kind, namespace, name }, input.context())
+    return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Explanation', { object })
   })
   server.post('/v1/locate', async (request, reply) => {
-    const { question, problems = [] } = readQuestion(request.body)
-    const result = question ? await locate(question, input.context()) : { problems }
-    if ('problems' in result) return reject(reply, { status: 422, message: result.problems.slice(0, 20).join('; ') })
-    return answer(reply, 'Location', result.answer)
+    const { question, problems } = readQuestion(request.body)
+    if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })
+    const { answer, rejection } = await locateFor(viewerOf(request), question, input.context())
+    return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Location', answer)
   })
-  let readers = 0
-  server.get('/v1/events', (request, reply) => {
+  let following = 0
+  server.get('/v1/events', async (request, reply) => {
     const wanted = readEventsRequest(queryOf(request))
-    if (readers >= MAX_EVENT_READERS) {
-      reject(reply, { status: 503, message: `${MAX_EVENT_READERS} readers follow the events; close one` })
-      return
+    if (following >= MAX_EVENT_READERS) {
+      return sendRejection(reply, { status: 503, message: `${MAX_EVENT_READERS} readers follow the events; close one` })
     }
-    readers += 1
+    following += 1
     reply.raw.on('close', () => {
-      readers -= 1
+      following -= 1
     })
     reply.hijack()
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) reply.raw.setHeader(name, value)
-    sendEvents(reply.raw, { ...wanted, view, freshness: input.freshness, clock: input.clock })
+    sendEvents(reply.raw, {
+      ...wanted,
+      view,
+      isServed,
+      identify: async () => (await access.identify(request.headers)).viewer,
+      freshness: input.freshness,
+      clock: input.clock,
+    })
+    return reply
   })
 
   return {
     fastify: server,
-    async listen(port) {
-      await server.listen({ host: LOOPBACK, port })
+    async listen({ host, port }) {
+      await server.listen({ host, port })
       const address = server.server.address()
-      const actual = typeof address === 'object' && address ? address.port : port
-      const opened = openAccess(actual, input.hosts)
-      access = opened
-      link = () => `http://${LOOPBACK}:${actual}/open?token=${opened.issueToken()}`
-      return link()
+      return typeof address === 'object' && address ? address.port : port
+    },
+    useCertificate(next) {
+      if (certificate) (server.server as unknown as TlsServer).setSecureContext(secureContext(next))
     },
   }
 }
 
-function answer(reply: FastifyReply, kind: string, fields: object): FastifyReply {
-  return reply
-    .header('cache-control', 'no-store')
-    .type(JSON_TYPE)
-    .send(`${JSON.stringify({ apiVersion: UI_API_VERSION, kind, ...defined(fields as Record<string, unknown>) })}\n`)
-}
-
-function reject(reply: FastifyReply, { status, message }: Rejection): FastifyReply {
-  return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(problemBody(status, message))
+function secureContext({ certPem, keyPem }: ServingCertificates) {
+  return { cert: certPem, key: keyPem, minVersion: 'TLSv1.2' as const }
 }
 
 function problemOf(error: Error & { statusCode?: number }): Rejection {
   if (error instanceof QueryError || error instanceof UserError) return { status: 400, message: error.message }
+  if (error instanceof ApiError) return { status: error.status === 403 ? 403 : 502, message: error.message }
+  if (error instanceof ReviewError) return { status: 503, message: error.message }
   return { status: error.statusCode ?? 500, message: error.message }
 }
 

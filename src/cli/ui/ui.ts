@@ -1,46 +1,63 @@
 /** `lodestone ui`: serves the page on this machine, with the objects that the user may read. */
-import { type Cluster, clusters, isBinding, type ResourceBinding } from '../../api/karmada.ts'
+import { isIP } from 'node:net'
+import { type Cluster, clusters } from '../../api/karmada.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { defined } from '../../base/json.ts'
-import { RepeatLimit } from '../../base/repeat-limit.ts'
 import { systemClock } from '../../base/time/clock.ts'
-import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
-import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import { listen } from '../../server/listen.ts'
-import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
-import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
 import { placeOf } from '../explain/explain-named.ts'
 import type { Context } from '../explain/target.ts'
-import { workloadExplainer } from '../explain/workload.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../karmada-version.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { readConfig } from '../read-config.ts'
 import { readPort } from '../read-port.ts'
-import { statusKinds } from '../status/cached-kinds.ts'
 import { gatherStatus, SECTIONS } from '../status/gather.ts'
 import { predict, storedHolds } from '../status/holds.ts'
+import { type AccessOptions, openAccess } from './access/open-access.ts'
 import { readAssets } from './assets.ts'
 import type { Freshness } from './events.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
-import { buildPageServer, LOOPBACK } from './server.ts'
+import { pageKinds } from './page-kinds.ts'
+import { buildPageServer } from './server.ts'
 import { openView } from './view.ts'
 import { workloadRows } from './workloads.ts'
+
+const LOGINS = ['link', 'token'] as const
+/** Reached by this machine alone. */
+const LOOPBACK = '127.0.0.1'
 
 export const ui: Command = {
   name: 'ui',
   summary: 'Show what waits, and where data is, on a page in the browser',
   usage: '[--port PORT] [--host NAME…] [--folder DIR | --kubeconfig FILE]',
   options: {
-    port: { type: 'string', value: 'PORT', description: 'Port on 127.0.0.1, 0 for a free one (default: 0)' },
+    port: { type: 'string', value: 'PORT', description: 'Port, 0 for a free one (default: 0)' },
     host: {
       type: 'string',
       multiple: true,
       value: 'NAME',
       description: 'Accept this name in the address of the browser too, for a proxy or a forwarded port',
+    },
+    login: {
+      type: 'string',
+      value: 'HOW',
+      values: LOGINS,
+      description:
+        'link: by the printed link, on this machine. token: each reader with a token of the API server, which decides what it sees (default: link)',
+    },
+    address: {
+      type: 'string',
+      value: 'ADDRESS',
+      description: 'With --login token: the address to listen on (default: 127.0.0.1)',
+    },
+    tls: {
+      type: 'string',
+      value: 'DIR',
+      description: 'With --login token: a folder with tls.crt and tls.key (default: a certificate of its own)',
     },
     ...SOURCE_OPTIONS,
     ...KARMADA_VERSION_OPTION,
@@ -49,16 +66,17 @@ export const ui: Command = {
   examples: [
     { command: 'lodestone ui --kubeconfig karmada.config', does: 'A hub, with the rights of this kubeconfig' },
     { command: 'lodestone ui --folder examples/hub', does: 'Try it without a cluster' },
+    {
+      command: 'lodestone ui --login token --address 0.0.0.0 --port 8443 --host lodestone.example.org',
+      does: 'In a pod: each reader sees what it may list',
+    },
   ],
   run: runUi,
 }
 
-/** A link that was used is opened again by each reload of a browser. */
-const NEW_LINK = 'the link was used; open this one'
-
 async function runUi(args: Arguments, io: CommandIo): Promise<number> {
   const port = readPort(args, 'port') ?? 0
-  const hosts = readHosts(args)
+  const accessOptions = readAccessOptions(args)
   const assets = readAssets()
   const config = readConfig(args, io)
   const workloads = configuredWorkloadKinds(config)
@@ -96,55 +114,43 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     isHub,
     place: placeOf(folderName, isMember),
   })
-  const repeats = new RepeatLimit()
   const view = openView(store, computeLists, systemClock)
-  const server = buildPageServer({
-    mode: folder ? 'folder' : isMember ? 'member' : 'hub',
-    origin: folderName ?? source.server ?? '',
-    view,
-    context,
-    freshness: () => freshnessOf(store),
-    assets,
-    hosts,
-    onUsedLink: (makeLink) => {
-      if (repeats.take(NEW_LINK, io.now())) io.stderr.write(`lodestone ui: ${NEW_LINK}: ${makeLink()}\n`)
-    },
-    clock: systemClock,
-  })
   try {
-    const address = { host: LOOPBACK, port, option: '--port' }
-    const link = await listen(address, () => server.listen(port))
-    io.stdout.write(`The page is at ${link}\nThe link works once. Press Ctrl-C to stop.\n`)
-    await new Promise<void>((resolve) => {
-      if (io.signal.aborted) resolve()
-      io.signal.addEventListener('abort', () => resolve(), { once: true })
+    const { access, certificates, begin } = await openAccess(accessOptions, source.connection, io)
+    const server = buildPageServer({
+      mode: folder ? 'folder' : isMember ? 'member' : 'hub',
+      origin: folderName ?? source.connection?.server ?? '',
+      view,
+      access,
+      context,
+      isServed: (kind) => store.serves(kind),
+      freshness: () => freshnessOf(store),
+      assets,
+      certificate: certificates?.current(),
+      clock: systemClock,
     })
-    return 0
+    certificates?.subscribe(server.useCertificate)
+    try {
+      const { address: host } = accessOptions
+      const listening = await listen({ host, port, option: '--port' }, () => server.listen({ host, port }))
+      io.stdout.write(begin(listening))
+      await untilAborted(io.signal)
+      return 0
+    } finally {
+      certificates?.stop()
+      await server.fastify.close()
+    }
   } finally {
     view.close()
-    await server.fastify.close()
     await source.close()
   }
 }
 
-/**
- * The kinds of all tables and explanations. Explanations read more fields of a kind than tables. Bindings and pods they read one by one, so the
- * cache has complete bindings only where Lodestone decided.
- */
-function pageKinds(workloads: WorkloadKinds): AnyCachedKind[] {
-  const byKey = new Map<string, AnyCachedKind>()
-  for (const kind of [...statusKinds.map(withDecided), ...workloadExplainer.reads(workloads)]) {
-    byKey.set(kindKey(kind.type), { ...kind, optional: true })
-  }
-  return [...byKey.values()]
-}
-
-function withDecided(kind: AnyCachedKind): AnyCachedKind {
-  const complete = isBinding(kind.type.kind) && placementKinds.find(({ type }) => kindKey(type) === kindKey(kind.type))
-  if (!complete) return kind
-  const keep = (raw: ResourceBinding) =>
-    (hasOurAnnotations(raw.metadata.annotations) ? complete : kind).keep(raw as never)
-  return { ...kind, keep }
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 function clusterRow({ metadata, spec: { provider, region } = {} }: Cluster): ClusterRow {
@@ -158,6 +164,17 @@ function freshnessOf(store: ObjectStore): Freshness {
     ...defined({ ageSeconds: ages.length > 0 ? Math.round(Math.max(...ages) / 1000) : undefined }),
     unavailable: store.unavailable().map(({ type, message }) => `${type.kind}: ${message}`),
   }
+}
+
+function readAccessOptions(args: Arguments): AccessOptions {
+  const login = LOGINS.find((known) => known === (args.text('login') ?? 'link'))
+  if (!login) throw new UsageError(`--login takes ${LOGINS.join(' or ')}, not ${args.text('login')}`)
+  const address = args.text('address') ?? LOOPBACK
+  for (const option of login === 'link' ? ['address', 'tls'] : []) {
+    if (args.text(option) !== undefined) throw new UsageError(`--${option} needs --login token`)
+  }
+  if (isIP(address) === 0) throw new UsageError(`--address takes an IP address, such as 0.0.0.0, not ${address}`)
+  return { login, address, hosts: readHosts(args), tls: args.text('tls') }
 }
 
 function readHosts(args: Arguments): string[] {

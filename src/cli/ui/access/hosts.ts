@@ -1,0 +1,68 @@
+/**
+ * The names at which the page is served, and the sites that may use it. Pure.
+ *
+ * A page of another site must not read the fleet through the browser of the user. It could try by a name that resolves to this machine (DNS
+ * rebinding), by its own request (cross-site request forgery), or in a frame.
+ */
+import type { Rejection } from './viewer.ts'
+
+/** Headers of every response. Scripts, styles and data come from this server only; nothing is inline. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+export interface RequestHeaders {
+  host?: string | undefined
+  origin?: string | undefined
+  cookie?: string | undefined
+  authorization?: string | undefined
+  'sec-fetch-site'?: string | string[] | undefined
+}
+
+export const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+
+/**
+ * Returns a function that says why a request is not served to any reader, by its headers.
+ *
+ * @param names the accepted values of the header `Host`; those without a port are accepted with every port
+ */
+export function hostRules(names: readonly string[]): (headers: RequestHeaders) => Rejection | undefined {
+  const accepted = new Set(names.map((name) => name.toLowerCase()))
+  const isServed = (host: string) => {
+    const name = host.toLowerCase()
+    return accepted.has(name) || accepted.has(name.replace(/:[0-9]{1,5}$/, ''))
+  }
+  return ({ host = '', origin, 'sec-fetch-site': site }) => {
+    if (!isServed(host)) {
+      return { status: 421, message: `host ${host.slice(0, 100)} is not served; allow it with --host` }
+    }
+    const isOtherSite = site === 'cross-site' || site === 'same-site'
+    if (isOtherSite || (origin !== undefined && !isServed(hostOf(origin)))) {
+      return { status: 403, message: 'a page of another site may not use this server' }
+    }
+    return undefined
+  }
+}
+
+function hostOf(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).host : ''
+}
+
+/** Returns the value of a cookie. */
+export function cookieNamed(name: string, header = ''): string | undefined {
+  const pairs = header.split(';').map((pair) => pair.trim())
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
+}

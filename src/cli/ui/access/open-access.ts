@@ -1,0 +1,100 @@
+/** Opens the access that the options of `lodestone ui` name, with the certificate of its server. */
+import { defined } from '../../../base/json.ts'
+import { RepeatLimit } from '../../../base/repeat-limit.ts'
+import { systemClock } from '../../../base/time/clock.ts'
+import { UserError } from '../../../base/user-error.ts'
+import { maySelf } from '../../../store/cluster/access-review.ts'
+import type { ApiConnection } from '../../../store/cluster/api-connection.ts'
+import { openCertificateFiles } from '../../../tls/files.ts'
+import { openMemoryStorage } from '../../../tls/memory-storage.ts'
+import { openCertificates } from '../../../tls/rotation.ts'
+import type { CertificateSource } from '../../../tls/source.ts'
+import { type CommandIo, UsageError } from '../../command.ts'
+import type { Access } from './access.ts'
+import { openLinkAccess } from './link-access.ts'
+import { reviewedUsers } from './reviewed-users.ts'
+import { openTokenAccess } from './token-access.ts'
+
+export interface AccessOptions {
+  login: 'link' | 'token'
+  /** The address to listen on. */
+  address: string
+  /** Further values of the header `Host`. */
+  hosts: readonly string[]
+  /** A folder with `tls.crt` and `tls.key`. */
+  tls: string | undefined
+}
+
+export interface OpenAccess {
+  access: Access
+  /** Absent for a server without TLS, which only this machine reaches. */
+  certificates?: CertificateSource
+  /** Returns what to print for the user when the server listens on this port. */
+  begin(port: number): string
+}
+
+/** A link that was used is opened again by each reload of a browser. */
+const NEW_LINK = 'the link was used; open this one'
+
+/** Throws `UserError` if the access is not possible: a folder has no tokens, and the account of the page needs rights. */
+export async function openAccess(
+  options: AccessOptions,
+  connection: ApiConnection | undefined,
+  io: CommandIo,
+): Promise<OpenAccess> {
+  return options.login === 'link' ? openLink(options, io) : openTokens(options, connection, io)
+}
+
+function openLink({ hosts }: AccessOptions, io: CommandIo): OpenAccess {
+  const repeats = new RepeatLimit()
+  const access = openLinkAccess({
+    hosts,
+    onUsedLink: (makeLink) => {
+      if (repeats.take(NEW_LINK, io.now())) io.stderr.write(`lodestone ui: ${NEW_LINK}: ${makeLink()}\n`)
+    },
+  })
+  const begin = (port: number) => `The page is at ${access.begin(port)}\nThe link works once. Press Ctrl-C to stop.\n`
+  return { access, begin }
+}
+
+async function openTokens(
+  { hosts, address, tls }: AccessOptions,
+  connection: ApiConnection | undefined,
+  io: CommandIo,
+): Promise<OpenAccess> {
+  if (!connection) throw new UsageError('--login token asks an API server who its readers are; a folder has none')
+  await checkRights(connection, io.signal)
+  const observer = {
+    failed: ({ message }: Error) => io.stderr.write(`lodestone ui: certificate: ${message}\n`),
+  }
+  const names = [...new Set([...hosts.map(withoutPort), 'localhost', '127.0.0.1', '::1'])]
+  const certificates = await (tls === undefined
+    ? openCertificates({ storage: openMemoryStorage(), hosts: names, now: io.now, observer })
+    : openCertificateFiles({ folder: tls, now: io.now, observer }))
+  return {
+    access: openTokenAccess({ users: reviewedUsers(connection, systemClock), hosts, clock: systemClock }),
+    certificates,
+    begin: (port) =>
+      `The page is at https://${address.includes(':') ? `[${address}]` : address}:${port}\n` +
+      `Readers log in with a token of ${connection.server}. Press Ctrl-C to stop.\n`,
+  }
+}
+
+const REVIEWS = [
+  { group: 'authentication.k8s.io', resource: 'tokenreviews' },
+  { group: 'authorization.k8s.io', resource: 'subjectaccessreviews' },
+]
+
+async function checkRights(connection: ApiConnection, signal: AbortSignal): Promise<void> {
+  for (const { group, resource } of REVIEWS) {
+    if (!(await maySelf(connection, defined({ verb: 'create', group, resource }), signal))) {
+      throw new UserError(
+        `the account of the page may not create ${resource}.${group}; apply its roles: lodestone manifests page`,
+      )
+    }
+  }
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:[0-9]{1,5}$/, '')
+}

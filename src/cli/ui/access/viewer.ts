@@ -1,0 +1,38 @@
+/** A reader of the page, and what it may see. */
+import { type ResourceType, resourceWord } from '../../../api/meta.ts'
+
+export type Kind = Pick<ResourceType, 'group' | 'plural'>
+
+export interface Viewer {
+  /** The name of the user; absent for the reader who started the command. */
+  user?: string
+  /**
+   * Whether the reader may do this with objects of a kind: without a namespace in all of them, without a name with all objects. Throws
+   * `ReviewError` if the API server does not answer.
+   */
+  may(
+    verb: 'list' | 'get' | 'create',
+    kind: Kind,
+    place?: { namespace?: string | undefined; name?: string },
+  ): Promise<boolean>
+}
+
+/** The reader who started the command. Its kubeconfig decided what was read. */
+export const OWNER: Viewer = { may: () => Promise.resolve(true) }
+
+/** Why a request is rejected. */
+export interface Rejection {
+  status: number
+  message: string
+}
+
+/** The API server could not be asked about a user. */
+export class ReviewError extends Error {
+  override name = 'ReviewError'
+}
+
+/** Returns the rejection of a reader who lacks the right to list. */
+export function mayNotList(kind: Kind, namespace?: string): Rejection {
+  const place = namespace === undefined ? '' : ` in namespace ${namespace}`
+  return { status: 403, message: `you may not list ${resourceWord(kind)}${place}; ask an administrator for this right` }
+}

@@ -1,0 +1,124 @@
+/** Leaves out of the lists what a reader may not list. */
+import { dataSources } from '../../../api/data-source.ts'
+import { dataSourceClaims } from '../../../api/data-source-claim.ts'
+import { clusterResourceBindings, clusters, resourceBindings } from '../../../api/karmada.ts'
+import { type ResourceType, resourceWord } from '../../../api/meta.ts'
+import { pods } from '../../../api/pod.ts'
+import { volumeManagers } from '../../../api/volume-manager.ts'
+import type { ListName, Lists } from '../lists.ts'
+import { mayNotList, type Rejection, type Viewer } from './viewer.ts'
+
+/** The object whose right shows a row. */
+interface Source {
+  kind: ResourceType
+  namespace?: string | undefined
+}
+
+interface ListRights<Row> {
+  /** The kinds of all rows. */
+  kinds: readonly ResourceType[]
+  sourceOf(row: Row): Source
+}
+
+/** A row about a workload is read from its binding, which has the decision. */
+const bindingKinds = [resourceBindings, clusterResourceBindings]
+const waitingKinds = [...bindingKinds, pods, volumeManagers]
+const ownKinds: Readonly<Record<string, ResourceType>> = { Pod: pods, VolumeManager: volumeManagers }
+
+function sourceOfObject({ kind, namespace }: { kind: string; namespace?: string }): Source {
+  const own = Object.hasOwn(ownKinds, kind) ? ownKinds[kind] : undefined
+  return { kind: own ?? (namespace === undefined ? clusterResourceBindings : resourceBindings), namespace }
+}
+
+const RIGHTS: { readonly [Name in ListName]: ListRights<Lists[Name][number]> } = {
+  waiting: { kinds: waitingKinds, sourceOf: ({ object }) => sourceOfObject(object) },
+  holds: { kinds: [...bindingKinds, pods], sourceOf: ({ workload }) => sourceOfObject(workload) },
+  workloads: { kinds: bindingKinds, sourceOf: ({ workload }) => sourceOfObject(workload) },
+  claims: { kinds: [dataSourceClaims], sourceOf: ({ namespace }) => ({ kind: dataSourceClaims, namespace }) },
+  volumes: { kinds: [volumeManagers], sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }) },
+  sources: { kinds: [dataSources], sourceOf: () => ({ kind: dataSources }) },
+  // The state of a system is that of its sources.
+  systems: { kinds: [dataSources], sourceOf: () => ({ kind: dataSources }) },
+  clusters: { kinds: [clusters], sourceOf: () => ({ kind: clusters }) },
+}
+
+/** Each namespace needs a question to the API server. A reader with rights in more of them names one. */
+const MAX_NAMESPACES = 100
+
+/** The rows of a list that a reader may see. */
+export interface VisibleRows<Row> {
+  rows: readonly Row[]
+  /** A sentence about what is left out. */
+  notice?: string
+}
+
+export interface VisibleInput {
+  lists: Lists
+  viewer: Viewer
+  /** Whether the API server has the kind. A right on a kind that it does not have is not asked for. */
+  isServed: (kind: ResourceType) => boolean
+  /** The only namespace whose rows are wanted. */
+  namespace?: string | undefined
+}
+
+/** Returns the rows of a list that a reader may see, or why it may see none. */
+export async function visibleRows<Name extends ListName>(
+  name: Name,
+  { lists, viewer, isServed, namespace }: VisibleInput,
+): Promise<(VisibleRows<Lists[Name][number]> & { rejection?: never }) | { rejection: Rejection }> {
+  type Row = Lists[Name][number]
+  const { kinds: ofRows, sourceOf } = RIGHTS[name] as ListRights<Row>
+  const kinds = ofRows.filter(isServed)
+  const all = lists[name] as readonly Row[]
+  const everywhere = new Set(await choose(kinds, (kind) => viewer.may('list', kind)))
+  if (everywhere.size === kinds.length) return { rows: all }
+  const partial = kinds.filter((kind) => !everywhere.has(kind))
+
+  const found = all
+    .map(sourceOf)
+    .filter(({ kind }) => !everywhere.has(kind))
+    .flatMap((source) => source.namespace ?? [])
+  const namespaces = namespace === undefined ? [...new Set(found)].sort() : [namespace]
+  const asked = namespaces.slice(0, MAX_NAMESPACES)
+  const questions = partial
+    .filter(({ namespaced }) => namespaced)
+    .flatMap((kind) => asked.map((each) => ({ kind, namespace: each })))
+  const granted = await choose(questions, ({ kind, namespace: each }) => viewer.may('list', kind, { namespace: each }))
+  const allowed = new Set(granted.map(keyOf))
+
+  const [first] = partial
+  if (everywhere.size === 0 && first && (namespace !== undefined || !first.namespaced) && granted.length === 0)
+    return { rejection: mayNotList(first, namespace) }
+  const rows = all.filter((row) => {
+    const source = sourceOf(row)
+    return everywhere.has(source.kind) || (source.namespace !== undefined && allowed.has(keyOf(source)))
+  })
+  if (namespace !== undefined) return { rows }
+  return { rows, notice: noticeOf(partial, namespaces.length) }
+}
+
+function noticeOf(kinds: readonly ResourceType[], namespaces: number): string {
+  const names = [...new Set(kinds.map(resourceWord))].join(', ')
+  const shown = `only rows of namespaces whose ${names} you may list`
+  return namespaces > MAX_NAMESPACES ? `${shown}, of the first ${MAX_NAMESPACES}; choose a namespace` : shown
+}
+
+function keyOf({ kind, namespace }: Source): string {
+  return `${resourceWord(kind)} ${namespace}`
+}
+
+async function choose<Item>(items: readonly Item[], isChosen: (item: Item) => Promise<boolean>): Promise<Item[]> {
+  const chosen = await Promise.all(items.map(isChosen))
+  return items.filter((_, i) => chosen[i])
+}
+
+/** The lists as a reader may see them. A list that it may not see at all is empty. */
+export async function visibleLists(names: readonly ListName[], input: VisibleInput): Promise<Lists> {
+  const visible = await Promise.all(
+    names.map(async (name) => {
+      const found = await visibleRows(name, input)
+      return [name, found.rejection ? [] : found.rows] as const
+    }),
+  )
+  return { ...input.lists, ...Object.fromEntries(visible) }
+}
