@@ -1,4 +1,4 @@
-/** The layers of docs/architecture.md: a folder imports only from layers below its own, and never from another folder of its layer. */
+/** The layers of docs/dev/architecture.md: a folder imports only from layers below its own, and never from another folder of its layer. */
 const layers = [
   ['api'],
   ['base'],

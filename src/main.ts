@@ -5,7 +5,7 @@ import { endProcess } from './cli/end-process.ts'
 import { runCli } from './cli/index.ts'
 import { limitHeap } from './cli/serve/heap-limit.ts'
 
-// The caches would train V8 to allocate the short-lived objects of reviews in the old generation (docs/adr/0014).
+// The caches would train V8 to allocate the short-lived objects of reviews in the old generation (docs/dev/adr/platform/0014).
 setFlagsFromString('--no-allocation-site-pretenuring')
 cacheCompiledCode(process.env)
 

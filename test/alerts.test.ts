@@ -17,7 +17,7 @@ const rules = globSync('charts/lodestone/files/alerts/*.yaml').flatMap((file) =>
   (parse(readFileSync(file, 'utf8')).groups as { rules: Rule[] }[]).flatMap((group) => group.rules),
 )
 const alerts = rules.filter(({ alert }) => alert !== undefined)
-const page = readFileSync('docs/alerts.md', 'utf8')
+const page = readFileSync('docs/guides/alerts.md', 'utf8')
 const sectionOf = (alert: string) => page.split(/^## /m).find((section) => section.startsWith(`${alert}\n`))
 
 test('each alert has series with which it fires, and others with which it does not', () => {
@@ -27,13 +27,13 @@ test('each alert has series with which it fires, and others with which it does n
 test.each(alerts)('$alert has a severity, a summary and a runbook', ({ alert = '', labels, annotations }) => {
   expect(labels?.['severity']).toMatch(/^(critical|warning)$/)
   expect(annotations?.['summary']).toBeTruthy()
-  expect(annotations?.['runbook_url']).toBe(`docs/alerts.md#${alert.toLowerCase()}`)
+  expect(annotations?.['runbook_url']).toBe(`docs/guides/alerts.md#${alert.toLowerCase()}`)
   for (const part of ['**Symptom**: ', '**Cause**: ', '**Remedy**: ', '```sh\n']) {
     expect(sectionOf(alert)).toContain(part)
   }
 })
 
-test('docs/alerts.md has no section of an alert that does not exist', () => {
+test('docs/guides/alerts.md has no section of an alert that does not exist', () => {
   const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name)
   expect(sections.sort()).toEqual(alerts.map(({ alert }) => alert).sort())
 })

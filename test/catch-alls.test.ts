@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 
-/** The files that handle an error of any kind. docs/architecture.md explains the first group. */
+/** The files that handle an error of any kind. docs/dev/architecture.md explains the first group. */
 const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
   'answers or retries, and reports': [
     'src/server/call.ts',

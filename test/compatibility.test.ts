@@ -1,4 +1,4 @@
-/** docs/compatibility.md: its table has the recorded results, and README names only versions that passed. */
+/** docs/reference/compatibility.md: its table has the recorded results, and README names only versions that passed. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { scenarios } from './e2e/matrix/scenarios.ts'
 import { minorOf, nameOfPair, pairNamed, pairs } from './e2e/matrix/versions.ts'
 
 const results = JSON.parse(readFileSync('test/e2e/matrix/results.json', 'utf8')) as Results
-const page = readFileSync('docs/compatibility.md', 'utf8')
+const page = readFileSync('docs/reference/compatibility.md', 'utf8')
 const date = '2026-01-31'
 
 test('the table has the recorded results', () => {
@@ -22,9 +22,9 @@ test('README names only versions that passed every scenario; the guide the oldes
   const { kubernetes, karmada } = SUPPORTED_VERSIONS
 
   expect(readFileSync('README.md', 'utf8').replaceAll(/\s+/g, ' ')).toContain(
-    `- Kubernetes ${listed(kubernetes)}, with Karmada ${listed(karmada)}: [tested pairs](docs/compatibility.md).`,
+    `- Kubernetes ${listed(kubernetes)}, with Karmada ${listed(karmada)}: [tested pairs](docs/reference/compatibility.md).`,
   )
-  expect(readFileSync('docs/getting-started-hub.md', 'utf8')).toMatch(
+  expect(readFileSync('docs/tutorials/getting-started-hub.md', 'utf8')).toMatch(
     new RegExp(`You need Karmada ${karmada[0]} or newer on\\sKubernetes ${kubernetes[0]} or newer`),
   )
 })

@@ -8,11 +8,11 @@ import { locate, openPlugin } from '../src/locality/locality.suite.ts'
 import { plugins } from '../src/locality/plugins/index.ts'
 import { documentedSystems } from './e2e/documented-systems.ts'
 
-const pages = globSync('docs/data-systems/*.md').map((path) => basename(path, '.md'))
+const pages = globSync('docs/guides/data-systems/*.md').map((path) => basename(path, '.md'))
 
-test('each plugin has a page, and docs/data-systems.md leads to it', () => {
+test('each plugin has a page, and docs/guides/data-systems.md leads to it', () => {
   expect(pages.sort()).toEqual(Object.keys(plugins).sort())
-  const overview = readFileSync('docs/data-systems.md', 'utf8')
+  const overview = readFileSync('docs/guides/data-systems.md', 'utf8')
   for (const page of pages) expect(overview).toContain(`[\`${page}\`](data-systems/${page}.md)`)
 })
 
@@ -26,7 +26,9 @@ describe.each(pages)('the configurations of the page %s', (page) => {
   })
 
   test('are followed by the responses that an answer needs, and those that may fail', () => {
-    expect(readFileSync(`docs/data-systems/${page}.md`, 'utf8')).toMatch(/^## Required and optional responses\n\n\|/m)
+    expect(readFileSync(`docs/guides/data-systems/${page}.md`, 'utf8')).toMatch(
+      /^## Required and optional responses\n\n\|/m,
+    )
   })
 
   test('take credentials from files', () => {

@@ -1,11 +1,11 @@
 /** The documentation: each relative link leads to a file, each anchor to a heading of it, and each line can be read as text. */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { lexer, type Token, walkTokens } from 'marked'
+import { lexer, type Token, type Tokens, walkTokens } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { runWords } from '../src/cli/cli.fake.ts'
 
-const pages = globSync(['*.md', '{docs,certs,test,webhooks,charts}/**/*.md']).sort()
+const pages = globSync(['*.md', '{docs,test,webhooks,charts}/**/*.md']).sort()
 
 /** As GitHub makes them of headings. */
 function anchorsOf(path: string): string[] {
@@ -62,15 +62,21 @@ test('a line has at most 160 characters outside of code and definitions of links
   expect(longLinesOf(page.join('\n'))).toEqual([2, 7])
 })
 
-test('docs/index.md leads to every page of docs', () => {
-  const linked = linksOf('docs/index.md').map((link) => join('docs', link.replace(/#.*/, '')))
-  const own = globSync('docs/*.md').filter((page) => page !== join('docs', 'index.md'))
+test('docs/index.md leads to every page: to the pages of a data system and of a decision by a page of their folder', () => {
+  const lists = ['docs/index.md', 'docs/guides/data-systems.md', 'docs/dev/adr/index.md']
+  const linked = lists.flatMap((list) => linksOf(list).map((link) => join(dirname(list), link.replace(/#.*/, ''))))
+  const own = globSync('docs/**/*.md').filter((page) => page !== join('docs', 'index.md'))
   expect(own.filter((page) => !linked.includes(page))).toEqual([])
 })
 
-test('docs/add-a-source-type.md names only files and folders that exist', () => {
+test('no folder of docs has more than 25 pages', () => {
+  const counts = Map.groupBy(globSync('docs/**/*.md'), dirname)
+  expect([...counts].filter(([, inFolder]) => inFolder.length > 25).map(([folder]) => folder)).toEqual([])
+})
+
+test('docs/dev/add-a-source-type.md names only files and folders that exist', () => {
   const named: string[] = []
-  void walkTokens(lexer(readFileSync('docs/add-a-source-type.md', 'utf8')), (token: Token) => {
+  void walkTokens(lexer(readFileSync('docs/dev/add-a-source-type.md', 'utf8')), (token: Token) => {
     if (token.type === 'codespan') named.push(token['text'] as string)
   })
   const paths = named.filter((text) => /^(?:src|test|webhooks)\//.test(text))
@@ -78,8 +84,19 @@ test('docs/add-a-source-type.md names only files and folders that exist', () => 
   expect(paths.filter((path) => !existsSync(path))).toEqual([])
 })
 
-test('docs/limits.md names only tests that exist', () => {
-  const named = [...readFileSync('docs/limits.md', 'utf8').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(
+/** The first cells of all tables of a page, in their order. */
+function firstCells(page: string): string[] {
+  return lexer(readFileSync(page, 'utf8'))
+    .filter((token): token is Tokens.Table => token.type === 'table')
+    .flatMap(({ rows }) => rows.map(([first]) => first?.text ?? ''))
+}
+
+test('docs/dev/limits.md has each limit of docs/reference/limits.md, in its order', () => {
+  expect(firstCells('docs/dev/limits.md')).toEqual(firstCells('docs/reference/limits.md'))
+})
+
+test('docs/dev/limits.md names only tests that exist', () => {
+  const named = [...readFileSync('docs/dev/limits.md', 'utf8').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(
     ([, name = '']) => name,
   )
   const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])

@@ -1,6 +1,6 @@
 /** The lists of a page whose items name tests. */
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { lexer, type Tokens } from 'marked'
 
 /** A reference is a link to a test file, a colon, and the title of a test in quotes. It may have a line break. */
@@ -15,14 +15,16 @@ interface NamedTest {
 export function itemsWithTests(page: string): { first: string; tests: NamedTest[] }[] {
   return lexer(readFileSync(page, 'utf8'))
     .filter((token): token is Tokens.List => token.type === 'list')
-    .map(({ items }) => items.map(({ text }) => ({ first: text.split('\n', 1)[0] ?? '', tests: namedTests(text) })))
+    .map(({ items }) =>
+      items.map(({ text }) => ({ first: text.split('\n', 1)[0] ?? '', tests: namedTests(page, text) })),
+    )
     .filter((items) => items.some(({ tests }) => tests.length > 0))
     .flat()
 }
 
-function namedTests(text: string): NamedTest[] {
+function namedTests(page: string, text: string): NamedTest[] {
   return [...text.matchAll(reference)].map(([, link = '', title = '']) => ({
-    file: join('docs', link),
+    file: join(dirname(page), link),
     title: title.replaceAll(/\s+/g, ' ').replaceAll('\\"', '"'),
   }))
 }

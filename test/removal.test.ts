@@ -1,10 +1,10 @@
-/** docs/removal.md: each value names a test of its removal, and the page has every key that Lodestone writes into objects of users. */
+/** docs/reference/removal.md: each value names a test of its removal, and the page has every key that Lodestone writes into objects of users. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as keys from '../src/api/lodestone.ts'
 import { hasTest, itemsWithTests } from './named-tests.ts'
 
-const page = 'docs/removal.md'
+const page = 'docs/reference/removal.md'
 const values = itemsWithTests(page)
 
 test('the page has values', () => {

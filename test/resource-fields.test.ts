@@ -34,8 +34,8 @@ function firstColumns(page: string): string[] {
 const POLICY = 'spec.policy.'
 
 describe.each([
-  { kind: 'DataSource', schema: dataSourceSchema, page: 'docs/data-systems.md' },
-  { kind: 'DataSourceClaim', schema: dataSourceClaimSchema, page: 'docs/claims.md' },
+  { kind: 'DataSource', schema: dataSourceSchema, page: 'docs/guides/data-systems.md' },
+  { kind: 'DataSourceClaim', schema: dataSourceClaimSchema, page: 'docs/concepts/claims.md' },
 ])('$page has each field of $kind', ({ schema, page }) => {
   const named = new Set(firstColumns(page))
 

@@ -58,7 +58,7 @@ describe('the release workflow', () => {
   })
 
   test('has a page that names each variable and each secret', () => {
-    const page = readFileSync('docs/releasing.md', 'utf8')
+    const page = readFileSync('docs/dev/releasing.md', 'utf8')
     const names = [...text.matchAll(/\b(?:vars|secrets)\.(\w+)/g)].map(([, name = '']) => name)
     expect([...new Set(names)].sort()).toEqual([
       'NPM_REGISTRY',

@@ -49,7 +49,7 @@ export async function buildImage(architectures: readonly Architecture[], revisio
 export function settingsOf(version: string, commit: string): ImageSettings {
   return {
     user: `${USER}:${USER}`,
-    // A young generation of 32 MiB instead of 128: 80 MiB less memory and shorter pauses (docs/adr/0014).
+    // A young generation of 32 MiB instead of 128: 80 MiB less memory and shorter pauses (docs/dev/adr/platform/0014).
     env: { PATH: '/usr/bin', NODE_ENV: 'production', NODE_OPTIONS: '--max-semi-space-size=16' },
     entrypoint: ['/usr/bin/lodestone'],
     command: ['serve'],

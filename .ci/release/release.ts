@@ -1,5 +1,5 @@
 /**
- * `npm run release`: writes all files of a release into a folder, and publishes nothing. docs/releasing.md describes them.
+ * `npm run release`: writes all files of a release into a folder, and publishes nothing. docs/dev/releasing.md describes them.
  *
  * Usage: npm run release -- [--tag v0.1.0] [--platform linux/amd64,linux/arm64] [--out FOLDER]
  */

@@ -1,4 +1,4 @@
-/** The versions of Kubernetes and Karmada with which the end-to-end tests ran, as docs/compatibility.md shows. */
+/** The versions of Kubernetes and Karmada with which the end-to-end tests ran, as docs/reference/compatibility.md shows. */
 
 export interface SupportedVersions {
   readonly kubernetes: readonly string[]

@@ -43,7 +43,7 @@ export interface VolumeConfig {
 
 /** Settings of the movers of a volume. */
 export interface MoverOverrides {
-  /** Another image that implements the contract of movers (docs/movers.md). The configuration must allow it. */
+  /** Another image that implements the contract of movers (docs/guides/movers.md). The configuration must allow it. */
   image?: string
   priorityClassName?: string
   resources?: ResourceRequirements

@@ -42,7 +42,7 @@ export const certs: Command = {
   examples: [
     { command: 'lodestone certs', does: 'Create missing certificates, and show all' },
     { command: 'lodestone certs --host hub.example.org', does: 'Add a host name' },
-    { command: 'lodestone certs --renew', does: 'Start to replace the CA; see certs/README.md' },
+    { command: 'lodestone certs --renew', does: 'Start to replace the CA; see docs/guides/certificates.md' },
   ],
   run: runCerts,
 }

@@ -151,8 +151,8 @@ export function generatedFiles(): Record<string, string> {
     ),
     'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
     'charts/lodestone/dashboards/lodestone.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
-    'docs/events.md': eventsPage(),
-    'docs/metrics.md': metricsPage(),
+    'docs/reference/events.md': eventsPage(),
+    'docs/reference/metrics.md': metricsPage(),
     'charts/lodestone/values.schema.json': `${JSON.stringify(chartValuesSchema(), null, 2)}\n`,
   }
 }

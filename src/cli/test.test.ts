@@ -320,7 +320,7 @@ describe('an invalid test file exits with 2, prints each error with its line, ru
   test('a folder without tests', async () => {
     const { status, stderr } = await runOne(makePolicy())
     expect(status).toBe(2)
-    expect(stderr).toMatch(/^lodestone test: no test in .*; see docs\/test.md for the format\n$/)
+    expect(stderr).toMatch(/^lodestone test: no test in .*; see docs\/guides\/test.md for the format\n$/)
   })
 
   test.each([
@@ -412,8 +412,8 @@ describe('reports', () => {
   })
 })
 
-test('docs/test.md shows a test, and what the command prints for it', async () => {
-  const page = readFileSync('docs/test.md', 'utf8')
+test('docs/guides/test.md shows a test, and what the command prints for it', async () => {
+  const page = readFileSync('docs/guides/test.md', 'utf8')
   const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
   const [, printed] = /^\$ lodestone test tests\/\n([\s\S]*?)```/m.exec(page) ?? []
   const folder = makeFolder({ 'tests/trainer.yaml': example })

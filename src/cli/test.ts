@@ -54,7 +54,7 @@ async function runTests(args: Arguments, io: CommandIo): Promise<number> {
   if (errors.length > 0) return 2
   const files = reads.flatMap((read) => read.files)
   // A pipeline with a wrong path must not look like one whose tests pass.
-  if (files.length === 0) throw new UsageError(`no test in ${paths.join(', ')}; see docs/test.md for the format`)
+  if (files.length === 0) throw new UsageError(`no test in ${paths.join(', ')}; see docs/guides/test.md for the format`)
   const results: TestResult[] = []
   const selected = files.flatMap(({ tests }) => tests).filter((test) => isSelected(test, pattern))
   if (selected.length === 0) throw new UsageError(`no test matches --run ${args.text('run')}`)

@@ -1,5 +1,5 @@
 /**
- * The tables of what Lodestone says to users: Events, conditions and audit annotations. docs/events.md is generated from them. The types of
+ * The tables of what Lodestone says to users: Events, conditions and audit annotations. docs/reference/events.md is generated from them. The types of
  * their keys are the only reasons that an Event, and the only decisions that an audit annotation, can have.
  */
 

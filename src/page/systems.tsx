@@ -21,7 +21,7 @@ export function Systems({ query, version, now }: ViewInput) {
       empty={
         <>
           <p class="large">No data system is known.</p>
-          <p>With data systems, Lodestone finds the locations of data itself: see docs/data-systems.md.</p>
+          <p>With data systems, Lodestone finds the locations of data itself: see docs/guides/data-systems.md.</p>
         </>
       }
     >

@@ -41,7 +41,7 @@ export const LARGE_BODY_BYTES = 128 * 1024
  * Opens a queue. A batch is the requests that arrive in one iteration of the event loop.
  *
  * Reading, deciding and sending are large pieces of code. For each request separately, every step would evict the others from the
- * processor's caches (docs/adr/0023-effect-of-each-optimization.md). The first request of a batch waits for the other decisions, about 15
+ * processor's caches (docs/dev/adr/platform/0023-effect-of-each-optimization.md). The first request of a batch waits for the other decisions, about 15
  * µs each. If the last batch had one request, the first request of the next one is answered immediately: a wait would cost one more
  * iteration.
  *

@@ -26,7 +26,7 @@ interface WaitingLine {
 
 /**
  * Opens a queue. A line costs less in a batch, since formatting evicts the code of reviews from the processor caches
- * (docs/adr/0023-effect-of-each-optimization.md).
+ * (docs/dev/adr/platform/0023-effect-of-each-optimization.md).
  *
  * @param made called when the waiting lines have been formatted
  */

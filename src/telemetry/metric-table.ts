@@ -1,5 +1,5 @@
 /**
- * The table of all metrics: docs/metrics.md is generated from it, and no other metric can be opened. Names are those of client-go and
+ * The table of all metrics: docs/reference/metrics.md is generated from it, and no other metric can be opened. Names are those of client-go and
  * controller-runtime where they have the metric. No label has the name of an object, a namespace or a user.
  */
 
@@ -73,7 +73,7 @@ export const METRICS = {
     type: 'gauge',
     help: 'Kinds that cannot be read now: 1 each',
     labels: ['kind', 'reason'],
-    remark: '[reasons](troubleshooting.md#a-kind-is-not-available)',
+    remark: '[reasons](../guides/troubleshooting.md#a-kind-is-not-available)',
   },
   lodestone_watch_age_seconds: {
     type: 'gauge',

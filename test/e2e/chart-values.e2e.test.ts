@@ -312,7 +312,7 @@ describe('after an installation, the next steps are printed', () => {
         'The API server must reach the Service lodestone-system/lodestone.',
         'users or pipelines write DataSources',
         '--reuse-values --set config.volumes.enabled=true',
-        'docs/getting-started-hub.md, step 2',
+        'docs/tutorials/getting-started-hub.md, step 2',
       ],
     },
     {
@@ -372,7 +372,7 @@ describe('after an installation, the next steps are printed', () => {
         "get secret lodestone-certificates -o jsonpath='{.data.ca\\.crt}' | base64 -d > ca.crt",
         'lodestone manifests registration --config lodestone.yaml --ca ca.crt',
         'kubectl label namespace movers pod-security.kubernetes.io/enforce=privileged',
-        'create a VolumeManager: docs/getting-started-volumes.md, step 2',
+        'create a VolumeManager: docs/tutorials/getting-started-volumes.md, step 2',
       ],
     },
   ])('$what', async ({ values, want }) => {

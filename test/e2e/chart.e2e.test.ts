@@ -164,7 +164,7 @@ describe('an installation', () => {
     const other = { config: { volumes: { enabled: true } }, replicaCount: 3 }
     expect(await helm.run(['upgrade', 'lodestone', chart], other)).toMatchObject({ code: 0 })
     expect(await entries()).toEqual(filled)
-    // As docs/upgrade.md has it.
+    // As docs/guides/upgrade.md has it.
     const newer = ['upgrade', 'lodestone', chart, '--reset-then-reuse-values', '--set', 'image.tag=0.2.0']
     expect(await helm.run(newer)).toMatchObject({ code: 0 })
     const { stdout } = await helm.run(['get', 'values', 'lodestone', '-o', 'json'])

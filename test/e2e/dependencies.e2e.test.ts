@@ -212,7 +212,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
 
       await hub.mergePatch(front, { spec: { selector: { app: 'another' } } })
 
-      // Karmada may query Lodestone before its cache has the new selector, and queries again after a change (docs/configuration.md).
+      // Karmada may query Lodestone before its cache has the new selector, and queries again after a change (docs/reference/configuration.md).
       let changes = 0
       const leaves = async () => {
         await hub.mergePatch(front, { metadata: { annotations: { change: `${++changes}` } } })

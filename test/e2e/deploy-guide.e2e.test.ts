@@ -177,7 +177,7 @@ describe('migrate', () => {
 
   /** The role of the page, for a user of its own. */
   async function migrationUser(): Promise<string> {
-    const page = readFileSync(join(repository, 'docs', 'migration.md'), 'utf8')
+    const page = readFileSync(join(repository, 'docs', 'guides', 'migration.md'), 'utf8')
     const role = /```yaml\n(apiVersion: rbac[\s\S]*?)```/.exec(page)?.[1] ?? ''
     await hub.kubectl(['apply', '-f', '-'], role)
     await hub.kubectl([

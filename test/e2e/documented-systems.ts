@@ -1,11 +1,11 @@
-// The configurations of data systems in the documentation: the YAML blocks of docs/data-systems, with the addresses and credentials of a test.
+// The configurations of data systems in the documentation: the YAML blocks of docs/guides/data-systems, with the addresses and credentials of a test.
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lexer, type Tokens } from 'marked'
 import { parse } from 'yaml'
 
-const pages = join(import.meta.dirname, '..', '..', 'docs', 'data-systems')
+const pages = join(import.meta.dirname, '..', '..', 'docs', 'guides', 'data-systems')
 
 export interface DocumentedSystem {
   system: string

@@ -23,7 +23,7 @@ let root: string
 
 beforeAll(async () => {
   plane = await startControlPlane({ karmada: false })
-  // No more than docs/movers.md says that it takes.
+  // No more than docs/guides/movers.md says that it takes.
   const rbac = { apiGroup: 'rbac.authorization.k8s.io' }
   await plane.apply([
     {

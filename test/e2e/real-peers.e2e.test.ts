@@ -1,4 +1,4 @@
-// Claims against real data systems, with the configurations of their pages in docs/data-systems. Each is skipped, with a line that says so,
+// Claims against real data systems, with the configurations of their pages in docs/guides/data-systems. Each is skipped, with a line that says so,
 // only where its runtime is missing on the machine.
 import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'

@@ -2,7 +2,7 @@
  * Runs the end-to-end tests with vitest, which gets all other arguments.
  *
  *     npm run e2e -- --pair PAIR        with the programs of a pair of versions, such as 1.28.15+1.16.0 or `oldest`
- *     npm run e2e -- --matrix PAIR      the scenarios of a pair, of `default` or of `all`; writes docs/compatibility.md
+ *     npm run e2e -- --matrix PAIR      the scenarios of a pair, of `default` or of `all`; writes docs/reference/compatibility.md
  *     npm run e2e -- --matrix PAIR --scenario NAME
  */
 import { spawn } from 'node:child_process'
@@ -16,7 +16,7 @@ import { nameOfPair, PAIR_VARIABLE, type Pair, pairNamed, pairs } from './matrix
 
 const root = join(import.meta.dirname, '..', '..')
 const resultsFile = join(import.meta.dirname, 'matrix', 'results.json')
-const page = join(root, 'docs', 'compatibility.md')
+const page = join(root, 'docs', 'reference', 'compatibility.md')
 
 /** Removes an option from the arguments and returns its value. Throws if the value is missing. */
 function takeOption(args: string[], name: string): string | undefined {

@@ -104,8 +104,8 @@ describe('a stream', () => {
   })
 })
 
-test('the example mover of docs/movers.md downloads and deletes data', async () => {
-  const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'movers.md'), 'utf8')
+test('the example mover of docs/guides/movers.md downloads and deletes data', async () => {
+  const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'guides', 'movers.md'), 'utf8')
   const text = /```sh\n(#![\s\S]*?)```/.exec(docs)?.[1] ?? ''
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(30)
   const script = join(cluster.plane.dir, 'tarball-mover.sh')

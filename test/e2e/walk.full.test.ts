@@ -18,11 +18,11 @@ import { startS3 } from './peers/s3.ts'
 import { runCommand } from './processes.ts'
 
 const pages = {
-  install: 'docs/install.md',
-  hub: 'docs/getting-started-hub.md',
-  volumes: 'docs/getting-started-volumes.md',
-  upgrade: 'docs/upgrade.md',
-  uninstall: 'docs/uninstall.md',
+  install: 'docs/guides/install.md',
+  hub: 'docs/tutorials/getting-started-hub.md',
+  volumes: 'docs/tutorials/getting-started-volumes.md',
+  upgrade: 'docs/guides/upgrade.md',
+  uninstall: 'docs/guides/uninstall.md',
 }
 
 // A block by its page and the beginning of its first command.

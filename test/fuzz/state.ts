@@ -13,7 +13,7 @@ import type { Seed } from './mutate.ts'
 
 const webhooks = allWebhooks(SHIPPED_KINDS)
 
-/** The inputs of a golden conversation (docs/test.md). */
+/** The inputs of a golden conversation (docs/guides/test.md). */
 interface Example {
   given?: K8sObject[]
   when: { object: K8sObject; oldObject?: K8sObject }

@@ -1,4 +1,4 @@
-/** Runs the scripts of docs/ci.md, with manifests that pass and with manifests that fail. */
+/** Runs the scripts of docs/guides/ci.md, with manifests that pass and with manifests that fail. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { lexer, type Token, walkTokens } from 'marked'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 
-const page = readFileSync('docs/ci.md', 'utf8')
+const page = readFileSync('docs/guides/ci.md', 'utf8')
 
 /** The code blocks of a language below a heading. */
 function blocks(heading: string, language: string): string[] {

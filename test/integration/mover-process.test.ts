@@ -214,9 +214,9 @@ describe('a download in place', () => {
   })
 })
 
-describe('the mover of docs/movers.md that is a script', () => {
+describe('the mover of docs/guides/movers.md that is a script', () => {
   testWith('curl')('keeps the contract: downloads, is there already, deletes, fails with a code', async () => {
-    const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'movers.md'), 'utf8')
+    const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'guides', 'movers.md'), 'utf8')
     const script = join(root, 'mover.sh')
     await writeFile(script, /```sh\n(#![\s\S]*?)```/.exec(docs)?.[1] ?? '')
     await chmod(script, 0o755)

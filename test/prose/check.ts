@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { blocksOf } from './read.ts'
 import { faultsIn, faultsOf, subjectForms } from './rules.ts'
 
-const folders = '{src,test,bench,docs,certs,webhooks,charts,examples,.github,.ci}'
+const folders = '{src,test,bench,docs,webhooks,charts,examples,.github,.ci}'
 const exclude = ['test/prose/{rules,prose.test}.ts']
 const paths = globSync([`{*,${folders}/**/*}.{md,ts,yaml,yml}`, '.ci/run'], { exclude })
 const faults = paths

@@ -17,7 +17,7 @@ export function checkStays(stored: Binding | undefined, sent: Binding, after: Bi
   checkKnown(stored, after, replica)
 }
 
-// docs/claims.md: a narrowed workload is relaxed only if no cluster of its narrowing can take it, or if the policy allows none of them.
+// docs/concepts/claims.md: a narrowed workload is relaxed only if no cluster of its narrowing can take it, or if the policy allows none of them.
 function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluster[]): void {
   if (!['Narrowed', 'Kept'].includes(stateOf(stored) ?? '') || stateOf(after) !== 'Relaxed') return
   const [before, base] = [stored.spec.placement ?? {}, after.spec.placement ?? {}]

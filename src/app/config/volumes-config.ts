@@ -69,7 +69,7 @@ export const volumesSection: Field<VolumesConfig> = section({
       errorMessage: 'must be an https URL without user and query, e.g. https://sts.eu-central-1.amazonaws.com',
     }),
     maxResources: field(quantities, moverLimits.maxResources),
-    // A download takes about 125 MiB; an upload has eight parts of 8 MiB in memory (docs/performance.md).
+    // A download takes about 125 MiB; an upload has eight parts of 8 MiB in memory (docs/dev/performance.md).
     resources: field(
       { type: 'object', properties: { requests: quantities, limits: quantities } },
       { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '512Mi' } },

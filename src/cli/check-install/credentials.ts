@@ -8,7 +8,7 @@ export const credentials: Check = {
     const lifetime = await connection.credentialsLifetime()
     if (!lifetime) return skipped('they do not end, or a plugin renews them')
     if (endsSoon(lifetime, now)) {
-      return warning(endMessage(lifetime), `${RENEW_CREDENTIALS}, see docs/getting-started-hub.md`)
+      return warning(endMessage(lifetime), `${RENEW_CREDENTIALS}, see docs/tutorials/getting-started-hub.md`)
     }
     return passed(`they end at ${new Date(lifetime.endsAt).toISOString()}`)
   },

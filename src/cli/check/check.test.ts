@@ -322,7 +322,7 @@ describe('the output for programs', () => {
     expect(status).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
       objects: [{ outcome: 'denied', errors: [{ path: 'spec.system' }, { path: 'spec.workload.kind' }] }],
-      findings: [{ id: 'denied-object', severity: 'error', documentation: 'docs/check.md#denied-object' }, {}],
+      findings: [{ id: 'denied-object', severity: 'error', documentation: 'docs/guides/check.md#denied-object' }, {}],
     })
   })
 

@@ -1,4 +1,4 @@
-/** The schema of a test: given objects, a request, and the expected answer. docs/test.md documents each field. */
+/** The schema of a test: given objects, a request, and the expected answer. docs/guides/test.md documents each field. */
 const text = { type: 'string', minLength: 1 }
 const texts = { type: 'array', items: text }
 const object = { type: 'object' }

@@ -31,11 +31,11 @@ async function explain(target: string, objects: unknown[] | string, ...more: str
   return stdout.replaceAll(folder, 'DIR')
 }
 
-const isExplanation = new Ajv().compile(JSON.parse(readFileSync('docs/explain.schema.json', 'utf8')))
+const isExplanation = new Ajv().compile(JSON.parse(readFileSync('docs/reference/explain.schema.json', 'utf8')))
 
-const image = readFileSync('docs/explain.md', 'utf8')
+const image = readFileSync('docs/guides/explain.md', 'utf8')
 
-describe('the output for the examples is that of docs/explain.md:', () => {
+describe('the output for the examples is that of docs/guides/explain.md:', () => {
   const commands = [...image.matchAll(/^\$ lodestone explain (.*)$\n((?:(?!^```).*\n)*?)(?=^\$|^```)/gm)]
 
   test.each(commands.map(([, words = '', output = '']) => ({ words, output })))('$words', async ({ words, output }) => {

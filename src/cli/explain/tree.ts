@@ -1,7 +1,7 @@
 /** An explanation as a tree: as data for programs, and as lines for people. */
 import { printable } from '../../base/printable.ts'
 
-/** A line of an explanation. docs/explain.md describes the fields for users. */
+/** A line of an explanation. docs/guides/explain.md describes the fields for users. */
 export interface TreeNode {
   /** The line, without its children. */
   text: string

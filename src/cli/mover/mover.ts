@@ -1,4 +1,4 @@
-/** `lodestone mover`: downloads, uploads or deletes data, as the process of a mover Pod (docs/movers.md). */
+/** `lodestone mover`: downloads, uploads or deletes data, as the process of a mover Pod (docs/guides/movers.md). */
 import { existsSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { defined } from '../../base/json.ts'

@@ -59,7 +59,7 @@ export const MOVER_OPTIONS = {
     type: 'string',
     value: 'DIR',
     description:
-      'Mounted Secret with the credentials, see docs/movers.md (default: AWS_ACCESS_KEY_ID, AZURE_STORAGE_ACCOUNT, …)',
+      'Mounted Secret with the credentials, see docs/guides/movers.md (default: AWS_ACCESS_KEY_ID, AZURE_STORAGE_ACCOUNT, …)',
   },
   'ca-file': {
     type: 'string',

@@ -1,4 +1,4 @@
-/** The page docs/events.md: Events, conditions and audit annotations. */
+/** The page docs/reference/events.md: Events, conditions and audit annotations. */
 import { MOVER_REASONS } from '../../core/mover-contract/contract.ts'
 import { AUDIT_ANNOTATIONS, CONDITIONS, DECISIONS, EVENTS } from '../../core/signal-tables.ts'
 import { codes, GENERATED, markdownTable } from './markdown.ts'
@@ -19,21 +19,21 @@ kubectl get events -A --field-selector reason=LocalityHold
 The source component is \`lodestone\`. An Event about a cluster-scoped object is in the namespace \`default\`.
 
 An Event about a decision has its id at the end of the message, and in the label \`lodestone.dev/decision-id\`. These are the Events
-\`Locality…\`, \`Workload…\` and \`Volumes…\`. [Follow one decision](troubleshooting.md#follow-one-decision) joins them with the audit log, log lines
-and \`lodestone explain\`.
+\`Locality…\`, \`Workload…\` and \`Volumes…\`. [Follow one decision](../guides/troubleshooting.md#follow-one-decision) joins them with the audit log, log
+lines and \`lodestone explain\`.
 
 ${markdownTable(
   ['Reason', 'Type', 'About', 'When'],
   Object.entries(EVENTS).map(([reason, { type, about, when }]) => [`\`${reason}\``, type, about, when]),
 )}
 
-Movers create Events about their Pod ([Results](movers.md#results)):
+Movers create Events about their Pod ([Results](../guides/movers.md#results)):
 
 ${codes(Object.values(MOVER_REASONS))}
 
 ## Conditions
 
-Reasons of movers and of replicas are in [volumes.md](volumes.md).
+Reasons of movers and of replicas are in [volumes.md](../concepts/volumes.md).
 
 ${markdownTable(
   ['Kind', 'Type', 'True when'],

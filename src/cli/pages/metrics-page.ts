@@ -1,4 +1,4 @@
-/** The page docs/metrics.md: every metric of the table, and the values of their labels. */
+/** The page docs/reference/metrics.md: every metric of the table, and the values of their labels. */
 import { MEASURED_TASKS } from '../../core/volume-manager/mover/measured-mover.ts'
 import { REPLICA_STATES } from '../../core/volume-manager/status/totals.ts'
 import { METRICS, type MetricDefinition } from '../../telemetry/metric-table.ts'
@@ -14,8 +14,8 @@ export function metricsPage(): string {
 
 ${GENERATED}
 
-Scrape \`http://HOST:8080/metrics\` with Prometheus. [charts/lodestone](../charts/lodestone) has a dashboard,
-and [alerts](alerts.md).
+Scrape \`http://HOST:8080/metrics\` with Prometheus. [charts/lodestone](../../charts/lodestone) has a dashboard,
+and [alerts](../guides/alerts.md).
 
 Every replica serves the gauges of claims, holds and volumes from its own cache: use \`max\`, not \`sum\`. Only the leader counts the work of
 loops and movers. Names that end with \`_total\` are counters; the table names the histograms; all others are gauges. The metrics of Node's
@@ -45,7 +45,7 @@ ${markdownTable(
     ['`state`', codes(REPLICA_STATES)],
     [
       '`reason` of `lodestone_mover_failures_total`',
-      'the codes of [movers](movers.md#results), of VolumeManagers and of the kubelet; `Other` for any other code',
+      'codes of [movers](../guides/movers.md#results), VolumeManagers and the kubelet; `Other` for any other code',
     ],
   ],
 )}

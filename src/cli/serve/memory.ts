@@ -2,10 +2,10 @@
 
 const MEBIBYTE = 2 ** 20
 
-/** V8's young generation is at most three times its semi-space. `serve` starts with this semi-space (docs/adr/0014). */
+/** V8's young generation is at most three times its semi-space. `serve` starts with this semi-space (docs/dev/adr/platform/0014). */
 export const SEMI_SPACE_MIB = 16
 const YOUNG_MIB = 3 * SEMI_SPACE_MIB
-/** The program, its threads, 500 TLS connections of 57 KiB each, and buffers of responses that are freed late (docs/adr/0020). */
+/** The program, its threads, 500 TLS connections of 57 KiB each, and buffers of responses that are freed late (docs/dev/adr/platform/0020). */
 const NATIVE_MIB = 176
 /** The default for bodies and responses in flight. */
 const BYTES_IN_FLIGHT_MIB = 64

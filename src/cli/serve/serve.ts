@@ -40,7 +40,7 @@ export const serve: Command = {
       type: 'string',
       short: 'c',
       value: 'FILE',
-      description: 'Configuration file (YAML), see docs/configuration.md',
+      description: 'Configuration file (YAML), see docs/reference/configuration.md',
     },
     port: { type: 'string', value: 'PORT', description: 'Port for admission, 0 for a free one (default: 9443)' },
     'health-port': {

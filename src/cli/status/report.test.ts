@@ -17,7 +17,7 @@ import { makeFolder } from '../cli.fake.ts'
 import { at, status } from './status.fake.ts'
 
 describe('the output for programs', () => {
-  const validate = new Ajv().compile(JSON.parse(readFileSync('docs/status.schema.json', 'utf8')))
+  const validate = new Ajv().compile(JSON.parse(readFileSync('docs/reference/status.schema.json', 'utf8')))
   const objects = () => [
     { ...makeClaim(), status: { phase: 'Bound' } },
     makeForeignClaim(),

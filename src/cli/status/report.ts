@@ -1,4 +1,4 @@
-/** The answer of `lodestone status`, as `-o json` prints it. docs/status.schema.json is its JSON Schema. */
+/** The answer of `lodestone status`, as `-o json` prints it. docs/reference/status.schema.json is its JSON Schema. */
 import type { OUTPUT_API_VERSION } from '../output.ts'
 
 /** The lists that the options select, each sorted by name. */

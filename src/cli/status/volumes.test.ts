@@ -78,8 +78,9 @@ default/sales   vol1     Pending   1/2        5.0 GiB   n1      S3       AccessD
   })
 })
 
-test('docs/status.md shows exactly what its command prints', async () => {
-  const [, words = '', output] = /^\$ lodestone (.*)\n([^`]*)```$/m.exec(readFileSync('docs/status.md', 'utf8')) ?? []
+test('docs/guides/status.md shows exactly what its command prints', async () => {
+  const [, words = '', output] =
+    /^\$ lodestone (.*)\n([^`]*)```$/m.exec(readFileSync('docs/guides/status.md', 'utf8')) ?? []
 
   expect((await runWords(words.split(' '))).stdout).toBe(output)
 })

@@ -76,7 +76,7 @@ function provenPatch(object: K8sObject | null | undefined, wanted: K8sObject): s
 /**
  * Whether an operation applies to the object of the request (RFC 6902 §4). The parent must exist, and so must the member that is replaced
  * or removed. The operations of one diff touch different members, so none depends on another. To apply them to a copy would prove the same,
- * and would cost as much as the decision (docs/performance.md).
+ * and would cost as much as the decision (docs/dev/performance.md).
  */
 function applies({ op, path }: Operation, object: unknown): boolean {
   let parent = object

@@ -1,4 +1,4 @@
-/** The contract between a data mover and its controller (docs/movers.md): outcomes, exit statuses, reasons of Events, the result. */
+/** The contract between a data mover and its controller (docs/guides/movers.md): outcomes, exit statuses, reasons of Events, the result. */
 
 /** The version in the termination message and in the message of every Event. */
 export const CONTRACT_VERSION = 1

@@ -1,4 +1,4 @@
-/** Decides on a binding for a given base: one table of rules for each situation. docs/claims.md has the same tables. */
+/** Decides on a binding for a given base: one table of rules for each situation. docs/concepts/claims.md has the same tables. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import type { ParsedInput } from './parse-input.ts'
 import type { PlacementDecision } from './placement-decision.ts'

@@ -1,4 +1,4 @@
-/** Each value of docs/removal.md is removed by an uninstallation, and values of other writers stay. */
+/** Each value of docs/reference/removal.md is removed by an uninstallation, and values of other writers stay. */
 import { describe, expect, test } from 'vitest'
 import {
   makeBinding,
@@ -135,7 +135,7 @@ function daemonSet(note: boolean): K8sObject {
 }
 
 interface Case {
-  /** The value as docs/removal.md has it. */
+  /** The value as docs/reference/removal.md has it. */
   value: string
   type: ResourceType
   object: K8sObject
@@ -300,9 +300,9 @@ test.each(CASES)('removes $value', ({ type, object, options, want }) => {
   })
 })
 
-test('each value of docs/removal.md has a case', () => {
+test('each value of docs/reference/removal.md has a case', () => {
   // The other items say when the value of the item before is removed.
-  const values = itemsWithTests('docs/removal.md')
+  const values = itemsWithTests('docs/reference/removal.md')
     .map(({ first }) => first)
     .filter((first) => !first.startsWith('…'))
   expect(values.length).toBeGreaterThan(15)

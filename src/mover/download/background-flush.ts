@@ -1,6 +1,6 @@
 /**
  * Flushes files to the disk while more data arrives, so that the flush before publishing has little left. Without it, that flush is half of
- * the time of a large object (docs/adr/0017).
+ * the time of a large object (docs/dev/adr/volumes/0017).
  */
 import type { FileHandle } from 'node:fs/promises'
 

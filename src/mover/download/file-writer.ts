@@ -1,6 +1,6 @@
 /**
  * Writes a stream at a position of a file, with synchronous calls. The kernel copies a chunk into its page cache while the chunk is still in
- * the cache of the processor. A thread pool needs twice the CPU time (docs/adr/0017).
+ * the cache of the processor. A thread pool needs twice the CPU time (docs/dev/adr/volumes/0017).
  */
 import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'

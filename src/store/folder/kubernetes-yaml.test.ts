@@ -5,7 +5,7 @@ import { LineCounter } from 'yaml'
 import { recorded } from '../../../test/data/yaml/recorded.ts'
 import { readYaml } from './kubernetes-yaml.ts'
 
-/** What Lodestone reads otherwise than kubectl, with the reason. docs/check.md has the same list. */
+/** What Lodestone reads otherwise than kubectl, with the reason. docs/guides/check.md has the same list. */
 const DIFFERENCES: Readonly<Record<string, { ours: unknown[] | 'rejected'; why: string }>> = {
   'a next-line character': { ours: [{ a: 'b\u0085c' }], why: 'YAML 1.2 does not end lines there' },
   'a line separator in a text': { ours: [{ a: 'b\u2028c' }], why: 'YAML 1.2 does not end lines there' },

@@ -1,4 +1,4 @@
-/** The results of the scenarios by pair of versions: a JSON file, and the table of docs/compatibility.md that is made of it. */
+/** The results of the scenarios by pair of versions: a JSON file, and the table of docs/reference/compatibility.md that is made of it. */
 import type { Scenario } from './scenarios.ts'
 
 export interface Result {

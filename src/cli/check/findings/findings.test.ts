@@ -488,8 +488,8 @@ describe('one message', () => {
   })
 })
 
-test('docs/check.md has a section for each finding, with its severity and a remedy', () => {
-  const [, text = ''] = readFileSync('docs/check.md', 'utf8').split('\n## Findings\n')
+test('docs/guides/check.md has a section for each finding, with its severity and a remedy', () => {
+  const [, text = ''] = readFileSync('docs/guides/check.md', 'utf8').split('\n## Findings\n')
   const sections = text.split('\n### ').slice(1)
   const words = { error: 'Error', warning: 'Warning', info: 'Information' }
 

@@ -19,7 +19,7 @@ interface FindingRule {
 }
 
 /**
- * Each identifier is API: it is never renamed or given another meaning. docs/check.md has a section for each.
+ * Each identifier is API: it is never renamed or given another meaning. docs/guides/check.md has a section for each.
  *
  * The API server or admission rejects the object (`rejected`), or the object would not do what it says (`ineffective`): both are errors.
  * A warning may be intended, or depends on objects that are elsewhere.
@@ -102,5 +102,5 @@ export function fails({ id }: Finding, failOn: FailOn): boolean {
 
 /** The section of a finding in the documentation. */
 export function documentationOf(id: FindingId): string {
-  return `docs/check.md#${id}`
+  return `docs/guides/check.md#${id}`
 }

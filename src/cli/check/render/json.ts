@@ -6,7 +6,7 @@ import { documentationOf } from '../findings/findings.ts'
 import type { Report } from '../report.ts'
 import type { Reviewed } from '../review/review-objects.ts'
 
-/** Renders the findings and the reviews of all objects. docs/check.md describes the fields. */
+/** Renders the findings and the reviews of all objects. docs/guides/check.md describes the fields. */
 export function renderJson({ reviews, findings, hub }: Report): string {
   const report = defined({
     apiVersion: OUTPUT_API_VERSION,

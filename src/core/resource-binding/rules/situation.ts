@@ -17,7 +17,7 @@ export interface Situation {
 }
 
 export interface Rule {
-  /** When the rule applies, if no rule before it does: a row of docs/claims.md. */
+  /** When the rule applies, if no rule before it does: a row of docs/concepts/claims.md. */
   when: string
   /** The states that it can decide. */
   states: readonly PlacementState[]

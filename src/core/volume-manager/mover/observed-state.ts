@@ -233,7 +233,7 @@ function moverFailure(pod: Pod): MoverFailure {
   return failure(code, said, true, 'maybe')
 }
 
-/** The exit status of a mover with invalid options (docs/movers.md). */
+/** The exit status of a mover with invalid options (docs/guides/movers.md). */
 const WRONG_OPTIONS = 2
 
 function failure(code: string, message: string, retry: boolean, nodeFault: NodeFault = 'no'): MoverFailure {

@@ -37,7 +37,7 @@ const priorityClass = inSharedNamespace(({ mover }, { namespace, allowedPriority
   return problem('mover.priorityClassName', 'Forbidden', message)
 })
 
-/** In its own namespace, a volume may have any ServiceAccount: a user who creates VolumeManagers may create pods too (docs/trust.md). */
+/** In its own namespace, a volume may have any ServiceAccount: a user who creates VolumeManagers may create pods too (docs/concepts/trust.md). */
 const serviceAccount: Rule = ({ mover, sourceType }, { movers }) => {
   const name = mover?.serviceAccountName
   if (name === undefined) return undefined

@@ -113,7 +113,7 @@ export const region: Rule = whenSet('region', (name) =>
     : 'region has to be the name of a region, e.g. eu-central-1.',
 )
 
-/** How the mover verifies the data (docs/movers.md). */
+/** How the mover verifies the data (docs/guides/movers.md). */
 export const verify: Rule = whenSet('verify', (level) =>
   level === 'checksum' || level === 'size' ? undefined : 'verify has to be checksum or size.',
 )
