@@ -285,7 +285,7 @@ test('5,000 decisions: annotation, warning, audit log, Event, explanation, statu
   )
   expect(told.decisions).toBeGreaterThan(5000)
   expect(Math.min(told.presentAsStored, told.holds, told.events)).toBeGreaterThan(500)
-})
+}, 300_000)
 
 const ASKS = { name: 'sales', 'mount-path': '/data' }
 const READY = [{ id: 'vol1', message: 'success', nodeAffinity: {}, volumeSource: { hostPath: { path: '/d' } } }]
