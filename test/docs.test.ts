@@ -3,22 +3,17 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { lexer, type Token, type Tokens, walkTokens } from 'marked'
 import { describe, expect, test } from 'vitest'
+import { anchorOf } from '../docs/.vitepress/anchors.ts'
 import { runWords } from '../src/cli/cli.fake.ts'
 
 const pages = globSync(['*.md', '{docs,test,webhooks,charts}/**/*.md']).sort()
 
-/** As GitHub makes them of headings. */
 function anchorsOf(path: string): string[] {
   const headings: string[] = []
   void walkTokens(lexer(readFileSync(path, 'utf8')), (token: Token) => {
     if (token.type === 'heading') headings.push(token['text'] as string)
   })
-  return headings.map((heading) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+  return headings.map(anchorOf)
 }
 
 function linksOf(path: string): string[] {
