@@ -20,8 +20,10 @@ import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { apiPage } from './pages/api-page.ts'
 import { dashboard } from './pages/dashboard.ts'
 import { eventsPage } from './pages/events-page.ts'
+import { findingsPage } from './pages/findings-page.ts'
 import { metricsPage } from './pages/metrics-page.ts'
 import { readCaFile } from './read-ca.ts'
 
@@ -151,7 +153,9 @@ export function generatedFiles(): Record<string, string> {
     ),
     'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
     'charts/lodestone/dashboards/lodestone.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
+    'docs/reference/api.md': apiPage(),
     'docs/reference/events.md': eventsPage(),
+    'docs/reference/findings.md': findingsPage(),
     'docs/reference/metrics.md': metricsPage(),
     'charts/lodestone/values.schema.json': `${JSON.stringify(chartValuesSchema(), null, 2)}\n`,
   }
