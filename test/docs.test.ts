@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { lexer, type Token, type Tokens, walkTokens } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { anchorOf } from '../docs/.vitepress/anchors.ts'
-import { runWords } from '../src/cli/cli.fake.ts'
 
 const pages = globSync(['*.md', '{docs,test,webhooks,charts}/**/*.md']).sort()
 
@@ -97,10 +96,4 @@ test('docs/dev/limits.md names only tests that exist', () => {
   const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
   expect(named.length).toBeGreaterThan(50)
   expect(named.filter((name) => !tests.some((test) => test === name || test.endsWith(`/${name}`)))).toEqual([])
-})
-
-test('README.md shows exactly what its command prints', async () => {
-  const shown = /^\$ npm run -s lodestone -- (.*)\n([^`]*)```$/m.exec(readFileSync('README.md', 'utf8'))
-  const { stdout } = await runWords(shown?.[1]?.split(' ') ?? [])
-  expect(shown?.[2]).toBe(stdout)
 })

@@ -1,11 +1,12 @@
 // Runs the shell blocks of the pages as a new user with the package alone, on real API servers with the real helm.
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { VolumeManager } from '../../src/api/volume-manager.ts'
 import { installPackage } from '../installed-package.ts'
+import { type BlockName, findBlock, nameOf } from '../shell-blocks.ts'
 import { startBalancer } from './balancer.ts'
 import { ensureHelm, ensureKubernetesBinaries, logToStderr } from './binaries.ts'
 import { namespace } from './chart.ts'
@@ -13,59 +14,9 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type DeployedPod, deployedValues, startDeployed, tlsSecret } from './deployed.ts'
 import { type BindingObject, bindings } from './hub.ts'
 import { lodestoneCommand, startMoverKubelet } from './mover-kubelet.ts'
-import { type Block, blocksOf } from './pages.ts'
 import { startS3 } from './peers/s3.ts'
 import { runCommand } from './processes.ts'
-
-const pages = {
-  install: 'docs/guides/install.md',
-  hub: 'docs/tutorials/getting-started-hub.md',
-  volumes: 'docs/tutorials/getting-started-volumes.md',
-  upgrade: 'docs/guides/upgrade.md',
-  uninstall: 'docs/guides/uninstall.md',
-}
-
-// A block by its page and the beginning of its first command.
-type BlockName = readonly [page: keyof typeof pages, begin: string]
-
-const HUB = {
-  install: ['install', 'npm pack'],
-  plugin: ['install', 'kubectl plugin list'],
-  begin: ['hub', 'cd "$(npm root'],
-  helm: ['hub', 'helm install'],
-  check: ['hub', 'lodestone check-install --context hub'],
-  status: ['install', 'lodestone status --kubeconfig'],
-  hold: ['hub', 'kubectl create namespace demo'],
-  data: ['hub', 'kubectl apply -f examples/hub/source.yaml'],
-  enforce: ['hub', 'kubectl label namespace demo'],
-  dependencies: ['hub', 'kubectl -n demo create configmap'],
-  renewal: ['hub', 'lodestone kubeconfig --context hub -o secret'],
-  url: ['hub', 'curl'],
-  upgrade: ['upgrade', 'helm upgrade lodestone charts/lodestone --kube-context hub'],
-  uninstall: ['uninstall', 'lodestone uninstall --context hub'],
-} satisfies Record<string, BlockName>
-
-const MEMBER = {
-  begin: ['volumes', 'cd "$(npm root'],
-  helm: ['volumes', 'helm install'],
-  data: ['volumes', 'kubectl create secret generic aws-creds'],
-  use: ['volumes', "kubectl apply -f - <<'END'\napiVersion: apps/v1"],
-  delete: ['volumes', 'kubectl delete deployment trainer'],
-  upgrade: ['upgrade', 'helm upgrade lodestone charts/lodestone -n lodestone-system --reset-then-reuse-values --set'],
-  uninstall: ['uninstall', 'lodestone uninstall  '],
-} satisfies Record<string, BlockName>
-
-const NOT_RUN: { block: BlockName; reason: string }[] = [
-  { block: ['hub', 'lodestone manifests crds'], reason: 'in place of helm: all other planes are installed like this' },
-  { block: ['hub', 'lodestone kubeconfig --context hub --output-file'], reason: 'serve runs until it is stopped' },
-  { block: ['volumes', 'cat > lodestone.yaml'], reason: 'serve runs until it is stopped' },
-  {
-    block: ['upgrade', 'helm upgrade lodestone charts/lodestone -n lodestone-system --reset-then-reuse-values --take'],
-    reason: 'needs the chart before: chart-upgrade',
-  },
-  { block: ['upgrade', "objects='crd"], reason: 'needs the chart before, and a helm before 3.17' },
-  { block: ['uninstall', 'kubectl -n lodestone-system annotate lease'], reason: 'only to use Lodestone again' },
-]
+import { HUB, MEMBER } from './walked-blocks.ts'
 
 // What differs on this machine, with the text that takes its place. `undefined` stands for a value of the walk.
 const SUBSTITUTIONS = {
@@ -86,28 +37,9 @@ type Substitution = keyof typeof SUBSTITUTIONS
 const READS = /^(kubectl( -n \S+)? (get|describe) |lodestone (explain|status|check-install) |curl )/
 const patienceMs = 300_000
 
-function find([page, begin]: BlockName): Block {
-  const [found, ...more] = blocksOf(pages[page]).filter(({ commands }) => commands[0]?.startsWith(begin))
-  if (found === undefined || more.length > 0) throw new Error(`${page}: ${1 + more.length} blocks begin with ${begin}`)
-  return found
-}
-
-const nameOf = ({ page, commands }: Block) => `${page}: ${commands[0]}`
-
-describe('the pages', () => {
-  test('have no block that no walk runs, and that has no reason', () => {
-    const known = [...Object.values(HUB), ...Object.values(MEMBER), ...NOT_RUN.map(({ block }) => block)]
-    const blocks = Object.values(pages).flatMap(blocksOf)
-    expect(blocks.map(nameOf).sort()).toEqual(known.map((name) => nameOf(find(name))).sort())
-  })
-
-  test('have every text that the walks replace', () => {
-    const text = Object.values(pages)
-      .flatMap(blocksOf)
-      .flatMap(({ commands }) => commands)
-      .join('\n')
-    expect(Object.keys(SUBSTITUTIONS).filter((part) => !text.includes(part))).toEqual([])
-  })
+test('the blocks have every text that the walks replace', () => {
+  const text = [...Object.values(HUB), ...Object.values(MEMBER)].flatMap((name) => findBlock(name).commands).join('\n')
+  expect(Object.keys(SUBSTITUTIONS).filter((part) => !text.includes(part))).toEqual([])
 })
 
 interface Walk {
@@ -131,6 +63,8 @@ async function startWalk(
   // As `npm root --global` prints it.
   await mkdir(join(home, 'lib', 'node_modules'))
   await symlink(folder, join(home, 'lib', 'node_modules', 'lodestone'))
+  const s3Url = given['https://s3.example.org']
+  if (s3Url !== undefined) await replaceInExamples(folder, 'https://s3.example.org', s3Url)
   await mkdir(join(home, 'programs'))
   const { kubectl } = await ensureKubernetesBinaries()
   await symlink(kubectl, join(home, 'programs', 'kubectl'))
@@ -161,7 +95,7 @@ async function startWalk(
 
   return {
     async run(name, hooks = {}) {
-      const block = find(name)
+      const block = findBlock(name)
       const startedAt = performance.now()
       const beside: Promise<unknown>[] = []
       for (const written of block.commands) {
@@ -190,6 +124,14 @@ async function startWalk(
       ])
         logToStderr(`${seconds.toFixed(1).padStart(6)} s ${String(commands).padStart(3)} commands  ${block}`)
     },
+  }
+}
+
+/** Manifests of the package name the same server as the pages. */
+async function replaceInExamples(folder: string, from: string, to: string): Promise<void> {
+  for await (const path of glob('examples/**/*.yaml', { cwd: folder })) {
+    const file = join(folder, path)
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll(from, to))
   }
 }
 
@@ -245,7 +187,7 @@ test('a hub: three commands install Lodestone, and a workload is placed where it
   await walk.run(HUB.plugin)
   await walk.run(HUB.begin)
   await walk.run(HUB.helm, { 'helm install lodestone charts/lodestone --kube-context host': kubelet.start })
-  expect(find(HUB.helm).commands.length).toBeLessThanOrEqual(3)
+  expect(findBlock(HUB.helm).commands.length).toBeLessThanOrEqual(3)
   await walk.run(HUB.check)
   await walk.run(HUB.status)
 
@@ -254,6 +196,10 @@ test('a hub: three commands install Lodestone, and a workload is placed where it
     return (await binding())?.metadata.annotations?.['lodestone.dev/hold']?.includes('no DataSource for amoro table')
   })
   expect(await clusters()).toBeUndefined()
+  await walk.run(HUB.held)
+  expect(walk.printed('kubectl get rb -A')).toContain('demo/trainer-deployment')
+  await walk.run(HUB.events)
+  expect(walk.printed('kubectl get events -A')).toContain('LocalityHold')
   await walk.run(HUB.data)
   await hub.eventually('the workload is where its data is', async () => (await clusters())?.join() === 'member2')
   await walk.run(HUB.enforce)
@@ -269,6 +215,11 @@ test('a hub: three commands install Lodestone, and a workload is placed where it
           ),
       ),
   )
+  await walk.run(HUB.iceberg)
+  await hub.eventually('the report is in one cluster with its table', async () => {
+    const report = (await hub.getJson(bindings, 'report-cronjob', 'sales')) as BindingObject | undefined
+    return /^member[12]$/.test(report?.spec.clusters?.map(({ name }) => name).join() ?? '')
+  })
   await walk.run(HUB.renewal)
   await walk.run(HUB.url)
   expect(walk.printed('curl')).toContain('"status":405')
@@ -292,6 +243,9 @@ test('a member: one command installs Lodestone, and a pod has its data', async (
   plane.onStop(() => s3.stop())
   await s3.createBucket('datasets')
   await s3.putObject('datasets', 'mnist/images.bin', 'pixels')
+  await s3.putObject('datasets', 'frames/0.bin', 'pixels')
+  await s3.createBucket('models')
+  await s3.putObject('models', 'llama-3.1-8b/weights.bin', 'weights')
   const images = ['0.1.0', '0.2.0'].map((tag) => [`registry.example.org/lodestone:${tag}`, lodestoneCommand])
   await startMoverKubelet(plane, { images: Object.fromEntries(images) })
   const own = deployedValues(balancer)
@@ -307,13 +261,15 @@ test('a member: one command installs Lodestone, and a pod has its data', async (
     },
   )
   const kubelet = kubeletOf(plane, balancer)
-  const manager = async () =>
-    (await plane.getJson('volumemanagers', 'mnist', 'default')) as unknown as VolumeManager | undefined
+  const manager = async (name = 'mnist', of = 'default') =>
+    (await plane.getJson('volumemanagers', name, of)) as unknown as VolumeManager | undefined
+  const isRunning = (name: string, of: string) => () =>
+    manager(name, of).then((one) => one?.status?.state === 'Running')
 
   await walk.run(MEMBER.begin)
   await walk.run(MEMBER.helm, { 'helm install': kubelet.start })
   await walk.run(MEMBER.data)
-  await plane.eventually('the data is on two nodes', async () => (await manager())?.status?.state === 'Running')
+  await plane.eventually('the data is on two nodes', isRunning('mnist', 'default'))
   await walk.run(MEMBER.use)
   const withData = (await manager())?.status?.volumes?.[0]?.replicas?.map(({ node }) => node).sort()
   expect(withData).toHaveLength(2)
@@ -329,6 +285,24 @@ test('a member: one command installs Lodestone, and a pod has its data', async (
   await walk.run(MEMBER.upgrade, { 'helm upgrade': kubelet.start })
   await walk.run(MEMBER.delete)
   expect(await manager()).toBeUndefined()
+
+  await walk.run(MEMBER.bucket)
+  await plane.eventually('the frames are on two nodes', isRunning('frames', 'vision'))
+  await walk.run(MEMBER.refresh)
+  await walk.run(MEMBER.empty)
+  expect(await manager('frames', 'vision')).toBeUndefined()
+  await walk.run(MEMBER.model)
+  await plane.eventually('the model is on both nodes of its pool', async () => {
+    const replicas = (await manager('llama', 'serving'))?.status?.volumes?.[0]?.replicas ?? []
+    return (
+      replicas
+        .filter(({ state }) => state === 'Ready')
+        .map(({ node }) => node)
+        .sort()
+        .join() === 'node-1,node-2'
+    )
+  })
+  await walk.command('kubectl -n serving delete vmgr llama')
   await walk.run(MEMBER.uninstall, {
     'helm uninstall': async () => {
       await kubelet.stop()

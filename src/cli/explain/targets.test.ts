@@ -33,22 +33,6 @@ async function explain(target: string, objects: unknown[] | string, ...more: str
 
 const isExplanation = new Ajv().compile(JSON.parse(readFileSync('docs/reference/explain.schema.json', 'utf8')))
 
-const image = readFileSync('docs/guides/explain.md', 'utf8')
-
-describe('the output for the examples is that of docs/guides/explain.md:', () => {
-  const commands = [...image.matchAll(/^\$ lodestone explain (.*)$\n((?:(?!^```).*\n)*?)(?=^\$|^```)/gm)]
-
-  test.each(commands.map(([, words = '', output = '']) => ({ words, output })))('$words', async ({ words, output }) => {
-    const { stdout, stderr } = await runWords(['explain', ...words.split(' ')])
-
-    expect(stdout + stderr).toBe(output)
-  })
-
-  test('at least six commands', () => {
-    expect(commands.length).toBeGreaterThanOrEqual(6)
-  })
-})
-
 const source = makeSource({ locality: { clusterNames: ['member2'] } })
 const hub = [makeCluster('member1'), makeCluster('member2')]
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager } from '../../../test/builders.ts'
 import { makeReplica } from '../../../test/volume-builders.ts'
@@ -76,11 +75,4 @@ default/sales   vol1     Pending   1/2        5.0 GiB   n1      S3       AccessD
 
     expect(JSON.parse(stdout).volumes).toMatchObject([{ replicas: want }])
   })
-})
-
-test('docs/guides/status.md shows exactly what its command prints', async () => {
-  const [, words = '', output] =
-    /^\$ lodestone (.*)\n([^`]*)```$/m.exec(readFileSync('docs/guides/status.md', 'utf8')) ?? []
-
-  expect((await runWords(words.split(' '))).stdout).toBe(output)
 })
