@@ -61,6 +61,12 @@ const groups = {
       promtool: 'github.com/prometheus/prometheus/cmd/promtool',
     },
   },
+  // No program: the CRDs of kinds that the chart creates for other projects.
+  definitions: {
+    variable: 'DEFINITIONS_ASSETS',
+    module: 'definitions',
+    packages: {},
+  },
   // The YAML reader of kubectl as a program. Its sources are in the folder.
   yaml: {
     variable: 'YAML_ASSETS',
@@ -141,6 +147,11 @@ export async function ensureYamlReader(log: Log = logToStderr): Promise<string> 
   return (await ensureGroup('yaml', log))['yaml-to-json']
 }
 
+/** The folder with the CRDs of Prometheus Operator and cert-manager, in a folder for each. */
+export async function ensureDefinitions(log: Log = logToStderr): Promise<string> {
+  return folderOf('definitions', log)
+}
+
 async function ensureKarmadaBinaries(log: Log): Promise<KarmadaBinaries> {
   const programs = await ensureGroup('karmada', log)
   return { ...programs, crds: join(programs['karmada-webhook'], '..', 'crds') }
@@ -215,9 +226,26 @@ async function buildGroup(name: GroupName, into: string, log: Log): Promise<void
     ? await prepareGoModule(selected.project, selected.version, { into: join(into, 'module'), go })
     : await pinnedModule(name)
   await buildPrograms(groups[name].packages, { module, into, log })
+  if (name === 'definitions') await copyDefinitions(module.folder, into)
   if (name !== 'karmada') return
   const sources = selected ? module.folder : await dependency(module.folder, modulePaths.karmada, 'Dir')
-  await copyCrds(sources, join(into, 'crds'))
+  await copyCrds(join(sources, crdsInKarmadaModule), join(into, 'crds'))
+}
+
+const DEFINITIONS = {
+  'prometheus-operator': {
+    path: 'github.com/prometheus-operator/prometheus-operator',
+    folder: 'example/prometheus-operator-crd',
+  },
+  'cert-manager': { path: 'github.com/cert-manager/cert-manager', folder: 'deploy/crds' },
+}
+
+async function copyDefinitions(module: string, into: string): Promise<void> {
+  for (const [name, { path, folder }] of Object.entries(DEFINITIONS)) {
+    // No package of these modules is built, so nothing else downloads them. `go` compares them with go.sum.
+    const { Dir } = JSON.parse(await go(module, ['mod', 'download', '-json', path])) as { Dir: string }
+    await copyCrds(join(Dir, folder), join(into, name))
+  }
 }
 
 async function pinnedModule(name: GroupName): Promise<GoModule> {
@@ -251,6 +279,7 @@ if (import.meta.main) {
     ...(await ensureNodesBinaries()),
     helm: await ensureHelm(),
     yaml: await ensureYamlReader(),
+    definitions: await ensureDefinitions(),
   }
   console.log(JSON.stringify(programs, null, 2))
 }

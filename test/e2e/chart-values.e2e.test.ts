@@ -1,4 +1,5 @@
 // The values of the chart with the real helm: valid ones render what the API server and Lodestone accept, others name the allowed ones.
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
@@ -6,6 +7,7 @@ import { completeConfig } from '../../src/app/config/config.ts'
 import { grantedAccesses, podRolesFor, rolesFor } from '../../src/app/roles/granted.ts'
 import { inspectSystems } from '../../src/locality/config/inspect.ts'
 import { configMapSource } from '../../src/locality/config/source.ts'
+import { ensureDefinitions } from './binaries.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
 import { combinations, networkPolicy } from './chart-combinations.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -64,6 +66,61 @@ describe('helm, the API server and Lodestone accept the chart', () => {
     )
     const systems = await inspectSystems(sourceOf(dataOf('lodestone-systems')))
     expect(systems.filter(({ problem }) => problem)).toEqual([])
+  })
+})
+
+describe('Prometheus Operator and cert-manager know every field that the chart writes', () => {
+  const monitored = { labels: { release: 'prometheus' }, annotations: { owner: 'data' } }
+  const relabeling = {
+    ...{ sourceLabels: ['pod', 'node'], separator: ';', targetLabel: 'place', regex: '(.*)', action: 'replace' },
+    ...{ modulus: 1, replacement: '$1' },
+  }
+  const monitor = {
+    ...monitored,
+    ...{ enabled: true, interval: '15s', scrapeTimeout: '15s', honorLabels: true },
+    ...{ relabelings: [relabeling], metricRelabelings: [{ action: 'LabelDrop', regex: 'pod' }] },
+  }
+  const issuerRef = { name: 'corporate', kind: 'ClusterIssuer', group: 'issuers.example.org' }
+  const address = { mode: 'url', url: 'https://10.0.0.7:9443' }
+
+  beforeAll(async () => {
+    const folder = await ensureDefinitions()
+    const files = [
+      ...['servicemonitors', 'podmonitors', 'prometheusrules'].map(
+        (plural) => `prometheus-operator/monitoring.coreos.com_${plural}.yaml`,
+      ),
+      ...['certificates', 'issuers'].map((plural) => `cert-manager/cert-manager.io_${plural}.yaml`),
+    ]
+    const paths = files.flatMap((file) => ['-f', join(folder, file)])
+    await plane.kubectl(['apply', '--server-side', ...paths])
+    await plane.crdsEstablished()
+  })
+
+  test.each([
+    {
+      what: 'a ServiceMonitor, a PrometheusRule and a CA of the release',
+      values: {
+        serviceMonitor: monitor,
+        prometheusRule: { enabled: true, ...monitored },
+        certManager: { enabled: true },
+      },
+      kinds: ['Certificate', 'Certificate', 'Issuer', 'Issuer', 'PrometheusRule', 'ServiceMonitor'],
+    },
+    {
+      what: 'a PodMonitor and a Certificate of another issuer for an address',
+      values: { podMonitor: monitor, certManager: { enabled: true, issuerRef }, registration: address },
+      kinds: ['Certificate', 'PodMonitor'],
+    },
+  ])('$what', async ({ values, kinds }) => {
+    const { stdout, stderr, code } = await helm.render(values)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const objects = objectsOf(stdout).filter(({ apiVersion }) => /cert-manager|coreos/.test(apiVersion))
+    expect(objects.map(({ kind }) => kind).sort()).toEqual(kinds)
+
+    const words = ['apply', '--dry-run=server', '--validate=strict', '--namespace', namespace, '-f', '-']
+    const applied = await plane.kubectl(words, { input: stdout })
+
+    expect(applied.stderr).toBe('')
   })
 })
 
@@ -172,6 +229,14 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: "- at '/certManager/duration': value must be 'a duration such as 30s, 5m or 2160h'",
     },
     {
+      set: 'serviceMonitor.relabelings[0].sourceLabel=pod',
+      want: 'an object with only these keys: action, modulus, regex, replacement, separator, sourceLabels, targetLabel',
+    },
+    {
+      set: 'podMonitor.metricRelabelings[0].action=remove',
+      want: "- at '/podMonitor/metricRelabelings/0/action': value must be one of 'replace', 'Replace', 'keep'",
+    },
+    {
       set: 'systems.lake.system=lake,systems.lake.plugin=iceburg',
       want: "- at '/systems/lake/plugin': value must be one of 'amoro', 'hive-metastore', 'iceberg-rest', 's3', 'static', 'webhdfs'",
     },
@@ -238,6 +303,21 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       what: 'a monitor whose Prometheus a NetworkPolicy keeps out',
       values: { serviceMonitor: { enabled: true }, networkPolicy },
       want: 'networkPolicy.prometheus.from: required with serviceMonitor or podMonitor',
+    },
+    {
+      what: 'a scrape that would take longer than its interval',
+      values: { podMonitor: { enabled: true, scrapeTimeout: '1m1s', interval: '60s' } },
+      want: 'podMonitor.scrapeTimeout: 1m1s is above podMonitor.interval, which is 60s; lower the timeout or raise the interval',
+    },
+    {
+      what: 'a certificate that is shorter than cert-manager allows',
+      values: { certManager: { enabled: true, duration: '59m', renewBefore: '10m' } },
+      want: 'certManager.duration: 59m is below 1h, the minimum of cert-manager; raise it',
+    },
+    {
+      what: 'a certificate that would be renewed before it is issued',
+      values: { certManager: { enabled: true, duration: '720h' } },
+      want: 'certManager.renewBefore: 720h must be at least 5m, and below certManager.duration, which is 720h',
     },
     {
       what: 'one port for two servers',

@@ -39,11 +39,8 @@ export async function go(folder: string, args: string[]): Promise<string> {
   return stdout
 }
 
-/**
- * Writes the CRDs of the sources of Karmada into a new folder. Files of the Go module cache are read-only, and a copy would be as well.
- */
-export async function copyCrds(karmada: string, into: string): Promise<void> {
-  const from = join(karmada, crdsInKarmadaModule)
+/** Writes the CRDs below a folder into a new one. Files of the Go module cache are read-only, and a copy would be as well. */
+export async function copyCrds(from: string, into: string): Promise<void> {
   await mkdir(into)
   for (const file of await readdir(from, { recursive: true })) {
     if (file.endsWith('.yaml')) await writeFile(join(into, basename(file)), await readFile(join(from, file)))

@@ -50,6 +50,14 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- define "lodestone.registrationMode" -}}
 {{ .Values.registration.mode | default (ternary "service" "url" (eq .Values.mode "member")) }}
 {{- end }}
+{{- /* The seconds of a duration such as 1h30m. */ -}}
+{{- define "lodestone.seconds" -}}
+{{- $seconds := 0 -}}
+{{- range $unit, $factor := dict "h" 3600 "m" 60 "s" 1 -}}
+{{- $seconds = add $seconds (mul (regexFind (printf "[0-9]+%s" $unit) $ | trimSuffix $unit | int64) $factor) -}}
+{{- end -}}
+{{- $seconds }}
+{{- end }}
 {{- /* A quantity of Kubernetes as a number. */ -}}
 {{- define "lodestone.quantity" -}}
 {{- $units := dict "" 1.0 "n" 0.000000001 "u" 0.000001 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18

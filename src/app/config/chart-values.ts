@@ -96,14 +96,31 @@ const secretKey = shape(
 )
 /** The namespace, labels and annotations of an object for another component. */
 const placed = { enabled: flag, namespace: nameOrEmpty, labels: texts, annotations: texts }
+/** The API server drops other keys of Prometheus Operator's kinds, and helm does not say so. */
+const relabelings = arraySchema(
+  shape({
+    sourceLabels: arraySchema(text),
+    separator: { type: 'string' },
+    targetLabel: text,
+    regex: { type: 'string' },
+    modulus: { type: 'integer', minimum: 0 },
+    replacement: { type: 'string' },
+    action: {
+      enum: [
+        ...['Replace', 'Keep', 'Drop', 'HashMod', 'LabelMap', 'LabelDrop'],
+        ...['LabelKeep', 'Lowercase', 'Uppercase', 'KeepEqual', 'DropEqual'],
+      ].flatMap((action) => [action.toLowerCase(), action]),
+    },
+  }),
+)
 const monitor = shape(
   {
     ...placed,
     interval: duration,
     scrapeTimeout: duration,
     honorLabels: flag,
-    relabelings: arraySchema(open),
-    metricRelabelings: arraySchema(open),
+    relabelings,
+    metricRelabelings: relabelings,
   },
   ['enabled', 'interval', 'scrapeTimeout', 'honorLabels'],
 )
