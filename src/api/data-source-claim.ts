@@ -32,7 +32,7 @@ export interface DataSourceClaim extends K8sObject {
     workload: WorkloadReference
     policy?: ClaimPolicy
   }
-  status?: { phase?: string; boundDataSource?: string; conditions?: Condition[] }
+  status?: { phase?: string; boundDataSource?: string; observedGeneration?: number; conditions?: Condition[] }
 }
 
 export const dataSourceClaims: ResourceType<DataSourceClaim> = {

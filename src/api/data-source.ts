@@ -34,6 +34,8 @@ export interface DataSource extends K8sObject {
     clusters?: string
     /** The size of the data, for users. */
     size?: string
+    /** The generation of the spec for which the status was written. */
+    observedGeneration?: number
     conditions?: Condition[]
   }
 }

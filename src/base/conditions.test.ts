@@ -43,4 +43,11 @@ describe('new conditions', () => {
     expect(added.map(({ type }) => type)).toEqual(['Bound', 'Ready'])
     expect(added[1]).toBe(before)
   })
+
+  test('remove a temporary type that does not hold any more', () => {
+    const stalled = condition('Stalled', true, 'C', 'c')
+    const held = withConditions([before], [stalled], undefined, NOW, ['Stalled'])
+    expect(held.map(({ type }) => type)).toEqual(['Ready', 'Stalled'])
+    expect(withConditions(held, [], undefined, NOW, ['Stalled'])).toEqual([before])
+  })
 })

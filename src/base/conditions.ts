@@ -17,14 +17,22 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
 }
 
-/** Replaces the conditions of the same types by these states. `now` is in ms since the epoch. */
+/**
+ * Replaces the conditions of the same types by these states.
+ *
+ * @param now in ms since the epoch
+ * @param temporary the types that an object has only while they hold: those that are not in `states` are removed
+ */
 export function withConditions(
   before: readonly Condition[] | undefined,
   states: readonly ConditionState[],
   generation: number | undefined,
   now: number,
+  temporary: readonly string[] = [],
 ): Condition[] {
-  const kept = (before ?? []).filter(({ type }) => !states.some((state) => state.type === type))
+  const kept = (before ?? []).filter(
+    ({ type }) => !temporary.includes(type) && !states.some((state) => state.type === type),
+  )
   const next = states.map((state): Condition => {
     const old = before?.find(({ type }) => type === state.type)
     const lastTransitionTime = old?.status === state.status ? old.lastTransitionTime : new Date(now).toISOString()

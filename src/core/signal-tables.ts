@@ -139,6 +139,13 @@ export const CONDITIONS = [
   },
   {
     about: CLAIM,
+    type: 'Ready',
+    reasons: [...CLAIM_REASONS, 'OnHold', 'NotScheduled'],
+    when: 'the data is in a cluster, and the workload is not on hold',
+  },
+  { about: CLAIM, type: 'Stalled', reasons: ['NotFound'], when: 'the data does not exist, else absent' },
+  {
+    about: CLAIM,
     type: 'Resolved',
     reasons: [...CLAIM_REASONS, 'Stale'],
     when: 'the location is known; False: the data system does not answer',
@@ -161,7 +168,13 @@ export const CONDITIONS = [
     reasons: ['Restored', 'Scheduled'],
     when: 'the workload was scheduled on hold, and is not with its data yet',
   },
-  { about: SOURCE, type: 'Ready', reasons: ['Available', 'Unavailable'], when: 'the data exists' },
+  {
+    about: SOURCE,
+    type: 'Ready',
+    reasons: ['Available', 'Unavailable', 'Resolving', 'NotAnswered'],
+    when: 'the data exists; Unknown before the first answer',
+  },
+  { about: SOURCE, type: 'Stalled', reasons: ['Unavailable'], when: 'the data does not exist, else absent' },
   { about: SOURCE, type: 'Stale', reasons: ['Answered', 'NotAnswered'], when: 'the last query failed' },
   {
     about: SOURCE,
@@ -190,6 +203,12 @@ export const CONDITIONS = [
       'Deleted',
     ],
     when: 'pods can use all volumes',
+  },
+  {
+    about: MANAGER,
+    type: 'Stalled',
+    reasons: ['DeploymentFailed', 'WriteBackFailed', 'WantedFailed'],
+    when: 'the state is Failed and pods cannot use all volumes, else absent',
   },
   {
     about: MANAGER,

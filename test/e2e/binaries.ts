@@ -61,6 +61,12 @@ const groups = {
       promtool: 'github.com/prometheus/prometheus/cmd/promtool',
     },
   },
+  // The code of Argo CD and Flux that compares and syncs objects, and that tells their health. The sources are in the folder.
+  gitops: {
+    variable: 'GITOPS_ASSETS',
+    module: 'gitops',
+    packages: { gitops: '.' },
+  },
   // No program: the CRDs of kinds that the chart creates for other projects.
   definitions: {
     variable: 'DEFINITIONS_ASSETS',
@@ -145,6 +151,11 @@ export async function ensurePrometheus(log: Log = logToStderr) {
 /** The absolute path of the program that reads YAML as kubectl does. */
 export async function ensureYamlReader(log: Log = logToStderr): Promise<string> {
   return (await ensureGroup('yaml', log))['yaml-to-json']
+}
+
+/** The absolute path of the program that syncs and compares objects as Argo CD and Flux do. */
+export async function ensureGitops(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('gitops', log)).gitops
 }
 
 /** The folder with the CRDs of Prometheus Operator and cert-manager, in a folder for each. */

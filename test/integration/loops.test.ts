@@ -526,6 +526,7 @@ test('a hold that was not honored is a condition of the claim until the data is 
       reason: 'Restored',
       message: expect.stringMatching(/^scheduled to member1, member3 although it is on hold .*; the hold is restored$/),
     },
+    { type: 'Ready', status: 'False' },
     { type: 'Resolved' },
     { type: 'WorkloadPlaced', status: 'False', reason: 'OnHold' },
   ])
@@ -539,7 +540,12 @@ test('a hold that was not honored is a condition of the claim until the data is 
   await schedule('member2')
   await expect
     .poll(conditions)
-    .toMatchObject([{ type: 'Bound' }, { type: 'Resolved' }, { type: 'WorkloadPlaced', reason: 'Placed' }])
+    .toMatchObject([
+      { type: 'Bound' },
+      { type: 'Ready', status: 'True' },
+      { type: 'Resolved' },
+      { type: 'WorkloadPlaced', reason: 'Placed' },
+    ])
 })
 
 /** Stops the loops when they have nothing to do. */

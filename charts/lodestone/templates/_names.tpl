@@ -27,6 +27,14 @@ labels: {{- toYaml $labels | nindent 2 }}
 annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+{{- /*
+The annotations of objects that the leader of Lodestone writes: Flux creates them and leaves them to it. The first is for Kustomizations, the
+second for the drift detection of HelmReleases. Argo CD has no such annotation (docs/guides/gitops.md).
+*/ -}}
+{{- define "lodestone.createOnly" -}}
+kustomize.toolkit.fluxcd.io/ssa: IfNotPresent
+helm.toolkit.fluxcd.io/driftDetection: disabled
+{{- end }}
 {{- /* An object of a generated file with the labels and annotations of the release: takes root and file, and optionally annotations. */ -}}
 {{- define "lodestone.fromFile" -}}
 {{- $object := .root.Files.Get .file | fromYaml -}}

@@ -1,6 +1,6 @@
 /** JSON Schema of a DataSourceClaim. */
 import type { ClaimPolicy, DataSourceClaim, WorkloadReference } from '../data-source-claim.ts'
-import { attributes, conditions, text } from './parts.ts'
+import { attributes, conditions, NOT_OBSERVED, observedGeneration, text } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
 const holdOrIgnore = (when: string): Schema => ({
@@ -78,6 +78,7 @@ export const dataSourceClaimSchema: Schema = {
     status: {
       type: 'object',
       description: 'The status of the claim.',
+      default: NOT_OBSERVED,
       properties: {
         phase: {
           type: 'string',
@@ -86,6 +87,7 @@ export const dataSourceClaimSchema: Schema = {
           description: 'Pending: the location is not known yet. Bound: it is known. Failed: the data does not exist.',
         },
         boundDataSource: { type: 'string', maxLength: 253, description: 'The DataSource of this claim.' },
+        observedGeneration,
         conditions,
       } satisfies FieldsOf<Required<DataSourceClaim>['status']>,
     },

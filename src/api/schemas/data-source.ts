@@ -1,6 +1,6 @@
 /** JSON Schema of a DataSource. */
 import type { ClaimReference, DataSource } from '../data-source.ts'
-import { attributes, conditions, text } from './parts.ts'
+import { attributes, conditions, NOT_OBSERVED, observedGeneration, text } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
 /** No fleet has more clusters. A list of this many names fits into an object of etcd. */
@@ -50,6 +50,7 @@ export const dataSourceSchema: Schema = {
     status: {
       type: 'object',
       description: 'The age of the location, and the claims that use it.',
+      default: NOT_OBSERVED,
       properties: {
         phase: {
           type: 'string',
@@ -88,6 +89,7 @@ export const dataSourceSchema: Schema = {
         lastError: { type: 'string', maxLength: 1024, description: 'Error of the last query, if it failed.' },
         clusters: { type: 'string', maxLength: 512, description: 'The first clusters with the data; for users.' },
         size: { type: 'string', maxLength: 63, description: 'The size of the data, e.g. 5.0Gi; for users.' },
+        observedGeneration,
         conditions,
       } satisfies FieldsOf<Required<DataSource>['status']>,
     },

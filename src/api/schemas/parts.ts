@@ -78,6 +78,17 @@ export const attributes: Schema = {
   maxProperties: 32,
 }
 
+/** The generation of the spec for which a status was written. */
+export const observedGeneration: Schema = {
+  type: 'integer',
+  format: 'int64',
+  minimum: -1,
+  description: 'The generation of the spec that the status is about; -1 before the first status.',
+}
+
+/** The status before the first write. Without it, tools that wait for `observedGeneration` take a new object for a current one (kstatus). */
+export const NOT_OBSERVED = { observedGeneration: -1 }
+
 /** The conditions of a status. */
 export const conditions: Schema = {
   type: 'array',

@@ -9,7 +9,7 @@ export interface Schema {
   required?: string[]
   items?: Schema
   enum?: string[]
-  default?: string
+  default?: string | Record<string, number>
   format?: 'date-time' | 'int32' | 'int64'
   minimum?: number
   minLength?: number

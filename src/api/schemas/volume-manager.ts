@@ -10,7 +10,7 @@ import type {
   VolumeManagerSpec,
   VolumeManagerStatus,
 } from '../volume-manager.ts'
-import { conditions, count, listOf, nodeAffinity, string, strings } from './parts.ts'
+import { conditions, listOf, NOT_OBSERVED, nodeAffinity, observedGeneration, string, strings } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 import { volumeStatusSchema } from './volume-status.ts'
 
@@ -117,10 +117,11 @@ export const volumeManagerSchema: Schema = {
     status: {
       type: 'object',
       description: 'The observed state of the data.',
+      default: NOT_OBSERVED,
       properties: {
         state: stateOf('Pending: not all of it can be used yet. Running: it can. Completed: it is deleted.'),
         message: string('The state as a sentence.', 4096),
-        observedGeneration: count('The generation of the spec that the status is about.', 'int64'),
+        observedGeneration,
         ready: string('How many volumes can be used, of all.', 63),
         nodes: string('The first nodes that have all of the data of a volume; for users.', 2300),
         replicas: string('How many replicas of all volumes are ready, of those that are wanted; for users.', 63),

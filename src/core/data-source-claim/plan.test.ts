@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import type { Condition } from '../../api/meta.ts'
 import { withoutNulls } from '../../base/json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { HONOR_MS } from './honored.ts'
@@ -37,13 +38,16 @@ const statusIn = (actions: Action[]) =>
     action.kind === 'patch' && action.subresource ? [action.patch['status'] as DataSourceClaim['status']] : [],
   )[0]
 
-/** The written status and the Events, with a line for each condition and Event. */
+const lineOf = ({ type, status, reason, message }: Condition) => `${type}=${status} ${reason}: ${message}`
+const isReadiness = ({ type }: Condition) => type === 'Ready' || type === 'Stalled'
+
+/** The written status and the Events, with a line for each condition and Event. Ready and Stalled have a test of their own. */
 function summary(actions: Action[]) {
   const { phase, boundDataSource, conditions = [] } = statusIn(actions) ?? {}
   return {
     phase,
     bound: boundDataSource as string | null | undefined,
-    conditions: conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`),
+    conditions: conditions.filter((one) => !isReadiness(one)).map(lineOf),
     events: actions.flatMap((action) =>
       action.kind === 'event' ? [`${action.type} ${action.reason}: ${action.message}`] : [],
     ),
@@ -68,6 +72,7 @@ test('the status of a claim is one patch for the read resourceVersion, with an E
         status: {
           phase: 'Bound',
           boundDataSource: 'amoro-table-lake.shop.sales',
+          observedGeneration: 3,
           conditions: [
             {
               type: 'Bound',
@@ -75,6 +80,7 @@ test('the status of a claim is one patch for the read resourceVersion, with an E
               message: 'Successfully bound to DataSource: amoro-table-lake.shop.sales',
               ...condition,
             },
+            { type: 'Ready', reason: 'Located', message: 'the data is in member2', ...condition },
             { type: 'Resolved', reason: 'Located', message: 'the data is in member2', ...condition },
           ],
         },
@@ -210,6 +216,69 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
   expect(summary(plan(given))).toEqual(want)
 })
 
+const hold = { message: 'no cluster with the data is allowed', reason: 'Unsatisfiable', since: '2026-01-01T00:00:00Z' }
+const onHold = makeBinding(
+  { suspension: { scheduling: true } },
+  { annotations: { 'lodestone.dev/hold': JSON.stringify(hold) } },
+)
+const placed = makeBinding({ clusters: [{ name: 'member2' }] })
+
+test.each<{ name: string; given: Partial<ClaimPlanInput>; want: string[] }>([
+  { name: 'located data', given: {}, want: ['Ready=True Located: the data is in member2'] },
+  { name: 'a placed workload', given: { bindings: [placed] }, want: ['Ready=True Located: the data is in member2'] },
+  {
+    name: 'a workload on hold',
+    given: { bindings: [onHold] },
+    want: ['Ready=False OnHold: no cluster with the data is allowed'],
+  },
+  {
+    name: 'an unknown location',
+    given: { source: undefined, bindings: [onHold] },
+    want: [`Ready=False Resolving: ${NO_SOURCE}`],
+  },
+  { name: 'no permission', given: { refusal: REFUSAL }, want: [`Ready=False NotPermitted: ${REFUSAL}`] },
+  {
+    name: 'data in none of the clusters',
+    given: { source: makeSource({ locality: { clusterNames: [] } }) },
+    want: ['Ready=False Elsewhere: DataSource amoro-table-lake.shop.sales is in none of the clusters'],
+  },
+  {
+    name: 'data that does not exist',
+    given: { source: makeSource({}, { status: { phase: 'Unavailable' } }) },
+    want: [
+      'Ready=False NotFound: DataSource amoro-table-lake.shop.sales is Unavailable',
+      'Stalled=True NotFound: DataSource amoro-table-lake.shop.sales is Unavailable',
+    ],
+  },
+])('a claim is ready when its data is in a cluster and its workload does not wait: $name', ({ given, want }) => {
+  expect(statusIn(plan(given))?.conditions?.filter(isReadiness).map(lineOf)).toEqual(want)
+})
+
+test('a claim is not stalled any more when its data exists', () => {
+  const failed = plan({ source: makeSource({}, { status: { phase: 'Unavailable' } }) })
+  const claim = { ...makeClaim({}, held), status: withoutNulls(statusIn(failed)) } as DataSourceClaim
+
+  expect(statusIn(plan({ claim }))?.conditions?.filter(isReadiness).map(lineOf)).toEqual([
+    'Ready=True Located: the data is in member2',
+  ])
+})
+
+test('a new claim has an Event although the CRD makes it Pending', () => {
+  const status = { observedGeneration: -1, phase: 'Pending' }
+  const claim = { ...makeClaim({}, { ...held, generation: 1 }), status } as DataSourceClaim
+  const written = plan({ claim, source: undefined })
+
+  expect(summary(written).events).toEqual([`Normal Resolving: ${NO_SOURCE}`])
+  expect(statusIn(written)?.observedGeneration).toBe(1)
+})
+
+test('a CRD without observedGeneration in the status gets no second write', () => {
+  const claim = makeClaim({}, { ...held, generation: 3 })
+  const { observedGeneration: _dropped, ...status } = statusIn(plan({ claim })) ?? {}
+
+  expect(plan({ claim: { ...claim, status: withoutNulls(status) } as DataSourceClaim })).toEqual([])
+})
+
 test('an unchanged status is not written again', () => {
   const status = statusIn(plan())
 
@@ -311,7 +380,7 @@ test('the status of a claim with a placed workload is written once and keeps its
   const binding = makeBinding({ clusters: [{ name: 'member2' }] })
   const written = statusIn(plan({ bindings: [binding] }))
   const claim = { ...makeClaim({}, held), status: withoutNulls(written) } as DataSourceClaim
-  expect(written?.conditions?.map(({ type }) => type)).toEqual(['Bound', 'Resolved', 'WorkloadPlaced'])
+  expect(written?.conditions?.map(({ type }) => type)).toEqual(['Bound', 'Ready', 'Resolved', 'WorkloadPlaced'])
   expect(plan({ claim, bindings: [binding], now: NOW + 60_000 })).toEqual([])
   const moved = makeBinding({ clusters: [{ name: 'member3' }] })
   const again = statusIn(plan({ claim, bindings: [moved], now: NOW + 60_000 }))

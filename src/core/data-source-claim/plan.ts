@@ -9,9 +9,10 @@ import { defined, jsonEqual } from '../../base/json.ts'
 import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
+import { readiness, STALLED } from '../readiness.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
-import type { ClaimReason, EventReason } from '../signal-tables.ts'
+import type { ClaimReason, EventReason, PlacedReason } from '../signal-tables.ts'
 import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type ClaimPhase, phaseOfAnswer } from './phase.ts'
@@ -104,6 +105,7 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const effect = readsBindings && refusal === undefined ? noEffect(claim, bindings) : undefined
   const states = [
     boundCondition(state, claim, source),
+    ...readyConditions(state, placed),
     withNoEffect(resolvedCondition(state, answer, refusal === undefined ? source : undefined), effect),
     ...[effect, placed].filter((one) => one !== undefined),
   ]
@@ -111,12 +113,11 @@ function updateStatus(input: ClaimPlanInput): Action[] {
     phase,
     boundDataSource: (phase === 'Bound' && source?.metadata.name) || undefined,
     conditions: withConditions(
-      withoutPastHold(before.conditions, bindings, answer)?.filter(
-        ({ type }) => !OF_BINDING.includes(type) || states.some((state) => state.type === type),
-      ),
+      withoutPastHold(before.conditions, bindings, answer),
       states,
       claim.metadata.generation,
       now,
+      TEMPORARY,
     ),
   })
   if (
@@ -124,11 +125,15 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   ) {
     return []
   }
-  const { resourceVersion } = claim.metadata
-  const patch = { metadata: { resourceVersion }, status: { boundDataSource: null, ...status } }
+  const { resourceVersion, generation } = claim.metadata
+  // Conditions have the generation too, so it is not compared: the CRD of volcano-global has no such field in the status.
+  const observed = defined({ observedGeneration: generation })
+  const patch = { metadata: { resourceVersion }, status: { boundDataSource: null, ...status, ...observed } }
   const write: Action = { kind: 'patch', of: of(claim), patch, subresource: 'status' }
   const events: Action[] = []
-  if (before.phase !== phase) events.push(event(claim, NEEDS_ACTION.has(reason), reason, message))
+  // A new claim is Pending by the default of the CRD, and this is no phase that an Event was about.
+  const known = before.phase === PENDING && !before.conditions ? undefined : before.phase
+  if (known !== phase) events.push(event(claim, NEEDS_ACTION.has(reason), reason, message))
   if (placed && placed.reason !== placedReason(before.conditions)) {
     const binding = placedBinding(bindings)
     const reported = event(claim, isPlacedWarning(placed.reason), `Workload${placed.reason}`, placed.message)
@@ -141,8 +146,10 @@ function event(about: DataSourceClaim, isWarning: boolean, reason: EventReason, 
   return { kind: 'event', about, type: isWarning ? 'Warning' : 'Normal', reason, message }
 }
 
-/** The conditions that follow from the binding of the workload. Each is absent if it has nothing to say. */
-const OF_BINDING: readonly string[] = [EFFECTIVE, WORKLOAD_PLACED]
+const PENDING: ClaimPhase = 'Pending'
+
+/** Conditions that are absent if they have nothing to say. Two of them follow from the binding of the workload. */
+const TEMPORARY: readonly string[] = [EFFECTIVE, WORKLOAD_PLACED, STALLED]
 
 /** Reasons that require an action of the user. */
 const NEEDS_ACTION: ReadonlySet<ClaimReason> = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
@@ -155,7 +162,7 @@ interface State {
 }
 
 function pending(reason: ClaimReason, message: string): State {
-  return { phase: 'Pending', reason, message }
+  return { phase: PENDING, reason, message }
 }
 
 function claimState({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, answer: Answer): State {
@@ -202,6 +209,21 @@ function boundCondition(
 }
 
 const INVALID = 'BindingInvalid'
+
+/**
+ * The condition Ready: the data is in a cluster, and the workload is not on hold. A workload that does not exist yet does not count, so that
+ * a tool may create it after the claim is ready.
+ */
+function readyConditions(
+  { phase, reason, message }: State,
+  placed: (ConditionState & { reason: PlacedReason }) | undefined,
+): ConditionState[] {
+  const isLocated = reason === 'Located'
+  if (isLocated && placed?.status === 'False') {
+    return readiness({ isReady: false, isStalled: false, reason: placed.reason, message: placed.message })
+  }
+  return readiness({ isReady: isLocated, isStalled: phase === 'Failed', reason, message })
+}
 
 /** The condition Resolved: the location of the data, or why it is unknown. */
 function resolvedCondition({ reason, message }: State, answer: Answer, source: DataSource | undefined): ConditionState {

@@ -4,6 +4,7 @@ import type { Condition } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
 import { printable } from '../../base/printable.ts'
 import { cut } from '../outcome.ts'
+import { readiness, STALLED } from '../readiness.ts'
 import { type Attempt, MAX_REASON_LENGTH } from './attempt.ts'
 import { type SourcePhase, sourcePhase } from './phase.ts'
 
@@ -22,8 +23,8 @@ const MAPPED = 'Mapped'
 export function sourceConditions(input: SourceStateInput, phase: SourcePhase | undefined, now: number): Condition[] {
   const { metadata, spec, status } = input.source
   const isUnmapped = phase !== 'Unavailable' && spec.locality?.clusterNames?.length === 0
-  const before = status?.conditions?.filter(({ type }) => type !== MAPPED || isUnmapped)
-  return withConditions(before, states(input, phase), metadata.generation, now)
+  const temporary = isUnmapped ? [STALLED] : [STALLED, MAPPED]
+  return withConditions(status?.conditions, states(input, phase), metadata.generation, now, temporary)
 }
 
 function states(input: SourceStateInput, phase: SourcePhase | undefined): ConditionState[] {
@@ -31,7 +32,7 @@ function states(input: SourceStateInput, phase: SourcePhase | undefined): Condit
   const before = source.status?.conditions
   const failure = attemptFailure(attempt)
   return [
-    ...(phase ? [condition('Ready', phase === 'Available', phase, readyMessage(input, phase))] : []),
+    ...readyStates(input, phase, failure),
     ...(attempt
       ? [
           condition(
@@ -51,6 +52,19 @@ function states(input: SourceStateInput, phase: SourcePhase | undefined): Condit
   ]
 }
 
+function readyStates(
+  input: SourceStateInput,
+  phase: SourcePhase | undefined,
+  failure: string | undefined,
+): ConditionState[] {
+  if (phase) {
+    const isReady = phase === 'Available'
+    return readiness({ isReady, isStalled: !isReady, reason: phase, message: readyMessage(input, phase) })
+  }
+  const [reason, message] = failure ? ['NotAnswered', failure] : ['Resolving', 'the location is not known yet']
+  return [{ type: 'Ready', status: 'Unknown', reason, message }]
+}
+
 /** The condition of data in none of the clusters, if the answer has a reason. */
 export function mappedStates(attempt: Attempt | undefined): ConditionState[] {
   if (attempt?.kind !== 'located' || attempt.clusters.length > 0 || !attempt.whyNoCluster) return []
@@ -66,8 +80,9 @@ export function attemptFailure(attempt: Attempt | undefined): string | undefined
 export function readyMessage({ source, attempt }: SourceStateInput, phase: SourcePhase): string {
   if (attempt?.kind === 'located') return `the data is in ${listed(attempt.clusters)}`
   if (attempt?.kind === 'nowhere') return bounded(attempt.reason)
-  const before = sourceCondition(source, 'Ready')?.message
-  return before ?? (phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase)
+  const before = sourceCondition(source, 'Ready')
+  if (before && before.status !== 'Unknown') return before.message
+  return phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase
 }
 
 export function listed(clusters: readonly string[] | undefined): string {

@@ -15,7 +15,8 @@ export function localityFor(crd: SourceCrd, locality: Locality): Locality {
 /** Reduces a status, or its merge patch, to the fields of the CRD. The condition Ready has the phase as its reason. */
 export function statusFor<T extends object>(crd: SourceCrd, status: T): Partial<T> {
   if (crd === 'ours') return status
-  const { phase, clusters, size, lastResolvedTime, lastError, ...known } = status as T & Record<string, unknown>
+  const { phase, clusters, size, lastResolvedTime, lastError, observedGeneration, ...known } = status as T &
+    Record<string, unknown>
   return known as Partial<T>
 }
 

@@ -291,7 +291,7 @@ test.each<{ name: string; source: DataSource; attempt?: Attempt; rest?: Rest; wa
     source: { ...makeSource(), spec: unlocated },
     attempt: { kind: 'nowhere', reason: 'no such table', confirmations: 1 },
     want: {
-      conditions: ['Ready=False Unavailable: no such table', ANSWERS],
+      conditions: ['Ready=False Unavailable: no such table', ANSWERS, 'Stalled=True Unavailable: no such table'],
       events: ['Warning Unavailable: no such table'],
     },
   },
@@ -335,12 +335,36 @@ test.each<{ name: string; source: DataSource; attempt?: Attempt; rest?: Rest; wa
   {
     name: 'without an answer so far',
     source: { ...makeSource(), spec: unlocated },
-    want: { conditions: [], events: [] },
+    want: { conditions: ['Ready=Unknown Resolving: the location is not known yet'], events: [] },
+  },
+  {
+    name: 'whose data system has never answered',
+    source: { ...makeSource(), spec: unlocated },
+    attempt: { kind: 'failed', reason: 'HTTP 503' },
+    want: {
+      conditions: ['Ready=Unknown NotAnswered: HTTP 503', 'Stale=True NotAnswered: HTTP 503'],
+      events: ['Warning Stale: HTTP 503'],
+    },
+  },
+  {
+    name: 'whose data exists again',
+    source: makeSource(
+      { locality: answer },
+      { status: { phase: 'Unavailable', conditions: [given('Ready', 'False'), given('Stalled', 'True')] } },
+    ),
+    attempt: located,
+    want: {
+      conditions: ['Ready=True Available: the data is in member2, member1', ANSWERS],
+      events: ['Normal Available: the data is in member2, member1'],
+    },
   },
   {
     name: 'that is Unavailable without a message',
     source: makeSource({}, { status: { phase: 'Unavailable' } }),
-    want: { conditions: ['Ready=False Unavailable: Unavailable'], events: [] },
+    want: {
+      conditions: ['Ready=False Unavailable: Unavailable', 'Stalled=True Unavailable: Unavailable'],
+      events: [],
+    },
   },
   {
     name: 'whose data system is unhealthy',
@@ -474,7 +498,14 @@ describe('the columns of kubectl', () => {
   })
 })
 
-test('after a change of the spec, every condition has the new generation', () => {
+test('a user who writes the location after the first status makes the source Available', () => {
+  const waiting = summary(plan({ ...makeSource(), spec: unlocated })).status as never
+  const { conditions } = lines(plan(makeSource({}, { status: waiting })))
+
+  expect(conditions).toEqual(['Ready=True Available: the data is in member2'])
+})
+
+test('after a change of the spec, the status and every condition have the new generation', () => {
   const { locality } = summary(plan(makeSource(), located))
   const first = summary(plan(makeSource({ locality: locality as never }, { generation: 1 }), located)).status
   const changed = makeSource(
@@ -482,8 +513,9 @@ test('after a change of the spec, every condition has the new generation', () =>
     { generation: 2, status: first as never },
   )
 
-  const { conditions } = summary(plan(changed)).status ?? {}
+  const { conditions, observedGeneration } = summary(plan(changed)).status ?? {}
 
+  expect(observedGeneration).toBe(2)
   expect(conditions?.map(({ type, observedGeneration }) => ({ type, observedGeneration }))).toEqual([
     { type: 'Ready', observedGeneration: 2 },
     { type: 'Stale', observedGeneration: 2 },

@@ -150,7 +150,12 @@ function updateStatus(input: SourceInput): Action[] {
     })
   )
     return []
-  const removed = { ...removedColumns(before, columns), ...(attempt ? { lastError: failure ?? null } : {}) }
+  const removed = {
+    ...removedColumns(before, columns),
+    ...(attempt ? { lastError: failure ?? null } : {}),
+    // Conditions have the generation too, so it is not compared.
+    ...defined({ observedGeneration: source.metadata.generation }),
+  }
   return [patch(source, { status: statusFor(crd, { ...next, ...removed }) }, 'status'), ...phaseEvents(input, phase)]
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import type { VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
@@ -150,14 +151,25 @@ describe('the whole status', () => {
     })
   })
 
+  test('of failed volumes is stalled until they are tried again', () => {
+    const stalledIn = ({ conditions = [] }: VolumeManagerStatus) =>
+      conditions.filter(({ type }) => type === 'Stalled').map(({ status, reason }) => `${status} ${reason}`)
+    const failed = statusWith([summary('failed', [], { message: 'AccessDenied' })])
+    const manager = makeVolumeManager([{}], { status: failed })
+    const retried = statusOf({ manager, now: NOW } as VolumeManagerInput, [summary('pending', [])], [])
+
+    expect(stalledIn(failed)).toEqual(['True DeploymentFailed'])
+    expect(stalledIn(retried)).toEqual([])
+  })
+
   test('of failed volumes has all reasons, up to 1024 characters', () => {
     const short = [summary('failed', [], { message: 'a' }), summary('failed', [], { id: 'vol2', message: 'b' })]
     const long = [summary('failed', [{ state: 'Failed', message: 'y'.repeat(2000) }], { message: 'x'.repeat(2000) })]
     const messages = [short, long].map((summaries) => statusWith(summaries).conditions?.map(({ message }) => message))
 
     expect(messages).toEqual([
-      ['vol1: a; vol2: b', 'vol1: 0 ready; vol2: 0 ready'],
-      ['vol1: '.padEnd(1024, 'x'), 'vol1: 0 ready (Failed: '.padEnd(1024, 'y')],
+      ['vol1: a; vol2: b', 'vol1: 0 ready; vol2: 0 ready', 'vol1: a; vol2: b'],
+      ['vol1: '.padEnd(1024, 'x'), 'vol1: 0 ready (Failed: '.padEnd(1024, 'y'), 'vol1: '.padEnd(1024, 'x')],
     ])
   })
 })
@@ -436,6 +448,7 @@ describe('a write-back that keeps failing', () => {
     expect(conditions?.map(({ type, status }) => `${type} ${status}`)).toEqual([
       'Ready False',
       'ReplicasReady False',
+      'Stalled True',
       'WrittenBack False',
     ])
   })

@@ -7,6 +7,7 @@ import { defined, sortedUnique } from '../../../base/json.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { cut } from '../../outcome.ts'
 import type { EventAction } from '../../plan.ts'
+import { readiness, STALLED } from '../../readiness.ts'
 import type { EventReason } from '../../signal-tables.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
@@ -52,7 +53,7 @@ export function statusOf(
   const isReady = state === 'Running' || (reason === 'WriteBackFailed' && usable === summaries.length)
   const isComplete = isReady && summaries.every((summary) => summary.isComplete)
   const states = [
-    condition('Ready', isReady, reason, detail),
+    ...readiness({ isReady, isStalled: state === 'Failed' && !isReady, reason, message: detail }),
     ...writtenBack(manager, summaries),
     condition('ReplicasReady', isComplete, isComplete ? 'Complete' : reason, replicasMessage(summaries)),
   ]
@@ -64,7 +65,7 @@ export function statusOf(
     nodes: nodesOf(summaries),
     ...columnsOf(summaries),
     volumes: summaries.map(({ status }) => status),
-    conditions: withConditions(manager.status?.conditions, states, generation, now),
+    conditions: withConditions(manager.status?.conditions, states, generation, now, [STALLED]),
   }
 }
 
