@@ -43,9 +43,12 @@ export class SystemFiles {
 }
 
 const SYSTEM_FIELDS = ['system', 'plugin', 'locationmapping']
+/** Most texts have none of the fields, and need not be parsed twice. */
+const MAY_BE_SYSTEM = new RegExp(`(${SYSTEM_FIELDS.join('|')})["']?\\s*:`, 'i')
 
 /** Whether the fields are those of a data system, and not those of a manifest. */
 export function isSystemFile(text: string): boolean {
+  if (!MAY_BE_SYSTEM.test(text)) return false
   const { contents } = parse(text)
   const keys = isMap(contents) ? contents.items.map(({ key }) => (isScalar(key) ? key.value : key)) : []
   // Files of volcano-global may have any capitals, and no system.
@@ -62,5 +65,7 @@ function positionsIn(text: string) {
 
 function parse(text: string, lineCounter = new LineCounter()): Document.Parsed {
   // Tabs are valid in JSON, but not in YAML.
-  return parseDocument(text.replaceAll('\t', ' '), { lineCounter, prettyErrors: false, logLevel: 'silent' })
+  const options = { lineCounter, prettyErrors: false, logLevel: 'silent' } as const
+  // The reader of the file finds keys that are there twice. The parser would compare each key with each other.
+  return parseDocument(text.replaceAll('\t', ' '), { ...options, uniqueKeys: false })
 }
