@@ -3,6 +3,7 @@
 import type { Freshness } from '../cli/ui/events.ts'
 import type { ClusterRow, ListName, Lists } from '../cli/ui/lists.ts'
 import type { LocateAnswer } from '../cli/ui/locate.ts'
+import type { ServerReport } from '../cli/ui/server-report.ts'
 
 export type Row<Name extends ListName> = Lists[Name][number] & { id: string }
 
@@ -77,6 +78,10 @@ export function fetchList<Name extends ListName>(
 
 export function fetchOverview(): Promise<Overview> {
   return request('/v1')
+}
+
+export function fetchServer(): Promise<ServerReport> {
+  return request('/v1/server')
 }
 
 export function fetchExplanation(kind: string, name: string, namespace: string | undefined): Promise<{ object: Line }> {

@@ -1,7 +1,8 @@
 /** The page: a rail with views, a bar with the filter and the state of the connection, and the view that the address names. */
-import { render } from 'preact'
+import { type FunctionComponent, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { formatAge } from '../base/time/duration.ts'
+import type { ListName } from '../cli/ui/lists.ts'
 import { fetchOverview } from './api.ts'
 import { Claims } from './claims.tsx'
 import { Data } from './data.tsx'
@@ -10,6 +11,7 @@ import { useKeys } from './keys.ts'
 import { type Live, useLive, useNow } from './live.ts'
 import { Login, User, useLoginNeeded } from './login.tsx'
 import { changeQuery, openLinksInPlace, type Route, useRoute } from './route.ts'
+import { Server } from './server.tsx'
 import { Systems } from './systems.tsx'
 import { useLoaded } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
@@ -17,17 +19,29 @@ import { Volumes } from './volumes.tsx'
 import { Waiting } from './waiting.tsx'
 import { Workloads } from './workloads.tsx'
 
-/** The views, by the first part of the path. `key` opens one after `g`. */
-const VIEWS = {
-  waiting: { title: 'Waiting', key: 'w', list: 'waiting', hasNamespaces: true, View: Waiting },
-  workloads: { title: 'Workloads', key: 'l', list: 'workloads', hasNamespaces: true, View: Workloads },
-  data: { title: 'Data', key: 'd', list: 'sources', hasNamespaces: false, View: Data },
-  claims: { title: 'Claims', key: 'c', list: 'claims', hasNamespaces: true, View: Claims },
-  volumes: { title: 'Volumes', key: 'v', list: 'volumes', hasNamespaces: true, View: Volumes },
-  systems: { title: 'Systems', key: 's', list: 'systems', hasNamespaces: false, View: Systems },
-} as const
+interface ViewEntry {
+  title: string
+  /** Opens the view after `g`. */
+  key: string
+  /** The list whose rows are counted beside the title. */
+  list?: ListName
+  /** The filters of the view. */
+  filters: readonly ('search' | 'namespace')[]
+  View: FunctionComponent<ViewInput>
+}
 
-type ViewName = keyof typeof VIEWS
+const BY_NAMESPACE = ['search', 'namespace'] as const
+
+/** The views, by the first part of the path. */
+const VIEWS: Readonly<Record<string, ViewEntry>> = {
+  waiting: { title: 'Waiting', key: 'w', list: 'waiting', filters: BY_NAMESPACE, View: Waiting },
+  workloads: { title: 'Workloads', key: 'l', list: 'workloads', filters: BY_NAMESPACE, View: Workloads },
+  data: { title: 'Data', key: 'd', list: 'sources', filters: ['search'], View: Data },
+  claims: { title: 'Claims', key: 'c', list: 'claims', filters: BY_NAMESPACE, View: Claims },
+  volumes: { title: 'Volumes', key: 'v', list: 'volumes', filters: BY_NAMESPACE, View: Volumes },
+  systems: { title: 'Systems', key: 's', list: 'systems', filters: ['search'], View: Systems },
+  server: { title: 'Server', key: 'r', filters: [], View: Server },
+}
 
 function Page() {
   const route = useRoute()
@@ -39,9 +53,10 @@ function Page() {
   const newest = Object.values(live.versions).reduce((sum, version) => sum + version, 0)
   const { data: overview } = useLoaded('overview', newest, fetchOverview)
   const [first = '', kind, name] = route.path.split('/').filter(Boolean).map(decodeURIComponent)
-  const view = (first === '' ? 'waiting' : first) as ViewName
+  const path = first === '' ? 'waiting' : first
+  const view = Object.hasOwn(VIEWS, path) ? VIEWS[path] : undefined
   const isExplanation = first === 'explain' && kind !== undefined && name !== undefined
-  const title = isExplanation ? name : (VIEWS[view]?.title ?? 'Not found')
+  const title = isExplanation ? name : (view?.title ?? 'Not found')
   useKeys(VIEWS, () => setHelpOpen((isOpen) => !isOpen))
   useEffect(() => {
     document.title = `${title} · Lodestone`
@@ -50,11 +65,11 @@ function Page() {
   const { namespace, ...query } = Object.fromEntries(route.query)
   const input: ViewInput = {
     // The namespace stays in the address while the user looks at lists without namespaces.
-    query: VIEWS[view]?.hasNamespaces && namespace ? { ...query, namespace } : query,
+    query: view?.filters.includes('namespace') && namespace ? { ...query, namespace } : query,
     version: (list) => live.versions[list] ?? 0,
     now,
   }
-  const View = VIEWS[view]?.View
+  const View = view?.View
   if (isLoginNeeded) return <Login />
   return (
     <div class="frame">
@@ -64,11 +79,11 @@ function Page() {
       <nav class="rail" aria-label="Views">
         <p class="brand">Lodestone</p>
         <ul>
-          {Object.entries(VIEWS).map(([path, { title: words, list }]) => (
-            <li key={path}>
-              <a href={`/${path}${keptNamespace(route)}`} aria-current={view === path ? 'page' : undefined}>
+          {Object.entries(VIEWS).map(([each, { title: words, list }]) => (
+            <li key={each}>
+              <a href={`/${each}${keptNamespace(route)}`} aria-current={path === each ? 'page' : undefined}>
                 {words}
-                {overview && <span class="count">{overview.totals[list].toLocaleString('en')}</span>}
+                {overview && list && <span class="count">{overview.totals[list].toLocaleString('en')}</span>}
               </a>
             </li>
           ))}
@@ -84,13 +99,18 @@ function Page() {
             </>
           )}
         </p>
-        {!isExplanation && <Filters route={route} hasNamespaces={VIEWS[view]?.hasNamespaces ?? false} />}
+        {!isExplanation && view && view.filters.length > 0 && <Filters route={route} filters={view.filters} />}
         <Freshness live={live} now={now} isPaused={isPaused} onPause={() => setPaused(!isPaused)} />
       </header>
       <main id="view">
         <h1>{isExplanation ? `${kind?.split('.')[0]} ${name}` : title}</h1>
         {isExplanation && (
-          <Explanation kind={kind} name={name} namespace={route.query.get('namespace') ?? undefined} version={newest} />
+          <Explanation
+            kind={kind}
+            name={name}
+            namespace={route.query.get('namespace') ?? undefined}
+            version={newest}
+          />
         )}
         {!isExplanation && View && <View {...input} />}
         {!isExplanation && !View && <p>There is no such view. Choose one on the left.</p>}
@@ -106,20 +126,22 @@ function keptNamespace({ query }: Route): string {
   return namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''
 }
 
-function Filters({ route, hasNamespaces }: { route: Route; hasNamespaces: boolean }) {
+function Filters({ route, filters }: { route: Route; filters: ViewEntry['filters'] }) {
   const change = (name: string) => (event: Event) =>
     changeQuery({ [name]: (event.currentTarget as HTMLInputElement).value || undefined, offset: undefined })
   return (
     <search class="filters">
-      <input
-        type="search"
-        id="search"
-        placeholder="Search  /"
-        aria-label="Search"
-        value={route.query.get('search') ?? ''}
-        onInput={change('search')}
-      />
-      {hasNamespaces && (
+      {filters.includes('search') && (
+        <input
+          type="search"
+          id="search"
+          placeholder="Search  /"
+          aria-label="Search"
+          value={route.query.get('search') ?? ''}
+          onInput={change('search')}
+        />
+      )}
+      {filters.includes('namespace') && (
         <input
           type="search"
           placeholder="Namespace"
@@ -198,9 +220,9 @@ const KEYS = [
   ['j  k', 'next row, row before'],
   ['Enter', 'open the row'],
   ['Esc', 'back'],
-  ['g w', 'Waiting; g l Workloads, g d Data, g c Claims, g v Volumes, g s Systems'],
+  ...Object.values(VIEWS).map(({ key, title }) => [`g ${key}`, title] as const),
   ['?', 'these keys'],
-]
+] as const
 
 function Help({ onClose }: { onClose: () => void }) {
   return (

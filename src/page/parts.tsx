@@ -105,6 +105,16 @@ export function Reading() {
   )
 }
 
+/** Why the last read failed. What was read before stays, and is old. */
+export function Problem({ what, isOld, problem }: { what: string; isOld: boolean; problem: string | undefined }) {
+  if (problem === undefined) return null
+  return (
+    <p class="notice failed" role="alert">
+      {isOld ? `${what} is old: ${problem}` : problem}
+    </p>
+  )
+}
+
 /** Shows the rows of a list, or why there are none. A failed read keeps the last rows, and says so. */
 export function ListView<Row extends object>({
   loaded,
@@ -121,11 +131,7 @@ export function ListView<Row extends object>({
   const { data, problem, isBusy } = loaded
   return (
     <div class="list" aria-busy={isBusy ? 'true' : undefined}>
-      {problem !== undefined && (
-        <p class="notice failed" role="alert">
-          {data ? `This list is old: ${problem}` : problem}
-        </p>
-      )}
+      <Problem what="This list" isOld={data !== undefined} problem={problem} />
       {!data && problem === undefined && <Reading />}
       {data?.notice && <p class="quiet">{data.notice}</p>}
       <States states={data?.states} selected={selected} />

@@ -12,11 +12,11 @@ import { defined } from '../../base/json.ts'
 import { describeExempt } from '../../core/admission/exempt-namespaces.ts'
 import { readObject } from '../../store/cluster/object-writer.ts'
 import { openServerInfo } from '../../store/cluster/server-info.ts'
-import { type Check, type Finding, passed, skipped, warning } from './check.ts'
+import { type Check, type Finding, passed, type ReadContext, skipped, warning } from './check.ts'
 
 const APPLY = 'apply them: lodestone manifests absence | kubectl apply -f -'
 
-export const absence: Check = {
+export const absence: Check<ReadContext> = {
   name: 'absence',
   async run({ connection, config }) {
     const { bindingSchemas, version } = await openServerInfo(connection)()

@@ -3,16 +3,20 @@ import type { Config } from '../../app/config/config.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 
-export interface CheckContext {
+/** The input of checks that only read objects. The page runs these. */
+export interface ReadContext {
   connection: ApiConnection
   config: Config
+  signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+export interface CheckContext extends ReadContext {
   /** The namespace of objects that are created with a dry run. */
   namespace: string
   /** The account of Lodestone on this API server. */
   serviceAccount: { namespace: string; name: string }
-  signal: AbortSignal
-  /** Milliseconds since the epoch. */
-  now: number
 }
 
 /** `warning` and `skipped` do not fail the command. */
@@ -25,9 +29,9 @@ export interface Finding {
   remedy?: string
 }
 
-export interface Check {
+export interface Check<Context extends ReadContext = CheckContext> {
   name: string
-  run(context: CheckContext): Promise<Finding>
+  run(context: Context): Promise<Finding>
 }
 
 export interface NamedFinding extends Finding {
@@ -40,18 +44,21 @@ export const warning = (message: string, remedy: string): Finding => ({ result: 
 export const failed = (message: string, remedy: string): Finding => ({ result: 'failed', message, remedy })
 
 /** Runs the checks one after another. A request that the API server rejects fails its check only. */
-export async function runChecks(checks: readonly Check[], context: CheckContext): Promise<NamedFinding[]> {
+export async function runChecks<Context extends ReadContext>(
+  checks: readonly Check<Context>[],
+  context: Context,
+): Promise<NamedFinding[]> {
   const findings: NamedFinding[] = []
   for (const { name, run } of checks) {
     context.signal.throwIfAborted()
-    findings.push({ name, ...(await runCheck(run, context)) })
+    findings.push({ name, ...(await runCheck(() => run(context))) })
   }
   return findings
 }
 
-async function runCheck(run: Check['run'], context: CheckContext): Promise<Finding> {
+async function runCheck(run: () => Promise<Finding>): Promise<Finding> {
   try {
-    return await run(context)
+    return await run()
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const remedy =

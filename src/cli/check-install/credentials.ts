@@ -1,8 +1,8 @@
 /** Checks when the credentials of the kubeconfig end. That of a hub usually has a token for 30 days. */
 import { endMessage, endsSoon, RENEW_CREDENTIALS } from '../../app/monitoring/credentials.ts'
-import { type Check, passed, skipped, warning } from './check.ts'
+import { type Check, passed, type ReadContext, skipped, warning } from './check.ts'
 
-export const credentials: Check = {
+export const credentials: Check<ReadContext> = {
   name: 'credentials',
   async run({ connection, now }) {
     const lifetime = await connection.credentialsLifetime()

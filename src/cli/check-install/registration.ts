@@ -11,11 +11,11 @@ import {
 import { wantedRegistration } from '../../app/registration.ts'
 import { readObject } from '../../store/cluster/object-writer.ts'
 import { type ParsedCertificate, parseCertificates } from '../../tls/x509.ts'
-import { type Check, type CheckContext, type Finding, failed, passed, warning } from './check.ts'
+import { type Check, type Finding, failed, passed, type ReadContext, warning } from './check.ts'
 
 const TYPES = [mutatingWebhookConfigurations, validatingWebhookConfigurations]
 
-async function readAll({ connection }: CheckContext): Promise<Map<string, Registrable | undefined>> {
+async function readAll({ connection }: ReadContext): Promise<Map<string, Registrable | undefined>> {
   const read = TYPES.map(
     async (type) => [type.kind, await readObject(connection, type, undefined, REGISTRATION_NAME)] as const,
   )
@@ -25,7 +25,7 @@ async function readAll({ connection }: CheckContext): Promise<Map<string, Regist
 const REGISTER_AGAIN =
   'Lodestone corrects it within 10 s while it runs with registration.mode url or service; else apply lodestone manifests registration, and give its --config here'
 
-export const registration: Check = {
+export const registration: Check<ReadContext> = {
   name: 'registration',
   async run(context) {
     const stored = await readAll(context)
@@ -63,7 +63,7 @@ function webhookAddress({ clientConfig: { url, service } }: Webhook): string {
 }
 
 /** The serving certificate itself is checked by the API server, which calls the webhooks: see the check `admission`. */
-export const certificateAuthority: Check = {
+export const certificateAuthority: Check<ReadContext> = {
   name: 'ca-bundle',
   async run(context) {
     const webhooks = [...(await readAll(context)).values()].flatMap((object) => object?.webhooks ?? [])

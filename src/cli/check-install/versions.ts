@@ -7,7 +7,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { missingFeatures } from '../../core/server-features.ts'
 import { readObject } from '../../store/cluster/object-writer.ts'
 import { openServerInfo } from '../../store/cluster/server-info.ts'
-import { type Check, failed, passed, skipped, warning } from './check.ts'
+import { type Check, failed, passed, type ReadContext, skipped, warning } from './check.ts'
 
 interface Definition extends CustomResourceDefinition {
   spec: { versions: { name: string; served: boolean; schema?: { openAPIV3Schema?: unknown } }[] }
@@ -18,7 +18,7 @@ const definitionType: ResourceType<Definition> = definitions as ResourceType<Def
 const KARMADA_FEATURE = 'schedulingSuspension'
 const APPLY_CRDS = 'apply the CRDs: lodestone manifests crds | kubectl apply --server-side --force-conflicts -f -'
 
-export const kubernetesVersion: Check = {
+export const kubernetesVersion: Check<ReadContext> = {
   name: 'kubernetes',
   async run({ connection, config }) {
     const info = await openServerInfo(connection)()
@@ -30,7 +30,7 @@ export const kubernetesVersion: Check = {
 }
 
 /** The API of Karmada does not show its version, so the check is for the field that holds need. */
-export const karmadaVersion: Check = {
+export const karmadaVersion: Check<ReadContext> = {
   name: 'karmada',
   async run({ connection }) {
     const info = await openServerInfo(connection)()
@@ -42,7 +42,7 @@ export const karmadaVersion: Check = {
   },
 }
 
-export const crds: Check = {
+export const crds: Check<ReadContext> = {
   name: 'crds',
   async run({ connection }) {
     const broken: string[] = []

@@ -10,6 +10,7 @@ import type { Context } from '../explain/target.ts'
 import type { Access } from './access/access.ts'
 import { SECURITY_HEADERS } from './access/hosts.ts'
 import { explainFor, locateFor } from './access/permitted.ts'
+import { serverRejection } from './access/permitted-reads.ts'
 import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
 import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
@@ -18,6 +19,7 @@ import { LIST_NAMES, type ListName, pageOf } from './lists.ts'
 import { QueryError, readEventsRequest, readPageRequest } from './read-query.ts'
 import { readQuestion } from './read-question.ts'
 import { sendAnswer, sendRejection } from './replies.ts'
+import type { ServerReport } from './server-report.ts'
 import type { View } from './view.ts'
 
 export interface PageServerInput {
@@ -32,6 +34,8 @@ export interface PageServerInput {
   /** Whether the API server has the kind. */
   isServed: (kind: ResourceType) => boolean
   freshness: () => Freshness
+  /** Reports the installation on the API server. */
+  serverReport: () => Promise<ServerReport>
   assets: ReadonlyMap<string, Asset>
   /** The certificate with which the server serves HTTPS; HTTP without one. */
   certificate?: ServingCertificates | undefined
@@ -126,6 +130,10 @@ export function buildPageServer(input: PageServerInput): PageServer {
       return sendAnswer(reply, LIST_KINDS[name], { revision, notice, offset: wanted.offset, ...page })
     })
   }
+  server.get('/v1/server', async (request, reply) => {
+    const rejection = await serverRejection(viewerOf(request))
+    return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Server', await input.serverReport())
+  })
   server.get('/v1/explain/:kind/:name', async (request, reply) => {
     const { kind, name } = request.params as { kind: string; name: string }
     const namespace = queryOf(request).get('namespace') ?? 'default'

@@ -1,9 +1,15 @@
 /** Starts `ui` on a folder in the process of a test, and reads its API as a browser does. */
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
 import { onTestFinished } from 'vitest'
+import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import type { FolderStore } from '../../store/folder/folder.ts'
 import { makeFolder } from '../cli.fake.ts'
 import { runCli } from '../index.ts'
+import { openFolder } from '../open-folder.ts'
 
 export interface HttpAnswer {
   status: number
@@ -31,7 +37,11 @@ export interface Page {
 }
 
 /** Starts the page for these objects until the end of the test. */
-export async function openPage(objects: unknown[], words: string[] = []): Promise<Page> {
+export async function openPage(
+  objects: unknown[],
+  words: string[] = [],
+  env: Record<string, string> = {},
+): Promise<Page> {
   const folder = makeFolder({ 'fleet.yaml': objects })
   const abort = new AbortController()
   let stderr = ''
@@ -39,7 +49,7 @@ export async function openPage(objects: unknown[], words: string[] = []): Promis
   const exit = runCli(['ui', '--folder', folder, ...words], {
     stdout: { write: (text) => resolve(/http:\S+/.exec(text)?.[0] ?? '') },
     stderr: { write: (text) => (stderr += text) },
-    env: {},
+    env,
     signal: abort.signal,
     now: () => Date.parse('2026-11-20T12:00:00Z'),
   })
@@ -85,4 +95,20 @@ export async function sendTo(
   const chunks: Buffer[] = await response.toArray()
   const text = Buffer.concat(chunks).toString()
   return { status: response.statusCode, headers: response.headers, text, json: () => JSON.parse(text) as never }
+}
+
+const SCHEMA = join(import.meta.dirname, '..', '..', '..', 'docs', 'ui.schema.json')
+
+/** Returns what an answer has that the published schema does not allow. */
+export function schemaErrors(answer: unknown): unknown[] {
+  const validate = new Ajv({ strict: false }).compile(JSON.parse(readFileSync(SCHEMA, 'utf8')) as object)
+  return validate(answer) ? [] : (validate.errors ?? [])
+}
+
+/** Opens an empty store in memory until the end of the test. */
+export async function openMemory(): Promise<FolderStore> {
+  const store = openFolder(undefined, { workloads: SHIPPED_KINDS })
+  await store.start(AbortSignal.timeout(10_000))
+  onTestFinished(() => store.stop())
+  return store
 }

@@ -23,6 +23,7 @@ import type { Freshness } from './events.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
 import { pageKinds } from './page-kinds.ts'
 import { buildPageServer } from './server.ts'
+import { openServerReport } from './server-report.ts'
 import { openView } from './view.ts'
 import { workloadRows } from './workloads.ts'
 
@@ -115,6 +116,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     place: placeOf(folderName, isMember),
   })
   const view = openView(store, computeLists, systemClock)
+  const apiServer = { connection: source.connection, store, signal: io.signal, clock: systemClock }
   try {
     const { access, certificates, begin } = await openAccess(accessOptions, source.connection, io)
     const server = buildPageServer({
@@ -125,6 +127,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       context,
       isServed: (kind) => store.serves(kind),
       freshness: () => freshnessOf(store),
+      serverReport: openServerReport({ ...apiServer, config, now: io.now }),
       assets,
       certificate: certificates?.current(),
       clock: systemClock,

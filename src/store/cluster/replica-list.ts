@@ -1,6 +1,6 @@
 /** Lists the replicas that are alive, in the annotations of the Lease of the leader election. Each replica announces itself there. */
 import type { Replica } from '../../api/registration.ts'
-import { isObject, parseJson } from '../../base/json.ts'
+import { isObject, parseJson, without } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { ConflictError, type ObjectStore } from '../store.ts'
 import { type Lease, leases } from './lease.ts'
@@ -100,10 +100,28 @@ function withReplicas(lease: Lease, replicas: ReadonlyMap<string, string | undef
   return { ...lease, metadata: { ...lease.metadata, annotations: Object.fromEntries([...kept, ...announced]) } }
 }
 
+/** A replica, and when it last announced itself (RFC 3339). */
+export interface AnnouncedReplica extends Replica {
+  time?: string
+}
+
+/** Returns the announcements of a Lease, by host: for users, also those of replicas that are gone. */
+export function announcedReplicas({ metadata: { annotations = {} } }: Lease): AnnouncedReplica[] {
+  return Object.entries(annotations)
+    .flatMap(([name, text]) => (name.startsWith(REPLICA_ANNOTATION_PREFIX) ? (parseAnnouncement(text) ?? []) : []))
+    .sort((a, b) => (a.host < b.host ? -1 : 1))
+}
+
 function parseReplica(text: string): Replica | undefined {
+  const announced = parseAnnouncement(text)
+  return announced && without(announced, 'time')
+}
+
+function parseAnnouncement(text: string): AnnouncedReplica | undefined {
   const value = text.length > MAX_LENGTH ? undefined : parseJson(text)
   if (!isObject(value)) return undefined
-  const { host, version, registration } = value
+  const { host, version, registration, time } = value
   const isReplica = [host, version, registration].every((each) => typeof each === 'string')
-  return isReplica ? ({ host, version, registration } as Replica) : undefined
+  if (!isReplica) return undefined
+  return { host, version, registration, ...(typeof time === 'string' && { time }) } as AnnouncedReplica
 }
