@@ -1,6 +1,7 @@
 /** Reads the API of the server below `/v1`. */
 
 import type { Freshness } from '../cli/ui/events.ts'
+import type { History } from '../cli/ui/history.ts'
 import type { ClusterRow, ListName, Lists } from '../cli/ui/lists.ts'
 import type { LocateAnswer } from '../cli/ui/locate.ts'
 import type { ServerReport } from '../cli/ui/server-report.ts'
@@ -78,6 +79,10 @@ export function fetchList<Name extends ListName>(
 
 export function fetchOverview(): Promise<Overview> {
   return request('/v1')
+}
+
+export function fetchHistory(namespace: string | undefined): Promise<History> {
+  return request(`/v1/history${queryText({ namespace })}`)
 }
 
 export function fetchServer(): Promise<ServerReport> {

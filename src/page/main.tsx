@@ -10,6 +10,7 @@ import { Explanation } from './explanation.tsx'
 import { useKeys } from './keys.ts'
 import { type Live, useLive, useNow } from './live.ts'
 import { Login, User, useLoginNeeded } from './login.tsx'
+import { Moves } from './moves.tsx'
 import { changeQuery, openLinksInPlace, type Route, useRoute } from './route.ts'
 import { Server } from './server.tsx'
 import { Systems } from './systems.tsx'
@@ -40,6 +41,7 @@ const VIEWS: Readonly<Record<string, ViewEntry>> = {
   claims: { title: 'Claims', key: 'c', list: 'claims', filters: BY_NAMESPACE, View: Claims },
   volumes: { title: 'Volumes', key: 'v', list: 'volumes', filters: BY_NAMESPACE, View: Volumes },
   systems: { title: 'Systems', key: 's', list: 'systems', filters: ['search'], View: Systems },
+  moves: { title: 'Moves', key: 'm', list: 'moves', filters: BY_NAMESPACE, View: Moves },
   server: { title: 'Server', key: 'r', filters: [], View: Server },
 }
 

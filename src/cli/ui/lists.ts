@@ -8,6 +8,7 @@ import type {
   SystemReport,
   VolumeReport,
 } from '../status/report.ts'
+import type { MoveRow } from './moves.ts'
 import { referenceId, type WaitingRow, waitingId, waitingRows } from './waiting.ts'
 import type { WorkloadRow } from './workloads.ts'
 
@@ -25,6 +26,7 @@ export interface Lists {
   claims: readonly ClaimReport[]
   holds: readonly HoldReport[]
   volumes: readonly VolumeReport[]
+  moves: readonly MoveRow[]
   sources: readonly SourceReport[]
   systems: readonly SystemReport[]
   clusters: readonly ClusterRow[]
@@ -85,6 +87,12 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
     state: ({ state }) => state,
     sorts: { name: volumeId, state: ({ state }) => state, bytes: ({ bytes = 0 }) => bytes },
   },
+  moves: {
+    id: workloadId,
+    namespace: ({ workload }) => workload.namespace,
+    state: ({ state }) => state,
+    sorts: { due: dueFirst, name: workloadId, state: ({ state }) => state },
+  },
   sources: {
     id: ({ name }) => name,
     system: ({ system }) => system,
@@ -119,12 +127,19 @@ function workloadId({ workload }: Pick<WorkloadRow, 'workload'>): string {
 
 function volumeId({ namespace, volumeManager, volume }: VolumeReport): string {
   return `${objectKey(namespace, volumeManager)} ${volume}`
+/** Later than every time, in ms since the epoch. */
+const FAR = 1e15
+
+/** What happens now, then what is due next, then what was scheduled last. */
+function dueFirst({ state, due, scheduledTime }: MoveRow): number {
+  if (state === 'Moving') return 0
+  return due === undefined ? FAR - (scheduledTime === undefined ? 0 : Date.parse(scheduledTime)) : Date.parse(due)
 }
 
 export const LIST_NAMES = Object.keys(KINDS) as ListName[]
 
 /** Returns the lists of a report with all sections, and of what it does not have. */
-export function listsOf(report: StatusReport, others: Pick<Lists, 'workloads' | 'clusters'>): Lists {
+export function listsOf(report: StatusReport, others: Pick<Lists, 'workloads' | 'moves' | 'clusters'>): Lists {
   const { claims = [], holds = [], volumes = [], sources = [], systems = [] } = report
   return { waiting: waitingRows(report), claims, holds, volumes, sources, systems, ...others }
 }

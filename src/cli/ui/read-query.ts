@@ -45,6 +45,12 @@ export function readEventsRequest(query: URLSearchParams): { lists: ListName[]; 
   return { lists, selection: selectionOf(query) }
 }
 
+/** Reads a query with a namespace only; undefined without one. Throws `QueryError`. */
+export function readNamespace(query: URLSearchParams): string | undefined {
+  checkNames(query, ['namespace'])
+  return text(query, 'namespace')
+}
+
 function selectionOf(query: URLSearchParams): Selection {
   const [namespace, system, state, search] = SELECTION.map((name) => text(query, name))
   return { namespace, system, state, search }

@@ -10,13 +10,14 @@ import type { Context } from '../explain/target.ts'
 import type { Access } from './access/access.ts'
 import { SECURITY_HEADERS } from './access/hosts.ts'
 import { explainFor, locateFor } from './access/permitted.ts'
-import { serverRejection } from './access/permitted-reads.ts'
+import { historyRejection, serverRejection } from './access/permitted-reads.ts'
 import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
 import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
 import { type Freshness, sendEvents } from './events.ts'
+import type { History } from './history.ts'
 import { LIST_NAMES, type ListName, pageOf } from './lists.ts'
-import { QueryError, readEventsRequest, readPageRequest } from './read-query.ts'
+import { QueryError, readEventsRequest, readNamespace, readPageRequest } from './read-query.ts'
 import { readQuestion } from './read-question.ts'
 import { sendAnswer, sendRejection } from './replies.ts'
 import type { ServerReport } from './server-report.ts'
@@ -36,6 +37,8 @@ export interface PageServerInput {
   freshness: () => Freshness
   /** Reports the installation on the API server. */
   serverReport: () => Promise<ServerReport>
+  /** Reads the Events about placements, of a namespace or of all. */
+  history: (namespace: string | undefined) => Promise<History>
   assets: ReadonlyMap<string, Asset>
   /** The certificate with which the server serves HTTPS; HTTP without one. */
   certificate?: ServingCertificates | undefined
@@ -134,6 +137,11 @@ export function buildPageServer(input: PageServerInput): PageServer {
     const rejection = await serverRejection(viewerOf(request))
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Server', await input.serverReport())
   })
+  server.get('/v1/history', async (request, reply) => {
+    const namespace = readNamespace(queryOf(request))
+    const rejection = await historyRejection(viewerOf(request), namespace)
+    return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'History', await input.history(namespace))
+  })
   server.get('/v1/explain/:kind/:name', async (request, reply) => {
     const { kind, name } = request.params as { kind: string; name: string }
     const namespace = queryOf(request).get('namespace') ?? 'default'
@@ -209,6 +217,7 @@ const LIST_KINDS: Readonly<Record<ListName, string>> = {
   claims: 'ClaimList',
   holds: 'HoldList',
   volumes: 'VolumeList',
+  moves: 'MoveList',
   sources: 'SourceList',
   systems: 'SystemList',
   clusters: 'ClusterList',

@@ -1,6 +1,7 @@
 /** `lodestone ui`: serves the page on this machine, with the objects that the user may read. */
 import { isIP } from 'node:net'
 import { type Cluster, clusters } from '../../api/karmada.ts'
+import { placementTiming } from '../../app/config/placement-config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { defined } from '../../base/json.ts'
@@ -20,7 +21,9 @@ import { predict, storedHolds } from '../status/holds.ts'
 import { type AccessOptions, openAccess } from './access/open-access.ts'
 import { readAssets } from './assets.ts'
 import type { Freshness } from './events.ts'
+import { openHistory } from './history.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
+import { moveRows } from './moves.ts'
 import { pageKinds } from './page-kinds.ts'
 import { buildPageServer } from './server.ts'
 import { openServerReport } from './server-report.ts'
@@ -101,6 +104,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     const report = gatherStatus(store, { ...everything, holds, configured, scope: config.claims.clusterScoped, now })
     return listsOf(report, {
       workloads: workloadRows(store, predicted.bindings),
+      moves: moveRows(store, placementTiming(config.placement)),
       clusters: [...store.list(clusters)].map(clusterRow),
     })
   }
@@ -128,6 +132,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       isServed: (kind) => store.serves(kind),
       freshness: () => freshnessOf(store),
       serverReport: openServerReport({ ...apiServer, config, now: io.now }),
+      history: openHistory({ ...apiServer, maxMovesPerMinute: config.loops.maxMovesPerMinute }),
       assets,
       certificate: certificates?.current(),
       clock: systemClock,
