@@ -1,5 +1,6 @@
 /** Reads the API of the server below `/v1`. */
 
+import type { Delta } from '../cli/ui/delta.ts'
 import type { Freshness } from '../cli/ui/events.ts'
 import type { History } from '../cli/ui/history.ts'
 import type { ClusterRow, ListName, Lists } from '../cli/ui/lists.ts'
@@ -121,9 +122,15 @@ export function queryText(query: ListQuery): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
+/** The differences between two states of lists. */
+export interface Change {
+  revision: number
+  lists: Partial<Record<ListName, Delta>>
+}
+
 export interface LiveListener {
-  /** The lists that changed. */
-  changed(lists: readonly ListName[]): void
+  /** The lists that changed; with their differences, unless every row may have changed. */
+  changed(lists: readonly ListName[], change?: Change): void
   fresh(freshness: Freshness): void
   /** The connection ended, or is there again. */
   connected(isConnected: boolean): void
@@ -141,7 +148,8 @@ export function follow(listener: LiveListener): () => void {
     listener.changed(Object.keys(lists) as ListName[])
   })
   source.addEventListener('change', (event) => {
-    listener.changed(Object.keys(read<{ lists: Record<ListName, unknown> }>(event).lists) as ListName[])
+    const change = read<Change>(event)
+    listener.changed(Object.keys(change.lists) as ListName[], change)
   })
   source.addEventListener('alive', (event) => listener.fresh(read<Freshness>(event)))
   source.addEventListener('error', () => listener.connected(false))

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Freshness } from '../cli/ui/events.ts'
 import type { ListName } from '../cli/ui/lists.ts'
-import { follow } from './api.ts'
+import { type Change, follow } from './api.ts'
 
 export interface Live {
   isConnected: boolean
@@ -14,20 +14,32 @@ export interface Live {
 
 const START: Live = { isConnected: true, freshness: { unavailable: [] }, versions: {} }
 
+type ChangeListener = (lists: readonly ListName[], change: Change | undefined) => void
+
+const listeners = new Set<ChangeListener>()
+
+/** Calls the listener with each change of lists, until the returned function is called. */
+export function onChange(listener: ChangeListener): () => void {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
 /** Follows the server. While the user pauses, the lists stay as they are. */
 export function useLive(isPaused: boolean): Live {
   const [live, setLive] = useState(START)
   useEffect(() => {
     if (isPaused) return undefined
     return follow({
-      changed: (lists) =>
+      changed: (lists, change) => {
+        for (const listener of listeners) listener(lists, change)
         setLive((last) => ({
           ...last,
           versions: {
             ...last.versions,
             ...Object.fromEntries(lists.map((name) => [name, (last.versions[name] ?? 0) + 1])),
           },
-        })),
+        }))
+      },
       fresh: (freshness) => setLive((last) => ({ ...last, freshness })),
       connected: (isConnected) =>
         setLive(({ lostAt, ...last }) =>

@@ -1,7 +1,9 @@
 /** Hooks that keep what a view shows current. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Delta } from '../cli/ui/delta.ts'
 import type { ListName } from '../cli/ui/lists.ts'
-import { fetchList, type ListPage, type ListQuery, queryText } from './api.ts'
+import { fetchList, type ListPage, type ListQuery, queryText, type Row } from './api.ts'
+import { onChange } from './live.ts'
 
 export interface Loaded<Data> {
   /** The last data; absent before the first answer. */
@@ -62,4 +64,57 @@ export function useLoaded<Data>(
 /** Reads a page of a list, and again after each change. */
 export function useList<Name extends ListName>(name: Name, query: ListQuery, version: number): Loaded<ListPage<Name>> {
   return useLoaded(`${name}${queryText(query)}`, version, (signal) => fetchList(name, query, signal), name)
+}
+
+/** The most pages of replicas that are read for one view. */
+const MAX_PAGES = 4
+const PAGE_SIZE = 500
+
+type Replica = Row<'replicas'>
+type Replicas = ListPage<'replicas'>
+
+/** Reads the first replicas, up to `MAX_PAGES` pages. */
+async function fetchReplicas(query: ListQuery, signal: AbortSignal): Promise<Replicas> {
+  const page = (at: number) =>
+    fetchList('replicas', { ...query, offset: String(at * PAGE_SIZE), limit: String(PAGE_SIZE) }, signal)
+  const first = await page(0)
+  const count = Math.min(MAX_PAGES, Math.ceil(first.total / PAGE_SIZE))
+  const others = await Promise.all(Array.from({ length: Math.max(0, count - 1) }, (_, i) => page(i + 1)))
+  return { ...first, items: [first, ...others].flatMap(({ items }) => items) }
+}
+
+/**
+ * Reads replicas, and replaces single rows as their bytes change. A row that did not change stays the same object. All are read again after a
+ * change of which replicas there are, or of their states.
+ */
+export function useReplicas(query: ListQuery): Loaded<Replicas> {
+  const [version, setVersion] = useState(0)
+  const loaded = useLoaded(`replicas${queryText(query)}`, version, (signal) => fetchReplicas(query, signal))
+  const [changed, setChanged] = useState<ReadonlyMap<string, { row: Replica; revision: number }>>(new Map())
+  const { data } = loaded
+  const shown = useRef(data)
+  shown.current = data
+  useEffect(
+    () =>
+      onChange((lists, change) => {
+        if (!lists.includes('replicas')) return
+        const delta: Partial<Delta> = change?.lists.replicas ?? { reset: true }
+        const { upserted = [], removed = [], reset } = delta
+        const known = new Map(shown.current?.items.map((row) => [row.id, row.state]))
+        const rows = upserted as Replica[]
+        const isInPlace = !reset && removed.length === 0 && rows.every(({ id, state }) => known.get(id) === state)
+        if (!isInPlace) return setVersion((last) => last + 1)
+        const revision = change?.revision ?? 0
+        setChanged((last) => new Map([...last, ...rows.map((row) => [row.id, { row, revision }] as const)]))
+      }),
+    [],
+  )
+  return useMemo(() => {
+    if (!data) return loaded
+    const items = data.items.map((row) => {
+      const newer = changed.get(row.id)
+      return newer && newer.revision > data.revision ? newer.row : row
+    })
+    return { ...loaded, data: { ...data, items } }
+  }, [loaded, changed])
 }

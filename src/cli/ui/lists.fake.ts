@@ -7,6 +7,7 @@ export const EMPTY_LISTS: Lists = {
   claims: [],
   holds: [],
   volumes: [],
+  replicas: [],
   moves: [],
   sources: [],
   systems: [],

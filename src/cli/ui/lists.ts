@@ -9,6 +9,7 @@ import type {
   VolumeReport,
 } from '../status/report.ts'
 import type { MoveRow } from './moves.ts'
+import type { ReplicaRow } from './replicas.ts'
 import { referenceId, type WaitingRow, waitingId, waitingRows } from './waiting.ts'
 import type { WorkloadRow } from './workloads.ts'
 
@@ -26,6 +27,7 @@ export interface Lists {
   claims: readonly ClaimReport[]
   holds: readonly HoldReport[]
   volumes: readonly VolumeReport[]
+  replicas: readonly ReplicaRow[]
   moves: readonly MoveRow[]
   sources: readonly SourceReport[]
   systems: readonly SystemReport[]
@@ -87,6 +89,12 @@ const KINDS: { readonly [Name in ListName]: ListKind<RowOf<Name>> } = {
     state: ({ state }) => state,
     sorts: { name: volumeId, state: ({ state }) => state, bytes: ({ bytes = 0 }) => bytes },
   },
+  replicas: {
+    id: replicaId,
+    namespace: ({ namespace }) => namespace,
+    state: ({ state }) => state,
+    sorts: { name: replicaId, node: ({ node }) => node ?? LAST },
+  },
   moves: {
     id: workloadId,
     namespace: ({ workload }) => workload.namespace,
@@ -125,8 +133,14 @@ function workloadId({ workload }: Pick<WorkloadRow, 'workload'>): string {
   return referenceId(workload)
 }
 
-function volumeId({ namespace, volumeManager, volume }: VolumeReport): string {
+function volumeId({ namespace, volumeManager, volume }: VolumeReport | ReplicaRow): string {
   return `${objectKey(namespace, volumeManager)} ${volume}`
+}
+
+function replicaId(row: ReplicaRow): string {
+  return `${volumeId(row)} ${row.index}`
+}
+
 /** Later than every time, in ms since the epoch. */
 const FAR = 1e15
 
@@ -139,7 +153,10 @@ function dueFirst({ state, due, scheduledTime }: MoveRow): number {
 export const LIST_NAMES = Object.keys(KINDS) as ListName[]
 
 /** Returns the lists of a report with all sections, and of what it does not have. */
-export function listsOf(report: StatusReport, others: Pick<Lists, 'workloads' | 'moves' | 'clusters'>): Lists {
+export function listsOf(
+  report: StatusReport,
+  others: Pick<Lists, 'workloads' | 'replicas' | 'moves' | 'clusters'>,
+): Lists {
   const { claims = [], holds = [], volumes = [], sources = [], systems = [] } = report
   return { waiting: waitingRows(report), claims, holds, volumes, sources, systems, ...others }
 }

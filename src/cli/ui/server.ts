@@ -217,6 +217,7 @@ const LIST_KINDS: Readonly<Record<ListName, string>> = {
   claims: 'ClaimList',
   holds: 'HoldList',
   volumes: 'VolumeList',
+  replicas: 'ReplicaList',
   moves: 'MoveList',
   sources: 'SourceList',
   systems: 'SystemList',

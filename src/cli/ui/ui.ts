@@ -25,6 +25,7 @@ import { openHistory } from './history.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
 import { moveRows } from './moves.ts'
 import { pageKinds } from './page-kinds.ts'
+import { replicaRows } from './replicas.ts'
 import { buildPageServer } from './server.ts'
 import { openServerReport } from './server-report.ts'
 import { openView } from './view.ts'
@@ -104,6 +105,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     const report = gatherStatus(store, { ...everything, holds, configured, scope: config.claims.clusterScoped, now })
     return listsOf(report, {
       workloads: workloadRows(store, predicted.bindings),
+      replicas: replicaRows(store),
       moves: moveRows(store, placementTiming(config.placement)),
       clusters: [...store.list(clusters)].map(clusterRow),
     })

@@ -36,6 +36,7 @@ const RIGHTS: { readonly [Name in ListName]: ListRights<Lists[Name][number]> } =
   workloads: { kinds: bindingKinds, sourceOf: ({ workload }) => sourceOfObject(workload) },
   claims: { kinds: [dataSourceClaims], sourceOf: ({ namespace }) => ({ kind: dataSourceClaims, namespace }) },
   volumes: { kinds: [volumeManagers], sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }) },
+  replicas: { kinds: [volumeManagers], sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }) },
   moves: { kinds: bindingKinds, sourceOf: ({ workload }) => sourceOfObject(workload) },
   sources: { kinds: [dataSources], sourceOf: () => ({ kind: dataSources }) },
   // The state of a system is that of its sources.
