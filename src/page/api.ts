@@ -1,5 +1,6 @@
 /** Reads the API of the server below `/v1`. */
 
+import type { CheckAnswer } from '../cli/ui/check.ts'
 import type { Delta } from '../cli/ui/delta.ts'
 import type { Freshness } from '../cli/ui/events.ts'
 import type { History } from '../cli/ui/history.ts'
@@ -105,6 +106,14 @@ export function logIn(token: string): Promise<unknown> {
 
 export function logOut(): Promise<unknown> {
   return post('/logout', {})
+}
+
+/** Checks manifests against the fleet. */
+export function fetchCheck(question: {
+  files: { file: string; text: string }[]
+  namespace: string | undefined
+}): Promise<CheckAnswer> {
+  return post('/v1/check', question)
 }
 
 function post<Body>(path: string, body: object): Promise<Body> {

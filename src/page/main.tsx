@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { formatAge } from '../base/time/duration.ts'
 import type { ListName } from '../cli/ui/lists.ts'
 import { fetchOverview } from './api.ts'
+import { Check } from './check.tsx'
 import { Claims } from './claims.tsx'
 import { Data } from './data.tsx'
 import { Explanation } from './explanation.tsx'
@@ -42,6 +43,7 @@ const VIEWS: Readonly<Record<string, ViewEntry>> = {
   volumes: { title: 'Volumes', key: 'v', list: 'volumes', filters: BY_NAMESPACE, View: Volumes },
   systems: { title: 'Systems', key: 's', list: 'systems', filters: ['search'], View: Systems },
   moves: { title: 'Moves', key: 'm', list: 'moves', filters: BY_NAMESPACE, View: Moves },
+  check: { title: 'Check', key: 'k', filters: ['namespace'], View: Check },
   server: { title: 'Server', key: 'r', filters: [], View: Server },
 }
 

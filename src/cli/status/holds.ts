@@ -14,11 +14,10 @@ import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
 import { volumeManagersOf } from '../../queries/volumes.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { placeObject } from '../check/input/place-manifests.ts'
+import { copiesOf } from '../check/input/place-manifests.ts'
 import type { ReviewContext } from '../check/review/review-object.ts'
 import { reviewObjects } from '../check/review/review-objects.ts'
 import { openFolder } from '../open-folder.ts'
-import { scopesOf } from '../scope.ts'
 import type { HoldReport } from './report.ts'
 
 /** What admission would do to the objects of a folder. A folder has no controller that writes bindings. */
@@ -100,9 +99,7 @@ async function reviewFolder(
   signal: AbortSignal,
 ): Promise<Predictions> {
   const { workloads } = context
-  const stored = folder.objects().map(({ object }) => withoutVersion(object))
-  const objectScope = scopesOf(folder.kinds(), stored)
-  const objects = stored.map((object) => placeObject(object, objectScope(object)))
+  const objects = copiesOf(folder)
   // Reviews store what they allow, and the store of the folder must not change.
   const store = openFolder(undefined, { workloads })
   await store.start(signal)
@@ -128,9 +125,4 @@ async function reviewFolder(
 function isStored(binding: K8sObject, folder: FolderStore): boolean {
   const { namespace, name = '' } = binding.metadata
   return folder.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name) !== undefined
-}
-
-function withoutVersion(object: K8sObject): K8sObject {
-  const { resourceVersion: _, ...metadata } = object.metadata
-  return { ...object, metadata }
 }

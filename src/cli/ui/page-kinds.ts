@@ -8,6 +8,7 @@ import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { injectionKinds } from '../../store/kinds/volumes.ts'
+import { withWholePolicies } from '../check/hub/read-hub.ts'
 import { workloadExplainer } from '../explain/workload.ts'
 import { statusKinds } from '../status/cached-kinds.ts'
 
@@ -18,7 +19,7 @@ import { statusKinds } from '../status/cached-kinds.ts'
 export function pageKinds(workloads: WorkloadKinds): AnyCachedKind[] {
   const byKey = new Map<string, AnyCachedKind>()
   for (const kind of [...statusKinds.map(withDecided).map(withUse), ...workloadExplainer.reads(workloads)]) {
-    byKey.set(kindKey(kind.type), { ...kind, optional: true })
+    byKey.set(kindKey(kind.type), { ...withWholePolicies(kind), optional: true })
   }
   return [...byKey.values()]
 }

@@ -10,10 +10,11 @@ import type { Context } from '../explain/target.ts'
 import type { Access } from './access/access.ts'
 import { SECURITY_HEADERS } from './access/hosts.ts'
 import { explainFor, locateFor } from './access/permitted.ts'
-import { historyRejection, serverRejection } from './access/permitted-reads.ts'
+import { checkRejection, historyRejection, serverRejection } from './access/permitted-reads.ts'
 import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
 import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
+import { type CheckResult, MAX_CHECK_BYTES } from './check.ts'
 import { type Freshness, sendEvents } from './events.ts'
 import type { History } from './history.ts'
 import { LIST_NAMES, type ListName, pageOf } from './lists.ts'
@@ -39,6 +40,8 @@ export interface PageServerInput {
   serverReport: () => Promise<ServerReport>
   /** Reads the Events about placements, of a namespace or of all. */
   history: (namespace: string | undefined) => Promise<History>
+  /** Checks the manifests in a body against the fleet. */
+  check: (body: unknown) => Promise<CheckResult>
   assets: ReadonlyMap<string, Asset>
   /** The certificate with which the server serves HTTPS; HTTP without one. */
   certificate?: ServingCertificates | undefined
@@ -95,8 +98,8 @@ export function buildPageServer(input: PageServerInput): PageServer {
     if (!viewer) throw new Error(`no reader of ${pathOf(request)}`)
     return viewer
   }
-  server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) =>
-    sendRejection(reply, problemOf(error)),
+  server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
+    sendRejection(reply, problemOf(error, request.routeOptions.bodyLimit)),
   )
   server.setNotFoundHandler((request, reply) => {
     if (request.method === 'GET' && !request.url.startsWith('/v1')) return sendAsset(reply, 'index.html')
@@ -154,6 +157,13 @@ export function buildPageServer(input: PageServerInput): PageServer {
     const { answer, rejection } = await locateFor(viewerOf(request), question, input.context())
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Location', answer)
   })
+  server.post('/v1/check', { bodyLimit: MAX_CHECK_BYTES }, async (request, reply) => {
+    const rejection = await checkRejection(viewerOf(request), isServed)
+    if (rejection) return sendRejection(reply, rejection)
+    const { answer, problems } = await input.check(request.body)
+    if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })
+    return sendAnswer(reply, 'Check', answer)
+  })
   let following = 0
   server.get('/v1/events', async (request, reply) => {
     const wanted = readEventsRequest(queryOf(request))
@@ -194,7 +204,9 @@ function secureContext({ certPem, keyPem }: ServingCertificates) {
   return { cert: certPem, key: keyPem, minVersion: 'TLSv1.2' as const }
 }
 
-function problemOf(error: Error & { statusCode?: number }): Rejection {
+function problemOf(error: Error & { statusCode?: number }, bodyLimit: number): Rejection {
+  if (error.statusCode === 413)
+    return { status: 413, message: `the body has more than ${bodyLimit} bytes; send less at once` }
   if (error instanceof QueryError || error instanceof UserError) return { status: 400, message: error.message }
   if (error instanceof ApiError) return { status: error.status === 403 ? 403 : 502, message: error.message }
   if (error instanceof ReviewError) return { status: 503, message: error.message }

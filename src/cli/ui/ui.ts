@@ -20,6 +20,7 @@ import { gatherStatus, SECTIONS } from '../status/gather.ts'
 import { predict, storedHolds } from '../status/holds.ts'
 import { type AccessOptions, openAccess } from './access/open-access.ts'
 import { readAssets } from './assets.ts'
+import { openCheck } from './check.ts'
 import type { Freshness } from './events.ts'
 import { openHistory } from './history.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
@@ -135,6 +136,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       freshness: () => freshnessOf(store),
       serverReport: openServerReport({ ...apiServer, config, now: io.now }),
       history: openHistory({ ...apiServer, maxMovesPerMinute: config.loops.maxMovesPerMinute }),
+      check: openCheck({ context, folder, signal: io.signal }),
       assets,
       certificate: certificates?.current(),
       clock: systemClock,

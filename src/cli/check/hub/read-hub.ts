@@ -7,6 +7,7 @@ import {
   clusterPropagationPolicies,
   clusterResourceBindings,
   clusters,
+  isPolicy,
   type PropagationPolicy,
   propagationPolicies,
   resourceBindings,
@@ -22,6 +23,7 @@ import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/k
 import { workloadOf } from '../../../core/dependencies/workload.ts'
 import { selectorKeys, selects } from '../../../core/propagation-policy/select.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
+import type { AnyCachedKind } from '../../../store/any-kind.ts'
 import { ApiError } from '../../../store/cluster/api-error.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { queryKeyOfClaim, queryKeyOfSource } from '../../../store/kinds/query-key.ts'
@@ -63,25 +65,30 @@ class HubReadError extends UserError {
 const MAX_WORKLOADS = 1000
 const MAX_CONCURRENT = 8
 
-/** The kinds to cache from a hub. Policies are cached whole: a binding inherits fields that no other decision reads. */
-const hubKinds = kindsOfPlacement.map((kind) =>
-  kind.type === propagationPolicies || kind.type === clusterPropagationPolicies
-    ? { ...kind, keep: (raw: never) => raw }
-    : kind,
-)
+/** Returns a kind to cache from a hub. Policies are cached whole: a binding inherits fields that no other decision reads. */
+export function withWholePolicies(kind: AnyCachedKind): AnyCachedKind {
+  return isPolicy(kind.type.kind) ? { ...kind, keep: keepPolicy } : kind
+}
+
+function keepPolicy(policy: PropagationPolicy): PropagationPolicy {
+  const { managedFields: _, ...metadata } = policy.metadata
+  return { ...policy, metadata }
+}
 
 interface HubInput {
   hub: ObjectStore
   session: ReviewSession
   systems: SystemsConfig
+  /** The most workloads that are read. Default: `MAX_WORKLOADS`. */
+  maxWorkloads?: number
   signal: AbortSignal
 }
 
 /** Copies the objects on which the decisions on the manifests depend into the store of the session. */
-async function readHub(manifests: readonly Manifest[], input: HubInput): Promise<HubContent> {
+export async function readHub(manifests: readonly Manifest[], input: HubInput): Promise<HubContent> {
   const reader = new HubReader(input)
   await reader.each(manifests, ({ object }) => reader.copyStored(object))
-  const { within, beyond } = limited(concernedBy(manifests, input))
+  const { within, beyond } = limited(concernedBy(manifests, input), input.maxWorkloads ?? MAX_WORKLOADS)
   const templates = await reader.each(within, async ([, { workload, manifest }]) => {
     const template = await reader.readTemplate(workload)
     return template ? [{ template, manifest }] : []
@@ -126,8 +133,8 @@ function hasScopeOfKind({ apiVersion, kind, namespace }: WorkloadReference, { wo
   return !known || known.type.namespaced === (namespace !== undefined)
 }
 
-function limited<T>(all: readonly T[]): { within: readonly T[]; beyond: number } {
-  return { within: all.slice(0, MAX_WORKLOADS), beyond: Math.max(0, all.length - MAX_WORKLOADS) }
+function limited<T>(all: readonly T[], max: number): { within: readonly T[]; beyond: number } {
+  return { within: all.slice(0, max), beyond: Math.max(0, all.length - max) }
 }
 
 function objectWorkloadKey(object: K8sObject): string {
@@ -289,7 +296,10 @@ export async function copyHub(
     store: hub,
     karmadaRules,
     close,
-  } = await openSource('check', args, io, { kinds: hubKinds, workloads: context.workloads })
+  } = await openSource('check', args, io, {
+    kinds: kindsOfPlacement.map(withWholePolicies),
+    workloads: context.workloads,
+  })
   context.karmadaRules = karmadaRulesOf(args, config, karmadaRules)
   try {
     const { systems } = config

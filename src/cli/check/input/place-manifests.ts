@@ -1,10 +1,11 @@
 /** Completes the names and namespaces of manifests, as an API server and kubectl do, and finds manifests of the same object. */
 import { groupOf, type K8sObject, keyOfObject } from '../../../api/meta.ts'
 import { printable } from '../../../base/printable.ts'
+import type { FolderStore } from '../../../store/folder/folder.ts'
 import { generatedName } from '../../../store/folder/identity.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { DEFAULT_NAMESPACE } from '../../namespace.ts'
-import type { Scope } from '../../scope.ts'
+import { type Scope, scopesOf } from '../../scope.ts'
 import { type Finding, finding } from '../findings/findings.ts'
 
 /**
@@ -50,6 +51,18 @@ export function placeObject(
   const { namespace: given, ...metadata } = object.metadata
   if (scope === 'Cluster') return given === undefined ? object : { ...object, metadata }
   return given ? object : { ...object, metadata: { ...metadata, namespace } }
+}
+
+/** Returns copies of the objects of a folder, in their namespaces and without versions, for a store in memory. */
+export function copiesOf(folder: FolderStore): K8sObject[] {
+  const stored = folder.objects().map(({ object }) => withoutVersion(object))
+  const scopeOf = scopesOf(folder.kinds(), stored)
+  return stored.map((object) => placeObject(object, scopeOf(object)))
+}
+
+export function withoutVersion(object: K8sObject): K8sObject {
+  const { resourceVersion: _, ...metadata } = object.metadata
+  return { ...object, metadata }
 }
 
 /** Returns the object with a name that an API server could generate from its `generateName`. It is the same in every run. */

@@ -40,6 +40,23 @@ export async function readManifests(paths: readonly string[], signal: AbortSigna
     signal.throwIfAborted()
     await readInput(given, input, signal)
   }
+  return withValid(given)
+}
+
+/** The text of a manifest file. */
+export interface ManifestText {
+  file: string
+  text: string
+}
+
+/** Reads manifests from texts, in order. */
+export function parseTexts(texts: readonly ManifestText[]): GivenManifests {
+  const given: GivenManifests = { manifests: [], problems: [], systems: new SystemFiles() }
+  for (const text of texts) addText(given, text)
+  return withValid(given)
+}
+
+function withValid(given: GivenManifests): GivenManifests {
   const { manifests, problems } = given
   return { ...given, manifests: manifests.filter((manifest) => isValid(manifest, problems)) }
 }
@@ -79,15 +96,19 @@ function readStats(path: string, fail: (message: string) => void): Stats | undef
   return stats
 }
 
-async function readInput({ manifests, problems, systems }: GivenManifests, { file, read }: Input, signal: AbortSignal) {
+async function readInput(given: GivenManifests, { file, read }: Input, signal: AbortSignal): Promise<void> {
   let text: string
   try {
     text = await read(signal)
   } catch (error) {
     if (!(error instanceof UnreadableFileError || isGone(error))) throw error
-    problems.push(finding('invalid-manifest', (error as Error).message, { file }))
+    given.problems.push(finding('invalid-manifest', (error as Error).message, { file }))
     return
   }
+  addText(given, { file, text })
+}
+
+function addText({ manifests, problems, systems }: GivenManifests, { file, text }: ManifestText): void {
   if (isSystemFile(text)) {
     systems.add(file, text)
     return

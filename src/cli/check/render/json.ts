@@ -18,7 +18,8 @@ export function renderJson({ reviews, findings, hub }: Report): string {
   return renderData(report, 'json')
 }
 
-function objectRow(review: Reviewed) {
+/** Returns the row of an object in a report. */
+export function objectRow(review: Reviewed) {
   const {
     object,
     derivedFrom,

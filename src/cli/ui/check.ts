@@ -1,0 +1,196 @@
+/** Answers `POST /v1/check`: the findings of `lodestone check` for given manifests, and what admission would change. It writes nothing. */
+import pLimit from 'p-limit'
+import { groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
+import { defined } from '../../base/json.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
+import type { FolderStore } from '../../store/folder/folder.ts'
+import { type CheckInput, checkManifests } from '../check/check-manifests.ts'
+import { documentationOf, type Finding } from '../check/findings/findings.ts'
+import { readHub } from '../check/hub/read-hub.ts'
+import { copiesOf, withoutVersion } from '../check/input/place-manifests.ts'
+import { type ManifestText, parseTexts } from '../check/input/read-manifests.ts'
+import { objectRow } from '../check/render/json.ts'
+import { type Paint, renderDiff } from '../check/render/text.ts'
+import { countObjects, type HubSummary, type Report } from '../check/report.ts'
+import { openSession } from '../check/review/review-object.ts'
+import type { Context } from '../explain/target.ts'
+import { typeOfReference } from '../kinds.ts'
+import { openFolder } from '../open-folder.ts'
+
+interface CheckQuestion {
+  files: ManifestText[]
+  /** The namespace of manifests without one. */
+  namespace?: string
+}
+
+/** The answer, or sentences with the paths of what is wrong with the body. */
+export type CheckResult = { answer: CheckAnswer; problems?: never } | { problems: string[]; answer?: never }
+
+export interface CheckAnswer {
+  findings: CheckFinding[]
+  objects: CheckedObject[]
+  /** The number of given objects to which a rule applies, and of the others. */
+  checked: number
+  notChecked: number
+  /** What happens to the workloads of the hub; absent without a hub. */
+  hub?: HubSummary
+}
+
+type CheckFinding = Finding & { documentation: string }
+
+type CheckedObject = Omit<ReturnType<typeof objectRow>, 'patch'> & {
+  /** What admission would change, as a diff of YAML: lines that begin with `+ `, `- ` or two spaces. Empty without a change. */
+  diff: string
+}
+
+export interface FleetInput {
+  /** The inputs of decisions at this moment. */
+  context: () => Context
+  /** The store, if it is that of a folder. */
+  folder: FolderStore | undefined
+  signal: AbortSignal
+}
+
+/** Of the body, with all manifests. */
+export const MAX_CHECK_BYTES = 1024 * 1024
+const MAX_FILES = 100
+/** A review takes milliseconds, and blocks the process. */
+const MAX_OBJECTS = 100
+/** Some documents may be empty. */
+const MAX_DOCUMENTS = 2 * MAX_OBJECTS
+/** Workloads of a hub that the manifests concern: each is read by its name. */
+const MAX_WORKLOADS = 200
+const MAX_DIFF_LINES = 400
+/** Further questions are rejected. */
+const MAX_WAITING = 8
+const TIMEOUT_MS = 20_000
+
+const TEXT = { type: 'string', minLength: 1, maxLength: 253 } as const
+
+const validate = compileSchema(
+  {
+    type: 'object',
+    required: ['files'],
+    properties: {
+      namespace: TEXT,
+      files: {
+        type: 'array',
+        minItems: 1,
+        maxItems: MAX_FILES,
+        items: {
+          type: 'object',
+          required: ['file', 'text'],
+          properties: { file: TEXT, text: { type: 'string', maxLength: MAX_CHECK_BYTES } },
+        },
+      },
+    },
+  },
+  'forbidden',
+)
+
+/** Too many questions wait. */
+class BusyError extends Error {
+  override name = 'BusyError'
+  readonly statusCode = 503
+}
+
+/**
+ * Returns a function that answers a body, or says what is wrong with it. One question is answered at a time. The function throws if too many
+ * wait, and if the API server does not let the user read what a decision needs.
+ */
+export function openCheck(input: FleetInput): (body: unknown) => Promise<CheckResult> {
+  const limit = pLimit(1)
+  let open = 0
+  return async (body) => {
+    const errors = validate(body)
+    if (errors.length > 0) return { problems: errors.map(({ path, message }) => `${path}: ${message}`) }
+    if (open > MAX_WAITING) throw new BusyError(`${MAX_WAITING} checks wait; try again when one has ended`)
+    open += 1
+    try {
+      return await limit(() => answerQuestion(body as CheckQuestion, input))
+    } finally {
+      open -= 1
+    }
+  }
+}
+
+async function answerQuestion(
+  { files, namespace }: CheckQuestion,
+  { context: present, folder, signal: ended }: FleetInput,
+): Promise<CheckResult> {
+  const tooMany = {
+    problems: [`files: have more than ${MAX_OBJECTS} objects; check fewer at once, or run lodestone check`],
+  }
+  if (files.reduce((sum, { text }) => sum + countDocuments(text), 0) > MAX_DOCUMENTS) return tooMany
+  const given = parseTexts(files)
+  if (given.manifests.length > MAX_OBJECTS) return tooMany
+  const context = present()
+  const { config, karmadaRules, kinds, store: fleet, isHub, now } = context
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(TIMEOUT_MS)])
+  const copyHub: NonNullable<CheckInput['copyHub']> = (placed, reviewContext) =>
+    readHub(placed, {
+      hub: fleet,
+      session: openSession(reviewContext),
+      systems: config.systems,
+      maxWorkloads: MAX_WORKLOADS,
+      signal,
+    })
+  const store = openFolder(undefined, { workloads: kinds })
+  await store.start(signal)
+  try {
+    await copyObjects(folder ? copiesOf(folder) : memberObjects(context), store)
+    const report = await checkManifests({
+      ...{ given, store, folder: undefined, config, karmadaRules, namespace, now, signal },
+      from: files.map(({ file }) => file).join(', '),
+      queriesSystems: false,
+      failOn: 'ineffective',
+      ...(!folder && isHub && { copyHub }),
+    })
+    return { answer: answerOf(report) }
+  } finally {
+    await store.stop()
+  }
+}
+
+/** An estimate, before the texts are parsed. */
+function countDocuments(text: string): number {
+  return text.split(/^---/m).length
+}
+
+/** The objects that decisions on pods read in a cluster that is not a hub. */
+function memberObjects({ store, isMember }: Context): K8sObject[] {
+  const types: ResourceType[] = [namespaces, volumeManagers]
+  return isMember ? types.flatMap((type) => [...store.list(type)].map(withoutVersion)) : []
+}
+
+async function copyObjects(objects: readonly K8sObject[], store: FolderStore): Promise<void> {
+  const types = store.kinds()
+  for (const object of objects) {
+    const group = groupOf(object.apiVersion)
+    const known = types.find((type) => type.kind === object.kind && type.group === group)
+    const namespaced = object.metadata.namespace !== undefined
+    await store.create(known ?? { ...typeOfReference(object), namespaced }, object)
+  }
+}
+
+function answerOf(report: Report): CheckAnswer {
+  return defined({
+    findings: report.findings.map((each) => ({ ...each, documentation: documentationOf(each.id) })),
+    objects: report.reviews.map((review) => {
+      const { patch: _, ...row } = objectRow(review)
+      return { ...row, diff: cutLines(renderDiff(review, plain)) }
+    }),
+    ...countObjects(report),
+    hub: report.hub,
+  })
+}
+
+const plain: Paint = (_format, text) => text
+
+function cutLines(text: string): string {
+  const lines = text.split('\n')
+  const more = lines.length - MAX_DIFF_LINES
+  return more <= 0 ? text : [...lines.slice(0, MAX_DIFF_LINES), `  … ${more} more lines`].join('\n')
+}
