@@ -2,7 +2,9 @@
 
 import { formatBytes } from '../base/quantity.ts'
 import { fetchExplanation, fetchLocation, type Line } from './api.ts'
+import { Past, useHistory } from './history.tsx'
 import { CommandLine, Reading, State, Table, type Tone } from './parts.tsx'
+import { Placement } from './placement.tsx'
 import { objectAddress } from './route.ts'
 import { useLoaded } from './use-list.ts'
 
@@ -12,9 +14,11 @@ interface ExplanationInput {
   namespace: string | undefined
   /** Grows with every change of any list. */
   version: number
+  /** Milliseconds since the epoch. */
+  now: number
 }
 
-export function Explanation({ kind, name, namespace, version }: ExplanationInput) {
+export function Explanation({ kind, name, namespace, version, now }: ExplanationInput) {
   const key = `${kind}/${namespace ?? ''}/${name}`
   const { data, problem } = useLoaded(key, version, () => fetchExplanation(kind, name, namespace))
   const command = `lodestone explain ${kind}/${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
@@ -31,10 +35,12 @@ export function Explanation({ kind, name, namespace, version }: ExplanationInput
       {!data && problem === undefined && <Reading />}
       {data && (
         <>
+          {isWorkload(data.object) && <Location line={data.object} version={version} />}
+          <h2>Explanation</h2>
           <ul class="tree">
             <TreeLine line={data.object} />
           </ul>
-          {isWorkload(data.object) && <Location line={data.object} version={version} />}
+          {isWorkload(data.object) && <Decisions line={data.object} version={version} now={now} />}
         </>
       )}
     </>
@@ -87,6 +93,11 @@ function isWorkload({ kind = '', children }: Line): boolean {
   )
 }
 
+function Decisions({ line, version, now }: { line: Line; version: number; now: number }) {
+  const { kind = '', namespace, name = '' } = line
+  return <Past {...useHistory(namespace, version, now)} now={now} of={{ kind, namespace, name }} />
+}
+
 const CLUSTERS_SHOWN = 100
 
 function Location({ line, version }: { line: Line; version: number }) {
@@ -98,6 +109,7 @@ function Location({ line, version }: { line: Line; version: number }) {
   const shown = data.clusters.slice(0, CLUSTERS_SHOWN)
   return (
     <section>
+      <Placement answer={data} />
       <h2>Where it can run</h2>
       <Table label="Clusters for this workload" titles={['Cluster', 'Data here', 'Why not']}>
         {shown.map((cluster) => (

@@ -114,6 +114,7 @@ function Page() {
             name={name}
             namespace={route.query.get('namespace') ?? undefined}
             version={newest}
+            now={now}
           />
         )}
         {!isExplanation && View && <View {...input} />}

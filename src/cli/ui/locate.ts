@@ -6,8 +6,10 @@ import { defined, membership, sortedUnique } from '../../base/json.ts'
 import { type ClaimAnswer, locateClaim } from '../../core/data-source/locate.ts'
 import { validateDataSourceClaim } from '../../core/data-source-claim/validate.ts'
 import { schedulingRefusal } from '../../core/placement/acceptance.ts'
-import { affinityTerms } from '../../core/placement/affinity.ts'
+import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
+import { isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import { clusterFilter } from '../../core/placement/cluster-filter.ts'
+import { placementFilter } from '../../core/placement/placement-filter.ts'
 import { claimSource } from '../../queries/source.ts'
 import { type Placed, placeWorkload } from '../explain/placed.ts'
 import { affinityBefore } from '../explain/placement.ts'
@@ -42,6 +44,20 @@ export interface LocatedCluster {
   has: string[]
   /** What excludes the cluster, as the rest of a sentence about it. */
   excludedBy: string[]
+  /** Through which steps of the placement the cluster comes; absent for claims without a workload. */
+  steps?: PlacementSteps
+}
+
+/** From the policy to the scheduler. A decision may allow clusters without data: it keeps a workload where it is, or relaxes it. */
+interface PlacementSteps {
+  /** Why the policy does not allow it, or why Karmada's scheduler refuses it; empty if neither does. */
+  refusedBy: string[]
+  /** All required data is there. */
+  data: boolean
+  /** The decision of admission allows it. */
+  decision: boolean
+  /** The workload is scheduled to it. */
+  scheduled: boolean
 }
 
 export interface LocateAnswer {
@@ -74,7 +90,7 @@ async function locateWorkload(workload: Reference, context: Context): Promise<Lo
       workload: placed.workload,
       ...defined({ decision: state && defined({ state, message: message || undefined }) }),
       claims: claims.map(reportAnswer),
-      clusters: reportClusters(claims, exclusionsOf(placed, context), context),
+      clusters: reportClusters(claims, exclusionsOf(placed, context), context, placement && stepsOf(placed, context)),
     },
   }
 }
@@ -132,10 +148,24 @@ function exclusionsOf({ policy, placement }: Placed, context: Context): (cluster
   }
 }
 
+type LastSteps = Pick<PlacementSteps, 'decision' | 'scheduled'>
+
+/** Whether the present decision allows a cluster, and whether the workload is scheduled to it. */
+function stepsOf({ placement }: Placed, { store, karmadaRules }: Context): (cluster: string) => LastSteps {
+  if (!placement) return () => ({ decision: false, scheduled: false })
+  const { binding, input, decision } = placement
+  const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
+  const { spec } = decision.binding
+  const filter = placementFilter(effectiveAffinity(spec.placement), lookup, isWorkload(spec), karmadaRules)
+  const scheduled = new Set(input.stored ? targetClusters(binding.spec) : [])
+  return (name) => ({ decision: decision.state !== 'OnHold' && filter.allows(name), scheduled: scheduled.has(name) })
+}
+
 function reportClusters(
   claims: readonly ClaimAnswer[],
   exclusions: (cluster: string) => string[],
   { store }: Context,
+  steps?: (cluster: string) => LastSteps,
 ): LocatedCluster[] {
   const located = claims.flatMap(({ claim, enforcement, answer }) =>
     answer.kind === 'located'
@@ -152,17 +182,17 @@ function reportClusters(
   const rows = names.map((name) => {
     const here = located.filter(({ isIn }) => isIn(name))
     const missing = located.filter(({ enforcement, isIn }) => enforcement === 'Required' && !isIn(name))
-    const excludedBy = [
-      ...exclusions(name),
-      ...missing.map(({ claim }) => `does not have the data of ${claim}`),
-      ...waits,
-    ]
+    const refused = exclusions(name)
+    const excludedBy = [...refused, ...missing.map(({ claim }) => `does not have the data of ${claim}`), ...waits]
     return {
       name,
       allowed: excludedBy.length === 0,
       bytes: here.reduce((sum, { bytes }) => sum + bytes, 0),
       has: here.map(({ claim }) => claim),
       excludedBy,
+      ...defined({
+        steps: steps && { refusedBy: refused, data: missing.length + waits.length === 0, ...steps(name) },
+      }),
     }
   })
   return rows.sort((a, b) => Number(b.allowed) - Number(a.allowed) || b.bytes - a.bytes)

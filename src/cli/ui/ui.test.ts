@@ -1,11 +1,18 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
-import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makeCluster,
+  makeDeployment,
+  makePolicy,
+  makeSource,
+  makeVolumeManager,
+} from '../../../test/builders.ts'
 import { runWords } from '../cli.fake.ts'
-import { openPage, type Page, sendTo } from './ui.fake.ts'
+import { openPage, type Page, schemaErrors, sendTo } from './ui.fake.ts'
 
 const hold = JSON.stringify({
   message: 'default/sales: catalog down',
@@ -15,6 +22,35 @@ const hold = JSON.stringify({
 const held = makeBinding({ suspension: { scheduling: true } }, { annotations: { 'lodestone.dev/hold': hold } })
 const clusters = ['member1', 'member2', 'member3'].map((name) => makeCluster(name, { region: 'eu' }))
 const fleet = [makeClaim(), makeSource(), makeDeployment(), makePolicy(), ...clusters]
+
+const narrowed = makeBinding(
+  { clusters: [{ name: 'member2' }], placement: { clusterAffinity: { clusterNames: ['member2'] } } },
+  {
+    annotations: {
+      'lodestone.dev/base-affinity': '{"clusterAffinity":{"clusterNames":["member1","member2"]}}',
+      'lodestone.dev/locality': localityOf('Narrowed'),
+    },
+  },
+)
+
+function localityOf(state: string): string {
+  const claims = ['default/sales']
+  return JSON.stringify({ state, message: 'default/sales is in member2', claims, required: ['member2'] })
+}
+
+const manager = makeVolumeManager([{}], {
+  status: {
+    volumes: [
+      {
+        id: 'vol1',
+        nodeAffinity: {},
+        replicas: [
+          { index: 0, revision: 'r', state: 'Downloading', attempt: 1, node: 'node-1', bytes: 1, totalBytes: 2 },
+        ],
+      },
+    ],
+  },
+})
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema of the answers is checked below
 async function read(page: Page, path: string): Promise<any> {
@@ -49,16 +85,6 @@ describe('the API', () => {
   })
 
   test('shows what the policy of a workload allows, what is allowed, and where it is', async () => {
-    const narrowed = makeBinding(
-      { clusters: [{ name: 'member2' }], placement: { clusterAffinity: { clusterNames: ['member2'] } } },
-      {
-        annotations: {
-          'lodestone.dev/base-affinity': '{"clusterAffinity":{"clusterNames":["member1","member2"]}}',
-          'lodestone.dev/locality':
-            '{"state":"Narrowed","message":"default/sales is in member2","claims":["default/sales"],"required":["member2"]}',
-        },
-      },
-    )
     const want = { state: 'Narrowed', message: 'default/sales is in member2', allowed: 'member2' }
     const { items } = await read(await openPage([...fleet, narrowed]), '/v1/workloads')
     expect(items).toEqual([
@@ -144,7 +170,10 @@ describe('where a workload can run', () => {
     const answer = (await ask(page, { workload })).json() as { clusters: object[]; decision: object }
     expect(answer.decision).toMatchObject({ state: 'Narrowed' })
     expect(answer.clusters).toEqual([
-      { name: 'member2', allowed: true, bytes: 5, has: ['default/sales'], excludedBy: [] },
+      {
+        ...{ name: 'member2', allowed: true, bytes: 5, has: ['default/sales'], excludedBy: [] },
+        steps: { refusedBy: [], data: true, decision: true, scheduled: false },
+      },
       {
         name: 'member4',
         allowed: false,
@@ -154,6 +183,12 @@ describe('where a workload can run', () => {
           'is not allowed by the policy',
           expect.stringContaining('has the taint drain:NoSchedule, which the policy does not tolerate'),
         ],
+        steps: {
+          refusedBy: expect.arrayContaining(['is not allowed by the policy']),
+          data: true,
+          decision: false,
+          scheduled: false,
+        },
       },
       ...['member1', 'member3'].map((name) => ({
         name,
@@ -161,6 +196,7 @@ describe('where a workload can run', () => {
         bytes: 0,
         has: [],
         excludedBy: ['does not have the data of default/sales'],
+        steps: { refusedBy: [], data: false, decision: false, scheduled: false },
       })),
     ])
   })
@@ -173,6 +209,16 @@ describe('where a workload can run', () => {
       expect.objectContaining({ claim: 'default/claim-0', state: 'Located', clusters: ['member2'] }),
     ])
     expect(rows?.[0]).toMatchObject({ name: 'member2', allowed: true })
+  })
+
+  test('shows through which steps each cluster comes, to the one that is scheduled', async () => {
+    const kept = makeBinding(
+      { clusters: [{ name: 'member1' }], placement: { clusterAffinity: { clusterNames: ['member1', 'member2'] } } },
+      { annotations: { 'lodestone.dev/locality': localityOf('Kept') } },
+    )
+    const page = await openPage([...fleet, kept])
+    const { clusters: rows } = (await ask(page, { workload })).json() as { clusters: { name: string; steps: object }[] }
+    expect(rows.find(({ name }) => name === 'member1')?.steps).toMatchObject({ data: false, scheduled: true })
   })
 
   test('waits for data that is not located', async () => {
@@ -277,24 +323,85 @@ test('Ctrl-C ends the command while a reader follows', async () => {
 })
 
 test('every answer matches the published schema', async () => {
-  const page = await openPage([...fleet, held])
-  const schema = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/ui.schema.json'), 'utf8')) as object
-  const validate = new Ajv({ strict: false }).compile(schema)
-  const paths = [
-    '',
-    '/waiting',
-    '/workloads',
-    '/claims',
-    '/holds',
-    '/volumes',
-    '/sources',
-    '/systems',
-    '/clusters',
-    '/explain/dsc/sales',
-  ]
+  const other = { ...narrowed, metadata: { ...narrowed.metadata, name: 'other-deployment' } }
+  const page = await openPage([...fleet, held, other, manager])
+  const lists = ['waiting', 'workloads', 'claims', 'holds', 'volumes', 'replicas', 'moves', 'sources', 'systems']
+  const paths = ['', ...lists.map((name) => `/${name}`), '/clusters', '/server', '/history', '/explain/dsc/sales']
   const answers = await Promise.all(paths.map((path) => read(page, `/v1${path}`)))
   const located = await ask(page, { workload })
-  for (const answer of [...answers, located.json() as object]) {
-    expect({ answer, errors: validate(answer) ? [] : validate.errors }).toMatchObject({ errors: [] })
+  const checked = await page.send('/v1/check', { method: 'POST', body: checkOf(makeDeployment()) })
+  for (const answer of [...answers, located.json() as object, checked.json() as object]) {
+    expect({ answer, errors: schemaErrors(answer) }).toMatchObject({ errors: [] })
   }
+})
+
+function checkOf(...objects: object[]): string {
+  const text = objects.map((object) => JSON.stringify(object)).join('\n---\n')
+  return JSON.stringify({ files: [{ file: 'given.yaml', text }] })
+}
+
+describe('a check of manifests', () => {
+  const check = async (page: Page, body: string) => {
+    const { status, text } = await page.send('/v1/check', { method: 'POST', body })
+    // biome-ignore lint/suspicious/noExplicitAny: the schema of the answers is checked above
+    return { status, answer: JSON.parse(text) as any }
+  }
+
+  test('has the findings of `lodestone check` with their places, and the change that admission would make', async () => {
+    const page = await openPage(fleet)
+    const claim = makeClaim({ enforcment: 'Required' } as never, { name: 'typo' })
+    const { status, answer } = await check(page, checkOf(claim, makeDeployment()))
+    expect(status).toBe(200)
+    expect(answer.findings).toContainEqual(
+      expect.objectContaining({ id: 'denied-object', file: 'given.yaml', line: 1, severity: 'error' }),
+    )
+    expect(answer.findings.map(({ message }: { message: string }) => message).join()).toContain('enforcment')
+  })
+
+  test('shows where a workload would be placed beside the objects of the folder', async () => {
+    const { answer } = await check(await openPage(fleet), checkOf(makeDeployment()))
+    expect(answer.objects).toEqual([
+      expect.objectContaining({
+        derivedFrom: 'Deployment default/app',
+        decision: 'Narrowed',
+        diff: expect.stringContaining('-         - member1'),
+      }),
+    ])
+  })
+
+  test('changes no object of the page', async () => {
+    const page = await openPage(fleet)
+    await check(
+      page,
+      checkOf(makeClaim({}, { name: 'other' }), makeSource({ locality: { clusterNames: ['member1'] } })),
+    )
+    const { items } = await read(page, '/v1/claims')
+    expect(items).toHaveLength(1)
+    const { items: sources } = await read(page, '/v1/sources')
+    expect(sources[0].clusters).toEqual(['member2'])
+  })
+
+  test.each([
+    { name: 'without files', body: '{}', status: 422, says: 'files: ' },
+    {
+      name: 'with an unknown field',
+      body: '{"files":[{"file":"a","text":"","x":1}]}',
+      status: 422,
+      says: 'unknown field',
+    },
+    { name: 'that is no JSON', body: '{', status: 400, says: 'JSON' },
+    { name: 'of more than 1 MiB', body: 'x'.repeat(1024 * 1024 + 1), status: 413, says: 'more than 1048576 bytes' },
+    {
+      name: 'of too many objects',
+      body: checkOf(...Array.from({ length: 101 }, (_, i) => makeDeployment({ name: `app-${i}` }))),
+      status: 422,
+      says: 'have more than 100 objects',
+    },
+  ])('$name is rejected', async ({ body, status, says }) => {
+    const found = await check(await openPage([]), body)
+    expect({ status: found.status, message: found.answer.error.message }).toEqual({
+      status,
+      message: expect.stringContaining(says),
+    })
+  })
 })
