@@ -25,6 +25,7 @@ import type { Freshness } from './events.ts'
 import { openHistory } from './history.ts'
 import { type ClusterRow, type Lists, listsOf } from './lists.ts'
 import { moveRows } from './moves.ts'
+import { openBrowser } from './open-browser.ts'
 import { pageKinds } from './page-kinds.ts'
 import { replicaRows } from './replicas.ts'
 import { buildPageServer } from './server.ts'
@@ -39,7 +40,7 @@ const LOOPBACK = '127.0.0.1'
 export const ui: Command = {
   name: 'ui',
   summary: 'Show what waits, and where data is, on a page in the browser',
-  usage: '[--port PORT] [--host NAME…] [--folder DIR | --kubeconfig FILE]',
+  usage: '[--open] [--port PORT] [--host NAME…] [--folder DIR | --kubeconfig FILE]',
   options: {
     port: { type: 'string', value: 'PORT', description: 'Port, 0 for a free one (default: 0)' },
     host: {
@@ -48,6 +49,7 @@ export const ui: Command = {
       value: 'NAME',
       description: 'Accept this name in the address of the browser too, for a proxy or a forwarded port',
     },
+    open: { type: 'boolean', description: 'Open the page in the browser of this machine' },
     login: {
       type: 'string',
       value: 'HOW',
@@ -71,6 +73,7 @@ export const ui: Command = {
   },
   examples: [
     { command: 'lodestone ui --kubeconfig karmada.config', does: 'A hub, with the rights of this kubeconfig' },
+    { command: 'lodestone ui --open', does: 'Open the page in the browser, too' },
     { command: 'lodestone ui --folder examples/hub', does: 'Try it without a cluster' },
     {
       command: 'lodestone ui --login token --address 0.0.0.0 --port 8443 --host lodestone.example.org',
@@ -145,7 +148,14 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     try {
       const { address: host } = accessOptions
       const listening = await listen({ host, port, option: '--port' }, () => server.listen({ host, port }))
-      io.stdout.write(begin(listening))
+      const { address, hint } = begin(listening)
+      io.stdout.write(`The page is at ${address}\n${hint} Press Ctrl-C to stop.\n`)
+      if (args.flag('open')) {
+        // The page is served meanwhile.
+        void openBrowser(address, io.env).then((failure) => {
+          if (failure !== undefined) io.stderr.write(`lodestone ui: ${failure}; open the page yourself\n`)
+        })
+      }
       await untilAborted(io.signal)
       return 0
     } finally {

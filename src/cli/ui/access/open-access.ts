@@ -29,8 +29,8 @@ export interface OpenAccess {
   access: Access
   /** Absent for a server without TLS, which only this machine reaches. */
   certificates?: CertificateSource
-  /** Returns what to print for the user when the server listens on this port. */
-  begin(port: number): string
+  /** Returns the address for the user when the server listens on this port, and a hint about it. */
+  begin(port: number): { address: string; hint: string }
 }
 
 /** A link that was used is opened again by each reload of a browser. */
@@ -53,7 +53,7 @@ function openLink({ hosts }: AccessOptions, io: CommandIo): OpenAccess {
       if (repeats.take(NEW_LINK, io.now())) io.stderr.write(`lodestone ui: ${NEW_LINK}: ${makeLink()}\n`)
     },
   })
-  const begin = (port: number) => `The page is at ${access.begin(port)}\nThe link works once. Press Ctrl-C to stop.\n`
+  const begin = (port: number) => ({ address: access.begin(port), hint: 'The link works once.' })
   return { access, begin }
 }
 
@@ -74,9 +74,10 @@ async function openTokens(
   return {
     access: openTokenAccess({ users: reviewedUsers(connection, systemClock), hosts, clock: systemClock }),
     certificates,
-    begin: (port) =>
-      `The page is at https://${address.includes(':') ? `[${address}]` : address}:${port}\n` +
-      `Readers log in with a token of ${connection.server}. Press Ctrl-C to stop.\n`,
+    begin: (port) => ({
+      address: `https://${address.includes(':') ? `[${address}]` : address}:${port}`,
+      hint: `Readers log in with a token of ${connection.server}.`,
+    }),
   }
 }
 
