@@ -53,6 +53,11 @@ test('a workload shows each cluster with its data, and what excludes it', async 
   const row = page.getByRole('row', { name: 'member2' })
   await row.getByText('5.0 GiB').waitFor()
   await page.getByRole('row', { name: 'member1' }).getByText('does not have the data of demo/orders').waitFor()
+  const steps = page.getByRole('listitem')
+  await steps.filter({ hasText: 'The policy allows 3' }).getByText('member1').waitFor()
+  const data = steps.filter({ hasText: 'The data is in 1' })
+  expect(await data.locator('del').allTextContents()).toEqual(['member1', 'member3'])
+  await steps.filter({ hasText: 'Allowed 1' }).getByText('narrowed to its data').waitFor()
 })
 
 test('a link to a filtered view shows the same to another reader, and survives a reload', async () => {
@@ -76,6 +81,9 @@ test('the page can be used by keyboard alone', async () => {
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
   await page.getByText('DataSourceClaim demo/orders (Required)').waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').getByText('g m').waitFor()
+  await page.keyboard.press('?')
   await page.keyboard.press('Escape')
   await page.getByRole('heading', { level: 1, name: 'Claims' }).waitFor()
   await page.keyboard.press('/')
@@ -96,13 +104,73 @@ test('the page says that the server is gone, keeps its last rows, and goes on wh
   await page.getByText('live', { exact: true }).waitFor()
 })
 
+test('pasted manifests get findings with their places, and no markup of theirs becomes markup of the page', async () => {
+  const { page } = await open()
+  await show(page, '/check')
+  const name = '<img src=x onerror=alert(1)>'
+  const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'demo' }, spec: {} }
+  await page.getByLabel(/Paste manifests/).fill(`# one line\n${JSON.stringify(manifest)}`)
+  await page.getByRole('button', { name: 'Check', exact: true }).click()
+  await page.getByText('pasted.yaml:2:1').first().waitFor()
+  await page.getByText(name).first().waitFor()
+  expect(await page.locator('main img').count()).toBe(0)
+})
+
+test('a change of one replica changes its square alone', async () => {
+  const { page, folder } = await open()
+  const write = (bytes: number) => writeFile(join(folder, 'volumes.yaml'), JSON.stringify(volumeManager(bytes)))
+  await write(1024)
+  await show(page, '/volumes')
+  const changing = page.getByRole('link', { name: /^node-1: Downloading/ })
+  await changing.waitFor()
+  await page.evaluate("for (const each of document.querySelectorAll('.square')) each.isSame = true")
+  await write(2048)
+  await page.getByRole('link', { name: 'node-1: Downloading, 2.0 KiB of 4.0 KiB' }).waitFor()
+  expect(await page.evaluate("[...document.querySelectorAll('a.square')].map(({ isSame }) => isSame)")).toEqual([
+    true,
+    true,
+  ])
+  await page.getByText('node node-2 is not ready').waitFor()
+  await page.getByRole('button', { name: 'By node' }).click()
+  await page.getByRole('heading', { name: 'node-2' }).waitFor()
+  expect(page.url()).toContain('/volumes?by=node')
+})
+
+function volumeManager(bytes: number): object {
+  const replica = { revision: 'r', attempt: 1, totalBytes: 4096 }
+  const replicas = [
+    { ...replica, index: 0, state: 'Downloading', node: 'node-1', bytes },
+    { ...replica, index: 1, state: 'Unreachable', node: 'node-2', bytes: 4096, message: 'node node-2 is not ready' },
+  ]
+  return {
+    apiVersion: 'vck.intelai.org/v1alpha1',
+    kind: 'VolumeManager',
+    metadata: { name: 'models', namespace: 'demo' },
+    spec: {
+      volumeConfigs: [
+        {
+          ...{ id: 'weights', replicas: 2, sourceType: 'S3', accessMode: 'ReadWriteOnce', capacity: '5Gi' },
+          labels: { volume: 'models' },
+          options: { awsCredentialsSecretName: 'lake', sourceURL: 's3://lake/models/' },
+        },
+      ],
+    },
+    status: { volumes: [{ id: 'weights', nodeAffinity: {}, replicas }] },
+  }
+}
+
 const VIEWS = [
   '/waiting',
   '/workloads',
   '/data',
   '/claims',
   '/volumes',
+  '/volumes?by=node',
+  '/volumes?by=table',
+  '/moves',
+  '/check',
   '/systems',
+  '/server',
   '/explain/Deployment.v1.apps/trainer?namespace=demo',
 ]
 
@@ -112,7 +180,7 @@ test.each(['light', 'dark'] as const)('axe finds nothing in any view in %s color
   for (const path of VIEWS) {
     await show(page, path)
     await heading(page).waitFor()
-    await page.locator('.empty, table, .waits, .tree').first().waitFor()
+    await page.locator('.empty, table, .waits, .tree, .check').first().waitFor()
     // The Content-Security-Policy of the page forbids it, so it runs as a debugger does.
     await page.evaluate(axe.source)
     const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
