@@ -134,7 +134,7 @@ function problemOf(error: Error): Pages {
     return { found: [], problem: `${error.message}; grant the user the verb list of events` }
   }
   const isOurs = error instanceof ApiError || error instanceof RequestError || error instanceof CredentialsError
-  if (!isOurs && error.name !== 'TimeoutError') throw error
+  if (!isOurs) throw error
   return { found: [], problem: `the Events cannot be read: ${error.message}` }
 }
 

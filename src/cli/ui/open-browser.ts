@@ -25,8 +25,8 @@ export async function openBrowser(
     const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) })
     return code === 0 ? undefined : `${program} ended with ${code ?? 'a signal'}`
   } catch (error) {
-    const { name, code } = error as NodeJS.ErrnoException
-    if (name === 'AbortError') return undefined
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ABORT_ERR') return undefined
     if (code === undefined) throw error
     return code === 'ENOENT' ? `there is no ${program} on the PATH` : (error as Error).message
   }
