@@ -6,7 +6,16 @@ import { parseAllDocuments } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { chart, namespace, namespaceOf, openHelm } from './chart.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { documentedSettings, type Gitops, gitopsOn, type Health, healthOf, TOOLS, type Tool } from './gitops.ts'
+import {
+  documentedSettings,
+  type Gitops,
+  gitopsOn,
+  type Health,
+  healthOf,
+  type Settings,
+  TOOLS,
+  type Tool,
+} from './gitops.ts'
 import { hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { claim, configMap, deployment, only, policy, secret, source } from './manifests.ts'
@@ -14,7 +23,7 @@ import { credentialsSecret, volumeManagerOf } from './member.ts'
 import { diskPressure } from './nodes.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
-const { settings, script } = documentedSettings()
+const { release: releaseSettings, all: allSettings, script } = documentedSettings()
 
 const objectsOf = (text: string) =>
   parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? [])
@@ -81,7 +90,7 @@ async function storedOf(
 }
 
 /** Syncs twice, and returns which objects changed. */
-async function changedBySyncs(plane: ControlPlane, gitops: Gitops, objects: readonly KubeObject[]): Promise<string[]> {
+async function changedBySyncs({ plane, gitops, objects, settings }: Synced): Promise<string[]> {
   const before = await versionsOf(plane, objects)
   for (const _ of [1, 2]) await gitops.sync(objects, settings)
   const after = await versionsOf(plane, objects)
@@ -93,18 +102,24 @@ interface Synced {
   gitops: Gitops
   objects: readonly KubeObject[]
   isSettled: () => Promise<void>
+  settings: Settings
   /** The differences without the lines of the page. */
   drifts: Record<string, unknown>
 }
 
+/** With a server-side diff, only the lines for the chart are needed. */
+function settingsFor(tool: Tool): Settings {
+  return tool === 'argocd-server-side' ? releaseSettings : allSettings
+}
+
 function testDrift(synced: () => Synced): void {
   test('with the lines of the page no object drifts, and further syncs change nothing', async () => {
-    const { plane, gitops, objects, isSettled, drifts } = synced()
+    const { gitops, objects, isSettled, settings, drifts } = synced()
     expect(await gitops.diff(objects)).toEqual(drifts)
     expect(await gitops.diff(objects, settings)).toEqual({})
 
     // A controller may write a status meanwhile.
-    await expect.poll(() => changedBySyncs(plane, gitops, objects), { timeout: 240_000 }).toEqual([])
+    await expect.poll(() => changedBySyncs(synced()), { timeout: 240_000 }).toEqual([])
     await isSettled()
     expect(await gitops.diff(objects, settings)).toEqual({})
   })
@@ -188,7 +203,14 @@ describe.each(TOOLS)('on a hub, %s', (tool) => {
     })
   }
 
-  testDrift(() => ({ plane, gitops, objects: [...release, ...own], isSettled, drifts: onHub[tool] }))
+  testDrift(() => ({
+    plane,
+    gitops,
+    objects: [...release, ...own],
+    isSettled,
+    settings: settingsFor(tool),
+    drifts: onHub[tool],
+  }))
 })
 
 describe.each(TOOLS)('in a cluster, %s', (tool) => {
@@ -251,7 +273,14 @@ describe.each(TOOLS)('in a cluster, %s', (tool) => {
     })
   }
 
-  testDrift(() => ({ plane, gitops, objects: [...release, ...own], isSettled, drifts: inCluster[tool] }))
+  testDrift(() => ({
+    plane,
+    gitops,
+    objects: [...release, ...own],
+    isSettled,
+    settings: settingsFor(tool),
+    drifts: inCluster[tool],
+  }))
 })
 
 describe('health', () => {

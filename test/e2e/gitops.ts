@@ -13,7 +13,7 @@ export const TOOLS = ['argocd', 'argocd-structured-merge', 'argocd-server-side',
 export type Tool = (typeof TOOLS)[number]
 
 /** As in an Application of Argo CD. */
-interface Settings {
+export interface Settings {
   ignoreDifferences: { group: string; kind: string; jqPathExpressions: string[] }[]
   respectIgnoreDifferences: boolean
 }
@@ -68,8 +68,8 @@ async function runProgram(plane: ControlPlane, request: object): Promise<unknown
   return JSON.parse(stdout)
 }
 
-/** What docs/guides/gitops.md tells users to set. */
-export function documentedSettings(): { settings: Settings; script: string } {
+/** What docs/guides/gitops.md tells users to set: in the Application of Lodestone, in both Applications together, and as a health check. */
+export function documentedSettings(): { release: Settings; all: Settings; script: string } {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'guides', 'gitops.md'), 'utf8')
   const documents = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].flatMap(([, text = '']) =>
     parseAllDocuments(text).map((document) => document.toJS()),
@@ -77,12 +77,19 @@ export function documentedSettings(): { settings: Settings; script: string } {
   const applications = documents.filter(({ kind }) => kind === 'Application')
   const customizations = documents.find(({ metadata }) => metadata?.name === 'argocd-cm').data as Record<string, string>
   return {
-    settings: {
-      ignoreDifferences: applications.flatMap(({ spec }) => spec.ignoreDifferences),
-      respectIgnoreDifferences: applications.every(({ spec }) =>
-        spec.syncPolicy.syncOptions.includes('RespectIgnoreDifferences=true'),
-      ),
-    },
+    release: settingsOf(applications.slice(0, 1)),
+    all: settingsOf(applications),
     script: Object.values(customizations)[0] ?? '',
+  }
+}
+
+function settingsOf(
+  applications: { spec: { ignoreDifferences: object[]; syncPolicy: { syncOptions: string[] } } }[],
+): Settings {
+  return {
+    ignoreDifferences: applications.flatMap(({ spec }) => spec.ignoreDifferences as Settings['ignoreDifferences']),
+    respectIgnoreDifferences: applications.every(({ spec }) =>
+      spec.syncPolicy.syncOptions.includes('RespectIgnoreDifferences=true'),
+    ),
   }
 }
