@@ -11,7 +11,7 @@ import { installLodestone, type Lodestone, leaseRights, startLodestone } from '.
 import { binding, type SpecObject, tableClaim } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
-const kills = isFull ? 50 : 10
+const kills = isFull ? 50 : 5
 const claimsPerLife = 10
 const claimCount = kills * claimsPerLife
 // Some claims share a table.

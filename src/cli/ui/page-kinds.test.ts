@@ -13,11 +13,11 @@ const granted = (verb: string) =>
     .flatMap(({ apiGroups: [group = ''], resources }) => resources.map((plural) => resourceWord({ group, plural })))
     .sort()
 
-test('the account of the page may list and watch what the page caches, and nothing else', () => {
+test('the account of the page may list and watch what the page caches, and list Events', () => {
   const cached = pageKinds(SHIPPED_KINDS)
     .map(({ type }) => resourceWord(type))
     .sort()
-  expect(granted('list')).toEqual(cached)
+  expect(granted('list')).toEqual([...cached, 'events'].sort())
   expect(granted('watch')).toEqual(cached)
 })
 

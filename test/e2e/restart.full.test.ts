@@ -7,12 +7,11 @@ import { seed } from '../../bench/harness/seed.ts'
 import type { KubeObject } from './api-client.ts'
 import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { isFull } from './full.ts'
 import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { binding } from './manifests.ts'
 import { makeTemporaryFolder, removeTemporaryFolder } from './processes.ts'
 
-const bindings = isFull ? 10_000 : 1_000
+const bindings = 10_000
 // Claim 0 is for a workload that has no binding: the others have one each.
 const fleet = { claims: bindings + 1, sources: bindings / 10, bindings }
 const keys = { 'data-source-claim': fleet.claims, 'data-source': fleet.sources, 'resource-binding': fleet.bindings }
