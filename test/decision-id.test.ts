@@ -17,6 +17,7 @@ import { bindingExplainer } from '../src/cli/explain/workload.ts'
 import { gatherStatus, SECTIONS } from '../src/cli/status/gather.ts'
 import { storedHolds } from '../src/cli/status/holds.ts'
 import { waitingRows } from '../src/cli/ui/waiting.ts'
+import { workloadPlaced } from '../src/core/data-source-claim/workload-placed.ts'
 import { bindingDecisionId, podDecisionId } from '../src/core/decision-id.ts'
 import { strictestRules } from '../src/core/karmada-rules.ts'
 import { readDecision } from '../src/core/resource-binding/annotations.ts'
@@ -252,8 +253,8 @@ test('audit annotation, log line, Event and explanation of each decision have th
   ])
 })
 
-test('5,000 decisions: annotation, warning, audit log, Event, explanation, status and page say why with the same sentence', async () => {
-  const told = { decisions: 0, presentAsStored: 0, holds: 0, events: 0 }
+test('5,000 decisions: annotation, warning, audit log, Event, condition, explanation, status and page say why with one sentence', async () => {
+  const told = { decisions: 0, presentAsStored: 0, holds: 0, events: 0, conditions: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 8 }), async (steps) => {
       const { events, stored, change, write, explain, present, report } = await openHub()
@@ -274,6 +275,10 @@ test('5,000 decisions: annotation, warning, audit log, Event, explanation, statu
         told.presentAsStored += Number(present() === why)
         for (const { message } of events) expect(message).toContain(why)
         told.events += events.length
+        const placed = workloadPlaced([stored() as ResourceBinding], undefined)
+        const saysWhy = placed && ['OnHold', 'Kept', 'Relaxed'].includes(placed.reason)
+        expect(saysWhy ? placed.message : why).toContain(why)
+        told.conditions += Number(saysWhy ?? false)
         if (!hold || hold.released) continue
         told.holds += 1
         const status = report()
@@ -284,7 +289,7 @@ test('5,000 decisions: annotation, warning, audit log, Event, explanation, statu
     { seed: 2, numRuns: 1000 },
   )
   expect(told.decisions).toBeGreaterThan(5000)
-  expect(Math.min(told.presentAsStored, told.holds, told.events)).toBeGreaterThan(500)
+  expect(Math.min(told.presentAsStored, told.holds, told.events, told.conditions)).toBeGreaterThan(500)
 }, 300_000)
 
 const ASKS = { name: 'sales', 'mount-path': '/data' }

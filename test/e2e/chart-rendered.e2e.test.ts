@@ -365,6 +365,13 @@ const cases: Case[] = [
     values: 'hub',
   },
   {
+    value: 'page.enabled',
+    object: 'Role/lodestone-page',
+    path: 'rules.0.resourceNames',
+    want: ['lodestone'],
+    values: 'hub',
+  },
+  {
     value: 'page.kubeconfigSecret.key',
     object: 'Deployment/lodestone-page',
     path: `${container}.args.5`,
@@ -515,4 +522,21 @@ test('with cert-manager, Lodestone serves its certificate and needs no right to 
   const rules = fieldOf('member', 'Role/lodestone', 'rules') as { resources: string[] }[]
   expect(rules.flatMap(({ resources }) => resources)).not.toContain('secrets')
   expect(fieldOf('member', 'Certificate/lodestone-tls', 'spec.dnsNames')).toContain(`lodestone.${namespace}.svc`)
+})
+
+test('the account of the page also reads the kinds and the ConfigMap of the configuration', async () => {
+  const config = {
+    systems: { configMap: { namespace: 'platform', name: 'plugins' } },
+    workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }],
+  }
+  const words = ['template', 'lodestone', chart, '--kube-version', '1.35.0']
+  const { stdout } = await helm.run(words, { page: { enabled: true }, config })
+  const bound = parseAllDocuments(stdout)
+    .map((document) => document.toJS() as (K8sObject & { subjects?: { name: string }[] }) | null)
+    .filter((object) => object?.subjects?.some(({ name }) => name === 'lodestone-page'))
+  expect(bound.map((object) => object?.metadata.name).sort()).toEqual([
+    'lodestone-page',
+    'lodestone-systems',
+    'lodestone-workload-kinds',
+  ])
 })

@@ -924,7 +924,7 @@ describe('NFS', () => {
       const message = `${kind} ${name} exists, and Lodestone did not create it; delete it, so that Lodestone can create its own`
       expect((await world.manager())?.status).toMatchObject({
         state: 'Failed',
-        conditions: [{ type: 'Ready', status: 'False', message: `vol1: ${message}` }, {}],
+        conditions: [{ type: 'Ready', status: 'False', message: `vol1: ${message}` }, {}, { type: 'Stalled' }],
       })
       expect(world.events).toContainEqual(
         expect.objectContaining({ type: 'Warning', message: expect.stringContaining(message) }),

@@ -70,6 +70,18 @@ async function open() {
 
 const findingOf = ({ findings }: FoundServer, name: string) => findings.find((each) => each.name === name)
 
+test('the leader of a hub is found in the cluster of the pod of the page', async () => {
+  const { connection } = await connectToFake(TYPES)
+  const { server: hostServer, connection: host } = await connectToFake(TYPES)
+  hostServer.put(leases, lease)
+  const { signal } = new AbortController()
+  const input = { connection, host, store: await openMemory(), config, signal, now: () => NOW, clock: new TestClock() }
+  const found = (await openServerReport(input)()) as FoundServer
+  expect(found.leader).toMatchObject({ holder: 'pod-a' })
+  expect(findingOf(found, 'leader')?.result).toBe('passed')
+  expect(hostServer.requests.map(({ path }) => path).filter((path) => !path.includes('/leases/'))).toEqual([])
+})
+
 test('the report has the leader, the replicas, the registration and its certificate', async () => {
   const { report } = await open()
   const found = await report()

@@ -105,6 +105,8 @@ interface WatchReport {
 export interface ServerReportInput {
   /** Absent for a folder. */
   connection: ApiConnection | undefined
+  /** Leads to the cluster of the pod of the page, if it is another one. There is the Lease of a hub whose Lodestone runs in pods. */
+  host?: ApiConnection | undefined
   store: ObjectStore
   config: Config
   signal: AbortSignal
@@ -124,7 +126,6 @@ export const KEPT_MS = 10_000
 const TIMEOUT_MS = 20_000
 
 const CHECKS: readonly Check<ReadContext>[] = [
-  leader,
   kubernetesVersion,
   karmadaVersion,
   crds,
@@ -163,8 +164,9 @@ async function readServer(connection: ApiConnection, input: ServerReportInput): 
   const signal = AbortSignal.any([input.signal, AbortSignal.timeout(TIMEOUT_MS)])
   const context = { connection: readingOnce(connection), config, signal, now: now() }
   try {
-    const findings = await runChecks(CHECKS, context)
-    const lease = await orNothing(readLease(context))
+    const inHost = input.host ? { ...context, connection: readingOnce(input.host) } : context
+    const findings = [...(await runChecks([leader], inHost)), ...(await runChecks(CHECKS, context))]
+    const lease = await orNothing(readLease(inHost))
     const registered = await readRegistered(context)
     return {
       readTime: new Date(context.now).toISOString(),

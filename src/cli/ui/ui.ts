@@ -10,6 +10,7 @@ import { inspectSystems } from '../../locality/config/inspect.ts'
 import { listen } from '../../server/listen.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { openHostConnection, selectConnection } from '../connect.ts'
 import { placeOf } from '../explain/explain-named.ts'
 import type { Context } from '../explain/target.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../karmada-version.ts'
@@ -127,6 +128,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
   })
   const view = openView(store, computeLists, systemClock)
   const apiServer = { connection: source.connection, store, signal: io.signal, clock: systemClock }
+  const host = folder ? undefined : await openHostConnection(selectConnection(args, io, { usesHome: true }), io)
   try {
     const { access, certificates, begin } = await openAccess(accessOptions, source.connection, io)
     const server = buildPageServer({
@@ -137,7 +139,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       context,
       isServed: (kind) => store.serves(kind),
       freshness: () => freshnessOf(store),
-      serverReport: openServerReport({ ...apiServer, config, now: io.now }),
+      serverReport: openServerReport({ ...apiServer, host, config, now: io.now }),
       history: openHistory({ ...apiServer, maxMovesPerMinute: config.loops.maxMovesPerMinute }),
       check: openCheck({ context, folder, signal: io.signal }),
       assets,
@@ -164,6 +166,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     }
   } finally {
     view.close()
+    await host?.close()
     await source.close()
   }
 }
