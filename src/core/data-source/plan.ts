@@ -141,15 +141,8 @@ function updateStatus(input: SourceInput): Action[] {
     conditions: sourceConditions(input, phase, now),
   }
   const next = statusFor(crd, attempt ? { ...status, lastError: failure } : status)
-  if (
-    jsonEqual(next, {
-      ...before,
-      claimRefs: before.claimRefs ?? [],
-      boundClaims: before.boundClaims ?? 0,
-      conditions: before.conditions ?? [],
-    })
-  )
-    return []
+  const { claimRefs = [], boundClaims = 0, conditions = [] } = before
+  if (jsonEqual(next, statusFor(crd, { ...before, claimRefs, boundClaims, conditions }))) return []
   const removed = {
     ...removedColumns(before, columns),
     ...(attempt ? { lastError: failure ?? null } : {}),
