@@ -78,6 +78,9 @@ export interface ResourceType<T extends K8sObject = K8sObject> {
   shape?: T
 }
 
+/** `status.observedGeneration` before the first write of a status, by the default of our CRDs. */
+export const NOT_OBSERVED = -1
+
 /** Returns `group/version`, or only the version for the core group. */
 export function apiVersionOf(type: { group: string; version: string }): string {
   return type.group === '' ? type.version : `${type.group}/${type.version}`

@@ -1,6 +1,6 @@
 /** JSON Schema of a DataSourceClaim. */
 import type { ClaimPolicy, DataSourceClaim, WorkloadReference } from '../data-source-claim.ts'
-import { attributes, conditions, NOT_OBSERVED, observedGeneration, text } from './parts.ts'
+import { attributes, conditions, NEW_STATUS, observedGeneration, text } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
 const holdOrIgnore = (when: string): Schema => ({
@@ -78,7 +78,7 @@ export const dataSourceClaimSchema: Schema = {
     status: {
       type: 'object',
       description: 'The status of the claim.',
-      default: NOT_OBSERVED,
+      default: NEW_STATUS,
       properties: {
         phase: {
           type: 'string',

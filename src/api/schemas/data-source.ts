@@ -1,6 +1,6 @@
 /** JSON Schema of a DataSource. */
 import type { ClaimReference, DataSource } from '../data-source.ts'
-import { attributes, conditions, NOT_OBSERVED, observedGeneration, text } from './parts.ts'
+import { attributes, conditions, NEW_STATUS, observedGeneration, text } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
 /** No fleet has more clusters. A list of this many names fits into an object of etcd. */
@@ -50,7 +50,7 @@ export const dataSourceSchema: Schema = {
     status: {
       type: 'object',
       description: 'The age of the location, and the claims that use it.',
-      default: NOT_OBSERVED,
+      default: NEW_STATUS,
       properties: {
         phase: {
           type: 'string',

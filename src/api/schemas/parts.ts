@@ -1,5 +1,5 @@
 /** Shared parts of JSON Schemas. */
-import type { Condition } from '../meta.ts'
+import { type Condition, NOT_OBSERVED } from '../meta.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
 /** A string with a maximum length. */
@@ -82,12 +82,12 @@ export const attributes: Schema = {
 export const observedGeneration: Schema = {
   type: 'integer',
   format: 'int64',
-  minimum: -1,
+  minimum: NOT_OBSERVED,
   description: 'The generation of the spec that the status is about; -1 before the first status.',
 }
 
 /** The status before the first write. Without it, tools that wait for `observedGeneration` take a new object for a current one (kstatus). */
-export const NOT_OBSERVED = { observedGeneration: -1 }
+export const NEW_STATUS = { observedGeneration: NOT_OBSERVED }
 
 /** The conditions of a status. */
 export const conditions: Schema = {

@@ -10,7 +10,7 @@ import type {
   VolumeManagerSpec,
   VolumeManagerStatus,
 } from '../volume-manager.ts'
-import { conditions, listOf, NOT_OBSERVED, nodeAffinity, observedGeneration, string, strings } from './parts.ts'
+import { conditions, listOf, NEW_STATUS, nodeAffinity, observedGeneration, string, strings } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 import { volumeStatusSchema } from './volume-status.ts'
 
@@ -117,7 +117,7 @@ export const volumeManagerSchema: Schema = {
     status: {
       type: 'object',
       description: 'The observed state of the data.',
-      default: NOT_OBSERVED,
+      default: NEW_STATUS,
       properties: {
         state: stateOf('Pending: not all of it can be used yet. Running: it can. Completed: it is deleted.'),
         message: string('The state as a sentence.', 4096),

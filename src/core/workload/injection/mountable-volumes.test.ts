@@ -167,6 +167,13 @@ describe('a VolumeManager cannot be used', () => {
     expect(mountableVolumes(running({}, { state: 'Failed', conditions })).refusal).toBeUndefined()
   })
 
+  test('also if another controller wrote it, which leaves the observedGeneration of the CRD', () => {
+    const failed = running({}, { state: 'Failed', message: 'no such bucket', observedGeneration: -1 })
+    expect(mountableVolumes({ ...failed, metadata: { ...failed.metadata, generation: 1 } }).refusal).toBe(
+      'no such bucket',
+    )
+  })
+
   test('but a failure of an older spec is ignored', () => {
     const failed = running({}, { state: 'Failed', observedGeneration: 1 })
     expect(mountableVolumes({ ...failed, metadata: { ...failed.metadata, generation: 2 } }).refusal).toBeUndefined()

@@ -1,4 +1,5 @@
 /** The volumes of a VolumeManager for pods: whether a pod can mount each, how it is mounted, and which nodes have its data. */
+import { NOT_OBSERVED } from '../../../api/meta.ts'
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeSource } from '../../../api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
@@ -91,7 +92,10 @@ function managerRefusal({ metadata, spec, status }: VolumeManager): string | und
   if (spec?.state === 'Completed' || status?.state === 'Completed') return 'it is Completed, and its data is deleted'
   if (spec?.state === 'Failed') return 'its spec.state is Failed'
   const { generation } = metadata
-  const isOld = generation !== undefined && (status?.observedGeneration ?? generation) < generation
+  const { observedGeneration = NOT_OBSERVED } = status ?? {}
+  // Another controller, such as that of VCK, does not write it.
+  const isObserved = observedGeneration !== NOT_OBSERVED
+  const isOld = generation !== undefined && isObserved && observedGeneration < generation
   // Data whose changes are not written back is Failed and Ready.
   const hasFailed = status?.state === 'Failed' && !isTrue(status.conditions, 'Ready')
   return hasFailed && !isOld ? (status.message ?? 'it has failed') : undefined
