@@ -60,7 +60,7 @@ await withPlane({}, async ({ plane, start }) => {
     const page = await openPage(browser, ui.link)
     const [paints, rows, filters] = await lookAround(page)
     log('admission with and without readers')
-    // The browser is on the machine of its reader. What admission shares with it are requests.
+    // The browser is on the machine of its reader: only its requests reach the machine of admission.
     const cookie = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
     await page.close()
     const results = await interleave(['without', 'with'], rounds, async (readers) => {
