@@ -12,7 +12,7 @@ import { useKeys } from './keys.ts'
 import { type Live, useLive, useNow } from './live.ts'
 import { Login, User, useLoginNeeded } from './login.tsx'
 import { Moves } from './moves.tsx'
-import { changeQuery, openLinksInPlace, type Route, useRoute } from './route.ts'
+import { changeQuery, openLinksInPlace, pathParts, type Route, useRoute } from './route.ts'
 import { Server } from './server.tsx'
 import { Systems } from './systems.tsx'
 import { useLoaded } from './use-list.ts'
@@ -56,7 +56,7 @@ function Page() {
   const now = useNow()
   const newest = Object.values(live.versions).reduce((sum, version) => sum + version, 0)
   const { data: overview } = useLoaded('overview', newest, fetchOverview)
-  const [first = '', kind, name] = route.path.split('/').filter(Boolean).map(decodeURIComponent)
+  const [first = '', kind, name] = pathParts(route)
   const path = first === '' ? 'waiting' : first
   const view = Object.hasOwn(VIEWS, path) ? VIEWS[path] : undefined
   const isExplanation = first === 'explain' && kind !== undefined && name !== undefined

@@ -20,9 +20,11 @@ const MINUTE_MS = 60_000
 export function Moves({ query, version, now }: ViewInput) {
   const loaded = useList('moves', query, version('moves'))
   const history = useHistory(query['namespace'], version('moves'), now)
+  // The budget is that of all namespaces, and the first page has what is due.
+  const isFiltered = Object.values(query).some(Boolean)
   return (
     <>
-      {loaded.data && history.data && (
+      {!isFiltered && loaded.data && history.data && (
         <Budget rows={loaded.data.items} max={history.data.maxMovesPerMinute} now={now} />
       )}
       <ListView

@@ -1,6 +1,7 @@
 /** The placement of a workload in four lines: the policy allows, the data is in, allowed, scheduled. */
 import type { LocateAnswer, LocatedCluster } from '../cli/ui/locate.ts'
 import { State, type Tone } from './parts.tsx'
+import { WORKLOAD_STATES } from './workloads.tsx'
 
 interface Step {
   title: string
@@ -12,11 +13,7 @@ interface Step {
 }
 
 const DECISIONS: Readonly<Record<string, { tone: Tone; words: string }>> = {
-  Narrowed: { tone: 'fine', words: 'narrowed to its data' },
-  Kept: { tone: 'waiting', words: 'stays where it is' },
-  Relaxed: { tone: 'waiting', words: 'may run without its data' },
-  Released: { tone: 'failed', words: 'released after its timeout' },
-  OnHold: { tone: 'waiting', words: 'on hold' },
+  ...WORKLOAD_STATES,
   Ignored: { tone: 'waiting', words: 'placed without its data' },
   Untouched: { tone: 'none', words: 'its policy alone places it' },
 }

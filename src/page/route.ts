@@ -51,6 +51,15 @@ export function openLinksInPlace(): void {
   })
 }
 
+/** Returns the parts of the path; the path as one part if it cannot be decoded. No view has such a name. */
+export function pathParts({ path }: Route): string[] {
+  try {
+    return path.split('/').filter(Boolean).map(decodeURIComponent)
+  } catch {
+    return [path]
+  }
+}
+
 /** The address of the view of an object. */
 export function objectAddress(object: {
   apiVersion?: string | undefined

@@ -105,7 +105,11 @@ export function useReplicas(query: ListQuery): Loaded<Replicas> {
         const isInPlace = !reset && removed.length === 0 && rows.every(({ id, state }) => known.get(id) === state)
         if (!isInPlace) return setVersion((last) => last + 1)
         const revision = change?.revision ?? 0
-        setChanged((last) => new Map([...last, ...rows.map((row) => [row.id, { row, revision }] as const)]))
+        setChanged((last) => {
+          // Those that the last answer has are not needed any more.
+          const newer = [...last].filter(([, change]) => change.revision > (shown.current?.revision ?? 0))
+          return new Map([...newer, ...rows.map((row) => [row.id, { row, revision }] as const)])
+        })
       }),
     [],
   )

@@ -4,7 +4,8 @@ import { ListView, ObjectLink, State, Table, type Tone } from './parts.tsx'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
 
-const STATES: Readonly<Record<Row<'workloads'>['state'], { tone: Tone; words: string }>> = {
+/** The decisions on workloads, in words. */
+export const WORKLOAD_STATES: Readonly<Record<Row<'workloads'>['state'], { tone: Tone; words: string }>> = {
   Narrowed: { tone: 'fine', words: 'narrowed to its data' },
   Kept: { tone: 'waiting', words: 'stays where it is' },
   Relaxed: { tone: 'waiting', words: 'may run without its data' },
@@ -33,7 +34,7 @@ export function Workloads({ query, version }: ViewInput) {
                 <ObjectLink object={row.workload} />
               </th>
               <td>
-                <State tone={STATES[row.state].tone}>{STATES[row.state].words}</State>
+                <State tone={WORKLOAD_STATES[row.state].tone}>{WORKLOAD_STATES[row.state].words}</State>
                 <span class="reason">{row.message}</span>
                 {row.decisionId !== undefined && <span class="reason quiet">decision {row.decisionId}</span>}
               </td>
