@@ -6,7 +6,7 @@ import { normalizeHosts } from '../tls/hosts.ts'
 import { openCertificates } from '../tls/rotation.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
-import { CONNECTION_OPTIONS, connect } from './connect.ts'
+import { CONNECTION_OPTIONS, connect } from './options/connect.ts'
 
 export const certs: Command = {
   name: 'certs',

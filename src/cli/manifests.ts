@@ -20,12 +20,12 @@ import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { readCaFile } from './options/read-ca.ts'
 import { apiPage } from './pages/api-page.ts'
 import { dashboard } from './pages/dashboard.ts'
 import { eventsPage } from './pages/events-page.ts'
 import { findingsPage } from './pages/findings-page.ts'
 import { metricsPage } from './pages/metrics-page.ts'
-import { readCaFile } from './read-ca.ts'
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const

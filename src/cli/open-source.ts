@@ -12,8 +12,8 @@ import { readBindingSchemas, servesPolicies } from '../store/cluster/server-info
 import type { FolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Arguments, CommandIo } from './command.ts'
-import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './connect.ts'
 import { openFolder } from './open-folder.ts'
+import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './options/connect.ts'
 import { notHub, type ReadError, ReadFailure } from './read-failure.ts'
 
 export const SOURCE_OPTIONS = {

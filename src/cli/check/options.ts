@@ -1,9 +1,9 @@
 /** The options of `lodestone check`, and their validation. */
 import { suggest } from '../../base/suggest.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
-import { CONNECTION_OPTIONS, checkFolderAlone } from '../connect.ts'
-import { KARMADA_VERSION_OPTION } from '../karmada-version.ts'
-import { givenNamespace } from '../namespace.ts'
+import { CONNECTION_OPTIONS, checkFolderAlone } from '../options/connect.ts'
+import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
+import { givenNamespace } from '../options/namespace.ts'
 import { readFormat } from '../output.ts'
 import { FAIL_ON, type FailOn } from './findings/findings.ts'
 import { FORMATS, type FormatName } from './render/formats.ts'

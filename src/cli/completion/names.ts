@@ -6,10 +6,10 @@ import { loadConfig } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { contextNames, openConnection } from '../../store/cluster/connection.ts'
 import type { Arguments, CommandIo } from '../command.ts'
-import { selectConnection } from '../connect.ts'
 import { kindNames, kindsNamed, knownKinds } from '../kinds.ts'
-import { readNamespace } from '../namespace.ts'
 import { openFolder } from '../open-folder.ts'
+import { selectConnection } from '../options/connect.ts'
+import { readNamespace } from '../options/namespace.ts'
 import type { Given, NameQuery } from './complete.ts'
 
 const TIMEOUT_MS = 1_000

@@ -5,7 +5,7 @@ import { isObject } from '../../base/json.ts'
 import { UserError } from '../../base/user-error.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError, RequestError } from '../../store/cluster/api-error.ts'
-import type { ServiceAccountName } from '../service-account.ts'
+import type { ServiceAccountName } from '../options/service-account.ts'
 
 export interface GrantedToken {
   token: string

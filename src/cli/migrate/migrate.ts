@@ -2,7 +2,7 @@
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { ConflictError, rejectionMessage } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
-import { CONNECTION_OPTIONS, connect } from '../connect.ts'
+import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
 import {
   bindingTitle,
   type Candidate,

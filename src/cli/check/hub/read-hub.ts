@@ -31,8 +31,8 @@ import type { ObjectStore } from '../../../store/store.ts'
 import type { Arguments, CommandIo } from '../../command.ts'
 import { referencedTarget } from '../../explain/target.ts'
 import { kindsOfPlacement } from '../../explain/workload.ts'
-import { karmadaRulesOf } from '../../karmada-version.ts'
 import { openSource } from '../../open-source.ts'
+import { karmadaRulesOf } from '../../options/karmada-version.ts'
 import { hasType, validateManifest } from '../input/validate-manifest.ts'
 import {
   isTemplate,

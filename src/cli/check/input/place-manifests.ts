@@ -4,7 +4,7 @@ import { printable } from '../../../base/printable.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import { generatedName } from '../../../store/folder/identity.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
-import { DEFAULT_NAMESPACE } from '../../namespace.ts'
+import { DEFAULT_NAMESPACE } from '../../options/namespace.ts'
 import { type Scope, scopesOf } from '../../scope.ts'
 import { type Finding, finding } from '../findings/findings.ts'
 

@@ -1,12 +1,12 @@
 /** Every command uses the namespace of `-n`, or else that of the context, as kubectl does. */
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { makeDeployment } from '../../test/builders.ts'
-import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { collectionPath } from '../api/meta.ts'
-import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
-import { cachedKinds } from '../store/kinds/cached-kinds.ts'
-import { makeFolder, makeKubeconfig, runWords } from './cli.fake.ts'
+import { makeDeployment } from '../../../test/builders.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { collectionPath } from '../../api/meta.ts'
+import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
+import { makeFolder, makeKubeconfig, runWords } from '../cli.fake.ts'
 
 async function startHub() {
   const server = await new FakeApiServer(cachedKinds.map(({ type }) => type)).listen()

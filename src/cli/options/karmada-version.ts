@@ -1,7 +1,7 @@
 /** The option `--karmada-version`: the version whose rules a command applies. */
-import type { Config } from '../app/config/config.ts'
-import { type KarmadaRules, newestRules, rulesOfVersion } from '../core/karmada-rules.ts'
-import { type Arguments, UsageError } from './command.ts'
+import type { Config } from '../../app/config/config.ts'
+import { type KarmadaRules, newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
+import { type Arguments, UsageError } from '../command.ts'
 
 export const KARMADA_VERSION_OPTION = {
   'karmada-version': {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeClaim, makeCluster, makePolicy, makeSource } from '../../test/builders.ts'
-import { makeFolder, runWords } from './cli.fake.ts'
+import { makeClaim, makeCluster, makePolicy, makeSource } from '../../../test/builders.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
 
 const workload = {
   apiVersion: 'apps/v1',

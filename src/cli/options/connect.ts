@@ -1,10 +1,10 @@
 /** Selects the API server of a command as kubectl does, and connects to it. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import type { ApiConnection, RequestObserver } from '../store/cluster/api-connection.ts'
-import { type ConnectionSource, openConnection } from '../store/cluster/connection.ts'
-import { probeServer } from '../store/cluster/probe.ts'
-import { type Arguments, type CommandIo, UsageError } from './command.ts'
+import type { ApiConnection, RequestObserver } from '../../store/cluster/api-connection.ts'
+import { type ConnectionSource, openConnection } from '../../store/cluster/connection.ts'
+import { probeServer } from '../../store/cluster/probe.ts'
+import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 
 /** The options of every command that contacts an API server. */
 export const CONNECTION_OPTIONS = {

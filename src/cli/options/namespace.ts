@@ -1,7 +1,7 @@
 /** The namespace of a command: that of `-n`, or else that of the context, as kubectl chooses it. */
-import { labelProblem } from '../base/names.ts'
-import { connectionNamespace } from '../store/cluster/connection.ts'
-import { type Arguments, type CommandIo, UsageError } from './command.ts'
+import { labelProblem } from '../../base/names.ts'
+import { connectionNamespace } from '../../store/cluster/connection.ts'
+import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { selectConnection } from './connect.ts'
 
 /** The namespace of kubectl without `-n` and without one in its context. */

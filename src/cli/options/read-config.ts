@@ -1,7 +1,7 @@
 /** Reads the configuration of a command that uses data systems: the file of `--config`, and the environment. */
-import { type Config, DEFAULT_CONFIG, loadConfig } from '../app/config/config.ts'
-import { withPluginPath } from '../app/config/systems-config.ts'
-import type { Arguments, CommandIo } from './command.ts'
+import { type Config, DEFAULT_CONFIG, loadConfig } from '../../app/config/config.ts'
+import { withPluginPath } from '../../app/config/systems-config.ts'
+import type { Arguments, CommandIo } from '../command.ts'
 
 /**
  * `PLUGIN_CONFIG_PATH` applies to each of these commands as to the server, so that they know the same data systems.

@@ -1,5 +1,5 @@
 /** Reads options whose value is a port. */
-import { type Arguments, UsageError } from './command.ts'
+import { type Arguments, UsageError } from '../command.ts'
 
 /** Returns the port of an option; undefined without it. 0 is a free port. Throws `UsageError` for another value. */
 export function readPort(args: Arguments, option: string): number | undefined {

@@ -1,5 +1,5 @@
 /** Reads durations of options, such as `90s`, `2m` or `1m30s`. */
-import { UsageError } from './command.ts'
+import { UsageError } from '../command.ts'
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }
 

@@ -1,6 +1,6 @@
 /** The option `--service-account`: the account of Lodestone on an API server. */
-import { LODESTONE } from '../app/roles/rbac.ts'
-import { type Arguments, UsageError } from './command.ts'
+import { LODESTONE } from '../../app/roles/rbac.ts'
+import { type Arguments, UsageError } from '../command.ts'
 
 export interface ServiceAccountName {
   namespace: string
