@@ -10,8 +10,9 @@ import { DECISION_ID_LABEL } from '../src/api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../src/api/meta.ts'
 import { type Pod, pods } from '../src/api/pod.ts'
 import { DEFAULT_CONFIG } from '../src/app/config/config.ts'
+import { contextOf } from '../src/cli/explain/context.fake.ts'
 import { podExplainer } from '../src/cli/explain/pod.ts'
-import { type Context, makeTarget } from '../src/cli/explain/target.ts'
+import { makeTarget } from '../src/cli/explain/target.ts'
 import type { TreeNode } from '../src/cli/explain/tree.ts'
 import { bindingExplainer } from '../src/cli/explain/workload.ts'
 import { gatherStatus, SECTIONS } from '../src/cli/status/gather.ts'
@@ -19,7 +20,6 @@ import { storedHolds } from '../src/cli/status/holds.ts'
 import { waitingRows } from '../src/cli/ui/waiting.ts'
 import { workloadPlaced } from '../src/core/data-source-claim/workload-placed.ts'
 import { bindingDecisionId, podDecisionId } from '../src/core/decision-id.ts'
-import { strictestRules } from '../src/core/karmada-rules.ts'
 import { readDecision } from '../src/core/resource-binding/annotations.ts'
 import { decideBinding } from '../src/core/resource-binding/decide.ts'
 import { bindingEvents } from '../src/core/resource-binding/plan.ts'
@@ -105,20 +105,6 @@ function review(
   const { response } = JSON.parse(answer.body) as { response: AdmissionResponse }
   const patch = response.patch ? JSON.parse(Buffer.from(response.patch, 'base64').toString()) : []
   return { object: fastJsonPatch.applyPatch(structuredClone(object), patch).newDocument, response }
-}
-
-function contextOf(store: ObjectStore, now: number): Context {
-  return {
-    store,
-    now,
-    kinds: SHIPPED_KINDS,
-    scope: DEFAULT_CONFIG.claims.clusterScoped,
-    config: DEFAULT_CONFIG,
-    karmadaRules: strictestRules,
-    isMember: false,
-    isHub: false,
-    place: 'here',
-  }
 }
 
 /** A hub whose admission, leader and user are in this process. */

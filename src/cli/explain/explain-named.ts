@@ -35,7 +35,14 @@ export function kindsToExplain(kind: string, kinds: WorkloadKinds): AnyCachedKin
  * Explains the first object with this name. Throws `UsageError` for an unknown kind, and for one without explanation.
  */
 export async function explainNamed({ kind, namespace, name }: NamedObject, context: Context): Promise<ExplainAnswer> {
-  const targets = typesNamed(kind, context).map((type) => makeTarget(type, namespace, name))
+  return explainTargets(
+    typesNamed(kind, context).map((type) => makeTarget(type, namespace, name)),
+    context,
+  )
+}
+
+/** Explains the first of these objects that is known. They have one name, and one namespace if their kinds have one. */
+export async function explainTargets(targets: readonly Target[], context: Context): Promise<ExplainAnswer> {
   for (const target of targets) {
     const tree = await explainerOf(target.type, context.kinds).explain(target, context)
     if (tree) return { tree }

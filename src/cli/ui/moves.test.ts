@@ -4,6 +4,7 @@ import { resourceBindings } from '../../api/karmada.ts'
 import { DEFAULT_TIMING } from '../../core/resource-binding/timing.ts'
 import { moveRows } from './moves.ts'
 import { openMemory } from './ui.fake.ts'
+import { decidedBindings } from './workloads.ts'
 
 const SINCE = '2026-11-20T12:00:00Z'
 const base = { message: 'why', claims: ['default/sales'], required: ['member2'] }
@@ -18,7 +19,7 @@ async function rowsOf(locality: object, { clusters = ['member2'], allowed = ['me
     { annotations: { 'lodestone.dev/locality': JSON.stringify(locality), ...more } },
   )
   await store.create(resourceBindings, { ...binding, status: { lastScheduledTime: '2026-11-20T11:00:00Z' } })
-  return moveRows(store, DEFAULT_TIMING)
+  return moveRows(decidedBindings(store), DEFAULT_TIMING)
 }
 
 test.each([

@@ -1,14 +1,13 @@
 /** Moves of workloads to their data: those that are due, those that happen, and the last one of each workload. */
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
 import { defined } from '../../base/json.ts'
-import { bindingDecisionId } from '../../core/decision-id.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
-import { type LocalityAnnotation, readDecision } from '../../core/resource-binding/annotations.ts'
+import type { LocalityAnnotation } from '../../core/resource-binding/annotations.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
-import type { ObjectStore } from '../../store/store.ts'
 import { describeAffinity } from '../explain/placement.ts'
 import type { ObjectReference } from './waiting.ts'
+import type { DecidedBinding } from './workloads.ts'
 
 /**
  * - Moving: the workload still runs in a cluster that its placement excludes; Karmada's scheduler moves it.
@@ -38,17 +37,19 @@ export interface MoveRow {
   decisionId: string
 }
 
-/** Reports the stored bindings with a narrowing, or with the reason why there is none. Workloads on hold run nowhere: they do not move. */
-export function moveRows(store: ObjectStore, timing: PlacementTiming): MoveRow[] {
-  return [resourceBindings, clusterResourceBindings].flatMap((type) =>
-    [...store.list(type)].flatMap((binding) => {
-      const { hold, locality } = readDecision(binding.metadata.annotations)
-      return locality && !hold ? [moveRow(binding, locality, timing)] : []
-    }),
+/** Reports the bindings with a narrowing, or with the reason why there is none. Workloads on hold run nowhere: they do not move. */
+export function moveRows(decided: readonly DecidedBinding[], timing: PlacementTiming): MoveRow[] {
+  return decided.flatMap(({ binding, hold, locality, decisionId }) =>
+    locality && !hold ? [moveRow(binding, locality, decisionId, timing)] : [],
   )
 }
 
-function moveRow(binding: ResourceBinding, locality: LocalityAnnotation, timing: PlacementTiming): MoveRow {
+function moveRow(
+  binding: ResourceBinding,
+  locality: LocalityAnnotation,
+  decisionId: string,
+  timing: PlacementTiming,
+): MoveRow {
   const { apiVersion, kind, namespace, name } = binding.spec.resource
   const { message, since } = locality
   const state = stateOf(binding, locality)
@@ -64,7 +65,7 @@ function moveRow(binding: ResourceBinding, locality: LocalityAnnotation, timing:
       due: since && waitMs !== undefined ? new Date(Date.parse(since) + waitMs).toISOString() : undefined,
       scheduledTime: binding.status?.lastScheduledTime || undefined,
     }),
-    decisionId: bindingDecisionId(binding),
+    decisionId,
   }
 }
 

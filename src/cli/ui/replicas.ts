@@ -1,38 +1,24 @@
 /** Replicas of volumes on nodes: their progress, the pods that use them, and why they wait. */
-
 import { keyOfObject, objectKey } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
-import type { VolumeManager } from '../../api/volume-manager.ts'
-import { volumeManagers } from '../../api/volume-manager.ts'
-import type { ReplicaState, ReplicaStatus } from '../../api/volume-status.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { defined } from '../../base/json.ts'
 import type { CachedUse } from '../../store/kinds/volumes.ts'
 import type { ObjectStore } from '../../store/store.ts'
 
+type Fields = 'index' | 'state' | 'bytes' | 'totalBytes' | 'reason' | 'message' | 'since' | 'progressTime' | 'retryTime'
+
 /** The data of a volume, or of a part of it, on one node. */
-export interface ReplicaRow {
+export interface ReplicaRow extends Pick<ReplicaStatus, Fields> {
   namespace: string
   /** The name of the VolumeManager. */
   volumeManager: string
   /** The id of the volume. */
   volume: string
-  /** The number of the replica, which no other one of its volume gets. */
-  index: number
   shard?: string
   /** Absent while no node is chosen. */
   node?: string
-  state: ReplicaState
-  /** The bytes on the node. */
-  bytes?: number
-  /** The bytes of all data, if the mover knows them. */
-  totalBytes?: number
-  /** Why it is in its state: one word, and a sentence. */
-  reason?: string
-  message?: string
-  /** When the state began, when bytes last arrived, and when the next attempt begins. */
-  since?: string
-  progressTime?: string
-  retryTime?: string
   /** The number of pods that mount it now, and the first of their names. */
   podCount: number
   pods: string[]

@@ -9,8 +9,7 @@ import type { ServingCertificates } from '../../tls/source.ts'
 import type { Context } from '../explain/target.ts'
 import type { Access } from './access/access.ts'
 import { SECURITY_HEADERS } from './access/hosts.ts'
-import { explainFor, locateFor } from './access/permitted.ts'
-import { checkRejection, historyRejection, serverRejection } from './access/permitted-reads.ts'
+import { checkRejection, explainFor, historyRejection, locateFor, serverRejection } from './access/permitted.ts'
 import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
 import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
@@ -33,6 +32,8 @@ export interface PageServerInput {
   access: Access
   /** Returns the inputs of an explanation at this moment. */
   context: () => Context
+  /** The kinds that the page caches. */
+  cachedKinds: () => readonly ResourceType[]
   /** Whether the API server has the kind. */
   isServed: (kind: ResourceType) => boolean
   freshness: () => Freshness
@@ -158,7 +159,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Location', answer)
   })
   server.post('/v1/check', { bodyLimit: MAX_CHECK_BYTES }, async (request, reply) => {
-    const rejection = await checkRejection(viewerOf(request), isServed)
+    const rejection = await checkRejection(viewerOf(request), input.cachedKinds().filter(isServed))
     if (rejection) return sendRejection(reply, rejection)
     const { answer, problems } = await input.check(request.body)
     if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })

@@ -8,6 +8,7 @@ import { defined } from '../../base/json.ts'
 import { systemClock } from '../../base/time/clock.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import { listen } from '../../server/listen.ts'
+import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
 import { placeOf } from '../explain/explain-named.ts'
@@ -32,7 +33,7 @@ import { replicaRows } from './replicas.ts'
 import { buildPageServer } from './server.ts'
 import { openServerReport } from './server-report.ts'
 import { openView } from './view.ts'
-import { workloadRows } from './workloads.ts'
+import { decidedBindings, workloadRows } from './workloads.ts'
 
 const LOGINS = ['link', 'token'] as const
 /** Reached by this machine alone. */
@@ -108,10 +109,11 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     const holds = [...storedHolds(store), ...predicted.holds]
     const everything = { sections: new Set(SECTIONS), namespace: undefined, system: undefined }
     const report = gatherStatus(store, { ...everything, holds, configured, scope: config.claims.clusterScoped, now })
+    const decided = decidedBindings(store)
     return listsOf(report, {
-      workloads: workloadRows(store, predicted.bindings),
+      workloads: workloadRows(store, decided, predicted.bindings),
       replicas: replicaRows(store),
-      moves: moveRows(store, placementTiming(config.placement)),
+      moves: moveRows(decided, placementTiming(config.placement)),
       clusters: [...store.list(clusters)].map(clusterRow),
     })
   }
@@ -128,8 +130,9 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
   })
   const view = openView(store, computeLists, systemClock)
   const apiServer = { connection: source.connection, store, signal: io.signal, clock: systemClock }
-  const host = folder ? undefined : await openHostConnection(selectConnection(args, io, { usesHome: true }), io)
+  let host: ApiConnection | undefined
   try {
+    if (!folder) host = await openHostConnection(selectConnection(args, io, { usesHome: true }), io)
     const { access, certificates, begin } = await openAccess(accessOptions, source.connection, io)
     const server = buildPageServer({
       mode: folder ? 'folder' : isMember ? 'member' : 'hub',
@@ -137,6 +140,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       view,
       access,
       context,
+      cachedKinds: () => store.kinds(),
       isServed: (kind) => store.serves(kind),
       freshness: () => freshnessOf(store),
       serverReport: openServerReport({ ...apiServer, host, config, now: io.now }),
@@ -148,8 +152,8 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     })
     certificates?.subscribe(server.useCertificate)
     try {
-      const { address: host } = accessOptions
-      const listening = await listen({ host, port, option: '--port' }, () => server.listen({ host, port }))
+      const place = { host: accessOptions.address, port }
+      const listening = await listen({ ...place, option: '--port' }, () => server.listen(place))
       const { address, hint } = begin(listening)
       io.stdout.write(`The page is at ${address}\n${hint} Press Ctrl-C to stop.\n`)
       if (args.flag('open')) {

@@ -9,7 +9,12 @@ import { defined } from '../../base/json.ts'
 import { bindingDecisionId } from '../../core/decision-id.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
-import { hasOurAnnotations, type LocalityAnnotation, readDecision } from '../../core/resource-binding/annotations.ts'
+import {
+  type BindingAnnotations,
+  hasOurAnnotations,
+  type LocalityAnnotation,
+  readDecision,
+} from '../../core/resource-binding/annotations.ts'
 import { bindingPolicy } from '../../queries/binding.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { affinityBefore, describeAffinity } from '../explain/placement.ts'
@@ -30,23 +35,45 @@ export interface WorkloadRow {
   decisionId?: string
 }
 
-/** Reports the workloads with a decision: of stored bindings, and of those that a folder predicts. */
-export function workloadRows(store: ObjectStore, predicted: readonly ResourceBinding[]): WorkloadRow[] {
-  const stored = [resourceBindings, clusterResourceBindings]
+/** A stored binding with the decision in its annotations, and the id of it. */
+export interface DecidedBinding extends Pick<BindingAnnotations, 'hold' | 'locality'> {
+  binding: ResourceBinding
+  decisionId: string
+}
+
+/** Returns the stored bindings that have a decision. */
+export function decidedBindings(store: ObjectStore): DecidedBinding[] {
+  return [resourceBindings, clusterResourceBindings]
     .flatMap((type) => [...store.list(type)])
     .filter(({ metadata }) => hasOurAnnotations(metadata.annotations))
+    .map((binding) => {
+      const decision = readDecision(binding.metadata.annotations)
+      return { binding, ...decision, decisionId: bindingDecisionId(binding) }
+    })
+}
+
+/** Reports the workloads with a decision: of stored bindings, and of those that a folder predicts. */
+export function workloadRows(
+  store: ObjectStore,
+  decided: readonly DecidedBinding[],
+  predicted: readonly ResourceBinding[],
+): WorkloadRow[] {
   return [
-    ...stored.flatMap((binding) => {
-      const row = workloadRow(binding, bindingPolicy(binding, store))
-      const scheduled = targetClusters(binding.spec)
-      return row ? [{ ...row, scheduled, decisionId: bindingDecisionId(binding) }] : []
+    ...decided.flatMap(({ binding, decisionId, ...decision }) => {
+      const row = workloadRow(binding, decision, bindingPolicy(binding, store))
+      return row ? [{ ...row, scheduled: targetClusters(binding.spec), decisionId }] : []
     }),
-    ...predicted.flatMap((binding) => workloadRow(binding, bindingPolicy(binding, store)) ?? []),
+    ...predicted.flatMap((binding) => {
+      return workloadRow(binding, readDecision(binding.metadata.annotations), bindingPolicy(binding, store)) ?? []
+    }),
   ]
 }
 
-function workloadRow(binding: ResourceBinding, policy: PropagationPolicy | undefined): WorkloadRow | undefined {
-  const { hold, locality } = readDecision(binding.metadata.annotations)
+function workloadRow(
+  binding: ResourceBinding,
+  { hold, locality }: Pick<BindingAnnotations, 'hold' | 'locality'>,
+  policy: PropagationPolicy | undefined,
+): WorkloadRow | undefined {
   const state = hold ? (hold.released ? 'Released' : 'OnHold') : locality?.state
   if (state === undefined) return undefined
   const { apiVersion, kind, namespace, name } = binding.spec.resource

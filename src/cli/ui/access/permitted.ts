@@ -1,8 +1,11 @@
-/** Explanations and locations, with the rights of a reader. */
+/** What a reader may ask besides lists: explanations, locations, checks, the history and the installation. */
 import { dataSourceClaims } from '../../../api/data-source-claim.ts'
+import { events } from '../../../api/event.ts'
 import { clusters } from '../../../api/karmada.ts'
-import { resourceWord } from '../../../api/meta.ts'
-import { explainNamed, type NamedObject, typesNamed } from '../../explain/explain-named.ts'
+import { type ResourceType, resourceWord } from '../../../api/meta.ts'
+import { mutatingWebhookConfigurations, REGISTRATION_NAME } from '../../../api/registration.ts'
+import { volumeManagers } from '../../../api/volume-manager.ts'
+import { explainTargets, type NamedObject, typesNamed } from '../../explain/explain-named.ts'
 import { type Context, makeTarget, type Reference, referencedTarget } from '../../explain/target.ts'
 import { treeData } from '../../explain/tree.ts'
 import { knownKinds } from '../../kinds.ts'
@@ -22,12 +25,14 @@ export async function explainFor(
 ): Promise<Permitted<{ object: object }>> {
   const targets = typesNamed(named.kind, context).map((type) => makeTarget(type, named.namespace, named.name))
   const rights = await Promise.all(targets.map((target) => mayRead(viewer, target.type, target)))
-  const denied = targets.find((_, i) => !rights[i])
-  if (denied) {
+  // A word may mean kinds of several projects, of which a reader has one.
+  const permitted = targets.filter((_, i) => rights[i])
+  const [denied] = targets
+  if (denied && permitted.length === 0) {
     const place = denied.namespace === undefined ? '' : ` in namespace ${denied.namespace}`
     return { rejection: { status: 403, message: `you may not get ${resourceWord(denied.type)} ${named.name}${place}` } }
   }
-  const { tree, problem } = await explainNamed(named, context)
+  const { tree, problem } = await explainTargets(permitted, context)
   if (tree) return { object: treeData(await visibleTree(tree, viewer, knownKinds(context.kinds))) }
   // The sentence names similar objects, and other namespaces.
   const seesAll = await Promise.all(targets.map(({ type }) => viewer.may('list', type)))
@@ -36,23 +41,25 @@ export async function explainFor(
 }
 
 /**
- * Locates a workload that the reader may read, or claims that it may create: their creation would tell the same. A reader who may not list
- * clusters sees those with data.
+ * Locates a workload that the reader may read, with the claims and VolumeManagers that place it. Claims need not exist: a reader who may create
+ * them would learn the same. A reader who may not list clusters sees those with data.
  */
 export async function locateFor(
   viewer: Viewer,
   question: LocateQuestion,
   context: Context,
 ): Promise<Permitted<{ answer: LocateAnswer }>> {
-  const rejection = question.workload
+  const given = question.workload
     ? await workloadRejection(viewer, question.workload, context)
     : await claimsRejection(
         viewer,
         question.claims.map(({ metadata }) => metadata?.namespace ?? 'default'),
       )
-  if (rejection) return { rejection }
+  if (given) return { rejection: given }
   const { answer, problems } = await locate(question, context)
   if (problems) return { rejection: { status: 422, message: problems.slice(0, 20).join('; ') } }
+  const data = question.workload ? await dataRejection(viewer, answer, context) : undefined
+  if (data) return { rejection: data }
   if (await viewer.may('list', clusters)) return { answer }
   return { answer: { ...answer, clusters: answer.clusters.filter(({ has }) => has.length > 0) } }
 }
@@ -67,6 +74,20 @@ async function workloadRejection(
   return mayNotList(type, namespace)
 }
 
+/** Claims of another namespace may name a workload too. */
+async function dataRejection(
+  viewer: Viewer,
+  { claims }: LocateAnswer,
+  { store }: Context,
+): Promise<Rejection | undefined> {
+  for (const { claim } of claims) {
+    const [namespace = '', name = ''] = claim.split('/')
+    const kind = store.get(dataSourceClaims, namespace, name) ? dataSourceClaims : volumeManagers
+    if (!(await mayRead(viewer, kind, { namespace, name }))) return mayNotList(kind, namespace)
+  }
+  return undefined
+}
+
 async function claimsRejection(viewer: Viewer, namespaces: readonly string[]): Promise<Rejection | undefined> {
   for (const namespace of new Set(namespaces)) {
     if (!(await viewer.may('create', dataSourceClaims, { namespace }))) {
@@ -75,4 +96,28 @@ async function claimsRejection(viewer: Viewer, namespaces: readonly string[]): P
     }
   }
   return undefined
+}
+
+/** The installation is for those who may read the registration. */
+export async function serverRejection(viewer: Viewer): Promise<Rejection | undefined> {
+  if (await viewer.may('get', mutatingWebhookConfigurations, { name: REGISTRATION_NAME })) return undefined
+  const what = `${resourceWord(mutatingWebhookConfigurations)} ${REGISTRATION_NAME}`
+  return { status: 403, message: `you may not get ${what}; ask an administrator for this right` }
+}
+
+/** The history is that of Events. */
+export async function historyRejection(viewer: Viewer, namespace: string | undefined): Promise<Rejection | undefined> {
+  if (await viewer.may('list', events, { namespace })) return undefined
+  return mayNotList(events, namespace)
+}
+
+/**
+ * A check tells of objects in any namespace, so the reader needs the rights to list all that decisions read.
+ *
+ * @param cached the kinds that the page caches and the API server has
+ */
+export async function checkRejection(viewer: Viewer, cached: readonly ResourceType[]): Promise<Rejection | undefined> {
+  const rights = await Promise.all(cached.map((kind) => viewer.may('list', kind)))
+  const denied = cached.find((_, i) => !rights[i])
+  return denied && mayNotList(denied)
 }

@@ -78,6 +78,19 @@ describe('a reader sees', () => {
   })
 })
 
+test('the pods that use a volume are named to readers who may list pods there', async () => {
+  const replicas = [{ namespace: 'demo', volumeManager: 'v', podCount: 2, pods: ['demo/train', 'sales/report'] }]
+  const given = { ...lists, replicas } as unknown as Lists
+  const podsFor = async (...rights: string[]) => {
+    const viewer = viewerWith(['list volumemanagers.vck.intelai.org', ...rights])
+    const found = await visibleRows('replicas', { lists: given, viewer, isServed })
+    return found.rejection ?? found.rows.map(({ podCount, pods }) => [podCount, ...pods])
+  }
+  expect(await podsFor()).toEqual([[2]])
+  expect(await podsFor('list pods in demo')).toEqual([[2, 'demo/train']])
+  expect(await podsFor('list pods')).toEqual([[2, 'demo/train', 'sales/report']])
+})
+
 test('the reader who started the command sees everything', async () => {
   expect(await visibleLists(['claims', 'waiting', 'sources'], { lists, viewer: OWNER, isServed })).toEqual(lists)
 })

@@ -6,6 +6,7 @@ import { type ResourceType, resourceWord } from '../../../api/meta.ts'
 import { pods } from '../../../api/pod.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import type { ListName, Lists } from '../lists.ts'
+import type { ReplicaRow } from '../replicas.ts'
 import { mayNotList, type Rejection, type Viewer } from './viewer.ts'
 
 /** The object whose right shows a row. */
@@ -18,6 +19,8 @@ interface ListRights<Row> {
   /** The kinds of all rows. */
   kinds: readonly ResourceType[]
   sourceOf(row: Row): Source
+  /** Leaves names of other objects out of the rows, if the reader may not list these. */
+  reduce?: (rows: readonly Row[], viewer: Viewer) => Promise<readonly Row[]>
 }
 
 /** A row about a workload is read from its binding, which has the decision. */
@@ -36,7 +39,11 @@ const RIGHTS: { readonly [Name in ListName]: ListRights<Lists[Name][number]> } =
   workloads: { kinds: bindingKinds, sourceOf: ({ workload }) => sourceOfObject(workload) },
   claims: { kinds: [dataSourceClaims], sourceOf: ({ namespace }) => ({ kind: dataSourceClaims, namespace }) },
   volumes: { kinds: [volumeManagers], sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }) },
-  replicas: { kinds: [volumeManagers], sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }) },
+  replicas: {
+    kinds: [volumeManagers],
+    sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }),
+    reduce: withoutHiddenPods,
+  },
   moves: { kinds: bindingKinds, sourceOf: ({ workload }) => sourceOfObject(workload) },
   sources: { kinds: [dataSources], sourceOf: () => ({ kind: dataSources }) },
   // The state of a system is that of its sources.
@@ -69,11 +76,11 @@ export async function visibleRows<Name extends ListName>(
   { lists, viewer, isServed, namespace }: VisibleInput,
 ): Promise<(VisibleRows<Lists[Name][number]> & { rejection?: never }) | { rejection: Rejection }> {
   type Row = Lists[Name][number]
-  const { kinds: ofRows, sourceOf } = RIGHTS[name] as ListRights<Row>
+  const { kinds: ofRows, sourceOf, reduce = keepAll } = RIGHTS[name] as ListRights<Row>
   const kinds = ofRows.filter(isServed)
   const all = lists[name] as readonly Row[]
   const everywhere = new Set(await choose(kinds, (kind) => viewer.may('list', kind)))
-  if (everywhere.size === kinds.length) return { rows: all }
+  if (everywhere.size === kinds.length) return { rows: await reduce(all, viewer) }
   const partial = kinds.filter((kind) => !everywhere.has(kind))
 
   const found = all
@@ -91,12 +98,29 @@ export async function visibleRows<Name extends ListName>(
   const [first] = partial
   if (everywhere.size === 0 && first && (namespace !== undefined || !first.namespaced) && granted.length === 0)
     return { rejection: mayNotList(first, namespace) }
-  const rows = all.filter((row) => {
+  const visible = all.filter((row) => {
     const source = sourceOf(row)
     return everywhere.has(source.kind) || (source.namespace !== undefined && allowed.has(keyOf(source)))
   })
+  const rows = await reduce(visible, viewer)
   if (namespace !== undefined) return { rows }
   return { rows, notice: noticeOf(partial, namespaces.length) }
+}
+
+async function keepAll<Rows>(rows: Rows): Promise<Rows> {
+  return rows
+}
+
+/** The pods that use a replica may be of another namespace than its VolumeManager. */
+async function withoutHiddenPods(rows: readonly ReplicaRow[], viewer: Viewer): Promise<readonly ReplicaRow[]> {
+  if (await viewer.may('list', pods)) return rows
+  const namespaces = [...new Set(rows.flatMap((row) => row.pods.map(namespaceOf)))].sort().slice(0, MAX_NAMESPACES)
+  const allowed = new Set(await choose(namespaces, (namespace) => viewer.may('list', pods, { namespace })))
+  return rows.map((row) => ({ ...row, pods: row.pods.filter((pod) => allowed.has(namespaceOf(pod))) }))
+}
+
+function namespaceOf(key: string): string {
+  return key.split('/', 1)[0] ?? ''
 }
 
 function noticeOf(kinds: readonly ResourceType[], namespaces: number): string {
