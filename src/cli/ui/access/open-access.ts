@@ -1,5 +1,6 @@
 /** Opens the access that the options of `lodestone ui` name, with the certificate of its server. */
 import { defined } from '../../../base/json.ts'
+import { printable } from '../../../base/printable.ts'
 import { RepeatLimit } from '../../../base/repeat-limit.ts'
 import { systemClock } from '../../../base/time/clock.ts'
 import { UserError } from '../../../base/user-error.ts'
@@ -64,15 +65,17 @@ async function openTokens(
 ): Promise<OpenAccess> {
   if (!connection) throw new UsageError('--login token asks an API server who its readers are; a folder has none')
   await checkRights(connection, io.signal)
-  const observer = {
-    failed: ({ message }: Error) => io.stderr.write(`lodestone ui: certificate: ${message}\n`),
+  const repeats = new RepeatLimit()
+  const report = (problem: string) => {
+    if (repeats.take(problem, io.now())) io.stderr.write(`lodestone ui: ${printable(problem)}\n`)
   }
+  const observer = { failed: ({ message }: Error) => report(`certificate: ${message}`) }
   const names = [...new Set([...hosts.map(withoutPort), 'localhost', '127.0.0.1', '::1'])]
   const certificates = await (tls === undefined
     ? openCertificates({ storage: openMemoryStorage(), hosts: names, now: io.now, observer })
     : openCertificateFiles({ folder: tls, now: io.now, observer }))
   return {
-    access: openTokenAccess({ users: reviewedUsers(connection, systemClock), hosts, clock: systemClock }),
+    access: openTokenAccess({ users: reviewedUsers(connection, systemClock, report), hosts, clock: systemClock }),
     certificates,
     begin: (port) => ({
       address: `https://${address.includes(':') ? `[${address}]` : address}:${port}`,

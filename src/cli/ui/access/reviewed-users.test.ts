@@ -24,8 +24,9 @@ function stage() {
       status: body.kind === 'TokenReview' ? { authenticated: user !== undefined, user } : { allowed: state.allowed },
     }
   }
-  const users = reviewedUsers({ request } as ApiConnection, clock)
-  return { clock, bodies, state, users }
+  const reports: string[] = []
+  const users = reviewedUsers({ request } as ApiConnection, clock, (problem) => reports.push(problem))
+  return { clock, bodies, state, users, reports }
 }
 
 test('a token names its user, with whose groups the API server is asked for rights', async () => {
@@ -72,14 +73,17 @@ test('requests at the same time ask once', async () => {
 })
 
 test('an API server that does not answer is an error, which is not remembered', async () => {
-  const { users, state } = stage()
+  const { users, state, reports } = stage()
   state.fault = new ApiError({
     message: 'POST /apis: HTTP 500',
     status: 500,
     reason: 'InternalError',
     retryAfterMs: undefined,
   })
-  await expect(users.viewerOf('good')).rejects.toThrow(ReviewError)
+  const failed = users.viewerOf('good')
+  await expect(failed).rejects.toThrow(ReviewError)
+  await expect(failed).rejects.toThrow(/has the reason$/)
+  expect(reports).toEqual([expect.stringContaining('HTTP 500')])
   state.fault = undefined
   expect((await users.viewerOf('good'))?.user).toBe('jane')
 })

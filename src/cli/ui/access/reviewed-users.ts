@@ -21,7 +21,12 @@ const CONCURRENT = 8
 const MAX_WAITING = 2_000
 const TIMEOUT_MS = 5_000
 
-export function reviewedUsers(connection: ApiConnection, clock: Clock): ReviewedUsers {
+/** @param report receives why the API server could not be asked. Callers without a session get only that it could not. */
+export function reviewedUsers(
+  connection: ApiConnection,
+  clock: Clock,
+  report: (problem: string) => void,
+): ReviewedUsers {
   const limit = pLimit(CONCURRENT)
   const tokens = new Answers<Viewer | undefined>(clock)
   const rights = new Answers<boolean>(clock)
@@ -29,7 +34,8 @@ export function reviewedUsers(connection: ApiConnection, clock: Clock): Reviewed
   function ask<Answer>(request: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
     if (limit.pendingCount >= MAX_WAITING) throw new ReviewError('too many requests of readers; try again')
     return limit(() => request(AbortSignal.timeout(TIMEOUT_MS))).catch((error: Error) => {
-      throw new ReviewError(`the API server cannot be asked about readers: ${error.message}${remedyOf(error)}`, {
+      report(`the API server cannot be asked about readers: ${error.message}${remedyOf(error)}`)
+      throw new ReviewError('the API server cannot be asked about readers; the log of the page has the reason', {
         cause: error,
       })
     })
