@@ -1,5 +1,6 @@
 /** Checks manifests against the fleet: findings with their places, what admission would change, and what would move or wait. */
 import { useState } from 'preact/hooks'
+import { formatBytes } from '../base/quantity.ts'
 import type { CheckAnswer } from '../cli/ui/check.ts'
 import { fetchCheck } from './api.ts'
 import { Problem, State, Table, type Tone } from './parts.tsx'
@@ -10,6 +11,8 @@ type Checked = CheckAnswer['objects'][number]
 
 const PASTED = 'pasted.yaml'
 const MAX_FILES = 100
+/** Of one file: the server takes no more in all. */
+const MAX_BYTES = 1024 * 1024
 
 /** What was pasted and answered stays while the reader looks at another view. */
 const kept: { text: string; files: File[]; answer?: CheckAnswer } = { text: '', files: [] }
@@ -24,9 +27,10 @@ export function Check({ query }: ViewInput) {
   const isEmpty = text.trim() === '' && files.length === 0
 
   const add = async (list: FileList | undefined | null) => {
-    const added = await Promise.all(
-      [...(list ?? [])].map(async (file) => ({ file: file.name, text: await file.text() })),
-    )
+    const given = [...(list ?? [])]
+    const large = given.find(({ size }) => size > MAX_BYTES)
+    if (large) return setProblem(`${large.name} has more than ${formatBytes(MAX_BYTES)}; use lodestone check`)
+    const added = await Promise.all(given.map(async (file) => ({ file: file.name, text: await file.text() })))
     const names = new Set(added.map(({ file }) => file))
     setFiles((last) => [...last.filter(({ file }) => !names.has(file)), ...added].slice(0, MAX_FILES))
   }
