@@ -1,5 +1,6 @@
 /** Tests commands as processes: in a pipeline whose reader ends first, with Ctrl-C, and from another directory through npm. */
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -135,6 +136,22 @@ describe('through npm, relative paths are relative to the directory of the calle
       code: 2,
       stderr: expect.stringContaining('log.level'),
     })
+  })
+
+  test('npm start, which prints a link to the page', async () => {
+    const words = ['start', '-s', '--', '--port', '0', '--health-port', '0']
+    const child = spawn('npm', words, { env: { ...env, XDG_CACHE_HOME: temporary() }, detached: true })
+    onTestFinished(async () => {
+      process.kill(-(child.pid ?? 0), 'SIGTERM')
+      await once(child, 'close')
+    })
+    let text = ''
+    for await (const chunk of child.stdout) {
+      text += chunk
+      if (text.includes('Press Ctrl-C')) break
+    }
+    const [link = ''] = /http:\/\/127\.0\.0\.1:\d+\/open\?token=\S+/.exec(text) ?? []
+    expect((await fetch(link, { redirect: 'manual' })).status).toBe(303)
   })
 
   test('but not through the script of another package', async () => {

@@ -15,6 +15,10 @@ describe('serve', () => {
       lodestone: 'serve --folder @hub --context hub',
       says: '--folder and --context exclude each other: a folder is used without a cluster',
     },
+    {
+      lodestone: 'serve --page',
+      says: '--page needs --folder; the page of an API server is a process of its own: lodestone ui',
+    },
     { lodestone: 'serve --port nine', says: '--port takes a port from 0 to 65535, not nine' },
     { lodestone: 'serve --port 94430', says: '--port takes a port from 0 to 65535, not 94430' },
     { lodestone: 'serve --port -1', says: '--port needs a value: --port=PORT' },

@@ -6,6 +6,7 @@ import { configuredLimits } from '../../app/config/server-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
 import { defined } from '../../base/json.ts'
+import { UserError } from '../../base/user-error.ts'
 import type { RequestObserver } from '../../store/cluster/api-connection.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { openConnection } from '../../store/cluster/connection.ts'
@@ -17,7 +18,15 @@ import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
 import { type Logger, openLogger } from '../../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, usesColor } from '../command.ts'
+import {
+  type Arguments,
+  type Command,
+  type CommandIo,
+  HELP_OPTION,
+  readArguments,
+  UsageError,
+  usesColor,
+} from '../command.ts'
 import { openFolder } from '../open-folder.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, openHostConnection, selectConnection } from '../options/connect.ts'
 import { containerBytes } from './heap-limit.ts'
@@ -36,6 +45,7 @@ export const serve: Command = {
       description: 'The API server to serve, e.g. karmada-apiserver (default: $KUBECONFIG, then in-cluster)',
     },
     folder: { type: 'string', value: 'DIR', description: 'Serve a folder of manifests, without a cluster' },
+    page: { type: 'boolean', description: 'With --folder: serve the page of lodestone ui too' },
     config: {
       type: 'string',
       short: 'c',
@@ -70,6 +80,8 @@ export const serve: Command = {
 async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const folder = args.text('folder')
   checkFolderAlone(args)
+  if (args.flag('page') && folder === undefined)
+    throw new UsageError('--page needs --folder; the page of an API server is a process of its own: lodestone ui')
   const config = serveConfigOf(args, io)
   // A server whose log has no reader ends in order, as other programs end by SIGPIPE.
   const closedLog = new AbortController()
@@ -85,6 +97,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const { store } = stores
   logMemory(config, io, log)
   let app: App | undefined
+  let page: Promise<void> | undefined
   try {
     const file = args.text('config')
     const configSource = file === undefined ? undefined : { file, read: () => serveConfigOf(args, io) }
@@ -96,13 +109,28 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     // The caches of an API server that does not respond have no sizes.
     if (signal.aborted) return 0
     log.info({ objects: memorySizes(store) }, 'ready')
-    if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses, io.env))
+    if (folder !== undefined) {
+      io.stdout.write(folderHints(folder, config, app.addresses, io.env))
+      if (args.flag('page')) page = servePage(folder, { ...io, signal })
+    }
     await ended(signal)
   } finally {
+    await page
     await app?.stop()
     await closeLog()
   }
   return 0
+}
+
+/** Serves the page of the folder until the end. Without a built page, the server goes on. */
+async function servePage(folder: string, io: CommandIo): Promise<void> {
+  const { ui } = await import('../ui/ui.ts')
+  try {
+    await ui.run(readArguments(ui, ['--folder', folder]), io)
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    io.stderr.write(`lodestone serve: ${error.message}\n`)
+  }
 }
 
 function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
