@@ -72,15 +72,15 @@ function endOf(lines: readonly string[], from: number): number {
 export function wordsOnExamples({ commands }: Block): string[][] | undefined {
   const words = commands.map(
     (command) =>
-      /^(?:npm run -s )?lodestone (?:-- )?((?:check|explain|status) .*)$/.exec(command)?.[1]?.split(' ') ?? [],
+      /^(?:npm run -s )?lodestone (?:-- )?((?:check|explain|status|what-if) .*)$/.exec(command)?.[1]?.split(' ') ?? [],
   )
   return words.every(readExamples) ? words : undefined
 }
 
 function readExamples(words: readonly string[]): boolean {
-  const isFile = (_: string, i: number) => ['-f', '--folder'].includes(words[i - 1] ?? '')
+  const isFile = (_: string, i: number) => ['-f', '--folder', '--policy'].includes(words[i - 1] ?? '')
   const files = words.filter(isFile)
-  const plain = words.every((word) => /^[\w./-]+$/.test(word)) && !words.includes('-o')
+  const plain = words.every((word) => /^[\w./=:-]+$/.test(word)) && !words.includes('-o')
   return plain && files.length > 0 && files.every((file) => file.startsWith('examples/'))
 }
 

@@ -54,7 +54,7 @@ describe('the same seed', () => {
 })
 
 test('several threads play the worlds of one, in the order of their seeds', async () => {
-  const options = { firstSeed: 4, maxSteps: 1100, ignored: [], stories: false, log: false }
+  const options = { firstSeed: 4, maxSteps: 1100, ignored: [], stories: false, asks: false, log: false }
   const played: [seed: number, steps: number, last: Action | undefined][] = []
   for await (const { seed, actions, failure } of playWorlds(options, 2)) {
     expect(failure).toBeUndefined()
@@ -64,6 +64,12 @@ test('several threads play the worlds of one, in the order of their seeds', asyn
   const alone = await Promise.all([runSeed(4, 1000), runSeed(5, 100)])
   expect(played).toEqual(alone.map(({ actions }, i) => [4 + i, actions.length, actions.at(-1)]))
   expect(played.map(([, steps]) => steps)).toEqual([1000, 100])
+})
+
+test('a simulated Karmada does what the answer of what-if said', async () => {
+  const run = await runSeed(21, 400, undefined, [], { asks: true })
+  expect(run.failure?.message).toBeUndefined()
+  expect(run.actions.filter((action) => action.do === 'ask').length).toBeGreaterThan(4)
 })
 
 test('a failure is shrunk to the steps that it needs', async () => {

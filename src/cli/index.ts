@@ -32,6 +32,10 @@ const table: Readonly<Record<string, Entry>> = {
     summary: 'Explain a workload, its data and its placement, or any object that decides them',
     load: async () => (await import('./explain/explain.ts')).explain,
   },
+  'what-if': {
+    summary: 'Answer what happens to workloads if a cluster is lost, data moves or manifests are applied',
+    load: async () => (await import('./what-if/what-if.ts')).whatIf,
+  },
   status: {
     summary: 'Show claims, workloads on hold, volumes, sources and data systems',
     load: async () => (await import('./status/status.ts')).status,

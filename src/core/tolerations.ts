@@ -23,6 +23,25 @@ function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): 
   return operator === 'Exists'
 }
 
+/**
+ * Returns after how many seconds a workload is evicted by the taints of its cluster: 0 at once, undefined never. The shortest toleration of a
+ * taint counts, as in Karmada's taint manager (v1.18.1, pkg/controllers/cluster/taint_manager.go, needEviction).
+ */
+export function secondsUntilEviction(
+  taints: readonly Taint[] = [],
+  tolerations: readonly Toleration[] = [],
+): number | undefined {
+  const times = taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .map((taint) => {
+      const matching = tolerations.filter((one) => tolerates(one, taint))
+      const limits = matching.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => Math.max(0, tolerationSeconds))
+      return limits.length === 0 ? 0 : Math.min(...limits)
+    })
+  const first = Math.min(...times)
+  return Number.isFinite(first) ? first : undefined
+}
+
 /** Returns a taint as kubectl prints it: `key=value:effect`, or `key:effect` without a value. */
 export function taintText({ key, value, effect }: Taint): string {
   return `${key}${value ? `=${value}` : ''}:${effect}`

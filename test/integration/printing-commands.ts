@@ -24,6 +24,7 @@ const LINES: Readonly<Record<string, string | undefined>> = {
   test: 'test webhooks/data-source-claim',
   explain: 'explain deployment/trainer -n demo --folder examples/hub',
   status: 'status --folder MANY',
+  'what-if': 'what-if --each-cluster-lost --folder MANY',
   'kustomize-config': 'kustomize-config',
   manifests: 'manifests crds registration rbac volumes interpreter election uninstall',
   // The API server of the tests has no TLS.

@@ -45,7 +45,16 @@ export type UserAction =
   // Users and failures pause until everything is at rest.
   | { do: 'rest' }
 
-export type Action = ComponentAction | UserAction
+// An action about which `what-if` is asked first.
+export type AskedAction = Extract<UserAction, { do: 'apply' | 'delete' | 'catalog' | 'cluster' | 'leave' }>
+
+// The question, the action, and the comparison afterwards. The world is at rest before and after.
+export interface Question {
+  do: 'ask'
+  action: AskedAction
+}
+
+export type Action = ComponentAction | UserAction | Question
 
 // The settings of a world.
 export interface WorldConfig {
@@ -54,6 +63,8 @@ export interface WorldConfig {
   maxMovesPerMinute: number
   // Whether some users follow a plan (stories.ts).
   stories?: boolean
+  // Whether `what-if` is asked about some actions.
+  asks?: boolean
   // Guarantees that are not checked.
   ignored?: readonly string[]
 }

@@ -16,6 +16,8 @@ const { values } = parseArgs({
     log: { type: 'boolean', default: false },
     // Users follow plans in every second world.
     stories: { type: 'boolean', default: false },
+    // Before some actions, `what-if` is asked what they do, and compared afterwards.
+    asks: { type: 'boolean', default: false },
     // With commas: goes on after a failure until one of these guarantees is broken.
     until: { type: 'string' },
     // Prints each broken guarantee once, and counts the others.
@@ -25,8 +27,8 @@ const { values } = parseArgs({
 const maxSteps = Number(values.steps ?? (values.seconds === undefined ? 100_000 : Number.POSITIVE_INFINITY))
 const endMs = performance.now() + Number(values.seconds ?? Number.POSITIVE_INFINITY) * 1000
 const firstSeed = Number(values.seed)
-const { stories, log } = values
-const worldOptions = { firstSeed, maxSteps, ignored: values.ignore.split(','), stories, log }
+const { stories, asks, log } = values
+const worldOptions = { firstSeed, maxSteps, ignored: values.ignore.split(','), stories, asks, log }
 
 console.log(`simulate: seed ${firstSeed}`)
 const startedMs = performance.now()
@@ -61,7 +63,7 @@ async function report({ seed, config, actions, failure }: Played): Promise<void>
   console.log(`FAILED in world ${seed}: ${failure.message}`)
   if (values['no-shrink']) return
   console.log(
-    `reproduce: npm run simulate -- --seed ${seed} --steps ${actions.length}${values.stories ? ' --stories' : ''}`,
+    `reproduce: npm run simulate -- --seed ${seed} --steps ${actions.length}${stories ? ' --stories' : ''}${asks ? ' --asks' : ''}`,
   )
   const fewest = await shrink(config, actions, failure.guarantee)
   console.log(`shrunk from ${actions.length} to ${fewest.length} steps, in ${JSON.stringify(config)}:`)

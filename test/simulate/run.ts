@@ -2,6 +2,7 @@
 import { type Random, randomFrom } from '../random.ts'
 import type { Action, WorldConfig } from './actions.ts'
 import { pickWeighted } from './pick.ts'
+import { chooseQuestion } from './questions.ts'
 import { Users } from './stories.ts'
 import { Violation } from './violation.ts'
 import { World } from './world.ts'
@@ -14,6 +15,8 @@ export interface Run {
 
 // The chance that a component acts, and not a user, while some component has something to do.
 const COMPONENT_CHANCE = 0.85
+// Between two questions, users bring the world into another state.
+const ASK_CHANCE = 0.02
 
 export function configOf(seed: number): WorldConfig {
   const random = randomFrom(seed)
@@ -30,10 +33,10 @@ export async function runSeed(
   limit: number,
   log?: (line: string) => void,
   ignored: readonly string[] = [],
-  stories = false,
+  { stories = false, asks = false }: Pick<WorldConfig, 'stories' | 'asks'> = {},
 ): Promise<Run> {
   // Rare states and random ones: users follow plans in every second world only.
-  const config = { ...configOf(seed), ignored, stories: stories && seed % 2 === 1 }
+  const config = { ...configOf(seed), ignored, stories: stories && seed % 2 === 1, asks }
   const random = randomFrom(seed ^ 0x5eed)
   // Some components are slow in one world and fast in another.
   const weights = Array.from({ length: 8 }, () => 0.05 + random.next() ** 2)
@@ -81,6 +84,8 @@ function choose(world: World, users: Users, random: Random, weights: readonly nu
   const busy = world
     .pending(() => random.below(2))
     .flatMap((actions, i) => (actions.length > 0 ? [[weights[i] ?? 1, actions] as const] : []))
+  const question = world.config.asks && random.chance(ASK_CHANCE) ? chooseQuestion(world, random) : undefined
+  if (question) return { do: 'ask', action: question }
   if (busy.length === 0 || !random.chance(COMPONENT_CHANCE)) return users.next(world, random)
   const action = random.pick(pickWeighted(busy, random))
   return action.do === 'receive' ? { ...action, count: random.pick([1, 1, 2, 10]) } : action

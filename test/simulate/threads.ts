@@ -10,6 +10,8 @@ export interface WorldOptions {
   // Guarantees that are not checked.
   ignored: string[]
   stories: boolean
+  // Whether `what-if` is asked about some actions.
+  asks: boolean
   // Prints every step.
   log: boolean
 }
@@ -48,13 +50,14 @@ export async function* playWorlds(worlds: WorldOptions, threads: number): AsyncG
 
 // Plays every world of its share, until its thread is terminated.
 async function play({ worlds, first, threads }: Share): Promise<void> {
-  const { firstSeed, maxSteps, ignored, stories, log } = worlds
+  const { firstSeed, maxSteps, ignored, stories, asks, log } = worlds
   for (let world = first; ; world += threads) {
     // The last world gets the rest of the steps. Others follow it only if worlds ended early.
     const rest = maxSteps - world * WORLD_STEPS
     const seed = firstSeed + world
     const limit = rest > 0 ? Math.min(WORLD_STEPS, rest) : WORLD_STEPS
-    const { config, actions, failure } = await runSeed(seed, limit, log ? console.log : undefined, ignored, stories)
+    const print = log ? console.log : undefined
+    const { config, actions, failure } = await runSeed(seed, limit, print, ignored, { stories, asks })
     const broken = failure && { guarantee: failure.guarantee, message: failure.message }
     parentPort?.postMessage({ seed, config, actions, ...(broken && { failure: broken }) } satisfies Played)
   }

@@ -21,7 +21,7 @@ type Choose = (world: World, random: Random) => UserAction | undefined
 const CHOICES: readonly [number, Choose][] = [
   [10, applyWorkload],
   [8, applyPolicy],
-  [12, applyClaim],
+  [12, chooseClaim],
   [8, applySource],
   [8, changeCatalog],
   [14, changeCluster],
@@ -68,7 +68,7 @@ function applyPolicy(world: World, random: Random): UserAction {
   const namespace = random.pick(NAMESPACES)
   const spec = {
     resourceSelectors: [{ apiVersion: API_VERSIONS[kind], kind, ...(random.chance(0.7) && { name }) }],
-    placement: anyPlacement(world, random),
+    placement: choosePlacement(world, random),
     propagateDeps: false,
     ...(random.chance(0.2) && { priority: random.below(3) }),
     ...(random.chance(0.05) && { suspension: { dispatching: true } }),
@@ -81,7 +81,7 @@ function applyPolicy(world: World, random: Random): UserAction {
   })
 }
 
-function applyClaim(world: World, random: Random): UserAction {
+export function chooseClaim(world: World, random: Random): UserAction {
   const workload = random.pick(workloadsOf(world).concat(random.chance(0.2) ? [plainWorkload(random)] : []))
   if (!workload) return applyWorkload(world, random)
   const { apiVersion, kind, metadata } = workload
@@ -188,7 +188,7 @@ function restartSomething(_world: World, random: Random): UserAction {
   return { do: 'restart', what: random.pick(['detector', 'scheduler', 'leader', 'replica']) }
 }
 
-function anyPlacement(world: World, random: Random): Placement {
+export function choosePlacement(world: World, random: Random): Placement {
   const placement: Placement = random.chance(0.75)
     ? { clusterAffinity: anyAffinity(world, random) }
     : { clusterAffinities: anyGroups(world, random) }
@@ -231,7 +231,7 @@ function anyReplicaScheduling(random: Random): ReplicaScheduling | undefined {
   ])
 }
 
-function someClusters(world: World, random: Random): string[] {
+export function someClusters(world: World, random: Random): string[] {
   return random
     .shuffled(world.clusterNames)
     .slice(0, random.pick([1, 1, 1, 2]))

@@ -1,7 +1,7 @@
 // One simulated world: an API server, Karmada, users, and two replicas of Lodestone. Every change is an action, applied one at a time.
 
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'
-import type { Action, ClusterChange, ComponentAction, WorldConfig } from './actions.ts'
+import type { Action, AskedAction, ClusterChange, ComponentAction, WorldConfig } from './actions.ts'
 import { type AdmissionCall, ApiServer, DeniedError, keyOf, type Write } from './api-server.ts'
 import { Catalogs } from './catalogs.ts'
 import { VirtualClock } from './clock.ts'
@@ -9,6 +9,7 @@ import { bindingNameOf, detect, policyNameOf, selects, type WorkloadRef } from '
 import { Guarantees } from './guarantees.ts'
 import type { ApiObject, Binding, Cluster, Policy, Taint } from './karmada.ts'
 import { Leader } from './leader.ts'
+import { ask, checkAnswer } from './questions.ts'
 import { Replica } from './replica.ts'
 import { Scheduler } from './scheduler.ts'
 import { ControllerManager } from './taint-manager.ts'
@@ -136,6 +137,8 @@ export class World {
         return this.#settle()
       case 'rest':
         return this.#rest()
+      case 'ask':
+        return this.#ask(action.action)
       default:
         return this.controllers.run(action)
     }
@@ -321,6 +324,16 @@ export class World {
     this.clock.advance(Math.max(0, endMs - this.clock.now()))
     await this.#settle()
     this.guarantees.atRest()
+  }
+
+  async #ask(action: AskedAction): Promise<void> {
+    await this.#rest()
+    const isKnown = OUR_CRDS.every((kind) => this.isCrdServed(kind)) && this.api.list('Cluster').length > 0
+    if (this.#toDetect.size + this.#toRecreate.size > 0 || !isKnown) return
+    const asked = ask(this, action)
+    await this.#do(action)
+    await this.#rest()
+    checkAnswer(this, action, asked)
   }
 
   async #settle(): Promise<void> {

@@ -26,6 +26,8 @@ export interface Predictions {
   holds: HoldReport[]
   /** The bindings with a decision, as Karmada and admission would write them. */
   bindings: ResourceBinding[]
+  /** These, and the bindings without a decision. */
+  allBindings: ResourceBinding[]
 }
 
 /**
@@ -110,13 +112,12 @@ async function reviewFolder(
       { ...context, store },
     )
     const gated = reviews.filter(({ decision }) => decision === 'Gated')
-    const bindings = reviews.flatMap(({ after }) =>
-      after && isBinding(after.kind) && hasOurAnnotations(after.metadata.annotations) && !isStored(after, folder)
-        ? [after as ResourceBinding]
-        : [],
+    const allBindings = reviews.flatMap(({ after }) =>
+      after && isBinding(after.kind) && !isStored(after, folder) ? [after as ResourceBinding] : [],
     )
+    const bindings = allBindings.filter(({ metadata }) => hasOurAnnotations(metadata.annotations))
     const holds = bindings.flatMap(bindingHold).map(({ binding: _, since: __, decisionId: ___, ...hold }) => hold)
-    return { holds: [...gated.flatMap(({ after }) => podGate(after as Pod, store)), ...holds], bindings }
+    return { holds: [...gated.flatMap(({ after }) => podGate(after as Pod, store)), ...holds], bindings, allBindings }
   } finally {
     await store.stop()
   }

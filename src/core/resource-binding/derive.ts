@@ -64,12 +64,17 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
     metadata: defined({
       name: bindingName(template.kind, name),
       namespace: namespace || undefined,
-      annotations: policy.metadata.namespace
-        ? { [POLICY_NAMESPACE_ANNOTATION]: policy.metadata.namespace, [POLICY_NAME_ANNOTATION]: nameOf(policy) }
-        : { [CLUSTER_POLICY_NAME_ANNOTATION]: nameOf(policy) },
+      annotations: policyAnnotations(policy),
     }),
     spec,
   }
+}
+
+/** The annotations with which the detector records the policy of a binding. */
+export function policyAnnotations({ metadata: { namespace, name = '' } }: PropagationPolicy): Record<string, string> {
+  return namespace
+    ? { [POLICY_NAMESPACE_ANNOTATION]: namespace, [POLICY_NAME_ANNOTATION]: name }
+    : { [CLUSTER_POLICY_NAME_ANNOTATION]: name }
 }
 
 /** The replicas of a template, as Karmada's native interpreter counts them; undefined for a kind without replicas. */

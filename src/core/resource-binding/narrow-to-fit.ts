@@ -121,7 +121,7 @@ function isDivided({ placement }: PreferenceInput['spec'], isWorkload: boolean):
 }
 
 /** The number of clusters to which the spread constraints limit a workload; undefined for no limit. */
-function maxClusters({ placement }: PreferenceInput['spec']): number | undefined {
+export function maxClusters({ placement }: PreferenceInput['spec']): number | undefined {
   let least: number | undefined
   for (const { spreadByField = 'cluster', spreadByLabel, maxGroups } of placement?.spreadConstraints ?? []) {
     if (spreadByLabel || spreadByField !== 'cluster' || maxGroups === undefined) continue

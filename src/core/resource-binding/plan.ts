@@ -163,7 +163,7 @@ const RELEASE_RETRY_MS = 5000
  * Milliseconds until the decision changes by time alone. A deleted claim is no longer honored, a hold is released, or a workload returns to
  * its data or loses its narrowing.
  */
-function requeueAfter(decided: ResourceBinding, input: BindingInput): number | undefined {
+export function requeueAfter(decided: ResourceBinding, input: BindingInput): number | undefined {
   const { binding, claims, now, jumps } = input
   const at = (time: string) => onPresentClock(Date.parse(time), jumps)
   const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])

@@ -13,6 +13,7 @@ import { isVolumeManager } from '../../../core/volume-manager/rules/validate.ts'
 import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import { allKinds } from '../../../store/kinds/cached-kinds.ts'
+import type { ObjectStore } from '../../../store/store.ts'
 import type { GatherContext, Webhook } from '../../../webhooks/define.ts'
 import { allWebhooks } from '../../../webhooks/index.ts'
 import { isExcluded } from '../../../webhooks/registration.ts'
@@ -60,15 +61,18 @@ export interface ReviewContext extends GatherContext {
   hasHub?: boolean
 }
 
+/** The inputs of single reviews, which only read the store. */
+export type SessionInput = Omit<ReviewContext, 'store'> & { store: ObjectStore }
+
 /** The inputs with the table of webhooks, which is built once. */
-export interface ReviewSession extends ReviewContext {
+export interface ReviewSession extends SessionInput {
   webhooks: readonly Webhook[]
   unknownWorkload: Webhook
   types: readonly ResourceType[]
 }
 
 /** Prepares reviews with these inputs. */
-export function openSession(context: ReviewContext): ReviewSession {
+export function openSession(context: SessionInput): ReviewSession {
   const { workloads } = context
   return {
     ...context,

@@ -1,0 +1,159 @@
+/** The options of `lodestone what-if`: one or more suppositions, and how the answer is shown. */
+import type { Taint } from '../../api/node.ts'
+import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
+import { SOURCE_OPTIONS } from '../open-source.ts'
+import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
+import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
+import { type Condition, FAIL_IF_FORM, readCondition } from './fail-if.ts'
+
+export const WHAT_IF_OPTIONS = {
+  'cluster-lost': {
+    type: 'string',
+    multiple: true,
+    value: 'CLUSTER',
+    description: 'Suppose that a cluster does not respond any more, and that failover is on',
+  },
+  taint: {
+    type: 'string',
+    multiple: true,
+    value: 'CLUSTER=KEY[=VALUE]:EFFECT',
+    description: 'Suppose that a cluster has a taint; CLUSTER=KEY- removes the taints with the key',
+  },
+  data: {
+    type: 'string',
+    multiple: true,
+    value: 'SOURCE=CLUSTER[,CLUSTER…]',
+    description: 'Suppose that the data of a DataSource is in these clusters',
+  },
+  'source-stale': {
+    type: 'string',
+    multiple: true,
+    value: 'SOURCE',
+    description: 'Suppose that the location of a DataSource is older than every claim allows',
+  },
+  manifest: {
+    type: 'string',
+    short: 'f',
+    multiple: true,
+    value: 'FILE',
+    description: 'Suppose that these manifests are applied: a file, a folder, or - for standard input',
+  },
+  policy: {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    description: 'As --manifest, for manifests of policies only',
+  },
+  delete: {
+    type: 'string',
+    multiple: true,
+    value: 'KIND/NAME',
+    description: 'Suppose that an object is deleted',
+  },
+  'each-cluster-lost': {
+    type: 'boolean',
+    description: 'A table: for each cluster, what its loss does, the worst first',
+  },
+  'each-source-stale': {
+    type: 'boolean',
+    description: 'A table: for each DataSource, what an outdated location does, the worst first',
+  },
+  'fail-if': {
+    type: 'string',
+    multiple: true,
+    value: 'CONDITION',
+    description: `Exit with status 1 if a condition is true: ${FAIL_IF_FORM}`,
+  },
+  all: { type: 'boolean', description: 'Show every workload, and not only the first of each effect' },
+  namespace: {
+    type: 'string',
+    short: 'n',
+    value: 'NAMESPACE',
+    description: 'The namespace of --delete, and of manifests without one (default: that of the context)',
+  },
+  ...PLAIN_OUTPUT_OPTION,
+  ...SOURCE_OPTIONS,
+  ...KARMADA_VERSION_OPTION,
+  ...HELP_OPTION,
+} as const satisfies Record<string, Option>
+
+/** A change of the fleet that is supposed. */
+export type Supposition =
+  | { kind: 'clusterLost'; cluster: string }
+  | { kind: 'tainted'; cluster: string; taint: Taint }
+  | { kind: 'untainted'; cluster: string; key: string }
+  | { kind: 'dataMoved'; source: string; clusters: readonly string[] }
+  | { kind: 'sourceStale'; source: string }
+  | { kind: 'applied'; files: readonly string[]; onlyPolicies: boolean }
+  | { kind: 'deleted'; object: string }
+
+/** The question: suppositions that hold together, or a table of single ones. */
+export type Question = { suppositions: readonly Supposition[]; each?: never } | { each: 'cluster' | 'source' }
+
+export interface WhatIfOptions {
+  question: Question
+  conditions: readonly Condition[]
+  showsAll: boolean
+  format: (typeof PLAIN_FORMATS)[number]
+}
+
+/** Throws `UsageError` for an invalid value, for a question without a supposition, and for two questions at once. */
+export function readOptions(args: Arguments): WhatIfOptions {
+  return {
+    question: readQuestion(args),
+    conditions: args.texts('fail-if').map(readCondition),
+    showsAll: args.flag('all'),
+    format: readFormat(args, PLAIN_FORMATS),
+  }
+}
+
+function readQuestion(args: Arguments): Question {
+  const suppositions = readSuppositions(args)
+  const tables = (['cluster', 'source'] as const).filter((each) =>
+    args.flag(each === 'cluster' ? 'each-cluster-lost' : 'each-source-stale'),
+  )
+  const [each, second] = tables
+  if (second || (each && suppositions.length > 0))
+    throw new UsageError('--each-cluster-lost and --each-source-stale are questions of their own; ask one at a time')
+  if (each) return { each }
+  if (suppositions.length === 0)
+    throw new UsageError(
+      "nothing is supposed; give at least one of --cluster-lost, --taint, --data, --source-stale, --manifest, --policy, --delete, or --each-cluster-lost\nSee 'lodestone what-if --help'.",
+    )
+  return { suppositions }
+}
+
+function readSuppositions(args: Arguments): Supposition[] {
+  const [manifests, policies] = [args.texts('manifest'), args.texts('policy')]
+  return [
+    ...(manifests.length > 0 ? [{ kind: 'applied', files: manifests, onlyPolicies: false } as const] : []),
+    ...(policies.length > 0 ? [{ kind: 'applied', files: policies, onlyPolicies: true } as const] : []),
+    ...args.texts('data').map(readData),
+    ...args.texts('source-stale').map((source) => ({ kind: 'sourceStale', source }) as const),
+    ...args.texts('taint').map(readTaint),
+    ...args.texts('cluster-lost').map((cluster) => ({ kind: 'clusterLost', cluster }) as const),
+    ...args.texts('delete').map((object) => ({ kind: 'deleted', object }) as const),
+  ]
+}
+
+const TAINT = /^([^=]+)=([^=:]+?)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/
+const UNTAINT = /^([^=]+)=([^=:]+)-$/
+
+function readTaint(text: string): Supposition {
+  const [, untainted, removed] = UNTAINT.exec(text) ?? []
+  if (untainted !== undefined && removed !== undefined) return { kind: 'untainted', cluster: untainted, key: removed }
+  const [, cluster, key, value, effect] = TAINT.exec(text) ?? []
+  if (cluster === undefined || key === undefined)
+    throw new UsageError(
+      `--taint ${text}: expected CLUSTER=KEY[=VALUE]:EFFECT with the effect NoSchedule, PreferNoSchedule or NoExecute, e.g. member2=maintenance:NoExecute`,
+    )
+  return { kind: 'tainted', cluster, taint: { key, ...(value && { value }), effect: effect as Taint['effect'] } }
+}
+
+function readData(text: string): Supposition {
+  const at = text.indexOf('=')
+  const clusters = text.slice(at + 1).split(',')
+  if (at < 1 || clusters.includes(''))
+    throw new UsageError(`--data ${text}: expected SOURCE=CLUSTER[,CLUSTER…], e.g. sales=member3`)
+  return { kind: 'dataMoved', source: text.slice(0, at), clusters }
+}

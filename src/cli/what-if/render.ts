@@ -1,0 +1,151 @@
+/** Renders answers of `lodestone what-if` as text. */
+import { objectKey } from '../../api/meta.ts'
+import { listNames } from '../../base/names.ts'
+import { printable } from '../../base/printable.ts'
+import { formatSize } from '../../base/quantity.ts'
+import { formatAge } from '../../base/time/duration.ts'
+import { cut } from '../../core/outcome.ts'
+import { type Change, EFFECT_NAMES, EFFECTS, type Effect } from '../../core/what-if/effect.ts'
+import type { Answer, EffectTotal, WorkloadChange } from '../../queries/what-if/ask.ts'
+import type { painter } from '../command.ts'
+import { formatColumns } from '../format.ts'
+import type { Table, TableRow } from './table.ts'
+
+type Paint = ReturnType<typeof painter>
+
+/** The names of effects in sentences and heads of tables. */
+const EFFECT_WORDS: Readonly<Record<Effect, string>> = {
+  stranded: 'stranded',
+  waits: 'waits',
+  moves: 'moves',
+  loses: 'loses a copy',
+  removed: 'removed',
+  comesHome: 'comes home',
+  released: 'released',
+  gains: 'gets copies',
+  placed: 'placed',
+  stays: 'stays',
+}
+
+/** Workloads of each effect that are shown without `--all`. */
+const MOST_SHOWN = 10
+/** In characters. */
+const MAX_REASON = 400
+
+export interface TextOptions {
+  showsAll: boolean
+  paint: Paint
+}
+
+export function renderAnswer(
+  answer: Answer,
+  { sentences, notes }: { sentences: readonly string[]; notes: readonly string[] },
+  { showsAll, paint }: TextOptions,
+): string {
+  const { workloads, totals, changes } = answer
+  const present = EFFECT_NAMES.filter((effect) => totals[effect].workloads > 0)
+  const sections = present.map((effect) => {
+    const all = changes.filter((change) => change.effect === effect)
+    const shown = showsAll ? all : all.slice(0, MOST_SHOWN)
+    const more = all.length - shown.length
+    return [
+      `\n${paint('bold', `${EFFECT_WORDS[effect]}: ${EFFECTS[effect]}`)}\n`,
+      ...shown.map((change) => lineOf(change)),
+      ...(more > 0 ? [`  … and ${more} more; use --all to see them\n`] : []),
+    ].join('')
+  })
+  const summary =
+    present.length === 0
+      ? `Nothing changes for ${count(workloads)}.\n`
+      : formatColumns([
+          ['EFFECT', 'WORKLOADS', 'DATA', 'DEPENDENCIES'],
+          ...present.map((effect) => [EFFECT_WORDS[effect], ...cellsOf(totals[effect])]),
+        ])
+  return [
+    `${paint('bold', `What if ${sentences.map(printable).join(', and ')}?`)} (${count(workloads)})\n\n`,
+    summary,
+    ...sections,
+    ...noteLines(notes),
+  ].join('')
+}
+
+function count(workloads: number): string {
+  return workloads === 1 ? '1 workload' : `${workloads} workloads`
+}
+
+function cellsOf({ workloads, bytes, dependencies }: EffectTotal): string[] {
+  return [String(workloads), bytes > 0 ? formatSize(bytes) : '-', String(dependencies)]
+}
+
+function lineOf(change: WorkloadChange): string {
+  const { workload, next } = change
+  const title = `${workload.kind} ${objectKey(workload.namespace, workload.name)}`
+  const later = next ? `\n      then ${EFFECT_WORDS[next.effect]}${whereOf(next)}${whenOf(next)}` : ''
+  return printableLines(`  ${title}${whereOf(change)}${whenOf(change)}${reasonOf(change)}${later}`)
+}
+
+function printableLines(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `${printable(line)}\n`)
+    .join('')
+}
+
+/** From where the workload goes, and where to. Which of several clusters the scheduler takes is not predicted. */
+function whereOf({ from, to, takesAll }: Change): string {
+  const targets = to.length > 1 && !takesAll ? `one of ${listNames(to, 5)}` : listNames(to, 5)
+  if (from.length === 0 && to.length === 0) return ''
+  if (to.length === 0) return `: leaves ${listNames(from, 5)}`
+  return from.length === 0 ? `: to ${targets}` : `: ${listNames(from, 5)} → ${targets}`
+}
+
+function whenOf({ afterSeconds }: Change): string {
+  return afterSeconds === 0 ? '' : `, after ${formatAge(afterSeconds * 1000)}`
+}
+
+function reasonOf({ reason }: Change): string {
+  return reason === '' ? '' : `\n      ${cut(reason, MAX_REASON)}`
+}
+
+function noteLines(notes: readonly string[]): string[] {
+  return notes.length === 0 ? [] : ['\n', ...notes.map((note) => `Note: ${printable(note)}.\n`)]
+}
+
+export function renderTable(
+  { each, workloads, rows }: Table,
+  notes: readonly string[],
+  { showsAll, paint }: TextOptions,
+): string {
+  const shownEffects = EFFECT_NAMES.filter((effect) => rows.some(({ totals }) => totals[effect].workloads > 0))
+  const shown = showsAll ? rows : rows.slice(0, MAX_ROWS)
+  const more = rows.length - shown.length
+  const what = each === 'cluster' ? 'a cluster is lost' : 'the location of a source is out of date'
+  const head = [
+    each === 'cluster' ? 'CLUSTER' : 'SOURCE',
+    ...shownEffects.map((effect) => EFFECT_WORDS[effect].toUpperCase()),
+    ...(each === 'cluster' ? ['DATA WITHOUT A COPY'] : []),
+  ]
+  return [
+    `${paint('bold', `What if ${what}?`)} (${count(workloads)})\n\n`,
+    formatColumns([head, ...shown.map((row) => rowCells(row, shownEffects))]),
+    ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
+    ...noteLines(notes),
+  ].join('')
+}
+
+const MAX_ROWS = 50
+
+function rowCells({ name, totals, onlyCopy }: TableRow, effects: readonly Effect[]): string[] {
+  const numbers = effects.map((effect) => String(totals[effect].workloads))
+  return [name, ...numbers, ...(onlyCopy ? [describeData(onlyCopy)] : [])]
+}
+
+function describeData(data: TableRow['onlyCopy'] = []): string {
+  if (data.length === 0) return '-'
+  const bytes = data.reduce((sum, each) => sum + (each.bytes ?? 0), 0)
+  const names = listNames(
+    data.map(({ source }) => source),
+    3,
+  )
+  return bytes > 0 ? `${names} (${formatSize(bytes)})` : names
+}

@@ -1,0 +1,89 @@
+/** The tables of single losses: for each cluster or source, what happens to the fleet without it. */
+import { setImmediate } from 'node:timers/promises'
+import { dataSources } from '../../api/data-source.ts'
+import { clusters } from '../../api/karmada.ts'
+import { answerOfSource } from '../../core/data-source/locate.ts'
+import { EFFECT_NAMES } from '../../core/what-if/effect.ts'
+import type { Answer, Fleet } from '../../queries/what-if/ask.ts'
+import type { LocatedData } from '../../queries/what-if/world.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { emptySupposition, type SupposeContext, type Supposed, supposeLost, supposeStale } from './suppose.ts'
+
+export interface TableRow {
+  /** The cluster that is lost, or the source whose location is out of date. */
+  name: string
+  totals: Answer['totals']
+  /** The data that is in this cluster only; absent for a source. */
+  onlyCopy?: readonly LocatedData[]
+}
+
+export interface Table {
+  each: 'cluster' | 'source'
+  /** The number of workloads that were asked about. */
+  workloads: number
+  /** The worst first: by the effects in their order, then by data without another copy. */
+  rows: readonly TableRow[]
+}
+
+/** Answers for each cluster or source. Calls `progress` after each answer, and throws when the signal of the context aborts. */
+export async function tabulate(
+  each: Table['each'],
+  fleet: Fleet,
+  context: SupposeContext,
+  progress: (done: number, all: number) => void,
+): Promise<Table> {
+  const subjects = each === 'cluster' ? losses(context.store) : outages(context.store)
+  const rows: TableRow[] = []
+  for (const { suppose, ...row } of subjects) {
+    const supposed = emptySupposition(context)
+    suppose(supposed)
+    rows.push({ ...row, totals: fleet.ask(supposed.store, supposed.changes).totals })
+    progress(rows.length, subjects.length)
+    // Ctrl-C is noticed between two answers.
+    await setImmediate()
+    context.signal.throwIfAborted()
+  }
+  return { each, workloads: fleet.index.size, rows: rows.sort(byHarm) }
+}
+
+type Subject = Omit<TableRow, 'totals'> & { suppose(supposed: Supposed): void }
+
+function losses(store: ObjectStore): Subject[] {
+  const onlyCopies = dataWithoutCopy(store)
+  return [...store.list(clusters)].map((cluster) => {
+    const { name = '' } = cluster.metadata
+    return { name, onlyCopy: onlyCopies.get(name) ?? [], suppose: (supposed) => supposeLost(cluster, supposed) }
+  })
+}
+
+function outages(store: ObjectStore): Subject[] {
+  return [...store.list(dataSources)].map((source) => ({
+    name: source.metadata.name ?? '',
+    suppose: (supposed) => supposeStale(source, supposed),
+  }))
+}
+
+/** The data that is in one cluster only, by cluster, the largest first. */
+function dataWithoutCopy(store: ObjectStore): ReadonlyMap<string, LocatedData[]> {
+  const found = new Map<string, LocatedData[]>()
+  for (const source of store.list(dataSources)) {
+    const answer = answerOfSource(source)
+    const [only, second] = answer.kind === 'located' ? answer.clusters : []
+    if (answer.kind !== 'located' || only === undefined || second !== undefined) continue
+    const data = { source: source.metadata.name ?? '', bytes: answer.bytes }
+    const known = found.get(only)
+    if (known) known.push(data)
+    else found.set(only, [data])
+  }
+  for (const data of found.values())
+    data.sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0) || (a.source < b.source ? -1 : 1))
+  return found
+}
+
+function byHarm(a: TableRow, b: TableRow): number {
+  for (const effect of EFFECT_NAMES) {
+    const difference = b.totals[effect].workloads - a.totals[effect].workloads
+    if (difference !== 0) return difference
+  }
+  return (b.onlyCopy?.length ?? 0) - (a.onlyCopy?.length ?? 0) || (a.name < b.name ? -1 : 1)
+}

@@ -1,0 +1,257 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
+
+const GiB = 1024 ** 3
+const divided = { replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' } }
+const placement = { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] }, ...divided }
+const clusters = ['member1', 'member2', 'member3'].map((name) => makeCluster(name))
+const source = makeSource({ locality: { clusterNames: ['member2'], bytes: 5 * GiB } })
+const policy = makePolicy({ placement })
+const locality = {
+  state: 'Narrowed',
+  message: 'default/sales is in member2',
+  claims: ['default/sales'],
+  required: ['member2'],
+}
+const narrowed = makeBinding(
+  { placement: { ...placement, clusterAffinity: { clusterNames: ['member2'] } }, clusters: [{ name: 'member2' }] },
+  {
+    annotations: {
+      'lodestone.dev/base-affinity': JSON.stringify({ clusterAffinity: placement.clusterAffinity }),
+      'lodestone.dev/locality': JSON.stringify(locality),
+    },
+  },
+)
+const dependency = {
+  ...makeBinding(
+    { resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' } },
+    { name: 'settings-configmap' },
+  ),
+  spec: {
+    resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' },
+    requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }],
+  },
+}
+
+const HUB: K8sObject[] = [...clusters, source, policy, makeClaim(), narrowed, dependency]
+
+async function whatIf(options: string[], objects: unknown[] = HUB, files: Record<string, unknown> = {}) {
+  const folder = makeFolder({ 'hub/all.yaml': objects, ...files })
+  const before = readFolder(folder)
+  const answer = await runWords([
+    'what-if',
+    ...options.map((word) => word.replaceAll('@', `${folder}/`)),
+    '--folder',
+    join(folder, 'hub'),
+  ])
+  expect(readFolder(folder), 'a question changes no file').toEqual(before)
+  return { ...answer, stderr: answer.stderr.replaceAll(`${folder}/`, '@') }
+}
+
+test('the loss of the cluster with the data moves the workload, its data and its dependencies', async () => {
+  const { status, stdout, stderr } = await whatIf(['--cluster-lost', 'member2'])
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+  expect(stdout).toBe(`What if member2 is lost? (1 workload)
+
+EFFECT   WORKLOADS   DATA      DEPENDENCIES
+moves    1           5.0 GiB   1
+
+moves: the workload leaves a cluster, and runs in another one
+  Deployment default/app: member2 → one of member1, member3
+      no cluster with the data can take the workload: member2 is being evicted
+`)
+})
+
+test('several suppositions hold together', async () => {
+  const { stdout } = await whatIf(['--cluster-lost', 'member2', '--taint', 'member1=full:NoSchedule'])
+  expect(stdout).toContain('What if member1 has the taint full:NoSchedule, and member2 is lost?')
+  expect(stdout).toContain('Deployment default/app: member2 → member3\n')
+})
+
+test.each<{ name: string; options: string[]; want: string }>([
+  { name: 'data moves', options: ['--data', 'lake.shop.sales=member3'], want: 'default/app: member2 → member3' },
+  {
+    name: 'a taint evicts',
+    options: ['--taint', 'member2=broken=yes:NoExecute'],
+    want: 'What if member2 has the taint broken=yes:NoExecute?',
+  },
+  {
+    name: 'a taint keeps new workloads away',
+    options: ['--taint', 'member2=full:NoSchedule'],
+    want: 'Nothing changes for 1 workload.',
+  },
+  {
+    name: 'a claim is deleted',
+    options: ['--delete', 'dsc/sales', '-n', 'default'],
+    want: 'stays: the workload stays where it runs, and its decision changes',
+  },
+  {
+    name: 'the location of a source is out of date, and no claim limits its age',
+    options: ['--source-stale', 'amoro-table-lake.shop.sales'],
+    want: 'Nothing changes for 1 workload.',
+  },
+  { name: 'a cluster is deleted', options: ['--delete', 'cluster/member2'], want: 'Deployment default/app: member2 →' },
+])('the answer says what happens if $name', async ({ options, want }) => {
+  const { status, stdout, stderr } = await whatIf(options)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toContain(want)
+})
+
+describe('manifests', () => {
+  test('a policy that excludes the data strands no workload, since it stays', async () => {
+    const changed = makePolicy({ placement: { ...placement, clusterAffinity: { clusterNames: ['member1'] } } })
+    const { stdout } = await whatIf(['--policy', '@policy.yaml'], HUB, { 'policy.yaml': changed })
+    expect(stdout).toContain('What if PropagationPolicy default/app is applied?')
+    expect(stdout).toContain('Deployment default/app: member2 → member1')
+  })
+
+  test('a new claim moves a workload to its data', async () => {
+    const plain = makeBinding({ placement, clusters: [{ name: 'member1' }] })
+    const { stdout } = await whatIf(['-f', '@claim.yaml'], [...clusters, source, policy, plain], {
+      'claim.yaml': makeClaim(),
+    })
+    expect(stdout).toContain('Deployment default/app: member1 → member2')
+  })
+
+  test('a new workload is placed by its policy and its claim', async () => {
+    const { stdout } = await whatIf(['-f', '@app.yaml'], [...clusters, source, policy, makeClaim()], {
+      'app.yaml': makeDeployment(),
+    })
+    expect(stdout).toContain('placed: the workload does not run yet, and is scheduled to these clusters')
+    expect(stdout).toContain('Deployment default/app: to member2')
+  })
+
+  test('a claim for data without a location says so', async () => {
+    const { stdout } = await whatIf(['-f', '@claim.yaml'], HUB, {
+      'claim.yaml': makeClaim({ dataSourceName: 'lake.shop.returns' }, { name: 'returns' }),
+    })
+    expect(stdout).toContain('no DataSource for amoro table lake.shop.returns yet')
+  })
+
+  test('a workload without a policy is a note', async () => {
+    const { stdout } = await whatIf(['-f', '@app.yaml'], clusters, { 'app.yaml': makeDeployment() })
+    expect(stdout).toContain('Note: no policy selects Deployment default/app, so Karmada does not schedule it.')
+  })
+
+  test('an object that no decision reads is a note', async () => {
+    const other = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'x', namespace: 'default' } }
+    const { stdout } = await whatIf(['-f', '@x.yaml'], HUB, { 'x.yaml': other })
+    expect(stdout).toContain('Note: no policy selects Thing default/x')
+  })
+})
+
+describe('the table of single losses', () => {
+  test('has each cluster, the worst first, and the data that is in one cluster only', async () => {
+    const { stdout } = await whatIf(['--each-cluster-lost'])
+    expect(stdout).toBe(`What if a cluster is lost? (1 workload)
+
+CLUSTER   MOVES   DATA WITHOUT A COPY
+member2   1       amoro-table-lake.shop.sales (5.0 GiB)
+member1   0       -
+member3   0       -
+`)
+  })
+
+  test('has each source', async () => {
+    const limited = makeClaim({ policy: { maxStalenessSeconds: 60 } })
+    const { stdout } = await whatIf(['--each-source-stale'], [...clusters, source, policy, limited, narrowed])
+    expect(stdout).toContain('SOURCE                        STAYS\namoro-table-lake.shop.sales   1')
+  })
+
+  test('is data for programs', async () => {
+    const { stdout } = await whatIf(['--each-cluster-lost', '-o', 'json'])
+    const { kind, each, workloads, rows } = JSON.parse(stdout)
+    expect({ kind, each, workloads, first: rows[0].name, moves: rows[0].totals.moves.workloads }).toEqual({
+      ...{ kind: 'WhatIfTable', each: 'cluster', workloads: 1, first: 'member2', moves: 1 },
+    })
+  })
+})
+
+test('a condition that is true ends with status 1 and says which', async () => {
+  const failed = await whatIf(['--cluster-lost', 'member2', '--fail-if', 'moves >= 1', '--fail-if', 'stranded > 0'])
+  expect(failed).toMatchObject({ status: 1, stderr: 'lodestone what-if: moves >= 1\n' })
+  const passed = await whatIf(['--cluster-lost', 'member1', '--fail-if', 'moves >= 1'])
+  expect(passed).toMatchObject({ status: 0, stderr: '' })
+})
+
+test('JSON has every workload, with its data and its reason', async () => {
+  const { stdout } = await whatIf(['--cluster-lost', 'member2', '-o', 'json'])
+  expect(JSON.parse(stdout)).toMatchObject({
+    apiVersion: 'cli.lodestone.dev/v1alpha1',
+    kind: 'WhatIf',
+    sentences: ['member2 is lost'],
+    totals: { moves: { workloads: 1, bytes: 5 * GiB, dependencies: 1 }, stranded: { workloads: 0 } },
+    changes: [
+      {
+        effect: 'moves',
+        from: ['member2'],
+        to: ['member1', 'member3'],
+        takesAll: false,
+        workload: { kind: 'Deployment', namespace: 'default', name: 'app' },
+        data: [{ source: 'amoro-table-lake.shop.sales', bytes: 5 * GiB }],
+        dependencies: 1,
+      },
+    ],
+  })
+})
+
+test('the first ten workloads of an effect are shown, and all of them with --all', async () => {
+  const many = Array.from({ length: 12 }, (_, i) =>
+    makeBinding(
+      {
+        placement,
+        clusters: [{ name: 'member2' }],
+        resource: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: `app-${i + 10}` },
+      },
+      { name: `app-${i + 10}-deployment` },
+    ),
+  )
+  const { stdout } = await whatIf(['--cluster-lost', 'member2'], [...clusters, policy, ...many])
+  expect(stdout.match(/Deployment default/g)).toHaveLength(10)
+  expect(stdout).toContain('… and 2 more; use --all to see them')
+  const all = await whatIf(['--cluster-lost', 'member2', '--all'], [...clusters, policy, ...many])
+  expect(all.stdout.match(/Deployment default/g)).toHaveLength(12)
+})
+
+test.each<{ options: string[]; status: number; says: string }>([
+  { options: [], status: 2, says: 'nothing is supposed; give at least one of --cluster-lost' },
+  { options: ['--cluster-lost', 'membre2'], status: 1, says: 'no Cluster membre2 (did you mean member2?)' },
+  { options: ['--data', 'sales'], status: 2, says: '--data sales: expected SOURCE=CLUSTER[,CLUSTER…]' },
+  { options: ['--data', 'sales=member9'], status: 1, says: 'no Cluster member9 (did you mean member1?)' },
+  { options: ['--source-stale', 'lake.shop.sale'], status: 1, says: '(did you mean lake.shop.sales?)' },
+  {
+    options: ['--taint', 'member2=broken'],
+    status: 2,
+    says: '--taint member2=broken: expected CLUSTER=KEY[=VALUE]:EFFECT',
+  },
+  { options: ['--taint', 'member2=broken-'], status: 1, says: 'member2 has no taint broken' },
+  { options: ['--delete', 'dsc/sale'], status: 1, says: 'no DataSourceClaim sale in namespace default' },
+  { options: ['--delete', 'widget/x'], status: 2, says: 'unknown kind widget' },
+  { options: ['--each-cluster-lost', '--cluster-lost', 'member1'], status: 2, says: 'ask one at a time' },
+  { options: ['--each-cluster-lost', '--each-source-stale'], status: 2, says: 'ask one at a time' },
+  {
+    options: ['--cluster-lost', 'member1', '--fail-if', 'strandd > 0'],
+    status: 2,
+    says: 'unknown effect strandd (did you mean stranded?)',
+  },
+  {
+    options: ['--cluster-lost', 'member1', '--fail-if', 'stranded'],
+    status: 2,
+    says: "expected EFFECT OPERATOR NUMBER, e.g. 'stranded > 0'",
+  },
+  {
+    options: ['--policy', '@claim.yaml'],
+    status: 2,
+    says: '@claim.yaml: DataSourceClaim default/sales is no policy; use --manifest for it',
+  },
+  { options: ['-f', '@wrong.yaml'], status: 1, says: 'admission would reject DataSourceClaim default/wrong' },
+])('$options is answered with the way out', async ({ options, status, says }) => {
+  const wrong = makeClaim({ policy: { enforcement: 'Perhaps' } } as never, { name: 'wrong' })
+  const answer = await whatIf(options, HUB, { 'claim.yaml': makeClaim(), 'wrong.yaml': wrong })
+  expect(answer.stderr).toContain(says)
+  expect(answer).toMatchObject({ status, stdout: '' })
+})

@@ -1,0 +1,105 @@
+/** Compares what becomes of a workload in the present world and in a supposed one. */
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { jsonEqual } from '../../base/json.ts'
+import { targetClusters } from '../placement/binding-state.ts'
+import type { PlacementState } from '../resource-binding/placement-decision.ts'
+import { isDuplicated } from './schedule.ts'
+import type { Settled, Step } from './settle.ts'
+
+/** Every effect, the worst first, with its meaning for users. */
+export const EFFECTS = {
+  stranded: 'no cluster is left for the workload',
+  waits: 'the workload is put on hold, and runs nowhere',
+  moves: 'the workload leaves a cluster, and runs in another one',
+  loses: 'the workload loses a copy, and runs in its other clusters',
+  removed: 'the workload ends, since its binding is deleted',
+  comesHome: 'the workload returns to its data',
+  released: 'the hold of the workload ends, and it is scheduled',
+  gains: 'the workload gets further copies',
+  placed: 'the workload does not run yet, and is scheduled to these clusters',
+  stays: 'the workload stays where it runs, and its decision changes',
+} as const
+
+export type Effect = keyof typeof EFFECTS
+
+export const EFFECT_NAMES = Object.keys(EFFECTS) as readonly Effect[]
+
+/** What happens to one workload. */
+export interface Change {
+  effect: Effect
+  /** The clusters that it leaves, sorted. */
+  from: readonly string[]
+  /** The clusters to which it goes, sorted: all of them, or one or more. */
+  to: readonly string[]
+  takesAll: boolean
+  /** After how many seconds: 0 at once. */
+  afterSeconds: number
+  /** Why, as a sentence. */
+  reason: string
+}
+
+/**
+ * Returns what the supposition changes, at once and later; none if nothing changes.
+ *
+ * @param before the stored binding. It is undefined for a new workload.
+ * @param base its outcome without the supposition. It is undefined for a new workload.
+ * @param supposed its outcome under the supposition. It is undefined if the binding is deleted.
+ */
+export function compareOutcomes(
+  before: ResourceBinding | undefined,
+  base: Settled | undefined,
+  supposed: Settled | undefined,
+): Change[] {
+  const runs = targetClusters(before?.spec)
+  if (!supposed) return before ? [removal(runs)] : []
+  const first = compareSteps(runs, base?.first, supposed.first)
+  // A step of the present world that comes anyway is no effect of the supposition.
+  const later = supposed.later && compareSteps(runs, base?.later ?? base?.first, supposed.later)
+  return [first, later?.effect === first?.effect ? undefined : later].filter((change) => change !== undefined)
+}
+
+function removal(runs: readonly string[]): Change {
+  const reason = 'the workload is deleted, and its binding with it'
+  return { effect: 'removed', from: runs.toSorted(), to: [], takesAll: false, afterSeconds: 0, reason }
+}
+
+function compareSteps(runs: readonly string[], base: Step | undefined, step: Step): Change | undefined {
+  const effect = effectOf(runs, base, step)
+  if (effect === undefined) return undefined
+  const { schedule, decision, afterSeconds } = step
+  const { keeps, among, takesAll, problem } = schedule
+  const from = runs.filter((name) => !keeps.includes(name)).toSorted()
+  const goesOn = effect === 'moves' && among.length === 0
+  return {
+    effect,
+    from,
+    to: goesOn ? keeps : among,
+    takesAll: goesOn || takesAll,
+    afterSeconds,
+    reason: [decision.message, problem].filter(Boolean).join('; '),
+  }
+}
+
+function effectOf(runs: readonly string[], base: Step | undefined, step: Step): Effect | undefined {
+  const { schedule: now, decision } = step
+  const was = base?.schedule
+  if (now.problem !== undefined) return was?.problem === undefined ? 'stranded' : undefined
+  if (now.waits) return was?.waits ? undefined : 'waits'
+  const isReleased = decision.state === 'Released' && base?.decision.state !== 'Released'
+  if (was?.waits || isReleased) return 'released'
+  const isSame = was && jsonEqual([was.keeps, was.among], [now.keeps, now.among])
+  if (runs.length === 0) return isSame ? undefined : 'placed'
+  if (isSame && was.problem === undefined) return base.decision.state === decision.state ? undefined : 'stays'
+  const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
+  if (leaves(now)) {
+    if (isReturn(base, step)) return 'comesHome'
+    return now.among.length === 0 && isDuplicated(decision.binding.spec) ? 'loses' : 'moves'
+  }
+  return now.among.length > 0 ? 'gains' : 'stays'
+}
+
+/** Whether a workload that runs elsewhere goes to its data. */
+function isReturn(base: Step | undefined, { decision }: Step): boolean {
+  const away: readonly (PlacementState | string)[] = ['Relaxed', 'Kept']
+  return base !== undefined && away.includes(base.decision.state) && decision.state === 'Narrowed'
+}

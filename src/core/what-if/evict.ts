@@ -1,0 +1,43 @@
+/** The evictions of Karmada's taint manager, for a workload whose clusters get taints. */
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { targetClusters } from '../placement/binding-state.ts'
+import { secondsUntilEviction } from '../tolerations.ts'
+import type { Fleet } from './fleet.ts'
+
+export interface Eviction {
+  /** The clusters that the workload leaves, sorted. */
+  from: readonly string[]
+  /** After how many seconds it has left all of them: 0 at once. */
+  afterSeconds: number
+}
+
+/** Finds the clusters that a workload leaves because of taints with the effect NoExecute; undefined if it leaves none. */
+export function findEviction({ spec }: ResourceBinding, { clusters }: Fleet): Eviction | undefined {
+  const evictions = targetClusters(spec).flatMap((name) => {
+    const seconds = secondsUntilEviction(clusters?.(name)?.spec?.taints, spec.placement?.clusterTolerations)
+    return seconds === undefined ? [] : [{ name, seconds }]
+  })
+  if (evictions.length === 0) return undefined
+  return {
+    from: evictions.map(({ name }) => name).sort(),
+    afterSeconds: Math.max(...evictions.map(({ seconds }) => seconds)),
+  }
+}
+
+/**
+ * Returns the binding as the taint manager writes it: without the clusters, and with a task for each (v1.18.1,
+ * pkg/apis/work/v1alpha2/binding_types_helper.go, GracefulEvictCluster).
+ */
+export function evict(binding: ResourceBinding, from: readonly string[]): ResourceBinding {
+  const { clusters = [], gracefulEvictionTasks = [], ...spec } = binding.spec
+  const left = clusters.filter(({ name }) => !from.includes(name))
+  const tasks = from.map((fromCluster) => ({ fromCluster }))
+  return {
+    ...binding,
+    spec: {
+      ...spec,
+      ...(left.length > 0 && { clusters: left }),
+      gracefulEvictionTasks: [...gracefulEvictionTasks, ...tasks],
+    },
+  }
+}

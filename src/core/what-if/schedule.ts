@@ -1,0 +1,174 @@
+/**
+ * Predicts between which clusters Karmada's scheduler chooses for a binding. Which of them it takes depends on free capacity and on scores
+ * that Lodestone does not know, so that is not predicted.
+ */
+import type { BindingSpec, ClusterAffinity, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
+import { jsonEqual } from '../../base/json.ts'
+import { type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
+import { effectiveAffinity, tiersOf } from '../placement/affinity.ts'
+import { evictedClusters, isSuspended, isWorkload, targetClusters } from '../placement/binding-state.ts'
+import { spreadCheck } from '../placement/spread.ts'
+import { maxClusters } from '../resource-binding/narrow-to-fit.ts'
+import { policyReferenceOf } from '../resource-binding/policy.ts'
+import type { Fleet } from './fleet.ts'
+
+export interface Schedule {
+  /** The clusters in which the workload keeps running, sorted. */
+  keeps: readonly string[]
+  /** Further clusters: the scheduler takes one or more of them, or all. Sorted; empty if it takes none. */
+  among: readonly string[]
+  /** Whether it takes all of `among`. */
+  takesAll: boolean
+  /** Whether the workload waits, because its scheduling is suspended and it runs nowhere. */
+  waits: boolean
+  /** Why no cluster is left, as a part of a sentence; absent if one is. */
+  problem?: string
+  /** The affinity group that it chooses; absent without groups, or if it does not act. */
+  group?: string
+}
+
+export interface ScheduleInput {
+  binding: ResourceBinding
+  /** The stored binding before the change; undefined if it is new. */
+  before: ResourceBinding | undefined
+  fleet: Fleet
+  /** Whether a cluster changed that the binding allows. Then the scheduler looks at the binding again. */
+  isQueued: boolean
+}
+
+/** Predicts the result of the scheduler for a binding (v1.18.1, pkg/scheduler/scheduler.go, doScheduleBinding). */
+export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleInput): Schedule {
+  const { spec } = binding
+  const targets = targetClusters(spec).toSorted()
+  if (!spec.placement) return stays(targets)
+  // event_handler.go, resourceBindingEventFilter
+  if (!policyReferenceOf(binding.metadata))
+    return targets.length > 0
+      ? stays(targets)
+      : { ...stays([]), problem: 'the scheduler ignores it, since it has no policy' }
+  if (isSuspended(spec)) return { ...stays(targets), waits: targets.length === 0 }
+  // A binding that runs is left alone until it or a cluster changes. One without clusters waits in the queue.
+  if (targets.length > 0 && binding === before && !isQueued) return stays(targets)
+  const copies = isDuplicated(spec)
+  if (!copies && !mustSchedule(binding, before, fleet)) return stays(targets)
+  const found = findCandidates(binding, fleet)
+  // The scheduler retries after an error, and leaves the clusters as they are.
+  if (found.kind === 'error') return targets.length > 0 ? stays(targets) : { ...stays([]), problem: found.reason }
+  if (found.kind === 'noFit') return { ...stays([]), problem: found.reason }
+  return choose(binding, before, found)
+}
+
+/** Which of the clusters that are left the scheduler takes, as far as that can be known. */
+function choose(
+  { spec }: ResourceBinding,
+  before: ResourceBinding | undefined,
+  { names, group }: Extract<Candidates, { kind: 'fit' }>,
+): Schedule {
+  const targets = targetClusters(spec).toSorted()
+  const keeps = targets.filter((name) => names.includes(name))
+  const others = names.filter((name) => !keeps.includes(name))
+  const result = { keeps, waits: false, ...(group !== undefined && { group }) }
+  if (isDuplicated(spec)) {
+    const most = maxClusters(spec) ?? Number.POSITIVE_INFINITY
+    const among = keeps.length >= most ? [] : others
+    return { ...result, among, takesAll: !spec.placement?.spreadConstraints?.length }
+  }
+  // Fixed weights divide the replicas anew; else they stay where they are.
+  const isComplete = keeps.length > 0 && keeps.length === targetClusters(before?.spec).length
+  const among = isComplete && !isDividedAnew(spec, before?.spec) ? [] : others
+  return { ...result, among, takesAll: among.length === 1 && keeps.length === 0 }
+}
+
+function stays(keeps: readonly string[]): Schedule {
+  return { keeps, among: [], takesAll: false, waits: false }
+}
+
+/** Whether the workload runs a copy in each of its clusters. Karmada duplicates every resource that has no replicas. */
+export function isDuplicated(spec: BindingSpec): boolean {
+  const { replicaSchedulingType = 'Duplicated' } = spec.placement?.replicaScheduling ?? {}
+  return !isWorkload(spec) || replicaSchedulingType === 'Duplicated'
+}
+
+/** Whether a changed placement has fixed weights, or equal ones (pkg/scheduler/core/division_algorithm.go). */
+function isDividedAnew({ placement }: BindingSpec, before: BindingSpec | undefined): boolean {
+  const { replicaDivisionPreference, weightPreference } = placement?.replicaScheduling ?? {}
+  const isFixed = replicaDivisionPreference === 'Weighted' && !weightPreference?.dynamicWeight
+  return isFixed && !jsonEqual(placement, before?.placement)
+}
+
+/** Whether the scheduler schedules a divided workload again: not while its placement and its clusters are as before. */
+function mustSchedule({ spec }: ResourceBinding, before: ResourceBinding | undefined, { clusters }: Fleet): boolean {
+  const targets = targetClusters(spec)
+  const isGone = (name: string) => {
+    const cluster = clusters?.(name)
+    return clusters !== undefined && (!cluster || cluster.metadata.deletionTimestamp !== undefined)
+  }
+  return (
+    targets.length === 0 ||
+    evictedClusters(spec).size > 0 ||
+    targets.some(isGone) ||
+    !jsonEqual(spec.placement, before?.spec.placement)
+  )
+}
+
+type Candidates =
+  | { kind: 'fit'; names: readonly string[]; group: string | undefined }
+  /** The scheduler empties the clusters of the binding. */
+  | { kind: 'noFit'; reason: string }
+  /** The scheduler leaves the binding as it is, and retries. */
+  | { kind: 'error'; reason: string }
+
+/** Finds the clusters that the filters of the scheduler leave, in the first group that has enough. */
+function findCandidates(binding: ResourceBinding, fleet: Fleet): Candidates {
+  const { spec } = binding
+  const refuses = schedulingRefusal(spec, fleet.clusters)
+  const spread = spreadCheck(spec.placement ?? {}, fleet.clusters)
+  let failure: Candidates | undefined
+  for (const { name: group, tiers } of groupsToTry(binding, fleet)) {
+    const names = namesOf(tiers, fleet)
+    const accepted = names.filter((name) => refuses(name) === undefined)
+    const reason = accepted.length > 0 ? spread(accepted) : undefined
+    if (accepted.length > 0 && reason === undefined) return { kind: 'fit', names: accepted, group }
+    failure ??= reason === undefined ? { kind: 'noFit', reason: refusalsOf(names, refuses) } : { kind: 'error', reason }
+  }
+  return failure ?? { kind: 'noFit', reason: 'its placement allows no cluster' }
+}
+
+/** An affinity group with its overflow tiers; without a name if the placement has one affinity. */
+interface Group {
+  name?: string
+  tiers: readonly ClusterAffinity[]
+}
+
+/**
+ * The groups that the scheduler tries: it begins with the one that it chose last (pkg/scheduler/helper.go, getAffinityIndex). If that is not
+ * known, it is the first one that allows every cluster in which the workload runs.
+ */
+function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly Group[] {
+  const usesOverflow = fleet.rules.overflowAffinities && isWorkload(spec)
+  const { clusterAffinity = {}, clusterAffinities: terms }: PlacementAffinity = effectiveAffinity(spec.placement)
+  if (!terms) return [{ tiers: [clusterAffinity] }]
+  const observed = status?.schedulerObservingAffinityName
+  const groups = terms.map((term) => ({ name: term.affinityName, tiers: tiersOf(term, usesOverflow) }))
+  const targets = targetClusters(spec)
+  const begin =
+    observed === undefined
+      ? groups.findIndex(({ tiers }) => targets.every((name) => namesOf(tiers, fleet).includes(name)))
+      : groups.findIndex(({ name }) => name === observed)
+  return groups.slice(Math.max(0, begin))
+}
+
+function namesOf([only, ...others]: Group['tiers'], { allowedBy }: Fleet): readonly string[] {
+  if (!only) return []
+  if (others.length === 0) return allowedBy(only)
+  return [...new Set([only, ...others].flatMap((tier) => [...allowedBy(tier)]))].sort()
+}
+
+const MAX_SHOWN = 3
+
+function refusalsOf(names: readonly string[], refuses: Refusal): string {
+  if (names.length === 0) return 'its placement allows no cluster'
+  const shown = names.slice(0, MAX_SHOWN).map((name) => `${name} ${refuses(name)}`)
+  const more = names.length > MAX_SHOWN ? [`and so on for ${names.length - MAX_SHOWN} more`] : []
+  return [...shown, ...more].join(', ')
+}

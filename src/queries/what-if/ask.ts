@@ -1,0 +1,127 @@
+/** Answers a question: what becomes of each workload under a supposition, compared with what becomes of it anyway. */
+import type { WorkloadReference } from '../../api/data-source-claim.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
+import { type Change, compareOutcomes, EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
+import type { ObjectStore, StoreChange } from '../../store/store.ts'
+import { bindingNamed } from '../workload.ts'
+import { type BindingIndex, indexBindings } from './binding-index.ts'
+import { detectPolicy } from './detect-policy.ts'
+import {
+  dataOfBinding,
+  type LocatedData,
+  type Outcome,
+  openWorld,
+  outcomeOf,
+  placedBindings,
+  type World,
+  type WorldSettings,
+} from './world.ts'
+
+/** What happens to one workload of a fleet. */
+export interface WorkloadChange extends Change {
+  workload: WorkloadReference
+  /** What happens to it after that. */
+  next?: Change
+  /** The data of its claims. */
+  data: readonly LocatedData[]
+  /** How many dependencies are attached to it, and go where it goes. */
+  dependencies: number
+}
+
+export interface EffectTotal {
+  workloads: number
+  /** The size of their data, as far as it is known. Data that several workloads use counts once. */
+  bytes: number
+  dependencies: number
+}
+
+export interface Answer {
+  /** The number of workloads that were asked about. */
+  workloads: number
+  totals: Readonly<Record<Effect, EffectTotal>>
+  /** The worst first, then by name. */
+  changes: readonly WorkloadChange[]
+}
+
+/** The present state of a fleet, ready for questions. */
+export interface Fleet {
+  present: World
+  index: BindingIndex
+  /** Answers for a store that overlays the present one with some changes. Set `decidesAll` to decide on every binding, without the index. */
+  ask(store: ObjectStore, changes: readonly StoreChange[], decidesAll?: boolean): Answer
+}
+
+/** Reads all bindings of a store once. */
+export function openFleet(store: ObjectStore, settings: WorldSettings): Fleet {
+  const present = openWorld(store, settings)
+  const index = indexBindings(present)
+  const known = new WeakMap<ResourceBinding, Outcome>()
+  const presentOutcome = (binding: ResourceBinding): Outcome => {
+    const outcome = known.get(binding) ?? outcomeOf(binding, present)
+    known.set(binding, outcome)
+    return outcome
+  }
+  return {
+    present,
+    index,
+    ask(supposedStore, changes, decidesAll = false) {
+      const supposed = openWorld(supposedStore, settings, changes)
+      const keys = decidesAll ? everyKey([store, supposedStore]) : index.concernedBy(supposed)
+      const found: WorkloadChange[] = []
+      for (const key of keys) {
+        const name = splitObjectKey(key)
+        const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposedStore)]
+        const base = before && presentOutcome(before)
+        const outcome = after && outcomeOf(after, supposed, detectPolicy(after, supposed))
+        const [first, next] = compareOutcomes(before, base, outcome)
+        const binding = after ?? before
+        if (!first || !binding) continue
+        const { apiVersion, kind, namespace, name: workloadName } = binding.spec.resource
+        found.push({
+          ...delayed(first, outcome),
+          ...defined({ next: next && delayed(next, outcome) }),
+          workload: defined({ apiVersion, kind, namespace: namespace || undefined, name: workloadName }),
+          data: dataOfBinding(binding, supposed),
+          dependencies: index.dependenciesOf(key),
+        })
+      }
+      return { workloads: index.size, totals: totalsOf(found), changes: found.sort(byEffect) }
+    },
+  }
+}
+
+function everyKey(stores: readonly ObjectStore[]): Set<string> {
+  return new Set(stores.flatMap((store) => [...placedBindings(store)].map(keyOfObject)))
+}
+
+/** Adds the time that Karmada tolerates a taint. */
+function delayed(change: Change, outcome: Outcome | undefined): Change {
+  const seconds = outcome?.evictedAfterSeconds ?? 0
+  return seconds === 0 ? change : { ...change, afterSeconds: change.afterSeconds + seconds }
+}
+
+function totalsOf(changes: readonly WorkloadChange[]): Record<Effect, EffectTotal> {
+  const byEffectName = Object.groupBy(changes, ({ effect }) => effect)
+  const total = (of: readonly WorkloadChange[] = []): EffectTotal => {
+    const bytes = new Map(of.flatMap(({ data }) => data.map((each) => [each.source, each.bytes ?? 0] as const)))
+    return {
+      workloads: of.length,
+      bytes: [...bytes.values()].reduce((sum, size) => sum + size, 0),
+      dependencies: of.reduce((sum, { dependencies }) => sum + dependencies, 0),
+    }
+  }
+  return Object.fromEntries(EFFECT_NAMES.map((effect) => [effect, total(byEffectName[effect])])) as Record<
+    Effect,
+    EffectTotal
+  >
+}
+
+function byEffect(a: WorkloadChange, b: WorkloadChange): number {
+  return EFFECT_NAMES.indexOf(a.effect) - EFFECT_NAMES.indexOf(b.effect) || (titleOf(a) < titleOf(b) ? -1 : 1)
+}
+
+function titleOf({ workload: { kind, namespace = '', name } }: WorkloadChange): string {
+  return `${namespace}/${name}/${kind}`
+}

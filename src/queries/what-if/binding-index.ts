@@ -1,0 +1,155 @@
+/** An index of the bindings of a world: which of them a change may concern. It is built once for many questions. */
+
+import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import {
+  type Cluster,
+  clusterResourceBindings,
+  clusters,
+  isBinding,
+  isPolicy,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { keyOfObject } from '../../api/meta.ts'
+import { jsonEqual, without } from '../../base/json.ts'
+import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
+import { hasTarget, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
+import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
+import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import type { ObjectStore, StoreChange } from '../../store/store.ts'
+import { claimsFor, claimsRegranted } from '../permission.ts'
+import { claimSource, claimsOfSource } from '../source.ts'
+import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
+import { bindingsOfClaim } from '../workload.ts'
+import { placedBindings, type World } from './world.ts'
+
+export interface BindingIndex {
+  /** The number of bindings with a placement. */
+  size: number
+  /** Returns the keys of the bindings whose outcome may differ in a supposed world, in no order. */
+  concernedBy(supposed: World): Set<string>
+  /** Returns how many bindings are attached to a binding: its dependencies. */
+  dependenciesOf(key: string): number
+}
+
+/** Reads every binding of a world once. */
+export function indexBindings(world: World): BindingIndex {
+  const { store } = world
+  const byCluster = new Map<string, string[]>()
+  const byPolicy = new Map<string, string[]>()
+  // Any cluster may matter to a workload that runs nowhere.
+  const unscheduled: string[] = []
+  let size = 0
+  for (const binding of placedBindings(store)) {
+    size += 1
+    const key = keyOfObject(binding)
+    if (!hasTarget(binding.spec)) unscheduled.push(key)
+    for (const name of clustersAround(binding, world)) addTo(byCluster, name, key)
+    const policy = policyReferenceOf(binding.metadata)
+    addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
+  }
+  let attached: ReadonlyMap<string, number> | undefined
+  return {
+    size,
+    concernedBy(supposed) {
+      const keys = new Set<string>()
+      const add = (found: Iterable<string>) => {
+        for (const key of found) keys.add(key)
+      }
+      for (const change of supposed.changes) {
+        const object = change.after ?? change.before
+        if (change.type === clusters) {
+          add(byCluster.get(object?.metadata.name ?? '') ?? [])
+          add(unscheduled)
+          if (!isOnlyWorse(change)) add(allKeys(store))
+        } else if (object && isPolicy(object.kind)) {
+          for (const policy of [policyKey(object.metadata), NO_POLICY]) add(byPolicy.get(policy) ?? [])
+        } else if (object && isBinding(object.kind)) keys.add(keyOfObject(object))
+        for (const each of [store, supposed.store]) add(concernedByData(change, each))
+      }
+      return keys
+    },
+    dependenciesOf(key) {
+      attached ??= countAttached(store)
+      return attached.get(key) ?? 0
+    },
+  }
+}
+
+function addTo(map: Map<string, string[]>, name: string, key: string): void {
+  const keys = map.get(name)
+  if (keys) keys.push(key)
+  else map.set(name, [key])
+}
+
+/** The clusters that matter to a binding: where it runs, where its data is, and what its narrowing names. */
+function clustersAround(binding: ResourceBinding, { store, scope }: World): Set<string> {
+  const { spec, metadata } = binding
+  const names = new Set(targetClusters(spec))
+  const claims = claimsFor(spec.resource, store, scope)
+  for (const claim of claims)
+    for (const name of claimSource(claim, store)?.spec.locality?.clusterNames ?? []) names.add(name)
+  for (const { answer } of locateVolumes(binding, store)) {
+    if (answer.kind === 'located') for (const name of answer.clusters) names.add(name)
+  }
+  if (claims.length > 0 || hasOurAnnotations(metadata.annotations)) {
+    for (const { clusterNames = [] } of affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec)))
+      for (const name of clusterNames) names.add(name)
+  }
+  return names
+}
+
+/**
+ * Whether a cluster only got taints, or is gone. Then no workload can go there that could not go there before, so only those matter that run
+ * there, or have their data there.
+ */
+function isOnlyWorse({ before, after }: StoreChange): boolean {
+  if (!after) return true
+  if (!before) return false
+  const [was, is] = [before as Cluster, after as Cluster]
+  const rest = ({ spec, status, metadata }: Cluster) => [without(spec ?? {}, 'taints'), status, metadata.labels]
+  const taints = is.spec?.taints ?? []
+  return (
+    jsonEqual(rest(was), rest(is)) &&
+    (was.spec?.taints ?? []).every((taint) => taints.some((other) => jsonEqual(taint, other)))
+  )
+}
+
+/** The keys of the bindings that a change of claims, sources, namespaces or volumes concerns. */
+function concernedByData(change: StoreChange, store: ObjectStore): string[] {
+  const objects = [change.before, change.after].filter((object) => object !== undefined)
+  const claims =
+    change.type === dataSourceClaims
+      ? (objects as DataSourceClaim[])
+      : change.type === dataSources
+        ? objects.flatMap((source) => claimsOfSource(source as DataSource, store))
+        : [...claimsRegranted(change, store)]
+  const bindings = [...claims.flatMap((claim) => bindingsOfClaim(claim, store)), ...bindingsByVolume(change, store)]
+  return bindings.map(keyOfObject)
+}
+
+function* allKeys(store: ObjectStore): Generator<string, void, undefined> {
+  for (const binding of placedBindings(store)) yield keyOfObject(binding)
+}
+
+/** A policy may select a binding that has none. No policy has this key, which has no slash. */
+const NO_POLICY = 'none'
+
+function policyKey({ namespace, name = '' }: { namespace?: string; name?: string }): string {
+  return `${namespace ?? ''}/${name}`
+}
+
+/** The number of attached bindings, by the key of the binding that needs them. */
+function countAttached(store: ObjectStore): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const type of [resourceBindings, clusterResourceBindings]) {
+    for (const { spec } of store.list(type)) {
+      for (const { namespace, name } of spec.requiredBy ?? []) {
+        const key = keyOfObject({ metadata: { ...(namespace && { namespace }), name } })
+        counts.set(key, (counts.get(key) ?? 0) + 1)
+      }
+    }
+  }
+  return counts
+}

@@ -1,0 +1,89 @@
+/** Gathers what becomes of bindings in a world: the present one, or a supposed one that overlays it. */
+import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import type { KarmadaRules } from '../../core/karmada-rules.ts'
+import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
+import { isWorkload } from '../../core/placement/binding-state.ts'
+import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
+import { evict, findEviction } from '../../core/what-if/evict.ts'
+import { compileFleet, type Fleet } from '../../core/what-if/fleet.ts'
+import { type Settled, settle } from '../../core/what-if/settle.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import type { ObjectStore, StoreChange } from '../../store/store.ts'
+import { gatherBindingInput } from '../binding.ts'
+import { type ClusterScope, claimsFor } from '../permission.ts'
+import { claimSource } from '../source.ts'
+
+/** The settings of decisions. */
+export interface WorldSettings {
+  /** In ms since the epoch. */
+  now: number
+  scope: ClusterScope
+  timing: PlacementTiming | undefined
+  kinds: WorkloadKinds
+  karmadaRules: KarmadaRules
+}
+
+/** The objects of a hub, with its clusters compiled once. */
+export interface World extends WorldSettings {
+  store: ObjectStore
+  fleet: Fleet
+  /** The changes that make it differ from the present world; none for the present one. */
+  changes: readonly StoreChange[]
+}
+
+export function openWorld(store: ObjectStore, settings: WorldSettings, changes: readonly StoreChange[] = []): World {
+  return { ...settings, store, fleet: compileFleet(store.list(clusters), settings.karmadaRules), changes }
+}
+
+/** The data of a workload: a source, and its size if that is known. */
+export interface LocatedData {
+  source: string
+  bytes: number | undefined
+}
+
+export interface Outcome extends Settled {
+  /** After how many seconds Karmada has evicted the workload: 0 without an eviction. */
+  evictedAfterSeconds: number
+}
+
+/**
+ * Returns what becomes of a binding in a world.
+ *
+ * @param detected the binding as Karmada's detector writes it, if its policy changed
+ */
+export function outcomeOf(stored: ResourceBinding, world: World, detected = stored): Outcome {
+  const { store, fleet, now, scope, timing, kinds, karmadaRules } = world
+  const eviction = findEviction(detected, fleet)
+  const written = eviction ? evict(detected, eviction.from) : detected
+  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds }
+  const input = gatherBindingInput(written, stored, context)
+  const settled = settle({ ...input, fleet, isQueued: isQueued(stored, world) })
+  return { ...settled, evictedAfterSeconds: eviction?.afterSeconds ?? 0 }
+}
+
+/** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */
+function isQueued({ spec }: ResourceBinding, { changes, fleet }: World): boolean {
+  const changed = changes
+    .filter(({ type }) => type === clusters)
+    .map(({ before, after }) => (after ?? before)?.metadata.name)
+  if (changed.length === 0) return false
+  const terms = affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec))
+  return terms.some((term) => fleet.allowedBy(term).some((name) => changed.includes(name)))
+}
+
+/** Returns the data of a workload whose location is known, by the names of the sources. */
+export function dataOfBinding({ spec }: ResourceBinding, { store, scope }: World): LocatedData[] {
+  return claimsFor(spec.resource, store, scope).flatMap((claim) => {
+    const source = claimSource(claim, store)
+    return source ? [{ source: source.metadata.name ?? '', bytes: source.spec.locality?.bytes }] : []
+  })
+}
+
+/** All bindings with a placement: those of workloads, and not those of their dependencies. One that is being deleted is none. */
+export function* placedBindings(store: ObjectStore): Generator<ResourceBinding, void, undefined> {
+  for (const type of [resourceBindings, clusterResourceBindings]) {
+    for (const binding of store.list(type)) {
+      if (binding.spec.placement && !binding.metadata.deletionTimestamp) yield binding
+    }
+  }
+}
