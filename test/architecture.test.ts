@@ -114,6 +114,17 @@ function importedBy({ path, text }: SourceFile): string[] {
   return [...text.matchAll(/ from '(\.[^']+)'/g)].map(([, target = '']) => join(path, '..', target))
 }
 
+test('what-if decides as admission and the loop do, and has no decision of its own', () => {
+  const asking = source.filter(({ path }) => /^src.(core|queries|cli).what-if./.test(path))
+  expect(asking.length).toBeGreaterThan(10)
+  const importing = (pattern: RegExp) =>
+    asking.filter((file) => importedBy(file).some((path) => pattern.test(path))).map(({ path }) => basename(path))
+  expect(importing(/resource-binding.decide\.ts$/)).toEqual(['settle.ts'])
+  expect(
+    importing(/resource-binding.(rules|base|write|narrow-to-fit|decide-placement)|placement.(narrow|prefer)/),
+  ).toEqual([])
+})
+
 describe('no file contains', () => {
   test('time and chance in decisions: they are given everything, the time included', () => {
     const pure = source.filter(({ path }) => /^src.(core|api|base|s3)./.test(path) && !IMPURE.test(path))

@@ -136,7 +136,7 @@ function isOther({ states }: PlacementRecord, i: number): boolean {
 }
 
 /** NoExecute on a cluster that is not ready, as an administrator configures failover. */
-function taintPolicy(cluster: string): KubeObject {
+export function taintPolicy(cluster: string): KubeObject {
   const condition = (status: string) => [{ conditionType: 'Ready', operator: 'In', statusValues: [status] }]
   return {
     apiVersion: 'policy.karmada.io/v1alpha1',

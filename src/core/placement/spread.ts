@@ -109,3 +109,13 @@ function ignoresGroups({ replicaScheduling }: Placement): boolean {
   const weights = replicaScheduling.weightPreference
   return weights === undefined || (!!weights.staticWeightList?.length && !weights.dynamicWeight)
 }
+
+/** Returns the number of clusters to which spread constraints limit a workload; undefined for no limit. */
+export function maxClusters(placement: Placement | undefined): number | undefined {
+  let least: number | undefined
+  for (const { spreadByField = 'cluster', spreadByLabel, maxGroups } of placement?.spreadConstraints ?? []) {
+    if (spreadByLabel || spreadByField !== 'cluster' || maxGroups === undefined) continue
+    least = Math.min(least ?? maxGroups, maxGroups)
+  }
+  return least
+}

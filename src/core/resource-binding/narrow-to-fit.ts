@@ -6,7 +6,7 @@ import type { DataConstraint } from '../placement/constraint.ts'
 import { type FitInput, findMisfit } from '../placement/fit.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
-import { spreadCheck } from '../placement/spread.ts'
+import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import type { ParsedInput } from './parse-input.ts'
 import { roundOf } from './placement-decision.ts'
 
@@ -103,7 +103,7 @@ interface PreferenceInput {
 /** Returns why a preference must not change the clusters, as a part of a sentence; undefined if it may. */
 export function preferenceProblem({ spec, isWorkload, preferred }: PreferenceInput): string | undefined {
   if (!isDivided(spec, isWorkload)) {
-    return maxClusters(spec) === 1
+    return maxClusters(spec.placement) === 1
       ? undefined
       : 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
   }
@@ -118,14 +118,4 @@ export function preferenceProblem({ spec, isWorkload, preferred }: PreferenceInp
 function isDivided({ placement }: PreferenceInput['spec'], isWorkload: boolean): boolean {
   const { replicaScheduling } = placement ?? {}
   return isWorkload && replicaScheduling !== undefined && replicaScheduling.replicaSchedulingType !== 'Duplicated'
-}
-
-/** The number of clusters to which the spread constraints limit a workload; undefined for no limit. */
-export function maxClusters({ placement }: PreferenceInput['spec']): number | undefined {
-  let least: number | undefined
-  for (const { spreadByField = 'cluster', spreadByLabel, maxGroups } of placement?.spreadConstraints ?? []) {
-    if (spreadByLabel || spreadByField !== 'cluster' || maxGroups === undefined) continue
-    least = Math.min(least ?? maxGroups, maxGroups)
-  }
-  return least
 }

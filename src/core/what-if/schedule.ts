@@ -7,8 +7,7 @@ import { jsonEqual } from '../../base/json.ts'
 import { type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import { effectiveAffinity, tiersOf } from '../placement/affinity.ts'
 import { evictedClusters, isSuspended, isWorkload, targetClusters } from '../placement/binding-state.ts'
-import { spreadCheck } from '../placement/spread.ts'
-import { maxClusters } from '../resource-binding/narrow-to-fit.ts'
+import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
 import type { Fleet } from './fleet.ts'
 
@@ -69,7 +68,7 @@ function choose(
   const others = names.filter((name) => !keeps.includes(name))
   const result = { keeps, waits: false, ...(group !== undefined && { group }) }
   if (isDuplicated(spec)) {
-    const most = maxClusters(spec) ?? Number.POSITIVE_INFINITY
+    const most = maxClusters(spec.placement) ?? Number.POSITIVE_INFINITY
     const among = keeps.length >= most ? [] : others
     return { ...result, among, takesAll: !spec.placement?.spreadConstraints?.length }
   }
