@@ -5,7 +5,8 @@ import { suggest } from '../base/suggest.ts'
 import { UserError } from '../base/user-error.ts'
 
 export interface Output {
-  write(text: string): unknown
+  /** Bytes are written by commands that write a file to standard output. */
+  write(text: string | Uint8Array): unknown
   isTTY?: boolean
   fd?: number
   /** Whether the reader has not taken the last text yet. */

@@ -211,7 +211,7 @@ describe('an error of a command', () => {
         throw failure
       },
     }
-    const run = runWords(['manifests', 'crds'], { stdout, stderr: { write: (text) => printed.push(text) } })
+    const run = runWords(['manifests', 'crds'], { stdout, stderr: { write: (text) => printed.push(`${text}`) } })
 
     await expect(run).rejects.toBe(failure)
     expect(printed).toEqual([])

@@ -40,6 +40,10 @@ const table: Readonly<Record<string, Entry>> = {
     summary: 'Show claims, workloads on hold, volumes, sources and data systems',
     load: async () => (await import('./status/status.ts')).status,
   },
+  snapshot: {
+    summary: 'Write what decides placements on a hub into a file, for questions without the hub',
+    load: async () => (await import('./snapshot/snapshot.ts')).snapshot,
+  },
   ui: {
     summary: 'Show what waits, and where data is, on a page in the browser',
     load: async () => (await import('./ui/ui.ts')).ui,

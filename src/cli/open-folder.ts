@@ -9,13 +9,18 @@ import { UsageError } from './command.ts'
 /** Throws `UsageError` if the folder does not exist. Without a directory the store is empty. */
 export function openFolder(
   directory: string | undefined,
-  { workloads, ...options }: Pick<FolderStoreInput, 'observer' | 'watch'> & { workloads: WorkloadKinds },
+  {
+    workloads,
+    kinds = allKinds(workloads),
+    ...options
+  }: Pick<FolderStoreInput, 'observer' | 'watch'> &
+    Partial<Pick<FolderStoreInput, 'kinds'>> & { workloads: WorkloadKinds },
 ): FolderStore {
   try {
     return openFolderStore({
       ...options,
       ...defined({ directory }),
-      kinds: allKinds(workloads),
+      kinds,
       validate: validateManifest,
     })
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
+import { defined } from '../base/json.ts'
 import { printable } from '../base/printable.ts'
 import { RepeatLimit } from '../base/repeat-limit.ts'
 import { type KarmadaRules, rulesOfSchemas, strictestRules } from '../core/karmada-rules.ts'
@@ -36,6 +37,10 @@ interface SourceInput {
   mayBeMember?: boolean
   /** Whether a folder is watched. An API server always is. */
   watch?: boolean
+  /** The kinds to cache from a folder. Default: all. */
+  folderKinds?: readonly AnyCachedKind[]
+  /** How long the first read may take. Default: a minute. */
+  readTimeoutMs?: number
 }
 
 export interface OpenSource {
@@ -75,14 +80,14 @@ export async function openSource(
 async function openManifests(
   folder: string,
   io: CommandIo,
-  { workloads, watch = false }: SourceInput,
+  { workloads, watch = false, folderKinds }: SourceInput,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
   const observer = {
     fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
       complain(`${file}${line ? `:${line}` : ''}: ${message}`),
   }
-  const store = openFolder(folder, { watch, observer, workloads })
+  const store = openFolder(folder, { watch, observer, workloads, ...defined({ kinds: folderKinds }) })
   await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
   return { store, folder: store, isMember: isMember(store), isHub: hasHubObjects(store), close: () => store.stop() }
 }
@@ -90,7 +95,7 @@ async function openManifests(
 async function openHub(
   args: Arguments,
   io: CommandIo,
-  { kinds, mayBeMember = false }: SourceInput,
+  { kinds, mayBeMember = false, readTimeoutMs = SYNC_TIMEOUT_MS }: SourceInput,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
   const connection = await connect(args, io)
@@ -98,7 +103,7 @@ async function openHub(
     await connection.close()
     throw error
   })
-  const failure = new ReadFailure(connection.server, SYNC_TIMEOUT_MS)
+  const failure = new ReadFailure(connection.server, readTimeoutMs)
   const repeats = new RepeatLimit()
   const observer = {
     error: (error: ReadError) => {

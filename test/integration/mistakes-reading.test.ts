@@ -2,6 +2,29 @@
 import { describe, test } from 'vitest'
 import { checkMistake, type Mistake } from './mistakes.ts'
 
+describe('snapshot', () => {
+  test.each<Mistake>([
+    { lodestone: 'snapshot --folder @nowhere', says: 'the folder @nowhere does not exist' },
+    {
+      lodestone: 'snapshot --folder @empty',
+      says: 'the folder @empty has no objects of a hub; give the folder of a hub',
+    },
+    {
+      lodestone: 'snapshot --folder @hub -o @nowhere/fleet.lsnap',
+      says: '@nowhere/fleet.lsnap cannot be written: no such file or directory',
+    },
+    { lodestone: 'snapshot --folder @hub -o @empty', says: '@empty cannot be written: is a directory, not a file' },
+    {
+      lodestone: 'snapshot --folder @hub --kubeconfig @kubeconfig/hub',
+      says: '--folder and --kubeconfig exclude each other: a folder is used without a cluster',
+    },
+    {
+      lodestone: 'snapshot --folder @hub --karmada-version new',
+      says: '--karmada-version takes a version such as 1.17, not new',
+    },
+  ])('$lodestone', checkMistake)
+})
+
 describe('check', () => {
   test.each<Mistake>([
     { lodestone: 'check', says: 'missing -f FILE: a file, a folder, or - for standard input' },

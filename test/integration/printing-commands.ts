@@ -25,6 +25,7 @@ const LINES: Readonly<Record<string, string | undefined>> = {
   explain: 'explain deployment/trainer -n demo --folder examples/hub',
   status: 'status --folder MANY',
   'what-if': 'what-if --each-cluster-lost --folder MANY',
+  snapshot: 'snapshot --folder MANY',
   'kustomize-config': 'kustomize-config',
   manifests: 'manifests crds registration rbac volumes interpreter election uninstall',
   // The API server of the tests has no TLS.

@@ -47,7 +47,7 @@ export async function openPage(
   let stderr = ''
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const exit = runCli(['ui', '--folder', folder, ...words], {
-    stdout: { write: (text) => resolve(/http:\S+/.exec(text)?.[0] ?? '') },
+    stdout: { write: (text) => resolve(/http:\S+/.exec(`${text}`)?.[0] ?? '') },
     stderr: { write: (text) => (stderr += text) },
     env,
     signal: abort.signal,

@@ -54,6 +54,12 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
   backends: [],
 }
 
+/** Returns a workload with the VolumeManagers that its pods name, and without its other dependencies. */
+export function workloadWithVolumesOnly<T extends Workload>(workload: T): T {
+  const { volumeManagers, preferredVolumeManagers } = workload.dependencies
+  return { ...workload, dependencies: { ...NO_DEPENDENCIES, volumeManagers, preferredVolumeManagers } }
+}
+
 /**
  * Returns the object with its dependencies instead of its spec. Parts of the wrong shape add no dependencies, and neither does a kind that
  * is not in the table. It throws nothing for an object that an API server accepted.

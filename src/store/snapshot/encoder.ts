@@ -1,0 +1,101 @@
+/** Encodes objects as lines of a snapshot. Values that objects share are written once. */
+import type { K8sObject } from '../../api/meta.ts'
+import { isObject } from '../../base/json.ts'
+import { isOpen, MAX_SHAPES, MAX_VALUES, MAX_VALUES_LENGTH, PROTOTYPE, type Shape } from './format.ts'
+
+/** After so many values of a field, it is known whether they repeat. */
+const ENOUGH = 1000
+
+/** How often the values of a field repeat. */
+interface Repetition {
+  seen: number
+  distinct: number
+}
+
+export class ObjectEncoder {
+  readonly #write: (line: string) => void
+  readonly #shapes = new Map<string, number>()
+  readonly #values = new Map<string, number>()
+  /** The numbers of lists and objects that cached objects share. */
+  readonly #shared = new WeakMap<object, number>()
+  #repetitions = new Map<string, Repetition>()
+  #length = 0
+
+  /** @param write takes each line, without the line break */
+  constructor(write: (line: string) => void) {
+    this.#write = write
+  }
+
+  beginKind(key: string): void {
+    this.#repetitions = new Map()
+    this.#write(JSON.stringify({ kind: key }))
+  }
+
+  add(object: K8sObject): void {
+    const row: unknown[] = [0]
+    const text = this.#describe(object, '', row)
+    const shape = text === undefined ? undefined : this.#shapeOf(text)
+    if (shape === undefined) {
+      this.#write(JSON.stringify({ object }))
+      return
+    }
+    row[0] = shape
+    this.#write(JSON.stringify(row))
+  }
+
+  /** Appends the values of an object to the row. Returns its shape as JSON; undefined if it can have none. */
+  #describe(object: object, path: string, row: unknown[]): string | undefined {
+    let text = ''
+    for (const [name, value] of Object.entries(object)) {
+      if (value === undefined) continue
+      if (name === PROTOTYPE) return undefined
+      const at = path === '' ? name : `${path}.${name}`
+      let shape: string | undefined = '0'
+      if (isOpen(at) && isObject(value)) shape = this.#describe(value, at, row)
+      else row.push(this.#encode(at, value))
+      if (shape === undefined) return undefined
+      text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${shape}`
+    }
+    return `{${text}}`
+  }
+
+  #shapeOf(text: string): number | undefined {
+    const known = this.#shapes.get(text)
+    if (known !== undefined) return known
+    const number = this.#shapes.size
+    if (number === MAX_SHAPES) return undefined
+    this.#write(JSON.stringify({ shape: JSON.parse(text) as Shape }))
+    this.#shapes.set(text, number)
+    return number
+  }
+
+  /** Returns the number of a value that repeats, or the value itself. */
+  #encode(path: string, value: unknown): unknown {
+    const repetition = this.#repetitions.get(path) ?? { seen: 0, distinct: 0 }
+    if (repetition.seen === 0) this.#repetitions.set(path, repetition)
+    const isReference = typeof value === 'object' && value !== null
+    const shared = isReference ? this.#shared.get(value) : undefined
+    repetition.seen += 1
+    if (shared !== undefined) return shared
+    // Names and other unique values are not looked up.
+    const isUnique = repetition.seen > ENOUGH && repetition.distinct * 2 > repetition.seen
+    const inline = typeof value === 'string' ? value : [value]
+    if (isUnique) return inline
+    const text = JSON.stringify(value)
+    const number = this.#values.get(text) ?? this.#addValue(text, repetition)
+    if (number === undefined) return inline
+    if (isReference) this.#shared.set(value, number)
+    return number
+  }
+
+  /** Returns the number of a new value; undefined if there are too many. */
+  #addValue(text: string, repetition: Repetition): number | undefined {
+    repetition.distinct += 1
+    const number = this.#values.size
+    if (number === MAX_VALUES || this.#length + text.length > MAX_VALUES_LENGTH) return undefined
+    this.#length += text.length
+    this.#values.set(text, number)
+    this.#write(`{"value":${text}}`)
+    return number
+  }
+}

@@ -1,0 +1,148 @@
+/** Opens the store of a snapshot file. */
+import { type FileHandle, open } from 'node:fs/promises'
+import { createGunzip } from 'node:zlib'
+import { describeFileError } from '../../base/file-error.ts'
+import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-claim/grant.ts'
+import type { AnyCachedKind } from '../any-kind.ts'
+import { kindKey } from '../any-kind.ts'
+import { completeObserver, type StoreObserver } from '../observer.ts'
+import type { ObjectStore } from '../store.ts'
+import { InvalidLineError, ObjectDecoder } from './decoder.ts'
+import { MAX_CONTENT, MAX_LINE } from './format.ts'
+import { checkHeader, damaged, notSnapshot, SnapshotError, type SnapshotHeader, snapshotContext } from './header.ts'
+import { snapshotKinds } from './snapshot-kinds.ts'
+import { SnapshotStore } from './snapshot-store.ts'
+
+/** The first bytes of gzip with the only method that exists. */
+const GZIP = Buffer.from([0x1f, 0x8b, 0x08])
+/** In bytes: a file is read and decompressed in parts. */
+const PART = 256 * 1024
+
+export interface SnapshotInput {
+  file: string
+  observer?: Partial<StoreObserver>
+  signal: AbortSignal
+}
+
+export interface OpenSnapshot {
+  /** The objects, read-only. Its kinds are those of `snapshotKinds`; any other kind throws. */
+  store: ObjectStore
+  header: SnapshotHeader
+}
+
+/**
+ * Reads a snapshot and returns its store, ready to be read. Throws `SnapshotError` with the name of the file if it cannot be read, is no
+ * snapshot, has another version, or is truncated or damaged. Throws the reason of `signal` if it aborts.
+ */
+export async function openSnapshotStore({ file, observer, signal }: SnapshotInput): Promise<OpenSnapshot> {
+  const startMs = performance.now()
+  const { header, decoder } = await readLines(file, signal)
+  const kinds = snapshotKinds(snapshotContext(header).kinds)
+  restoreGrants(decoder)
+  const store = new SnapshotStore(kinds, checkedObjects(decoder, kinds, file), header)
+  const { listed } = completeObserver(observer)
+  const durationMs = performance.now() - startMs
+  for (const type of store.kinds()) listed({ kind: type.kind, items: store.size(type), changes: 0, durationMs })
+  return { store, header }
+}
+
+async function readLines(
+  file: string,
+  signal: AbortSignal,
+): Promise<{ header: SnapshotHeader; decoder: ObjectDecoder }> {
+  const decoder = new ObjectDecoder()
+  let header: SnapshotHeader | undefined
+  const readLine = (line: string): void => {
+    if (header) decoder.read(line)
+    else header = checkHeader(parseFirst(line, file), file)
+  }
+  try {
+    for await (const lines of linesOf(file, signal)) for (const line of lines) readLine(line)
+  } catch (error) {
+    throw describeError(error, file, signal)
+  }
+  if (!header) throw notSnapshot(file)
+  if (!decoder.isComplete) throw truncated(file)
+  return { header, decoder }
+}
+
+/** Returns the complete lines of each part of the decompressed file, so that there is never one text of all. */
+async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string[]> {
+  await using handle = await open(file)
+  if (!(await isGzip(handle))) throw notSnapshot(file)
+  const source = handle.createReadStream({ start: 0, highWaterMark: PART, autoClose: false, signal })
+  const content = createGunzip({ chunkSize: PART })
+  source.once('error', (error) => content.destroy(error))
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let rest = ''
+  let length = 0
+  try {
+    for await (const part of source.pipe(content) as AsyncIterable<Buffer>) {
+      length += part.length
+      if (length > MAX_CONTENT) throw new InvalidLineError(`it has more than ${MAX_CONTENT} bytes`)
+      const lines = (rest + decoder.decode(part, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > MAX_LINE) throw new InvalidLineError(`a line has more than ${MAX_LINE} characters`)
+      yield lines
+    }
+    if (rest !== '') throw new InvalidLineError('its last line has no end')
+  } finally {
+    source.destroy()
+    content.destroy()
+  }
+}
+
+/** Whether a file begins as RFC 1952 says. */
+async function isGzip(handle: FileHandle): Promise<boolean> {
+  const { buffer } = await handle.read(Buffer.alloc(GZIP.length), 0, GZIP.length, 0)
+  return buffer.equals(GZIP)
+}
+
+function parseFirst(line: string, file: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw notSnapshot(file)
+  }
+}
+
+/** Returns the error for the user, or the error itself if it is not one of the file. */
+function describeError(error: unknown, file: string, signal: AbortSignal): unknown {
+  if (error instanceof SnapshotError) return error
+  if (signal.aborted) return signal.reason
+  if (error instanceof InvalidLineError || error instanceof SyntaxError) return damaged(file, describe(error))
+  const { code = '' } = error as NodeJS.ErrnoException
+  // https://zlib.net/manual.html: a file that ends early, and changed content.
+  if (code === 'Z_BUF_ERROR') return truncated(file)
+  if (code.startsWith('Z_')) return damaged(file, 'it cannot be decompressed')
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return damaged(file, 'it is not UTF-8')
+  if ((error as NodeJS.ErrnoException).syscall !== undefined) {
+    return new SnapshotError(`${file}: ${describeFileError(error)}`, { cause: error })
+  }
+  return error
+}
+
+function describe(error: Error): string {
+  return error instanceof SyntaxError ? 'a line is not JSON' : error.message
+}
+
+function truncated(file: string): SnapshotError {
+  return new SnapshotError(`${file} is not complete; write the snapshot again`)
+}
+
+/** The cached form of a namespace has its parsed annotation, which is no JSON. */
+function restoreGrants({ objects }: ObjectDecoder): void {
+  for (const namespace of (objects.get('Namespace') ?? []) as GrantingNamespace[]) {
+    const claimGrant = readClaimGrant(namespace)
+    if (claimGrant) namespace.claimGrant = claimGrant
+  }
+}
+
+/** Throws `SnapshotError` for a kind that this version does not know: its objects could be relevant. */
+function checkedObjects({ objects }: ObjectDecoder, kinds: readonly AnyCachedKind[], file: string) {
+  const known = new Set(kinds.map(({ type }) => kindKey(type)))
+  const unknown = [...objects.keys()].find((key) => !known.has(key))
+  if (unknown !== undefined) throw damaged(file, `it has objects of the unknown kind ${unknown}`)
+  return objects
+}
