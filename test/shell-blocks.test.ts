@@ -71,6 +71,7 @@ const ELSEWHERE: { block: BlockName; test: string }[] = [
   { block: ['docs/guides/ci.md', 'helm template'], test: 'test/integration/ci-page.test.ts' },
   { block: ['docs/guides/movers.md', 'set -eu'], test: 'test/integration/mover-process.test.ts' },
   { block: ['docs/guides/test.md', 'lodestone test'], test: 'src/cli/test.test.ts' },
+  { block: [WHAT_IF, 'lodestone snapshot'], test: 'src/cli/what-if/what-if.test.ts' },
   { block: [WHAT_IF, 'lodestone what-if --policy policy.yaml'], test: 'src/cli/what-if/what-if.test.ts' },
   { block: ['docs/page.md', 'lodestone ui'], test: 'src/cli/ui/ui.test.ts' },
   { block: ['docs/page.md', 'curl'], test: 'src/cli/ui/ui.test.ts' },

@@ -34,7 +34,7 @@ let stage: Stage
 let dir: string
 
 beforeAll(async () => {
-  stage = await startStage({ failover: 'Gracefully' }, config)
+  stage = await startStage({ failover: 'Gracefully', garbageCollector: true }, config)
   dir = stage.plane.dir
   await writeFile(join(dir, 'what-if.yaml'), stringify(config))
   const { hub, placements } = stage
@@ -169,7 +169,7 @@ const scenarios: Scenario[] = [
 ]
 
 // One test: each scenario begins with the fleet that the one before it left.
-test('what was said is what happens, in twelve scenarios', async () => {
+test('a real Karmada does what the answer said, in twelve scenarios', async () => {
   for (const scenario of scenarios) await play(scenario)
 })
 

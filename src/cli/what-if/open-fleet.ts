@@ -1,67 +1,116 @@
-/** Opens the fleet about which a question is asked: a hub, or a folder with the bindings that Karmada would create for it. */
+/** Opens the fleets of a question: a hub, snapshots of hubs, or a folder with the bindings that Karmada would create for it. */
 import { clusterResourceBindings, clusters, resourceBindings } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { allExcludedNamespaces } from '../../app/registration.ts'
 import { type Fleet, openFleet } from '../../queries/what-if/ask.ts'
+import type { WorldSettings } from '../../queries/what-if/world.ts'
+import type { FolderStore } from '../../store/folder/folder.ts'
 import { allKinds, kindsFor } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
+import { snapshotContext } from '../../store/snapshot/header.ts'
+import { openSnapshotStore } from '../../store/snapshot/read-snapshot.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import type { Arguments, CommandIo } from '../command.ts'
+import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { openSource } from '../open-source.ts'
 import { karmadaRulesOf } from '../options/karmada-version.ts'
-import { readNamespace } from '../options/namespace.ts'
+import { DEFAULT_NAMESPACE, givenNamespace, readNamespace } from '../options/namespace.ts'
 import { predict } from '../status/holds.ts'
 import type { SupposeContext } from './suppose.ts'
 
-export interface OpenFleet {
+/** One hub, ready for questions. */
+export interface FleetSource {
+  /** The file of a snapshot; undefined for a hub or a folder. */
+  file: string | undefined
   fleet: Fleet
   context: SupposeContext
-  /** What limits every answer, as sentences. */
+  /** Limits of every answer, as sentences without a full stop. */
   notes: string[]
+}
+
+export interface FleetSources {
+  sources: readonly FleetSource[]
   close(): Promise<void>
 }
 
-/** Throws as `openSource` does. */
-export async function openFleetSource(args: Arguments, io: CommandIo, config: Config): Promise<OpenFleet> {
-  const workloads = configuredWorkloadKinds(config)
+/** Throws as `openSource` and `openSnapshotStore` do. */
+export async function openFleetSources(args: Arguments, io: CommandIo, config: Config): Promise<FleetSources> {
+  const files = args.texts('snapshot')
+  if (files.length === 0) return openLive(args, io, config)
+  const other = ['folder', 'kubeconfig', 'context'].find((option) => args.text(option) !== undefined)
+  if (other) throw new UsageError(`--snapshot and --${other} exclude each other: a snapshot has the objects`)
+  const sources: FleetSource[] = []
+  for (const file of files) sources.push(await openSnapshot(file, args, io, config))
+  return { sources, close: async () => {} }
+}
+
+async function openLive(args: Arguments, io: CommandIo, config: Config): Promise<FleetSources> {
+  const kinds = configuredWorkloadKinds(config)
   const namespace = await readNamespace(args, io)
-  const kinds = kindsFor({ workloads, dependencies: true, movesData: false })
-  const source = await openSource('what-if', args, io, { kinds, workloads })
+  const source = await openSource('what-if', args, io, {
+    kinds: kindsFor({ workloads: kinds, dependencies: true, movesData: false }),
+    workloads: kinds,
+  })
   try {
-    const now = io.now()
-    const karmadaRules = karmadaRulesOf(args, config, source.karmadaRules)
-    const store = source.folder ? await withDerivedBindings(source.folder) : source.store
-    const { claims, placement, dependencies, volumes } = config
-    const settings = {
-      now,
+    const { claims, placement } = config
+    const settings: WorldSettings = {
+      now: io.now(),
       scope: claims.clusterScoped,
       timing: placementTiming(placement),
-      kinds: workloads,
-      karmadaRules,
+      kinds,
+      karmadaRules: karmadaRulesOf(args, config, source.karmadaRules),
     }
-    const context: SupposeContext = {
-      ...{ store, workloads, now, namespace, karmadaRules, signal: io.signal },
-      propagateDeps: dependencies.propagate,
-      clusterScopedClaims: claims.clusterScoped,
-      whenNotReady: volumes.whenNotReady,
-      volumeLimits: volumes,
-      excludedNamespaces: allExcludedNamespaces(config),
-    }
-    return { fleet: openFleet(store, settings), context, notes: notesOn(store), close: source.close }
+    const store = source.folder ? await withDerivedBindings(source.folder, settings, config, io) : source.store
+    const fleet = fleetOf(undefined, store, settings, { config, namespace, signal: io.signal })
+    return { sources: [fleet], close: source.close }
   } catch (error) {
     await source.close()
     throw error
   }
+}
 
-  async function withDerivedBindings(folder: NonNullable<typeof source.folder>): Promise<ObjectStore> {
-    const { allBindings } = await predict(folder, config, io.now(), io.signal)
-    const store = new OverlayStore(folder, allKinds(workloads))
-    for (const binding of allBindings)
-      store.put(binding.metadata.namespace ? resourceBindings : clusterResourceBindings, binding)
-    return store
+/** The time, the rules and the settings are those of the snapshot. */
+async function openSnapshot(file: string, args: Arguments, io: CommandIo, config: Config): Promise<FleetSource> {
+  const { store, header } = await openSnapshotStore({ file, signal: io.signal })
+  const { clusterScopedClaims, timing, kinds, karmadaRules } = snapshotContext(header)
+  const now = Date.parse(header.takenAt)
+  const rules = args.text('karmada-version') === undefined ? karmadaRules : karmadaRulesOf(args, config, karmadaRules)
+  const settings = { now, scope: clusterScopedClaims, timing, kinds, karmadaRules: rules }
+  const namespace = givenNamespace(args) ?? DEFAULT_NAMESPACE
+  return fleetOf(file, store, settings, { config, namespace, signal: io.signal })
+}
+
+function fleetOf(
+  file: string | undefined,
+  store: ObjectStore,
+  settings: WorldSettings,
+  { config, namespace, signal }: { config: Config; namespace: string; signal: AbortSignal },
+): FleetSource {
+  const { now, scope, kinds: workloads, karmadaRules } = settings
+  const { dependencies, volumes } = config
+  const context: SupposeContext = {
+    ...{ store, workloads, now, namespace, karmadaRules, signal, clusterScopedClaims: scope ?? 'forbidden' },
+    propagateDeps: dependencies.propagate,
+    whenNotReady: volumes.whenNotReady,
+    volumeLimits: volumes,
+    excludedNamespaces: allExcludedNamespaces(config),
   }
+  return { file, fleet: openFleet(store, settings), context, notes: notesOn(store) }
+}
+
+/** A folder of manifests has no controller that writes bindings. */
+async function withDerivedBindings(
+  folder: FolderStore,
+  { now, kinds }: WorldSettings,
+  config: Config,
+  io: CommandIo,
+): Promise<ObjectStore> {
+  const { allBindings } = await predict(folder, config, now, io.signal)
+  const store = new OverlayStore(folder, allKinds(kinds))
+  for (const binding of allBindings)
+    store.put(binding.metadata.namespace ? resourceBindings : clusterResourceBindings, binding)
+  return store
 }
 
 function notesOn(store: ObjectStore): string[] {

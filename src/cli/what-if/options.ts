@@ -73,6 +73,12 @@ export const WHAT_IF_OPTIONS = {
   },
   ...PLAIN_OUTPUT_OPTION,
   ...SOURCE_OPTIONS,
+  snapshot: {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    description: 'Read a snapshot of a hub instead; several snapshots are several hubs',
+  },
   ...KARMADA_VERSION_OPTION,
   ...HELP_OPTION,
 } as const satisfies Record<string, Option>

@@ -35,12 +35,14 @@ const MAX_REASON = 400
 export interface TextOptions {
   showsAll: boolean
   paint: Paint
+  /** The file of the snapshot, for the title; undefined without one. */
+  file?: string | undefined
 }
 
 export function renderAnswer(
   answer: Answer,
   { sentences, notes }: { sentences: readonly string[]; notes: readonly string[] },
-  { showsAll, paint }: TextOptions,
+  { showsAll, paint, file }: TextOptions,
 ): string {
   const { workloads, totals, changes } = answer
   const present = EFFECT_NAMES.filter((effect) => totals[effect].workloads > 0)
@@ -62,7 +64,7 @@ export function renderAnswer(
           ...present.map((effect) => [EFFECT_WORDS[effect], ...cellsOf(totals[effect])]),
         ])
   return [
-    `${paint('bold', `What if ${sentences.map(printable).join(', and ')}?`)} (${count(workloads)})\n\n`,
+    `${paint('bold', `What if ${sentences.map(printable).join(', and ')}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
     summary,
     ...sections,
     ...noteLines(notes),
@@ -114,7 +116,7 @@ function noteLines(notes: readonly string[]): string[] {
 export function renderTable(
   { each, workloads, rows }: Table,
   notes: readonly string[],
-  { showsAll, paint }: TextOptions,
+  { showsAll, paint, file }: TextOptions,
 ): string {
   const shownEffects = EFFECT_NAMES.filter((effect) => rows.some(({ totals }) => totals[effect].workloads > 0))
   const shown = showsAll ? rows : rows.slice(0, MAX_ROWS)
@@ -126,7 +128,7 @@ export function renderTable(
     ...(each === 'cluster' ? ['DATA WITHOUT A COPY'] : []),
   ]
   return [
-    `${paint('bold', `What if ${what}?`)} (${count(workloads)})\n\n`,
+    `${paint('bold', `What if ${what}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
     formatColumns([head, ...shown.map((row) => rowCells(row, shownEffects))]),
     ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
     ...noteLines(notes),

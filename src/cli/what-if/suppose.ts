@@ -47,7 +47,7 @@ export interface Supposed {
 }
 
 /** An object that a question names does not exist, or would be rejected. */
-class SuppositionError extends UserError {
+export class SuppositionError extends UserError {
   override name = 'SuppositionError'
   override readonly exitStatus = 1
 }

@@ -171,6 +171,42 @@ member3   0       -
   })
 })
 
+describe('snapshots', () => {
+  async function snapshotOf(objects: unknown[]): Promise<string> {
+    const folder = makeFolder({ 'hub/all.yaml': objects })
+    const file = join(folder, 'fleet.lsnap')
+    const { status } = await runWords(['snapshot', '--folder', join(folder, 'hub'), '-o', file])
+    expect(status).toBe(0)
+    return file
+  }
+
+  test('the answer of a snapshot is that of its hub', async () => {
+    const file = await snapshotOf(HUB)
+    const { stdout } = await runWords(['what-if', '--cluster-lost', 'member2', '--snapshot', file, '-o', 'json'])
+    const { snapshot, ...answer } = JSON.parse(stdout)
+    expect(snapshot).toBe(file)
+    expect(answer).toEqual(JSON.parse((await whatIf(['--cluster-lost', 'member2', '-o', 'json'])).stdout))
+  })
+
+  test('several snapshots are several hubs, and a name need not be known in each', async () => {
+    const files = [await snapshotOf(HUB), await snapshotOf([makeCluster('other')])]
+    const words = files.flatMap((file) => ['--snapshot', file])
+    const { stdout } = await runWords(['what-if', '--cluster-lost', 'member2', ...words])
+    expect(stdout.match(/What if member2 is lost\?/g)).toHaveLength(1)
+    const tables = await runWords(['what-if', '--each-cluster-lost', ...words, '-o', 'json'])
+    expect(JSON.parse(tables.stdout)).toMatchObject({ kind: 'WhatIfList', items: [{ workloads: 1 }, { workloads: 0 }] })
+    const unknown = await runWords(['what-if', '--cluster-lost', 'member7', ...words])
+    expect(unknown).toMatchObject({ status: 1, stdout: '' })
+    expect(unknown.stderr).toContain('no Cluster member7 (did you mean member1?)')
+  })
+
+  test('a snapshot excludes a folder and a hub', async () => {
+    const answer = await whatIf(['--cluster-lost', 'member2', '--snapshot', 'x.lsnap'])
+    expect(answer).toMatchObject({ status: 2, stdout: '' })
+    expect(answer.stderr).toContain('--snapshot and --folder exclude each other')
+  })
+})
+
 test('a condition that is true ends with status 1 and says which', async () => {
   const failed = await whatIf(['--cluster-lost', 'member2', '--fail-if', 'moves >= 1', '--fail-if', 'stranded > 0'])
   expect(failed).toMatchObject({ status: 1, stderr: 'lodestone what-if: moves >= 1\n' })

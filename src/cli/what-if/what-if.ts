@@ -1,17 +1,19 @@
 /** `lodestone what-if`: answers what happens to the workloads of a fleet before it happens. It writes nothing. */
+
+import type { Answer } from '../../queries/what-if/ask.ts'
 import { type Arguments, type Command, type CommandIo, painter } from '../command.ts'
 import { readConfig } from '../options/read-config.ts'
 import { OUTPUT_API_VERSION, renderData } from '../output.ts'
-import { type OpenFleet, openFleetSource } from './open-fleet.ts'
+import { type FleetSource, openFleetSources } from './open-fleet.ts'
 import { readOptions, WHAT_IF_OPTIONS, type WhatIfOptions } from './options.ts'
 import { renderAnswer, renderTable } from './render.ts'
-import { suppose } from './suppose.ts'
+import { SuppositionError, suppose } from './suppose.ts'
 import { tabulate } from './table.ts'
 
 export const whatIf: Command = {
   name: 'what-if',
   summary: 'Answer what happens to workloads if a cluster is lost, data moves or manifests are applied',
-  usage: 'SUPPOSITION… [--fail-if CONDITION] [-o FORMAT] [--folder DIR | --kubeconfig FILE]',
+  usage: 'SUPPOSITION… [--fail-if CONDITION] [-o FORMAT] [--folder DIR | --snapshot FILE… | --kubeconfig FILE]',
   options: WHAT_IF_OPTIONS,
   examples: [
     { command: 'lodestone what-if --cluster-lost member2 --kubeconfig karmada.config', does: 'The loss of a cluster' },
@@ -34,40 +36,74 @@ export const whatIf: Command = {
 /** Exit status: 0, 1 if a condition of `--fail-if` is true, 2 for invalid arguments. */
 async function runWhatIf(args: Arguments, io: CommandIo): Promise<number> {
   const options = readOptions(args)
-  const open = await openFleetSource(args, io, readConfig(args, io))
+  const { sources, close } = await openFleetSources(args, io, readConfig(args, io))
   try {
-    const { text, totals } = await answer(options, open, io)
-    io.stdout.write(text)
+    const replies = await askEach(options, sources, io)
+    io.stdout.write(render(replies, options))
+    const totals = replies.flatMap((reply) => reply.totals)
     const failed = options.conditions.filter(({ holds }) => totals.some(holds))
     for (const { text: condition } of failed) io.stderr.write(`lodestone what-if: ${condition}\n`)
     return failed.length > 0 ? 1 : 0
   } finally {
-    await open.close()
+    await close()
   }
 }
 
-async function answer(
-  { question, format, showsAll }: WhatIfOptions,
-  { fleet, context, notes }: OpenFleet,
+/** The answer about one hub. */
+interface Reply {
+  text: string
+  /** The answer for programs, without its API version. */
+  data: Readonly<Record<string, unknown>>
+  /** Of the answer, or of each row of a table. */
+  totals: Answer['totals'][]
+}
+
+/** With several snapshots, a name need not be known in each of them. Throws the error of the first one if it is known in none. */
+async function askEach(options: WhatIfOptions, sources: readonly FleetSource[], io: CommandIo): Promise<Reply[]> {
+  const replies: Reply[] = []
+  let unknown: SuppositionError | undefined
+  for (const source of sources) {
+    try {
+      replies.push(await ask(options, source, io))
+    } catch (error) {
+      if (!(error instanceof SuppositionError)) throw error
+      unknown ??= error
+    }
+  }
+  if (unknown && replies.length === 0) throw unknown
+  return replies
+}
+
+async function ask(
+  { question, showsAll }: WhatIfOptions,
+  { file, fleet, context, notes }: FleetSource,
   io: CommandIo,
-) {
-  const text = { showsAll, paint: painter(io.stdout, io.env) }
-  const data = (kind: string, content: object) =>
-    renderData({ apiVersion: OUTPUT_API_VERSION, kind, ...content }, format === 'yaml' ? 'yaml' : 'json')
+): Promise<Reply> {
+  const text = { showsAll, paint: painter(io.stdout, io.env), file }
+  const of = file === undefined ? {} : { snapshot: file }
   if (question.each) {
     const table = await tabulate(question.each, fleet, context, progressOn(io))
     return {
-      text: format === 'text' ? renderTable(table, notes, text) : data('WhatIfTable', { ...table, notes }),
+      text: renderTable(table, notes, text),
+      data: { kind: 'WhatIfTable', ...of, ...table, notes },
       totals: table.rows.map(({ totals }) => totals),
     }
   }
   const supposed = await suppose(question.suppositions, context)
-  const answered = fleet.ask(supposed.store, supposed.changes)
+  const answer = fleet.ask(supposed.store, supposed.changes)
   const all = { sentences: supposed.sentences, notes: [...notes, ...supposed.notes] }
   return {
-    text: format === 'text' ? renderAnswer(answered, all, text) : data('WhatIf', { ...all, ...answered }),
-    totals: [answered.totals],
+    text: renderAnswer(answer, all, text),
+    data: { kind: 'WhatIf', ...of, ...all, ...answer },
+    totals: [answer.totals],
   }
+}
+
+function render(replies: readonly Reply[], { format }: WhatIfOptions): string {
+  if (format === 'text') return replies.map(({ text }) => text).join('\n')
+  const [only, second] = replies.map(({ data }) => data)
+  const data = second ? { kind: 'WhatIfList', items: replies.map((reply) => reply.data) } : only
+  return renderData({ apiVersion: OUTPUT_API_VERSION, ...data }, format)
 }
 
 /** In answers: a line of progress at a terminal. */
