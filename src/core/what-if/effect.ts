@@ -3,7 +3,7 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import type { PlacementState } from '../resource-binding/placement-decision.ts'
-import { isDuplicated } from './schedule.ts'
+import { isDuplicated, type Schedule } from './schedule.ts'
 import type { Settled, Step } from './settle.ts'
 
 /** Every effect, the worst first, with its meaning for users. */
@@ -87,15 +87,23 @@ function effectOf(runs: readonly string[], base: Step | undefined, step: Step): 
   if (now.waits) return was?.waits ? undefined : 'waits'
   const isReleased = decision.state === 'Released' && base?.decision.state !== 'Released'
   if (was?.waits || isReleased) return 'released'
-  const isSame = was && jsonEqual([was.keeps, was.among], [now.keeps, now.among])
+  const isSame = was !== undefined && goesTheSameWay(was, now)
   if (runs.length === 0) return isSame ? undefined : 'placed'
-  if (isSame && was.problem === undefined) return base.decision.state === decision.state ? undefined : 'stays'
+  const unchanged = base?.decision.state === decision.state ? undefined : 'stays'
+  if (isSame && was.problem === undefined) return unchanged
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
   if (leaves(now)) {
     if (isReturn(base, step)) return 'comesHome'
     return now.among.length === 0 && isDuplicated(decision.binding.spec) ? 'loses' : 'moves'
   }
-  return now.among.length > 0 ? 'gains' : 'stays'
+  return now.among.length > 0 ? 'gains' : unchanged
+}
+
+/** Whether the scheduler does the same, or the same with a smaller choice. */
+function goesTheSameWay(was: Schedule, now: Schedule): boolean {
+  if (!jsonEqual(was.keeps, now.keeps)) return false
+  if (now.among.length === 0) return was.among.length === 0
+  return now.among.every((name) => was.among.includes(name))
 }
 
 /** Whether a workload that runs elsewhere goes to its data. */

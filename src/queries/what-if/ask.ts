@@ -10,6 +10,7 @@ import { type BindingIndex, indexBindings } from './binding-index.ts'
 import { detectPolicy } from './detect-policy.ts'
 import {
   dataOfBinding,
+  isQueuedIn,
   type LocatedData,
   type Outcome,
   openWorld,
@@ -57,12 +58,7 @@ export interface Fleet {
 export function openFleet(store: ObjectStore, settings: WorldSettings): Fleet {
   const present = openWorld(store, settings)
   const index = indexBindings(present)
-  const known = new WeakMap<ResourceBinding, Outcome>()
-  const presentOutcome = (binding: ResourceBinding): Outcome => {
-    const outcome = known.get(binding) ?? outcomeOf(binding, present)
-    known.set(binding, outcome)
-    return outcome
-  }
+  const presentOutcome = rememberOutcomes(present)
   return {
     present,
     index,
@@ -73,8 +69,10 @@ export function openFleet(store: ObjectStore, settings: WorldSettings): Fleet {
       for (const key of keys) {
         const name = splitObjectKey(key)
         const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposedStore)]
-        const base = before && presentOutcome(before)
-        const outcome = after && outcomeOf(after, supposed, detectPolicy(after, supposed))
+        // A binding that is not at rest yet would change by any event: that is no effect of this one.
+        const isQueued = after !== undefined && isQueuedIn(after, supposed)
+        const base = before && presentOutcome(before, isQueued)
+        const outcome = after && outcomeOf(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
         const [first, next] = compareOutcomes(before, base, outcome)
         const binding = after ?? before
         if (!first || !binding) continue
@@ -89,6 +87,17 @@ export function openFleet(store: ObjectStore, settings: WorldSettings): Fleet {
       }
       return { workloads: index.size, totals: totalsOf(found), changes: found.sort(byEffect) }
     },
+  }
+}
+
+/** The outcomes in the present world, computed once for many questions. */
+function rememberOutcomes(present: World): (binding: ResourceBinding, isQueued: boolean) => Outcome {
+  const [idle, queued] = [new WeakMap<ResourceBinding, Outcome>(), new WeakMap<ResourceBinding, Outcome>()]
+  return (binding, isQueued) => {
+    const known = isQueued ? queued : idle
+    const outcome = known.get(binding) ?? outcomeOf(binding, present, { isQueued })
+    known.set(binding, outcome)
+    return outcome
   }
 }
 

@@ -46,23 +46,30 @@ export interface Outcome extends Settled {
   evictedAfterSeconds: number
 }
 
-/**
- * Returns what becomes of a binding in a world.
- *
- * @param detected the binding as Karmada's detector writes it, if its policy changed
- */
-export function outcomeOf(stored: ResourceBinding, world: World, detected = stored): Outcome {
+interface OutcomeOptions {
+  /** Whether the scheduler looks at the binding again, although nothing else writes it. */
+  isQueued: boolean
+  /** The binding as Karmada's detector writes it, if its policy changed. */
+  detected?: ResourceBinding
+}
+
+/** Returns the outcome of a binding in a world. */
+export function outcomeOf(
+  stored: ResourceBinding,
+  world: World,
+  { isQueued, detected = stored }: OutcomeOptions,
+): Outcome {
   const { store, fleet, now, scope, timing, kinds, karmadaRules } = world
   const eviction = findEviction(detected, fleet)
   const written = eviction ? evict(detected, eviction.from) : detected
   const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds }
   const input = gatherBindingInput(written, stored, context)
-  const settled = settle({ ...input, fleet, isQueued: isQueued(stored, world) })
+  const settled = settle({ ...input, fleet, isQueued })
   return { ...settled, evictedAfterSeconds: eviction?.afterSeconds ?? 0 }
 }
 
 /** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */
-function isQueued({ spec }: ResourceBinding, { changes, fleet }: World): boolean {
+export function isQueuedIn({ spec }: ResourceBinding, { changes, fleet }: World): boolean {
   const changed = changes
     .filter(({ type }) => type === clusters)
     .map(({ before, after }) => (after ?? before)?.metadata.name)
