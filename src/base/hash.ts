@@ -28,5 +28,9 @@ export function listDigest(texts: readonly string[]): string {
       other = Math.imul(other ^ unit, 0x85ebca6b)
     }
   }
-  return [one, other].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('')
+  return hex(one) + hex(other)
+}
+
+function hex(half: number): string {
+  return (half >>> 0).toString(16).padStart(8, '0')
 }

@@ -19,12 +19,9 @@ const onHold = (changes: Partial<HoldAnnotation> = {}) =>
 
 describe('the id of the decision on a binding', () => {
   test('is the same in every version of Lodestone', () => {
-    expect([narrowed(), onHold(), onHold({ released: true }), makeBinding()].map(bindingDecisionId)).toEqual([
-      '81657aef83',
-      'aec39ab78c',
-      '63abfbadae',
-      'bdc0e0a0dc',
-    ])
+    expect(
+      [narrowed(), onHold(), onHold({ released: true }), makeBinding()].map((one) => bindingDecisionId(one)),
+    ).toEqual(['81657aef83', 'aec39ab78c', '63abfbadae', 'bdc0e0a0dc'])
   })
 
   test.each([

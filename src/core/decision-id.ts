@@ -4,7 +4,7 @@ import { VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import type { K8sObject } from '../api/meta.ts'
 import type { Pod } from '../api/pod.ts'
 import { listDigest } from '../base/hash.ts'
-import { type BindingAnnotations, readDecision } from './resource-binding/annotations.ts'
+import { type DecidedAnnotations, readDecision } from './resource-binding/annotations.ts'
 
 /** In hexadecimal digits: 40 bits. Among a million decisions, a second one has a given id with a probability of one in a million. */
 const LENGTH = 10
@@ -13,9 +13,14 @@ const LENGTH = 10
  * Returns the id of the decision in our annotations on a binding: 10 hexadecimal digits. It depends on kind, namespace and name of the
  * binding, and on what was decided. So each replica computes the same id, at any time. Messages do not count: they change while a decision
  * lasts. A binding without our annotations has the id of a decision that stores nothing.
+ *
+ * @param decided our annotations on the binding, of a caller that has read or written them
  */
-export function bindingDecisionId(binding: ResourceBinding): string {
-  return decisionId(binding, binding.metadata.namespace, decidedIn(readDecision(binding.metadata.annotations)))
+export function bindingDecisionId(
+  binding: ResourceBinding,
+  decided: DecidedAnnotations = readDecision(binding.metadata.annotations),
+): string {
+  return decisionId(binding, binding.metadata.namespace, decidedIn(decided))
 }
 
 /**
@@ -35,7 +40,7 @@ function decisionId({ kind, metadata }: K8sObject, namespace: string | undefined
 }
 
 /** Returns what was decided, as texts. A hold is one decision from its begin to its end, unless its reason changes. */
-function decidedIn({ hold, locality }: BindingAnnotations): string[] {
+function decidedIn({ hold, locality }: DecidedAnnotations): string[] {
   if (hold) return hold.released ? ['Released', hold.since] : ['OnHold', hold.since, hold.reason]
   if (!locality) return []
   const { state, claims, required = [], requiredDigest = '', preferred = [], round = 0 } = locality

@@ -10,7 +10,7 @@ import { bindingDecisionId } from '../../core/decision-id.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import {
-  type BindingAnnotations,
+  type DecidedAnnotations,
   hasOurAnnotations,
   type LocalityAnnotation,
   readDecision,
@@ -36,7 +36,7 @@ export interface WorkloadRow {
 }
 
 /** A stored binding with the decision in its annotations, and the id of it. */
-export interface DecidedBinding extends Pick<BindingAnnotations, 'hold' | 'locality'> {
+export interface DecidedBinding extends DecidedAnnotations {
   binding: ResourceBinding
   decisionId: string
 }
@@ -48,7 +48,7 @@ export function decidedBindings(store: ObjectStore): DecidedBinding[] {
     .filter(({ metadata }) => hasOurAnnotations(metadata.annotations))
     .map((binding) => {
       const decision = readDecision(binding.metadata.annotations)
-      return { binding, ...decision, decisionId: bindingDecisionId(binding) }
+      return { binding, ...decision, decisionId: bindingDecisionId(binding, decision) }
     })
 }
 
@@ -71,7 +71,7 @@ export function workloadRows(
 
 function workloadRow(
   binding: ResourceBinding,
-  { hold, locality }: Pick<BindingAnnotations, 'hold' | 'locality'>,
+  { hold, locality }: DecidedAnnotations,
   policy: PropagationPolicy | undefined,
 ): WorkloadRow | undefined {
   const state = hold ? (hold.released ? 'Released' : 'OnHold') : locality?.state

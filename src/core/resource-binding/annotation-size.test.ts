@@ -3,8 +3,9 @@ import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../..
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonBytes, MAX_ANNOTATIONS_BYTES, MAX_OBJECT_BYTES } from '../admission/object-size.ts'
+import { bindingDecisionId } from '../decision-id.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
-import { fitAnnotations } from './annotation-size.ts'
+import { fitAnnotations, shortLocality } from './annotation-size.ts'
 import { readAnnotations } from './annotations.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
@@ -180,11 +181,7 @@ test.each([
   { count: 201, want: { requiredDigest: expect.stringMatching(/^[0-9a-f]{16}$/) } },
 ])('for $count required clusters, the annotation has $want', ({ count, want }) => {
   const locality = { state: 'Narrowed' as const, message: 'm', claims: ['default/sales'] }
-  const texts = fitAnnotations(
-    { locality: { ...locality, required: fleet(count) } },
-    { annotations: {}, placement: {}, policy: undefined },
-  )
-  expect(JSON.parse(texts?.['lodestone.dev/locality'] ?? '')).toEqual({ ...locality, ...want })
+  expect(shortLocality({ ...locality, required: fleet(count) })).toEqual({ ...locality, ...want })
 })
 
 test('a base that no annotation can restore is never narrowed', () => {
@@ -208,7 +205,9 @@ describe('a set of required clusters that is too large to list', () => {
   const later = (given: Partial<BindingInput>) =>
     decide({ binding: running, stored: running, policy: makePolicyInput({ placement: {} }), ...given })
 
-  test('is a digest in the annotation', () => {
+  test('is a digest in the annotation, and in the id of the decision', () => {
+    const { binding, decided } = decide({ binding: makeBinding({ placement: {} }), claims: [located(clusters)] })
+    expect(bindingDecisionId(binding, decided)).toBe(bindingDecisionId(binding))
     const { locality } = readAnnotations(narrowed.metadata.annotations)
     expect(locality?.required).toBeUndefined()
     expect(locality?.requiredDigest).toMatch(/^[0-9a-f]{16}$/)

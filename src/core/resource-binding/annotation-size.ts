@@ -36,7 +36,7 @@ interface Surroundings {
 }
 
 /**
- * Returns the texts of our annotations, shortened where necessary.
+ * Returns the texts of our annotations. A base that is too long becomes a reference to that of the policy.
  *
  * @returns undefined if they do not fit: the base is too large and differs from the policy's, or the other annotations leave no space
  */
@@ -48,7 +48,7 @@ export function fitAnnotations(
   if (base !== undefined && baseText === undefined) return undefined
   const texts: AnnotationTexts = {
     [BASE_AFFINITY_ANNOTATION]: baseText,
-    [LOCALITY_ANNOTATION]: locality && JSON.stringify(shortLocality(locality)),
+    [LOCALITY_ANNOTATION]: locality && JSON.stringify(locality),
     [HOLD_ANNOTATION]: hold && JSON.stringify(hold),
   }
   return hasRoom(texts, surroundings) ? texts : undefined
@@ -63,10 +63,11 @@ function shortBaseText(
   return policy && jsonEqual(base, policy) ? JSON.stringify(BASE_OF_POLICY) : undefined
 }
 
-function shortLocality(note: LocalityAnnotation): LocalityAnnotation {
-  const { required, ...rest } = note
-  if (note.requiredDigest !== undefined) return rest
-  if (required === undefined || required.length <= MAX_REQUIRED_CLUSTERS) return note
+/** Replaces a list of required clusters that is too long by its digest. Returns the same object if the list is short. */
+export function shortLocality(locality: LocalityAnnotation): LocalityAnnotation {
+  const { required, ...rest } = locality
+  if (locality.requiredDigest !== undefined) return rest
+  if (required === undefined || required.length <= MAX_REQUIRED_CLUSTERS) return locality
   return { ...rest, requiredDigest: listDigest(required) }
 }
 

@@ -51,6 +51,9 @@ export type Annotations = Record<string, string> | undefined
 
 export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, HOLD_ANNOTATION] as const
 
+/** Our annotations without the base, which the policy decides. */
+export type DecidedAnnotations = Omit<BindingAnnotations, 'base'>
+
 /** Whether an annotation has a narrowing. A binding that is kept in its base has none. */
 export function isNarrowing(locality: LocalityAnnotation | undefined): locality is LocalityAnnotation {
   return (locality?.required ?? locality?.requiredDigest ?? locality?.preferred) !== undefined
@@ -67,7 +70,7 @@ export function readAnnotations(annotations: Annotations): BindingAnnotations {
 }
 
 /** Reads our annotations without the base, which may be long. */
-export function readDecision(annotations: Annotations): Omit<BindingAnnotations, 'base'> {
+export function readDecision(annotations: Annotations): DecidedAnnotations {
   const locality = parse(annotations, LOCALITY_ANNOTATION)
   const hold = parse(annotations, HOLD_ANNOTATION)
   const read: BindingAnnotations = {}

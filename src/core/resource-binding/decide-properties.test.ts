@@ -17,6 +17,7 @@ import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '
 import type { LabelSelectorRequirement } from '../../api/meta.ts'
 import { encodeResponse } from '../admission/review.ts'
 import type { Answer, ClaimAnswer } from '../data-source/locate.ts'
+import { bindingDecisionId } from '../decision-id.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
@@ -319,6 +320,18 @@ test('each rule decides only the states that its row of the table names', () => 
         const rule = rulesFor(parsed).find((each) => each.decide(situation))
         expect(rule?.states).toContain(state)
       }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('a decision returns annotations with the id of the binding that it wrote', () => {
+  fc.assert(
+    fc.property(creation, forgedNotes, maybe(fc.tuple(binding, forgedNotes)), (input, forged, drawn) => {
+      const stored = drawn && withAnnotations(drawn[0], drawn[1])
+      const given = { ...input, binding: withAnnotations(input.binding, forged), stored }
+      const { binding: written, decided } = decideBinding(given)
+      expect(bindingDecisionId(written, decided)).toBe(bindingDecisionId(written))
     }),
     { numRuns: 2000 },
   )

@@ -596,6 +596,12 @@ describe('the response', () => {
     })
   })
 
+  test('has the id of a decision that stores nothing, if another writer has suspended the workload', () => {
+    const binding = makeBinding({ suspension: { scheduling: true } })
+    const { auditAnnotations } = answer({ binding, claims: [unknown()] })
+    expect(auditAnnotations).toMatchObject({ decision: 'OnHold', 'decision-id': bindingDecisionId(binding) })
+  })
+
   test('to a decided binding has no patch', () => {
     const binding = narrowed()
     expect(answer({ binding, stored: binding }).kind).toBe('allow')

@@ -5,7 +5,7 @@ import { jsonEqual } from '../../base/json.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
+import { type DecidedAnnotations, hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
 import { baseCandidates, meetsCondition } from './base.ts'
 import { decidePlacement } from './decide-placement.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
@@ -24,6 +24,8 @@ export interface BindingDecision {
   binding: ResourceBinding
   /** The reason, as a sentence; empty for an untouched binding. */
   message: string
+  /** Our annotations on the binding after the decision; absent if the decision did not write them. */
+  decided?: DecidedAnnotations
 }
 
 /**
@@ -94,7 +96,7 @@ function decideOnce(input: BindingInput): BindingDecision {
   }
   const written = writeDecision(parsed, placement, decision)
   return written
-    ? { state: decision.state, binding: written, message: decision.message }
+    ? { state: decision.state, message: decision.message, ...written }
     : decideTooLarge(parsed, placement, base, decision)
 }
 
@@ -109,12 +111,12 @@ function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; dec
 }
 
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
-export function answerBinding({ state, binding, message }: BindingDecision, input: BindingInput): Outcome {
+export function answerBinding({ state, binding, message, decided }: BindingDecision, input: BindingInput): Outcome {
   const outcome: Outcome = binding === input.binding ? { kind: 'allow' } : { kind: 'patch', object: binding }
   if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${decisionInWords(state)}: ${message}`)]
   if (state !== 'Untouched') {
     const reason = cut(message, 512)
-    outcome.auditAnnotations = { decision: state, reason, 'decision-id': bindingDecisionId(binding) }
+    outcome.auditAnnotations = { decision: state, reason, 'decision-id': bindingDecisionId(binding, decided) }
   }
   return outcome
 }
@@ -136,6 +138,6 @@ function decideTooLarge(
   const hold = holdTooLarge(parsed, base)
   const suspended = parsed.isScheduled ? undefined : writeDecision(parsed, placement, hold)
   return suspended
-    ? { state: hold.state, binding: suspended, message: hold.message }
+    ? { state: hold.state, message: hold.message, ...suspended }
     : { state: 'Ignored', binding, message: hold.message }
 }

@@ -12,7 +12,7 @@ import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
-import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
+import { OUR_ANNOTATIONS, readAnnotations, readDecision } from './annotations.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
 import { planHoldCondition } from './hold-condition.ts'
 import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-honored.ts'
@@ -120,10 +120,10 @@ function planNotHonored(input: BindingInput): { report: NotHonored; restored?: R
 export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
   const texts = before?.metadata.annotations
   if (OUR_ANNOTATIONS.every((key) => after.metadata.annotations?.[key] === texts?.[key])) return []
-  const decisionId = bindingDecisionId(after)
-  if (before && bindingDecisionId(before) === decisionId) return []
-  const was = readAnnotations(texts)
-  const is = readAnnotations(after.metadata.annotations)
+  const was = readDecision(texts)
+  const is = readDecision(after.metadata.annotations)
+  const decisionId = bindingDecisionId(after, is)
+  if (before && bindingDecisionId(before, was) === decisionId) return []
   const event = (type: 'Normal' | 'Warning', reason: EventReason, message: string): EventAction => ({
     kind: 'event',
     about: after,

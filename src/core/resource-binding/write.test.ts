@@ -24,7 +24,7 @@ function write(spec: Partial<BindingSpec>, given: Partial<PlacementDecision>, me
   const binding = makeBinding({ placement: wide, ...spec }, metadata)
   return {
     binding,
-    written: writeDecision(parseInput(makeInput({ binding })), binding.spec.placement ?? {}, decision(given)),
+    written: writeDecision(parseInput(makeInput({ binding })), binding.spec.placement ?? {}, decision(given))?.binding,
   }
 }
 
@@ -52,7 +52,7 @@ test('our annotations are written and removed, and no others', () => {
 test('no empty map of annotations is left', () => {
   const binding = { ...makeBinding({ placement: wide }), metadata: { name: 'app', ...onHold } }
   const written = writeDecision(parseInput(makeInput({ binding })), wide, decision({}))
-  expect(written?.metadata).toStrictEqual({ name: 'app' })
+  expect(written?.binding.metadata).toStrictEqual({ name: 'app' })
 })
 
 test('annotations without space for ours are not written', () => {

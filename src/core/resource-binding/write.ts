@@ -1,24 +1,32 @@
 /** Writes a decision into a binding: the affinity, the suspension and our annotations. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { fitsIntoBytes } from '../admission/object-size.ts'
 import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { isSuspended } from '../placement/binding-state.ts'
-import { fitAnnotations } from './annotation-size.ts'
-import { type BindingAnnotations, writeTexts } from './annotations.ts'
+import { fitAnnotations, shortLocality } from './annotation-size.ts'
+import { type BindingAnnotations, type DecidedAnnotations, writeTexts } from './annotations.ts'
 import type { ParsedInput } from './parse-input.ts'
 import type { PlacementDecision } from './placement-decision.ts'
+
+/** A binding with a decision. */
+export interface WrittenDecision {
+  /** The same object as before if nothing changes. */
+  binding: ResourceBinding
+  /** Our annotations on it, as they are read from their texts. */
+  decided: DecidedAnnotations
+}
 
 /**
  * Writes a decision into the binding.
  *
- * @returns undefined if the binding has no space for our annotations or the affinity, and the same object if nothing changes
+ * @returns undefined if the binding has no space for our annotations or the affinity
  */
 export function writeDecision(
   input: ParsedInput,
   placement: Placement,
   decision: PlacementDecision,
-): ResourceBinding | undefined {
+): WrittenDecision | undefined {
   const { binding, policy } = input
   const { affinity, annotations } = decision
   const suspension = suspend(input, annotations)
@@ -26,15 +34,20 @@ export function writeDecision(
     jsonEqual(affinity, effectiveAffinity(placement)) && !(placement.clusterAffinity && placement.clusterAffinities)
   const wanted = isSame ? placement : withAffinity(placement, affinity)
   const { annotations: before } = binding.metadata
-  const texts = fitAnnotations(suspension.annotations, {
-    annotations: before,
-    placement: wanted,
-    policy: policy && effectiveAffinity(policy.placement),
-  })
+  const { locality, hold } = suspension.annotations
+  const decided = defined({ locality: locality && shortLocality(locality), hold })
+  const texts = fitAnnotations(
+    { ...suspension.annotations, ...decided },
+    {
+      annotations: before,
+      placement: wanted,
+      policy: policy && effectiveAffinity(policy.placement),
+    },
+  )
   if (!texts) return undefined
   const written = writeTexts(before, texts)
   if (isSame && suspension.value === binding.spec.suspension && written === before) {
-    return binding
+    return { binding, decided }
   }
   const metadata = { ...binding.metadata }
   if (written) metadata.annotations = written
@@ -43,7 +56,7 @@ export function writeDecision(
   if (suspension.value) spec.suspension = suspension.value
   else delete spec.suspension
   const changed = { ...binding, metadata, spec }
-  return !isSame && hasManyNames(affinity) && !fitsIntoBytes(changed) ? undefined : changed
+  return !isSame && hasManyNames(affinity) && !fitsIntoBytes(changed) ? undefined : { binding: changed, decided }
 }
 
 /** Narrowing adds the names of clusters. Fewer names are not measured: they have about 256 KiB. */
