@@ -1,7 +1,7 @@
 /** Measures holds by reason: their number, the age of the oldest one, and those that exceeded the timeout of their claims. */
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
-import { type HoldReason, readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { type HoldReason, readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { type ClusterScope, claimsFor } from '../../queries/permission.ts'
@@ -41,7 +41,7 @@ export function openHoldMeter(input: HoldMeterInput): { read: () => DomainMetric
   const holds = new Map<string, KnownHold>()
   function update({ metadata }: ResourceBinding, isDeleted: boolean): void {
     const key = keyOfObject({ metadata })
-    const { hold } = readAnnotations(metadata.annotations)
+    const { hold } = readDecision(metadata.annotations)
     if (!hold || hold.released || isDeleted) holds.delete(key)
     else {
       const since = Date.parse(hold.since)
@@ -84,5 +84,5 @@ function isOverdue(key: string, heldMs: number, { store, clusterScopedClaims }: 
   )
   if (!isEnded) return false
   const input = gatherBindingInput(binding, binding, { store, clusterScopedClaims, now: now - GRACE_MS })
-  return readAnnotations(decideBinding(input).binding.metadata.annotations).hold?.released === true
+  return readDecision(decideBinding(input).binding.metadata.annotations).hold?.released === true
 }

@@ -5,7 +5,7 @@ import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { locateClaim } from '../../core/data-source/locate.ts'
-import { readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { type ClusterScope, claimsFor } from '../../queries/permission.ts'
@@ -64,7 +64,7 @@ export function startNarrowingClock(input: NarrowingClockInput): () => void {
   function settle(binding: ResourceBinding): void {
     const claims = waits.get(keyOfObject(binding))
     if (!claims) return
-    const { locality, hold } = readAnnotations(binding.metadata.annotations)
+    const { locality, hold } = readDecision(binding.metadata.annotations)
     for (const claim of locality?.claims ?? []) {
       const startedAt = claims.get(claim)
       if (startedAt === undefined) continue

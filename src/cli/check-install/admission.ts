@@ -5,7 +5,7 @@ import { resourceBindings } from '../../api/karmada.ts'
 import { INJECT_LABEL } from '../../api/lodestone.ts'
 import { apiVersionOf, collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { pods } from '../../api/pod.ts'
-import { readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { type Check, type CheckContext, failed, passed, skipped } from './check.ts'
 
@@ -114,7 +114,7 @@ export const narrowing: Check = {
         errors.push(`${title}: ${answer.message}`)
         continue
       }
-      const { locality, hold } = readAnnotations((answer as K8sObject).metadata.annotations)
+      const { locality, hold } = readDecision((answer as K8sObject).metadata.annotations)
       const found = locality ?? hold
       if (found) return passed(`the binding for ${title} is changed: ${found.message}`)
       errors.push(`the binding for ${title} is not changed`)

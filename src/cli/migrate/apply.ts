@@ -12,7 +12,7 @@ import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../.
 import { mutatingWebhookConfigurations, REGISTRATION_NAME, type WebhookConfiguration } from '../../api/registration.ts'
 import { defined } from '../../base/json.ts'
 import { systemClock } from '../../base/time/clock.ts'
-import { readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION, UPSTREAM_WEBHOOK } from '../../core/resource-binding/volcano-global.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
@@ -118,7 +118,7 @@ export async function migrateObject(candidate: Candidate, context: MigrationCont
     if (!migration) return undefined
     try {
       const patched = await store.patch(type, { namespace, name }, { ...migration.patch })
-      const { hold } = readAnnotations(patched.metadata?.annotations)
+      const { hold } = readDecision(patched.metadata?.annotations)
       return defined({ changes: migration.changes, hold: hold && !hold.released ? hold.message : undefined })
     } catch (error) {
       if (error instanceof NotFoundError) return undefined

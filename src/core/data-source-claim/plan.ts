@@ -10,7 +10,7 @@ import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import { readiness, STALLED } from '../readiness.ts'
-import { readAnnotations } from '../resource-binding/annotations.ts'
+import { readDecision } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
 import type { ClaimReason, EventReason, PlacedReason } from '../signal-tables.ts'
 import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
@@ -89,7 +89,7 @@ function planRelease({ claim, bindings, now }: ClaimPlanInput): Plan {
     return { actions: [], requeueAfterMs: until - now }
   }
   const key = keyOfObject(claim)
-  const narrowed = bindings.some(({ metadata }) => readAnnotations(metadata.annotations).locality?.claims.includes(key))
+  const narrowed = bindings.some(({ metadata }) => readDecision(metadata.annotations).locality?.claims.includes(key))
   if (narrowed) return NOTHING
   const kept = finalizers.filter((finalizer) => finalizer !== CLAIM_FINALIZER)
   return { actions: [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers: kept } } }] }

@@ -3,7 +3,7 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import type { Condition } from '../../api/meta.ts'
 import { type ConditionState, condition } from '../../base/conditions.ts'
 import { cut } from '../outcome.ts'
-import { readAnnotations } from '../resource-binding/annotations.ts'
+import { readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
 import type { PlacedReason } from '../signal-tables.ts'
 
@@ -43,7 +43,7 @@ export function placedBinding(bindings: readonly ResourceBinding[]): ResourceBin
 function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: PlacedReason; message: string } {
   const hold = activeHold(binding)
   if (hold) return { placed: false, reason: 'OnHold', message: hold.message }
-  const { locality } = readAnnotations(binding.metadata.annotations)
+  const { locality } = readDecision(binding.metadata.annotations)
   const names = binding.spec.clusters?.map(({ name }) => name) ?? []
   if (names.length === 0) {
     const why = locality && locality.state !== 'Narrowed' ? `: ${locality.message}` : ''

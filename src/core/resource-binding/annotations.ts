@@ -84,10 +84,15 @@ export type AnnotationTexts = Readonly<Record<(typeof OUR_ANNOTATIONS)[number], 
 
 /** Replaces our annotations by these texts. Returns the same object if nothing changes, and undefined if no annotation is left. */
 export function writeTexts(annotations: Annotations, texts: AnnotationTexts): Annotations {
-  if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === texts[key])) return annotations
+  if (areOursEqual(annotations, texts)) return annotations
   const all = withAnnotations(annotations, texts)
   const isEmpty = OUR_ANNOTATIONS.every((key) => texts[key] === undefined) && Object.keys(all).length === 0
   return isEmpty ? undefined : all
+}
+
+/** Whether two objects have the same texts of our annotations. */
+export function areOursEqual(one: Annotations, other: Annotations | AnnotationTexts): boolean {
+  return OUR_ANNOTATIONS.every((key) => one?.[key] === other?.[key])
 }
 
 export function hasOurAnnotations(annotations: Annotations): boolean {
@@ -98,7 +103,7 @@ export function hasOurAnnotations(annotations: Annotations): boolean {
 export const ANY_CLUSTER = '*'
 
 /** Whether a decision is not a plain narrowing, so that a change of a cluster may change it. */
-export function isWaiting({ hold, locality }: BindingAnnotations): boolean {
+export function isWaiting({ hold, locality }: DecidedAnnotations): boolean {
   return hold !== undefined || (locality !== undefined && locality.state !== 'Narrowed')
 }
 

@@ -5,7 +5,7 @@ import { jsonEqual } from '../../base/json.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { type DecidedAnnotations, hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
+import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './annotations.ts'
 import { baseCandidates, meetsCondition } from './base.ts'
 import { decidePlacement } from './decide-placement.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
@@ -38,7 +38,7 @@ export function decideBinding(input: BindingInput): BindingDecision {
   const onHold = input.leavesMovesToLoop ? decideNotHonored(input) : undefined
   if (onHold) return onHold
   let decision = decideOnce(input)
-  if (!changesOurAnnotations(input)) return decision
+  if (areOursEqual(input.binding.metadata.annotations, input.stored?.metadata.annotations)) return decision
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const next = decideOnce({ ...input, binding: decision.binding })
     if (next.binding === decision.binding) break
@@ -68,13 +68,6 @@ function decideNotHonored(input: BindingInput): BindingDecision | undefined {
   const { clusters } = input.binding.spec
   const binding = { ...decision.binding, spec: { ...decision.binding.spec, ...(clusters && { clusters }) } }
   return { ...decision, binding: jsonEqual(binding, input.binding) ? input.binding : binding }
-}
-
-/** Whether our annotations in the request differ from the stored ones. */
-function changesOurAnnotations({ binding, stored }: BindingInput): boolean {
-  const before = stored?.metadata.annotations
-  const { annotations } = binding.metadata
-  return OUR_ANNOTATIONS.some((key) => annotations?.[key] !== before?.[key])
 }
 
 function decideOnce(input: BindingInput): BindingDecision {

@@ -4,7 +4,7 @@
  */
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { evictedClusters, hasTarget, isSuspended } from '../placement/binding-state.ts'
-import { type HoldAnnotation, readAnnotations } from './annotations.ts'
+import { type HoldAnnotation, readDecision } from './annotations.ts'
 
 /** The report of a hold that was not honored. */
 export interface NotHonored {
@@ -24,7 +24,7 @@ export function holdNotHonored({ metadata, spec }: ResourceBinding): HoldAnnotat
 /** Returns the hold of a binding that is suspended by Lodestone; undefined if there is none. */
 export function activeHold({ metadata, spec }: Pick<ResourceBinding, 'metadata' | 'spec'>): HoldAnnotation | undefined {
   if (!isSuspended(spec)) return undefined
-  const { hold } = readAnnotations(metadata.annotations)
+  const { hold } = readDecision(metadata.annotations)
   return hold?.released ? undefined : hold
 }
 

@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../api/meta.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
-import { readAnnotations } from './annotations.ts'
+import { readDecision } from './annotations.ts'
 
 /**
  * Whether a placement allows clusters outside of the data to which Lodestone has narrowed it. After an admission it never does. The policy
@@ -21,7 +21,7 @@ export function allowsMoreThanData({ metadata, spec }: Pick<ResourceBinding, 'me
 
 /** Returns the clusters with the data to which a placement is narrowed; undefined if it is not, or if they are too many to list. */
 export function dataOf({ annotations }: ObjectMeta): ReadonlySet<string> | undefined {
-  const { locality } = readAnnotations(annotations)
+  const { locality } = readDecision(annotations)
   return locality?.required?.length && locality.state !== 'Relaxed' ? new Set(locality.required) : undefined
 }
 
@@ -30,7 +30,7 @@ export function narrowedAgain(stored: ResourceBinding, decided: ResourceBinding)
   if (!allowsMoreThanData(stored) || allowsMoreThanData(decided)) return undefined
   const clusters = targetClusters(stored.spec)
   const where = clusters.length > 0 ? `, and its workload was scheduled to ${clusters.sort().join(', ')}` : ''
-  const { locality } = readAnnotations(decided.metadata.annotations)
+  const { locality } = readDecision(decided.metadata.annotations)
   const now = locality ? `; now ${locality.message}` : ''
   return cut(`the placement was changed while Lodestone was not available${where}${now}`, 1024)
 }

@@ -7,6 +7,7 @@ import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isPlaced, isWorkload } from '../placement/binding-state.ts'
 import { combineClaims, type DataConstraint } from '../placement/constraint.ts'
 import {
+  areOursEqual,
   BASE_OF_POLICY,
   type BindingAnnotations,
   isNarrowing,
@@ -57,9 +58,14 @@ export function constraintIn({ required, requiredDigest, preferred }: LocalityAn
 export function parseInput(input: BindingInput): ParsedInput {
   const { binding, stored, rules = strictestRules } = input
   const claims = boundClaims(input.claims)
-  const annotations = resolveAnnotations(binding, input)
-  // The loop decides on the stored binding itself.
-  const storedAnnotations = stored === binding ? annotations : resolveAnnotations(stored, input)
+  const ours = readAnnotations(binding.metadata.annotations)
+  const annotations = resolveAnnotations(ours, binding, input)
+  // Nearly every write keeps our annotations. The loop decides on the stored binding itself.
+  const isKept = areOursEqual(binding.metadata.annotations, stored?.metadata.annotations)
+  const storedAnnotations =
+    stored === binding
+      ? annotations
+      : resolveAnnotations(isKept ? ours : readAnnotations(stored?.metadata.annotations), stored, input)
   const placed = isPlaced(binding.spec) || isPlaced(stored?.spec)
   return {
     ...input,
@@ -95,8 +101,11 @@ function boundClaims(claims: readonly ClaimAnswer[]): readonly ClaimAnswer[] {
   ]
 }
 
-function resolveAnnotations(binding: ResourceBinding | undefined, { policy }: BindingInput): ResolvedAnnotations {
-  const { base, locality, ...rest } = readAnnotations(binding?.metadata.annotations)
+function resolveAnnotations(
+  { base, locality, ...rest }: BindingAnnotations,
+  binding: ResourceBinding | undefined,
+  { policy }: BindingInput,
+): ResolvedAnnotations {
   const resolved: ResolvedAnnotations = rest
   if (base === BASE_OF_POLICY) {
     if (policy) resolved.base = effectiveAffinity(policy.placement)

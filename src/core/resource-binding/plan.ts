@@ -12,7 +12,7 @@ import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
-import { OUR_ANNOTATIONS, readAnnotations, readDecision } from './annotations.ts'
+import { areOursEqual, readDecision } from './annotations.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
 import { planHoldCondition } from './hold-condition.ts'
 import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-honored.ts'
@@ -119,7 +119,7 @@ function planNotHonored(input: BindingInput): { report: NotHonored; restored?: R
  */
 export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
   const texts = before?.metadata.annotations
-  if (OUR_ANNOTATIONS.every((key) => after.metadata.annotations?.[key] === texts?.[key])) return []
+  if (areOursEqual(after.metadata.annotations, texts)) return []
   const was = readDecision(texts)
   const is = readDecision(after.metadata.annotations)
   const decisionId = bindingDecisionId(after, is)
@@ -167,13 +167,12 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
   const { binding, claims, now, jumps } = input
   const at = (time: string) => onPresentClock(Date.parse(time), jumps)
   const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])
-  const { hold, locality } = readAnnotations(decided.metadata.annotations)
+  const { hold, locality } = readDecision(decided.metadata.annotations)
   if (locality?.since) {
     const { failbackWindowMs, releaseDelayMs } = input.timing ?? DEFAULT_TIMING
     times.push(at(locality.since) + (locality.state === 'Kept' ? releaseDelayMs : failbackWindowMs))
   }
-  if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
-    times.push(now + RELEASE_RETRY_MS)
+  if (hold?.released && !readDecision(binding.metadata.annotations).hold?.released) times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {
     const holdSince = at(hold.since)
     const seconds = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
@@ -190,8 +189,8 @@ function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean
   const clusters = targetClusters(before.spec)
   const affinity = effectiveAffinity(after.spec.placement)
   if (clusters.length === 0 || jsonEqual(affinity, effectiveAffinity(before.spec.placement))) return false
-  const was = readAnnotations(before.metadata.annotations).locality
-  const is = readAnnotations(after.metadata.annotations).locality
+  const was = readDecision(before.metadata.annotations).locality
+  const is = readDecision(after.metadata.annotations).locality
   const isReleased = was?.state === 'Kept' && was.since !== undefined && is?.since === undefined
   if (was && (!is || isReleased)) return true
   // To relax a binding saves its workload from deletion, so it never waits.

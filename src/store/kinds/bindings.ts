@@ -27,7 +27,7 @@ import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { keepMemberStatus } from '../../core/dependencies/locate-volume-manager.ts'
 import { hasTarget, isWorkload } from '../../core/placement/binding-state.ts'
-import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION } from '../../core/resource-binding/volcano-global.ts'
 import { intern } from '../cache/intern.ts'
@@ -149,7 +149,7 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
       // Bindings whose decision waits for a cluster that can take the workload.
-      waiting: ({ metadata }) => (isWaiting(readAnnotations(metadata.annotations)) ? [ANY_CLUSTER] : []),
+      waiting: ({ metadata }) => (isWaiting(readDecision(metadata.annotations)) ? [ANY_CLUSTER] : []),
       // Only for bindings on hold, which are few: a change of their policy can release them.
       onHoldByPolicy: ({ metadata }) => {
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined

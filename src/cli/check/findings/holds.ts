@@ -2,7 +2,7 @@
 import type { ResourceBinding } from '../../../api/karmada.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { type ClaimAnswer, locateClaim } from '../../../core/data-source/locate.ts'
-import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
+import { readDecision } from '../../../core/resource-binding/annotations.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
 import { claimsFor } from '../../../queries/permission.ts'
 import { isPropagated } from '../../../queries/policy.ts'
@@ -24,7 +24,7 @@ type Wait = Pick<ClaimAnswer, 'enforcement' | 'answer' | 'holdTimeoutSeconds'> &
  * ends only with that claim.
  */
 export function canEnd(binding: ResourceBinding, context: GatherContext, systems: KnownSystems): boolean {
-  const { hold } = readAnnotations(binding.metadata.annotations)
+  const { hold } = readDecision(binding.metadata.annotations)
   if (!hold || hold.reason === 'ClaimMissing') return hold === undefined
   const required = bindingWaits(binding, context, systems).filter(({ enforcement }) => enforcement === 'Required')
   if (required.some(({ holdTimeoutSeconds }) => holdTimeoutSeconds !== undefined)) return true

@@ -5,7 +5,7 @@ import { strictestRules } from '../../../core/karmada-rules.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
-import { readAnnotations } from '../../../core/resource-binding/annotations.ts'
+import { readDecision } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
 import { staysBecause } from '../../../core/resource-binding/rebalance.ts'
 import { gatherBindingInput } from '../../../queries/binding.ts'
@@ -60,7 +60,7 @@ function effectOn(
 /** Whether the first narrowing would move a workload that `rebalance` would not move after its data. */
 export function isMovedByFirstNarrowing(review: ObjectReview, context: GatherContext): boolean {
   const { effect, decision, before, after } = review
-  const isFirst = readAnnotations(before.metadata.annotations).locality === undefined
+  const isFirst = readDecision(before.metadata.annotations).locality === undefined
   if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
   const binding = after as ResourceBinding
   const { claims } = gatherBindingInput(binding, binding, context)
