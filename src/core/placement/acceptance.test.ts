@@ -162,7 +162,41 @@ describe('the scheduler accepts a cluster', () => {
   })
 })
 
-test('one list of kinds is read for each binding that it is compared with', () => {
+describe('a Cluster of a manifest without a spec', () => {
+  const cluster = { spec: undefined as never }
+
+  test('is accepted', () => {
+    expect(refusal({}, cluster)).toBeUndefined()
+  })
+
+  test.each(['provider', 'region', 'zone'])('is refused if the policy spreads by %s', (spreadByField) => {
+    const placement = { spreadConstraints: [{ spreadByField }] }
+    expect(refusal({ placement }, cluster)).toBe(`has no ${spreadByField}, by which the policy spreads`)
+  })
+})
+
+test('a binding without a placement tolerates no taint', () => {
+  const { placement: _absent, ...spec } = makeBinding().spec
+  const clusters = lookup(makeCluster('member1', { taints: [{ key: 'gpu', effect: 'NoSchedule' }] }))
+  expect(schedulingRefusal(spec, clusters)('member1')).toBe(
+    'has the taint gpu:NoSchedule, which the policy does not tolerate',
+  )
+})
+
+test('the kinds of one list are collected once, for all bindings', () => {
+  let reads = 0
+  const counted = {
+    groupVersion: 'apps/v1',
+    get resources() {
+      reads++
+      return deployments.resources
+    },
+  }
+  const status = { apiEnablements: [counted] }
+  expect([refusal({}, { status }), refusal({}, { status }), reads]).toEqual([undefined, undefined, 1])
+})
+
+test('one list of kinds is compared with each binding', () => {
   const status = { apiEnablements: [deployments], conditions: [complete] }
   const job = { resource: { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' } }
   const results = [{}, job, {}].map((spec) => refusal(spec, { status }))
