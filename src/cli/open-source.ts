@@ -13,9 +13,11 @@ import { readBindingSchemas, servesPolicies } from '../store/cluster/server-info
 import type { FolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Arguments, CommandIo } from './command.ts'
+import { hiddenKinds } from './hidden-kinds.ts'
 import { openFolder } from './open-folder.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './options/connect.ts'
-import { notHub, type ReadError, ReadFailure } from './read-failure.ts'
+import { contextNamespace } from './options/namespace.ts'
+import { notHub, nothingReadable, type ReadError, ReadFailure } from './read-failure.ts'
 
 export const SOURCE_OPTIONS = {
   folder: { type: 'string', value: 'DIR', description: 'Read a folder of manifests' },
@@ -41,6 +43,11 @@ interface SourceInput {
   folderKinds?: readonly AnyCachedKind[]
   /** How long the first read may take. Default: a minute. */
   readTimeoutMs?: number
+  /**
+   * Given by commands that can show one namespace: the one of `-n`; undefined for all. Of an API server, only this namespace is read, and
+   * kinds that the user may not list are left out (`hiddenKinds`). A folder is read whole.
+   */
+  restriction?: { namespace: string | undefined }
 }
 
 export interface OpenSource {
@@ -95,7 +102,7 @@ async function openManifests(
 async function openHub(
   args: Arguments,
   io: CommandIo,
-  { kinds, mayBeMember = false, readTimeoutMs = SYNC_TIMEOUT_MS }: SourceInput,
+  { kinds, mayBeMember = false, readTimeoutMs = SYNC_TIMEOUT_MS, restriction }: SourceInput,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
   const connection = await connect(args, io)
@@ -103,7 +110,11 @@ async function openHub(
     await connection.close()
     throw error
   })
-  const failure = new ReadFailure(connection.server, readTimeoutMs)
+  const namespace = restriction?.namespace
+  const failure = new ReadFailure(connection.server, {
+    timeoutMs: readTimeoutMs,
+    wayOut: restriction && `use -n ${(await contextNamespace(args, io)) ?? 'NAMESPACE'} to see one namespace`,
+  })
   const repeats = new RepeatLimit()
   const observer = {
     error: (error: ReadError) => {
@@ -118,6 +129,7 @@ async function openHub(
     // A command shows what exists now.
     kinds: kinds.map(({ absence, ...kind }) => ({ ...kind, ...optional })),
     observer,
+    namespace,
   })
   // Ctrl-C also ends a request for a single object, to which the API server may not respond for long.
   const abort = () => void connection.close()
@@ -130,12 +142,21 @@ async function openHub(
   try {
     await store.start(AbortSignal.any([io.signal, failure.signal]))
     failure.end()
+    checkRights(store, connection.server)
     return { store, isMember: !isHub, isHub, connection, karmadaRules: await readRules(connection), close }
   } catch (error) {
     failure.end()
     await close()
     throw error
   }
+}
+
+/** Throws `UserError` if the user may list nothing in the only namespace that is read. */
+function checkRights(store: ObjectStore, server: string): void {
+  const hidden = hiddenKinds(store)
+  const [first] = hidden.filter(({ type }) => type.namespaced)
+  const shown = store.kinds().filter((type) => type.namespaced && store.serves(type))
+  if (first && shown.every((type) => hidden.some((one) => one.type === type))) throw nothingReadable(server, first)
 }
 
 /** Returns the strictest rules if the user may not read the schemas of the API server. */

@@ -2,6 +2,7 @@
 import { UserError } from '../base/user-error.ts'
 import { ApiError, RequestError } from '../store/cluster/api-error.ts'
 import type { StoreObserver } from '../store/observer.ts'
+import type { UnavailableKind } from '../store/store.ts'
 
 export type ReadError = Parameters<StoreObserver['error']>[0]
 
@@ -16,11 +17,14 @@ export class ReadFailure {
   readonly #abort = new AbortController()
   readonly #server: string
   readonly #timer: NodeJS.Timeout
+  readonly #wayOut: string | undefined
   #last: ReadError | undefined
   #ended = false
 
-  constructor(server: string, timeoutMs: number) {
+  /** @param wayOut what a user without the rights on all namespaces can do */
+  constructor(server: string, { timeoutMs, wayOut }: { timeoutMs: number; wayOut?: string | undefined }) {
     this.#server = server
+    this.#wayOut = wayOut
     this.#timer = setTimeout(() => {
       const reason = this.#last === undefined ? '' : `: ${this.#last.kind}: ${this.#last.message}`
       this.#fail(`objects could not be read within ${timeoutMs / 1000} s${reason}; try again`)
@@ -36,7 +40,7 @@ export class ReadFailure {
   keeps(error: ReadError): boolean {
     if (this.#ended || error.retryInMs === undefined) return false
     this.#last = error
-    const reason = hopeless(error)
+    const reason = hopeless(error, this.#wayOut)
     if (reason !== undefined) this.#fail(reason)
     return true
   }
@@ -59,6 +63,13 @@ export function notHub(server: string): UserError {
   )
 }
 
+/** Returns the error for a user who may not list any kind of a namespace. */
+export function nothingReadable(server: string, { message, type }: UnavailableKind): UserError {
+  return new ReadFailedError(
+    `API server ${server}: ${message}, and no other kind either; grant the user the verbs list and watch of ${type.kind}`,
+  )
+}
+
 const RENEW = 'renew the token or certificate of the user'
 
 /** Returns the error of a single request to an API server with its remedy; undefined for another error. */
@@ -74,13 +85,13 @@ function requestRemedy(error: ApiError | RequestError): string {
 }
 
 /** Describes an error that a retry repeats; undefined for the others. Kinds that may be missing report no 404. */
-function hopeless({ kind, error }: ReadError): string | undefined {
+function hopeless({ kind, error }: ReadError, wayOut: string | undefined): string | undefined {
   if (!(error instanceof ApiError)) return undefined
   switch (error.status) {
     case 401:
       return `HTTP 401: the credentials are rejected; ${RENEW}`
     case 403:
-      return `${error.message}; grant the user the verbs list and watch of ${kind}`
+      return `${error.message}; grant the user the verbs list and watch of ${kind}${wayOut === undefined ? '' : `, or ${wayOut}`}`
     case 404:
       return `${kind} is not installed; apply the CRDs: lodestone manifests crds | kubectl apply --server-side -f -`
     default:

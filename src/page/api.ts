@@ -23,6 +23,10 @@ export interface ListPage<Name extends ListName> {
 export interface Overview extends Freshness {
   /** The reader, if each one logs in. */
   user?: string
+  /** The only namespace that is read. */
+  namespace?: string
+  /** A sentence about what is not shown. */
+  notice?: string
   mode: 'hub' | 'member' | 'folder'
   origin: string
   revision: number

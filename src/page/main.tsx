@@ -107,6 +107,11 @@ function Page() {
         <Freshness live={live} now={now} isPaused={isPaused} onPause={() => setPaused(!isPaused)} />
       </header>
       <main id="view">
+        {overview?.namespace !== undefined && (
+          <p class="quiet">
+            Only namespace {overview.namespace} is shown{overview.notice === undefined ? '' : `; ${overview.notice}`}.
+          </p>
+        )}
         <h1>{isExplanation ? `${kind?.split('.')[0]} ${name}` : title}</h1>
         {isExplanation && (
           <Explanation

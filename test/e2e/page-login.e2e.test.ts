@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import axe from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { Agent, request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openPage, servePage } from './browser.ts'
 import { buildPage, startBrowser } from './chromium.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -52,9 +52,9 @@ afterAll(async () => {
   await plane?.stopAll()
 })
 
-// `tenant` may read claims and bindings of demo, `operator` may read everything of Lodestone.
+// `tenant` and the user `jane` may read claims and bindings of demo, `operator` may read everything of Lodestone.
 async function createReaders(): Promise<void> {
-  const read = (apiGroups: string[], resources: string[]) => ({ apiGroups, resources, verbs: ['get', 'list'] })
+  const read = (apiGroups: string[], resources: string[]) => ({ apiGroups, resources, verbs: ['get', 'list', 'watch'] })
   const rules = [
     read(['datadependency.volcano.sh'], ['datasourceclaims']),
     read(['work.karmada.io'], ['resourcebindings']),
@@ -72,7 +72,7 @@ async function createReaders(): Promise<void> {
     {
       ...{ apiVersion, kind: 'RoleBinding', metadata: { name: 'reader', namespace: 'demo' } },
       roleRef: { ...RBAC, kind: 'Role', name: 'reader' },
-      subjects: subjects('tenant'),
+      subjects: [...subjects('tenant'), { apiGroup: RBAC.apiGroup, kind: 'User', name: 'jane' }],
     },
     {
       ...{ apiVersion, kind: 'ClusterRoleBinding', metadata: { name: 'operator' } },
@@ -178,6 +178,31 @@ test('a reader logs in with a token in the browser, sees its own rows, and logs 
   expect(await page.getByText('sales/app').count()).toBe(0)
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByLabel('Token').waitFor()
+})
+
+describe('a user with rights in one namespace', () => {
+  test('sees this namespace with -n, and a sentence about what is not shown', async () => {
+    const { link } = await servePage(['--kubeconfig', await plane.kubeconfigFor('jane'), '-n', 'demo'])
+    const page = await openPage(browser, link)
+    await page.getByText('Only namespace demo is shown; not shown, since you may not list them:').waitFor()
+    await page.goto(new URL('/claims', link).href)
+    await page.getByRole('link', { name: 'demo/app', exact: true }).waitFor()
+    expect(await page.getByText('sales/app').count()).toBe(0)
+    onTestFinished(async () => void (await plane.kubectl(['delete', 'datasourceclaim', 'later', '-n', 'demo'])))
+    await hub.apply(claim('later', { namespace: 'demo', data: 'demo-data', workload: deployment('app') }))
+    await page.getByRole('link', { name: 'demo/later' }).waitFor()
+    await page.getByRole('link', { name: 'Deployment demo/app' }).first().click()
+    await page.getByText('you may not list datasources.datadependency.volcano.sh').first().waitFor()
+    expect((await page.request.get(new URL('/v1/sources', link).href)).status()).toBe(403)
+  })
+
+  test('gets the way out without -n, and an error for another namespace', async () => {
+    const jane = ['--kubeconfig', await plane.kubeconfigFor('jane')]
+    await expect(servePage(jane)).rejects.toThrow(
+      /verbs list and watch of \w+, or use -n NAMESPACE to see one namespace/,
+    )
+    await expect(servePage([...jane, '-n', 'sales'])).rejects.toThrow(/you may not list \S+ in namespace sales, and no/)
+  })
 })
 
 test('an account without the rights of the page gets a line that names them', async () => {

@@ -107,7 +107,7 @@ interface StoredEvent {
 }
 
 function eventsAbout(server: Awaited<ReturnType<typeof start>>['server'], name: string) {
-  const all = (server.objects.page('/api/v1/events', 0, null)?.items ?? []) as unknown as StoredEvent[]
+  const all = (server.objects.page({ collection: '/api/v1/events' }, 0, null)?.items ?? []) as unknown as StoredEvent[]
   return all
     .filter(({ involvedObject }) => involvedObject.name === name)
     .map(({ type, reason, message }) => ({ type, reason, message }))

@@ -7,17 +7,17 @@ import { defined } from '../../base/json.ts'
 import { formatBytes, formatSize } from '../../base/quantity.ts'
 import { formatAge } from '../../base/time/duration.ts'
 import { type Answer, type ClaimAnswer, locateClaim } from '../../core/data-source/locate.ts'
+import type { KnownAnswer } from '../claim-answer.ts'
 import { firstNames } from './lists.ts'
 import type { TreeNode } from './tree.ts'
 
 /** A claim with its source. `refusal` says why the claim does not apply to the workload. */
 export function claimNode(
   claim: DataSourceClaim,
-  source: DataSource | undefined,
+  { enforcement, answer, claim: name, source }: KnownAnswer,
   now: number,
   refusal: string | undefined,
 ): TreeNode {
-  const { enforcement, answer, claim: name } = locateClaim(claim, source, now)
   const { system, dataSourceType, dataSourceName } = claim.spec
   return {
     ...referenceOf(claim),

@@ -6,6 +6,7 @@ import { suggest } from '../../base/suggest.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import type { ObjectName } from '../../store/store.ts'
+import { describeHidden } from '../hidden-kinds.ts'
 import { kindOfManifest, kindsNamed, knownKinds, selectedKinds, unknownKind } from '../kinds.ts'
 import { type Context, makeTarget, referenceTitle, type Target } from './target.ts'
 import { explainerOf } from './targets.ts'
@@ -45,6 +46,8 @@ export async function explainNamed({ kind, namespace, name }: NamedObject, conte
 export async function explainTargets(targets: readonly Target[], context: Context): Promise<ExplainAnswer> {
   for (const target of targets) {
     const tree = await explainerOf(target.type, context.kinds).explain(target, context)
+    const hidden = describeHidden(context.store)
+    if (tree && hidden) return { tree: { ...tree, children: [{ text: hidden }, ...(tree.children ?? [])] } }
     if (tree) return { tree }
   }
   return { problem: describeMissing(targets, context) }

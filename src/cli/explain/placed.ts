@@ -12,12 +12,18 @@ import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import {
+  type DecidedAnnotations,
+  type LocalityAnnotation,
+  readDecision,
+} from '../../core/resource-binding/annotations.ts'
 import { type BindingDecision, decideBinding } from '../../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
 import type { BindingInput } from '../../core/resource-binding/input.ts'
 import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
 import type { ObjectStore } from '../../store/store.ts'
+import { hiddenKinds } from '../hidden-kinds.ts'
 import { type Context, type Reference, readTarget, referenceTitle, type Target } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -30,6 +36,8 @@ export interface Placed {
   policy: PropagationPolicy | undefined
   /** The binding as it is stored, or as Karmada would create it, with the decision; undefined without a policy and a binding. */
   placement: { binding: ResourceBinding; input: BindingInput; decision: BindingDecision } | undefined
+  /** Whether there are kinds that the user may not list. Then the decision is the stored one, and further policies may exist. */
+  isPartial: boolean
 }
 
 /** Returns undefined if the workload does not exist, no claim names it, and it has no binding. */
@@ -54,7 +62,8 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
   const policy =
     (stored && bindingPolicy(stored, store)) ??
     selectPolicy(template, store.list(propagationPolicies), store.list(clusterPropagationPolicies))
-  const binding = stored ?? (policy && deriveBinding(template, policy))
+  const isPartial = hiddenKinds(store).length > 0
+  const binding = stored ?? (policy && !isPartial ? deriveBinding(template, policy) : undefined)
   const volumes =
     object && kinds.find(apiVersion, type.kind)
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
@@ -68,8 +77,21 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     claims,
     volumes,
     policy,
-    placement: input && { binding, input, decision: decideBinding(input) },
+    placement: input && { binding, input, decision: isPartial ? storedDecision(binding) : decideBinding(input) },
+    isPartial,
   }
+}
+
+/** The states that the annotations of a binding can have. */
+export type StoredState = LocalityAnnotation['state'] | 'OnHold' | 'Released' | 'Untouched'
+
+/** Returns the decision that a binding has. `decided`: its annotations, if they were read already. */
+export function storedDecision(
+  binding: ResourceBinding,
+  { hold, locality }: DecidedAnnotations = readDecision(binding.metadata.annotations),
+): BindingDecision & { state: StoredState } {
+  const state = hold ? (hold.released ? 'Released' : 'OnHold') : (locality?.state ?? 'Untouched')
+  return { state, binding, message: hold?.message ?? locality?.message ?? '' }
 }
 
 /** Reads the binding of an object, by the name that Karmada generates. */
@@ -81,14 +103,15 @@ export function readBinding(
 }
 
 /** One line about a workload: its decision, and the reason. */
-export function workloadSummary({ workload, placement, object }: Placed): TreeNode {
+export function workloadSummary({ workload, placement, object, isPartial }: Placed): TreeNode {
   const { state, message } = placement?.decision ?? {}
-  const words = state === undefined ? 'no policy selects it' : state === 'Untouched' ? 'unchanged' : state
+  const unplaced = isPartial ? 'no decision is stored' : 'no policy selects it'
+  const words = state === undefined ? unplaced : state === 'Untouched' ? 'unchanged' : state
   const clusters = placement?.binding.spec.clusters?.map((cluster) => cluster.name)
   return {
     ...workload,
     text: `${referenceTitle(workload)}: ${words}${message ? `: ${message}` : ''}${object ? '' : ' (it does not exist)'}`,
-    state: state ?? 'NotSelected',
+    state: state ?? (isPartial ? 'Unknown' : 'NotSelected'),
     ...defined({ reason: message || undefined, clusters }),
   }
 }

@@ -13,13 +13,11 @@ import type { Placed } from './placed.ts'
 import type { TreeNode } from './tree.ts'
 
 /** The policy and the binding of a workload. */
-export function placementNodes({ policy, placement }: Pick<Placed, 'policy' | 'placement'>): TreeNode[] {
-  return [
-    policy
-      ? policyNode(policy)
-      : { text: 'no policy selects it: Karmada creates no binding for it', state: 'NotSelected' },
-    ...(placement ? [bindingNode(placement)] : []),
-  ]
+export function placementNodes({ policy, placement, isPartial }: Placed): TreeNode[] {
+  const unselected = isPartial
+    ? { text: 'no policy that you may list selects it', state: 'Unknown' }
+    : { text: 'no policy selects it: Karmada creates no binding for it', state: 'NotSelected' }
+  return [policy ? policyNode(policy) : unselected, ...(placement ? [bindingNode(placement)] : [])]
 }
 
 function policyNode(policy: PropagationPolicy): TreeNode {

@@ -9,9 +9,9 @@ import { bindingName } from '../../core/resource-binding/derive.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { interpretObject } from '../../queries/dependents.ts'
 import { refusalFor } from '../../queries/permission.ts'
-import { claimSource } from '../../queries/source.ts'
 import { placementKinds, relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
+import { answerOfClaim } from '../claim-answer.ts'
 import { claimNode, volumeNode } from './data.ts'
 import { firstNames } from './lists.ts'
 import { explainInMember } from './member.ts'
@@ -76,7 +76,7 @@ async function explainWorkload(target: Target, context: Context): Promise<TreeNo
   return {
     ...workload,
     text: referenceTitle(workload),
-    state: placement?.decision.state ?? 'NotSelected',
+    state: placement?.decision.state ?? (placed.isPartial ? 'Unknown' : 'NotSelected'),
     children: [
       ...absentWorkload(placed, context),
       ...(claims.length + volumes.length === 0
@@ -84,7 +84,7 @@ async function explainWorkload(target: Target, context: Context): Promise<TreeNo
         : []),
       ...claims.map((claim) => {
         const refusal = refusalFor(claim, workload, context.store, context.scope)
-        return claimNode(claim, claimSource(claim, context.store), context.now, refusal)
+        return claimNode(claim, answerOfClaim(claim, context.store, context.now), context.now, refusal)
       }),
       ...volumes.map(volumeNode),
       ...effectNodes(placed),

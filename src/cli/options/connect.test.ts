@@ -237,7 +237,7 @@ describe('an API server that cannot be used:', () => {
       name: 'a missing permission',
       fail: (hub: FakeApiServer) =>
         hub.misbehave(({ path }) => path.includes('datasourceclaims'), answerStatus(403, 'Forbidden')),
-      want: 'HTTP 403: the server says Forbidden; grant the user the verbs list and watch of DataSourceClaim\n',
+      want: 'HTTP 403: the server says Forbidden; grant the user the verbs list and watch of DataSourceClaim, or use -n NAMESPACE to see one namespace\n',
     },
     {
       name: 'a server that starts',

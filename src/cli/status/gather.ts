@@ -3,14 +3,14 @@ import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
-import { type Answer, locateClaim } from '../../core/data-source/locate.ts'
+import type { Answer } from '../../core/data-source/locate.ts'
 import { phaseOrDeclared } from '../../core/data-source/phase.ts'
 import { workloadKey, workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
 import { phaseOfAnswer } from '../../core/data-source-claim/phase.ts'
 import type { InspectedSystem } from '../../locality/config/inspect.ts'
-import { type ClusterScope, refusalOfClaim } from '../../queries/permission.ts'
-import { claimSource } from '../../queries/source.ts'
+import type { ClusterScope } from '../../queries/permission.ts'
 import type { ObjectStore } from '../../store/store.ts'
+import { answerOfClaim, knownRefusal } from '../claim-answer.ts'
 import { OUTPUT_API_VERSION } from '../output.ts'
 import type { ClaimReport, HoldReport, Section, SourceReport, StatusReport } from './report.ts'
 import { reportSystems } from './systems.ts'
@@ -90,9 +90,8 @@ function claimedHolds(claims: readonly DataSourceClaim[] | undefined, holds: rea
 
 function reportClaim(claim: DataSourceClaim, store: ObjectStore, { scope, now }: StatusInput): ClaimReport {
   const { metadata, spec, status } = claim
-  const source = claimSource(claim, store)
-  const { answer, enforcement } = locateClaim(claim, source, now)
-  const refusal = refusalOfClaim(claim, store, scope)
+  const { source, sourceName, answer, enforcement } = answerOfClaim(claim, store, now)
+  const refusal = knownRefusal(claim, store, scope)
   const { system, dataSourceType, dataSourceName, workload } = spec
   return {
     namespace: metadata.namespace ?? '',
@@ -104,7 +103,7 @@ function reportClaim(claim: DataSourceClaim, store: ObjectStore, { scope, now }:
     dataSourceName,
     enforcement,
     workload,
-    ...defined({ source: source?.metadata.name || undefined }),
+    ...defined({ source: sourceName || undefined }),
     ...(refusal === undefined ? answerLocation(answer) : { location: 'NotPermitted', clusters: [], message: refusal }),
   }
 }

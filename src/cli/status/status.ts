@@ -9,6 +9,7 @@ import { suggest } from '../../base/suggest.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
+import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { givenNamespace } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
@@ -29,7 +30,7 @@ export const status: Command = {
       type: 'string',
       short: 'n',
       value: 'NAMESPACE',
-      description: 'Only claims, holds and volumes of this namespace',
+      description: 'Read only claims, holds and volumes of this namespace, and the kinds that the user may list',
     },
     'all-namespaces': { type: 'boolean', short: 'A', description: 'All namespaces (default)' },
     held: { type: 'boolean', description: 'Only workloads on hold' },
@@ -59,6 +60,7 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
     workloads,
     watch,
     mayBeMember: true,
+    restriction: { namespace: selection.namespace },
   })
   try {
     if (!store.serves(dataSourceClaims) && !store.serves(volumeManagers)) {
@@ -76,6 +78,8 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
       io.stderr.write(`lodestone status: ${unknown}\n`)
       return 1
     }
+    const hidden = describeHidden(store)
+    if (hidden) io.stderr.write(`lodestone status: ${hidden}\n`)
     const paint = painter(io.stdout, io.env)
     const render = async () => {
       const now = io.now()
@@ -102,11 +106,12 @@ const KIND_OF: Partial<Record<Section, ResourceType>> = {
   volumes: volumeManagers,
 }
 
-/** Leaves out the empty lists of kinds that the API server does not serve, such as the claims of a member cluster. */
+/** Leaves out the empty lists of kinds that are hidden, or that the API server does not serve, such as the claims of a member. */
 function served(report: StatusReport, store: ObjectStore): StatusReport {
   const isShown = ([section, rows]: [string, unknown]) => {
     const type = KIND_OF[section as Section]
-    return type === undefined || store.serves(type) || (rows as unknown[]).length > 0
+    const isRead = type !== undefined && store.serves(type) && !isHidden(store, type)
+    return type === undefined || isRead || (rows as unknown[]).length > 0
   }
   return Object.fromEntries(Object.entries(report).filter(isShown)) as unknown as StatusReport
 }

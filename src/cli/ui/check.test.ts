@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
+import { makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusters, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
@@ -8,7 +8,7 @@ import { newestRules } from '../../core/karmada-rules.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { typeOfReference } from '../kinds.ts'
 import { openCheck } from './check.ts'
-import { openMemory } from './ui.fake.ts'
+import { makeNarrowedBinding, openMemory } from './ui.fake.ts'
 
 const config = completeConfig({}, 'test')
 
@@ -20,21 +20,7 @@ async function openHub() {
   await store.create(dataSources, makeSource())
   await store.create(propagationPolicies, makePolicy())
   for (const name of ['member1', 'member2', 'member3']) await store.create(clusters, makeCluster(name))
-  await store.create(
-    resourceBindings,
-    makeBinding(
-      { clusters: [{ name: 'member2' }], placement: { clusterAffinity: { clusterNames: ['member2'] } } },
-      {
-        annotations: {
-          'lodestone.dev/base-affinity': '{"clusterAffinity":{"clusterNames":["member1","member2","member3"]}}',
-          'lodestone.dev/locality': JSON.stringify({
-            ...{ state: 'Narrowed', message: 'default/sales is in member2', claims: ['default/sales'] },
-            required: ['member2'],
-          }),
-        },
-      },
-    ),
-  )
+  await store.create(resourceBindings, makeNarrowedBinding(['member1', 'member2', 'member3']))
   const context = () => ({
     ...{ store, config, kinds: SHIPPED_KINDS, karmadaRules: newestRules, scope: 'forbidden' as const },
     ...{ isHub: true, isMember: false, place: 'on this API server', now: Date.parse('2026-11-20T12:00:00Z') },

@@ -3,14 +3,14 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import { clusters } from '../../api/karmada.ts'
 import { apiVersionOf } from '../../api/meta.ts'
 import { defined, membership, sortedUnique } from '../../base/json.ts'
-import { type ClaimAnswer, locateClaim } from '../../core/data-source/locate.ts'
+import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { validateDataSourceClaim } from '../../core/data-source-claim/validate.ts'
 import { schedulingRefusal } from '../../core/placement/acceptance.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import { clusterFilter } from '../../core/placement/cluster-filter.ts'
 import { placementFilter } from '../../core/placement/placement-filter.ts'
-import { claimSource } from '../../queries/source.ts'
+import { answerOfClaim } from '../claim-answer.ts'
 import { type Placed, placeWorkload } from '../explain/placed.ts'
 import { affinityBefore } from '../explain/placement.ts'
 import { type Context, type Reference, referencedTarget, referenceTitle } from '../explain/target.ts'
@@ -111,7 +111,7 @@ function locateClaims(given: readonly LocateClaim[], context: Context): Located 
 }
 
 function answersOf(claims: readonly DataSourceClaim[], { store, now }: Context): ClaimAnswer[] {
-  return claims.map((claim) => locateClaim(claim, claimSource(claim, store), now))
+  return claims.map((claim) => answerOfClaim(claim, store, now))
 }
 
 function reportAnswer({ claim, enforcement, answer }: ClaimAnswer): LocatedClaim {

@@ -37,6 +37,8 @@ export interface PageServerInput {
   /** Whether the API server has the kind. */
   isServed: (kind: ResourceType) => boolean
   freshness: () => Freshness
+  /** A sentence about what is not shown. */
+  notice: () => string | undefined
   /** Reports the installation on the API server. */
   serverReport: () => Promise<ServerReport>
   /** Reads the Events about placements, of a namespace or of all. */
@@ -123,7 +125,9 @@ export function buildPageServer(input: PageServerInput): PageServer {
     const lists = await visibleLists(LIST_NAMES, { lists: all, viewer, isServed })
     const totals = Object.fromEntries(LIST_NAMES.map((name) => [name, lists[name].length]))
     const { mode, origin } = input
-    return sendAnswer(reply, 'Overview', { mode, origin, user: viewer.user, revision, totals, ...input.freshness() })
+    const { user, namespace } = viewer
+    const place = { mode, origin, user, namespace, notice: input.notice() }
+    return sendAnswer(reply, 'Overview', { ...place, revision, totals, ...input.freshness() })
   })
   for (const name of LIST_NAMES) {
     server.get(`/v1/${name}`, async (request, reply) => {
@@ -142,8 +146,9 @@ export function buildPageServer(input: PageServerInput): PageServer {
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Server', await input.serverReport())
   })
   server.get('/v1/history', async (request, reply) => {
-    const namespace = readNamespace(queryOf(request))
-    const rejection = await historyRejection(viewerOf(request), namespace)
+    const viewer = viewerOf(request)
+    const namespace = readNamespace(queryOf(request)) ?? viewer.namespace
+    const rejection = await historyRejection(viewer, namespace)
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'History', await input.history(namespace))
   })
   server.get('/v1/explain/:kind/:name', async (request, reply) => {

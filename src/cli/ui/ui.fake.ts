@@ -5,6 +5,8 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { onTestFinished } from 'vitest'
+import { makeBinding } from '../../../test/builders.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import { makeFolder } from '../cli.fake.ts'
@@ -43,10 +45,15 @@ export async function openPage(
   env: Record<string, string> = {},
 ): Promise<Page> {
   const folder = makeFolder({ 'fleet.yaml': objects })
+  return { folder, ...(await startPage(['--folder', folder, ...words], env)) }
+}
+
+/** Starts the page with these arguments until the end of the test. */
+export async function startPage(words: string[], env: Record<string, string> = {}): Promise<Omit<Page, 'folder'>> {
   const abort = new AbortController()
   let stderr = ''
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const exit = runCli(['ui', '--folder', folder, ...words], {
+  const exit = runCli(['ui', ...words], {
     stdout: { write: (text) => resolve(/http:\S+/.exec(`${text}`)?.[0] ?? '') },
     stderr: { write: (text) => (stderr += text) },
     env,
@@ -64,7 +71,6 @@ export async function openPage(
   const opened = await sendTo(link)
   const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
   return {
-    folder,
     link,
     origin,
     cookie,
@@ -111,4 +117,21 @@ export async function openMemory(): Promise<FolderStore> {
   await store.start(AbortSignal.timeout(10_000))
   onTestFinished(() => store.stop())
   return store
+}
+
+/** A binding that Lodestone narrowed from these clusters to member2, by claim default/sales. */
+export function makeNarrowedBinding(allowed: readonly string[]): ResourceBinding {
+  const locality = {
+    ...{ state: 'Narrowed', message: 'default/sales is in member2', claims: ['default/sales'] },
+    required: ['member2'],
+  }
+  return makeBinding(
+    { clusters: [{ name: 'member2' }], placement: { clusterAffinity: { clusterNames: ['member2'] } } },
+    {
+      annotations: {
+        'lodestone.dev/base-affinity': JSON.stringify({ clusterAffinity: { clusterNames: allowed } }),
+        'lodestone.dev/locality': JSON.stringify(locality),
+      },
+    },
+  )
 }

@@ -13,14 +13,17 @@ import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
 import { placeOf } from '../explain/explain-named.ts'
 import type { Context } from '../explain/target.ts'
+import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { openHostConnection, selectConnection } from '../options/connect.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
+import { givenNamespace } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
 import { readPort } from '../options/read-port.ts'
 import { gatherStatus, SECTIONS } from '../status/gather.ts'
 import { predict, storedHolds } from '../status/holds.ts'
 import { type AccessOptions, openAccess } from './access/open-access.ts'
+import { OWNER, ownerIn } from './access/viewer.ts'
 import { readAssets } from './assets.ts'
 import { openCheck } from './check.ts'
 import type { Freshness } from './events.ts'
@@ -42,8 +45,14 @@ const LOOPBACK = '127.0.0.1'
 export const ui: Command = {
   name: 'ui',
   summary: 'Show what waits, and where data is, on a page in the browser',
-  usage: '[--open] [--port PORT] [--host NAME…] [--folder DIR | --kubeconfig FILE]',
+  usage: '[-n NAMESPACE] [--open] [--port PORT] [--host NAME…] [--folder DIR | --kubeconfig FILE]',
   options: {
+    namespace: {
+      type: 'string',
+      short: 'n',
+      value: 'NAMESPACE',
+      description: 'Read only this namespace, and the kinds that the user may list (default: all namespaces)',
+    },
     port: { type: 'string', value: 'PORT', description: 'Port, 0 for a free one (default: 0)' },
     host: {
       type: 'string',
@@ -75,6 +84,7 @@ export const ui: Command = {
   },
   examples: [
     { command: 'lodestone ui --kubeconfig karmada.config', does: 'A hub, with the rights of this kubeconfig' },
+    { command: 'lodestone ui -n team-a', does: 'One namespace, for a user with rights in it' },
     { command: 'lodestone ui --open', does: 'Open the page in the browser, too' },
     { command: 'lodestone ui --folder examples/hub', does: 'Try it without a cluster' },
     {
@@ -88,6 +98,7 @@ export const ui: Command = {
 async function runUi(args: Arguments, io: CommandIo): Promise<number> {
   const port = readPort(args, 'port') ?? 0
   const accessOptions = readAccessOptions(args)
+  const namespace = givenNamespace(args)
   const assets = readAssets()
   const config = readConfig(args, io)
   const workloads = configuredWorkloadKinds(config)
@@ -97,6 +108,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     workloads,
     watch: true,
     mayBeMember: true,
+    ...(accessOptions.login === 'link' && { restriction: { namespace } }),
   })
   const { store, folder, isMember, isHub } = source
   const karmadaRules = karmadaRulesOf(args, config, source.karmadaRules)
@@ -133,7 +145,9 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
   let host: ApiConnection | undefined
   try {
     if (!folder) host = await openHostConnection(selectConnection(args, io, { usesHome: true }), io)
-    const { access, certificates, begin } = await openAccess(accessOptions, source.connection, io)
+    const owner = namespace === undefined ? OWNER : ownerIn(namespace, (kind) => isHidden(store, kind))
+    const { connection } = source
+    const { access, certificates, begin } = await openAccess(accessOptions, { connection, owner }, io)
     const server = buildPageServer({
       mode: folder ? 'folder' : isMember ? 'member' : 'hub',
       origin: folderName ?? source.connection?.server ?? '',
@@ -143,6 +157,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       cachedKinds: () => store.kinds(),
       isServed: (kind) => store.serves(kind),
       freshness: () => freshnessOf(store),
+      notice: () => describeHidden(store),
       serverReport: openServerReport({ ...apiServer, host, config, now: io.now }),
       history: openHistory({ ...apiServer, maxMovesPerMinute: config.loops.maxMovesPerMinute }),
       check: openCheck({ context, folder, signal: io.signal }),
@@ -191,7 +206,10 @@ function freshnessOf(store: ObjectStore): Freshness {
   const ages = (store.contactAges?.() ?? []).flatMap(({ ageMs }) => ageMs ?? [])
   return {
     ...defined({ ageSeconds: ages.length > 0 ? Math.round(Math.max(...ages) / 1000) : undefined }),
-    unavailable: store.unavailable().map(({ type, message }) => `${type.kind}: ${message}`),
+    unavailable: store
+      .unavailable()
+      .filter(({ type }) => !isHidden(store, type))
+      .map(({ type, message }) => `${type.kind}: ${message}`),
   }
 }
 
@@ -199,6 +217,9 @@ function readAccessOptions(args: Arguments): AccessOptions {
   const login = LOGINS.find((known) => known === (args.text('login') ?? 'link'))
   if (!login) throw new UsageError(`--login takes ${LOGINS.join(' or ')}, not ${args.text('login')}`)
   const address = args.text('address') ?? LOOPBACK
+  if (login === 'token' && args.text('namespace') !== undefined) {
+    throw new UsageError('-n and --login token exclude each other: the token of a reader decides what it sees')
+  }
   for (const option of login === 'link' ? ['address', 'tls'] : []) {
     if (args.text(option) !== undefined) throw new UsageError(`--${option} needs --login token`)
   }

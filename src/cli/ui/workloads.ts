@@ -9,20 +9,16 @@ import { defined } from '../../base/json.ts'
 import { bindingDecisionId } from '../../core/decision-id.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
-import {
-  type DecidedAnnotations,
-  hasOurAnnotations,
-  type LocalityAnnotation,
-  readDecision,
-} from '../../core/resource-binding/annotations.ts'
+import { type DecidedAnnotations, hasOurAnnotations, readDecision } from '../../core/resource-binding/annotations.ts'
 import { bindingPolicy } from '../../queries/binding.ts'
 import type { ObjectStore } from '../../store/store.ts'
+import { type StoredState, storedDecision } from '../explain/placed.ts'
 import { affinityBefore, describeAffinity } from '../explain/placement.ts'
 import type { ObjectReference } from './waiting.ts'
 
 export interface WorkloadRow {
   workload: ObjectReference
-  state: LocalityAnnotation['state'] | 'OnHold' | 'Released'
+  state: Exclude<StoredState, 'Untouched'>
   /** Why: the sentence of the annotation, the Event and `explain`. */
   message: string
   /** The clusters that the policy allows, in words. */
@@ -60,27 +56,27 @@ export function workloadRows(
 ): WorkloadRow[] {
   return [
     ...decided.flatMap(({ binding, decisionId, ...decision }) => {
-      const row = workloadRow(binding, decision, bindingPolicy(binding, store))
+      const row = workloadRow(binding, bindingPolicy(binding, store), decision)
       return row ? [{ ...row, scheduled: targetClusters(binding.spec), decisionId }] : []
     }),
     ...predicted.flatMap((binding) => {
-      return workloadRow(binding, readDecision(binding.metadata.annotations), bindingPolicy(binding, store)) ?? []
+      return workloadRow(binding, bindingPolicy(binding, store)) ?? []
     }),
   ]
 }
 
 function workloadRow(
   binding: ResourceBinding,
-  { hold, locality }: DecidedAnnotations,
   policy: PropagationPolicy | undefined,
+  decided?: DecidedAnnotations,
 ): WorkloadRow | undefined {
-  const state = hold ? (hold.released ? 'Released' : 'OnHold') : locality?.state
-  if (state === undefined) return undefined
+  const { state, message } = storedDecision(binding, decided)
+  if (state === 'Untouched') return undefined
   const { apiVersion, kind, namespace, name } = binding.spec.resource
   return {
     workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
     state,
-    message: hold?.message ?? locality?.message ?? '',
+    message,
     before: describeAffinity(affinityBefore(binding, binding, policy?.spec)),
     allowed:
       state === 'OnHold'

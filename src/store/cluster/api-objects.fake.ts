@@ -8,6 +8,12 @@ export interface LoggedEvent {
   object: K8sObject
 }
 
+/** The objects of a kind: in one namespace, or in all. */
+interface Collection {
+  collection: string
+  namespace?: string | undefined
+}
+
 export interface ListPage {
   items: K8sObject[]
   metadata: { resourceVersion: string; continue?: string }
@@ -49,11 +55,11 @@ export class ApiObjects {
   }
 
   /** Returns one page of a list. As in Kubernetes, every page shows the state of the first one. Undefined when the token is too old. */
-  page(collection: string, limit: number, token: string | null): ListPage | undefined {
+  page({ collection, namespace }: Collection, limit: number, token: string | null): ListPage | undefined {
     const [snapshot = '', offset = '0'] = (token ?? this.version).split(':')
     // Two collections can be read at the same version.
-    const key = `${collection} ${snapshot}`
-    if (token === null) this.#snapshots.set(key, this.#all(collection))
+    const key = `${collection} ${namespace ?? ''} ${snapshot}`
+    if (token === null) this.#snapshots.set(key, this.#all({ collection, namespace }))
     const all = this.#snapshots.get(key)
     if (all === undefined) return undefined
     const end = limit > 0 ? Number(offset) + limit : all.length
@@ -62,9 +68,12 @@ export class ApiObjects {
   }
 
   /** The events of a collection after `version`; undefined when the version was compacted. */
-  since(collection: string, version: number): LoggedEvent[] | undefined {
+  since({ collection, namespace }: Collection, version: number): LoggedEvent[] | undefined {
     if (version < this.#compactedBefore) return undefined
-    return this.#log.filter((event) => event.version > version && event.collection === collection)
+    return this.#log.filter(
+      (event) =>
+        event.version > version && event.collection === collection && isIn(event.object.metadata.namespace, namespace),
+    )
   }
 
   compact(): void {
@@ -73,8 +82,10 @@ export class ApiObjects {
     this.#snapshots.clear()
   }
 
-  #all(collection: string): K8sObject[] {
-    return [...this.#objects].filter(([key]) => key.startsWith(`${collection} `)).map(([, object]) => object)
+  #all({ collection, namespace }: Collection): K8sObject[] {
+    return [...this.#objects]
+      .filter(([key, { metadata }]) => key.startsWith(`${collection} `) && isIn(metadata.namespace, namespace))
+      .map(([, object]) => object)
   }
 
   #record(type: ResourceType, event: LoggedEvent['type'], object: K8sObject): LoggedEvent {
@@ -86,4 +97,8 @@ export class ApiObjects {
 
 function keyOf(collection: string, namespace: string | undefined, name: string): string {
   return `${collection} ${objectKey(namespace, name)}`
+}
+
+function isIn(namespace: string | undefined, wanted: string | undefined): boolean {
+  return wanted === undefined || namespace === wanted
 }

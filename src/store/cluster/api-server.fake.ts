@@ -43,6 +43,8 @@ export class FakeApiServer {
   /** What TokenRequests get, for at most `maxTokenSeconds`, as with --service-account-max-token-expiration. */
   readonly grantedToken = 'granted-token'
   maxTokenSeconds = Number.POSITIVE_INFINITY
+  /** Requests for which it is false get HTTP 403, whether the server has the kind or not. Discovery is for all. */
+  permits: (request: ApiRequest) => boolean = () => true
   readonly #types: readonly ResourceType[]
   readonly #unserved = new Set<string>()
   readonly #terminating = new Set<string>()
@@ -125,7 +127,9 @@ export class FakeApiServer {
   }
 
   #announce(type: ResourceType, event: LoggedEvent): K8sObject {
-    for (const watch of this.watches(type)) watch.send(event.type, event.object)
+    const { namespace } = event.object.metadata
+    const watches = this.watches(type).filter((watch) => watch.namespace === undefined || watch.namespace === namespace)
+    for (const watch of watches) watch.send(event.type, event.object)
     return event.object
   }
 
@@ -147,6 +151,8 @@ export class FakeApiServer {
     if (this.token !== undefined && headers.authorization !== `Bearer ${this.token}`) return status(401, 'Unauthorized')
     if (path === '/version') return json(200, { gitVersion: 'v1.35.4' })
     if (this.#servesGroup(path)) return json(200, { kind: 'APIGroup' })
+    if (/^\/(api|apis\/[^/]+)\/[^/]+$/.test(path)) return this.#discovery(path)
+    if (!this.permits(request)) return status(403, 'Forbidden')
     if (path.startsWith(DEFINITIONS)) return this.#definition(path.slice(DEFINITIONS.length))
     const target = this.#target(path)
     if (target === undefined || this.#unserved.has(target.collection)) return pageNotFound
@@ -157,7 +163,7 @@ export class FakeApiServer {
     if (method === 'DELETE') return this.#delete(target, JSON.parse(text))
     if (target.name !== undefined) return answerWith(200, this.#find(target)) ?? notFound(target)
     if (query.get('watch') === 'true') return this.#watch(target, request)
-    const page = this.objects.page(target.collection, Number(query.get('limit') ?? 0), query.get('continue'))
+    const page = this.objects.page(target, Number(query.get('limit') ?? 0), query.get('continue'))
     if (page === undefined) return status(410, 'Expired')
     const view = viewOf(headers)
     return json(200, {
@@ -186,6 +192,14 @@ export class FakeApiServer {
   #servesGroup(path: string): boolean {
     const [, group] = /^\/apis\/([^/]+)$/.exec(path) ?? []
     return this.#types.some((type) => type.group === group && !this.#unserved.has(collectionPath(type)))
+  }
+
+  /** The kinds of the group and version with this path. */
+  #discovery(path: string): Answer {
+    const resources = this.#types
+      .filter((type) => collectionPath(type) === `${path}/${type.plural}` && !this.#unserved.has(collectionPath(type)))
+      .map(({ plural }) => ({ name: plural }))
+    return resources.length > 0 ? json(200, { kind: 'APIResourceList', resources }) : pageNotFound
   }
 
   #target(path: string): Target | undefined {
@@ -257,11 +271,11 @@ export class FakeApiServer {
     return json(200, stored)
   }
 
-  #watch({ collection }: Target, { query, headers }: ApiRequest): Answer {
-    const missed = this.objects.since(collection, Number(query.get('resourceVersion')))
+  #watch({ collection, namespace }: Target, { query, headers }: ApiRequest): Answer {
+    const missed = this.objects.since({ collection, namespace }, Number(query.get('resourceVersion')))
     if (missed === undefined) return status(410, 'Expired')
     return (response) => {
-      const watch = openWatch(query, response, viewOf(headers), () => this.objects.version)
+      const watch = openWatch(query, response, viewOf(headers), () => this.objects.version, namespace)
       this.#watches.set(watch, collection)
       response.on('close', () => this.#watches.delete(watch))
       for (const event of missed) watch.send(event.type, event.object)

@@ -5,6 +5,8 @@ import type { View } from './api-responses.fake.ts'
 
 export interface OpenWatch {
   query: URLSearchParams
+  /** The only namespace whose events it has. */
+  namespace: string | undefined
   send(type: string, object: unknown): void
   /** Sends bytes unchanged, for chunks that end anywhere in an event. */
   sendBytes(bytes: Uint8Array | string): void
@@ -19,6 +21,7 @@ export function openWatch(
   response: ServerResponse,
   view: View,
   version: () => string,
+  namespace?: string,
 ): OpenWatch {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.flushHeaders()
@@ -27,6 +30,7 @@ export function openWatch(
     sendBytes(`${JSON.stringify({ type, object: isObject(object) ? view(object) : object })}\n`)
   return {
     query,
+    namespace,
     send,
     sendBytes,
     bookmark: () => send('BOOKMARK', { metadata: { resourceVersion: version() } }),

@@ -2,13 +2,14 @@ import { fastify } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import type { RequestHeaders } from './hosts.ts'
 import { openLinkAccess } from './link-access.ts'
+import { OWNER } from './viewer.ts'
 
 const host = '127.0.0.1:8000'
 
 /** An access on port 8000, with the cookie of an opened link. */
 async function opened(hosts: string[] = []) {
   const used: string[] = []
-  const access = openLinkAccess({ hosts, onUsedLink: (makeLink) => used.push(makeLink()) })
+  const access = openLinkAccess({ owner: OWNER, hosts, onUsedLink: (makeLink) => used.push(makeLink()) })
   const server = fastify()
   access.addRoutes(server)
   const open = async (link: string) => {
@@ -41,7 +42,7 @@ test('a new link ends the one before', async () => {
 })
 
 test('no request is served before the server listens', () => {
-  const access = openLinkAccess({ hosts: [], onUsedLink: () => undefined })
+  const access = openLinkAccess({ owner: OWNER, hosts: [], onUsedLink: () => undefined })
   expect(access.hostRejection({ host })).toMatchObject({ status: 503 })
 })
 

@@ -3,13 +3,15 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { sendRejection } from '../replies.ts'
 import type { Access } from './access.ts'
 import { cookieNamed, hostRules, LOOPBACK_NAMES } from './hosts.ts'
-import { OWNER } from './viewer.ts'
+import type { Viewer } from './viewer.ts'
 
 export interface LinkAccessInput {
   /** Further values of the header `Host`, for a proxy before the server. */
   hosts: readonly string[]
   /** Called when a link was opened that was used before, with a function that makes a new one. */
   onUsedLink: (makeLink: () => string) => void
+  /** The reader who started the command. */
+  owner: Viewer
 }
 
 export interface LinkAccess extends Access {
@@ -21,7 +23,7 @@ const TOKEN_BYTES = 32
 /** Browsers of one user, and their private windows. The oldest session ends. */
 const MAX_SESSIONS = 20
 
-export function openLinkAccess({ hosts, onUsedLink }: LinkAccessInput): LinkAccess {
+export function openLinkAccess({ hosts, onUsedLink, owner }: LinkAccessInput): LinkAccess {
   let port: number | undefined
   let token: string | undefined
   let hostRejection: Access['hostRejection'] = () => ({ status: 503, message: 'the server is starting' })
@@ -57,7 +59,7 @@ export function openLinkAccess({ hosts, onUsedLink }: LinkAccessInput): LinkAcce
     hostRejection: (headers) => hostRejection(headers),
     async identify({ cookie }) {
       const given = cookieNamed(cookieName(), cookie)
-      if (given !== undefined && sessions.some((session) => isEqual(given, session))) return { viewer: OWNER }
+      if (given !== undefined && sessions.some((session) => isEqual(given, session))) return { viewer: owner }
       return { rejection: { status: 401, message: 'no session; open the link that the command printed' } }
     },
     addRoutes(server) {

@@ -15,6 +15,7 @@ import type { Access } from './access.ts'
 import { openLinkAccess } from './link-access.ts'
 import { reviewedUsers } from './reviewed-users.ts'
 import { openTokenAccess } from './token-access.ts'
+import type { Viewer } from './viewer.ts'
 
 export interface AccessOptions {
   login: 'link' | 'token'
@@ -24,6 +25,13 @@ export interface AccessOptions {
   hosts: readonly string[]
   /** A folder with `tls.crt` and `tls.key`. */
   tls: string | undefined
+}
+
+/** What the access needs besides its options. */
+interface AccessInput {
+  connection: ApiConnection | undefined
+  /** The reader of a link. */
+  owner: Viewer
 }
 
 export interface OpenAccess {
@@ -40,16 +48,17 @@ const NEW_LINK = 'the link was used; open this one'
 /** Throws `UserError` if the access is not possible: a folder has no tokens, and the account of the page needs rights. */
 export async function openAccess(
   options: AccessOptions,
-  connection: ApiConnection | undefined,
+  { connection, owner }: AccessInput,
   io: CommandIo,
 ): Promise<OpenAccess> {
-  return options.login === 'link' ? openLink(options, io) : openTokens(options, connection, io)
+  return options.login === 'link' ? openLink(options, owner, io) : openTokens(options, connection, io)
 }
 
-function openLink({ hosts }: AccessOptions, io: CommandIo): OpenAccess {
+function openLink({ hosts }: AccessOptions, owner: Viewer, io: CommandIo): OpenAccess {
   const repeats = new RepeatLimit()
   const access = openLinkAccess({
     hosts,
+    owner,
     onUsedLink: (makeLink) => {
       if (repeats.take(NEW_LINK, io.now())) io.stderr.write(`lodestone ui: ${NEW_LINK}: ${makeLink()}\n`)
     },

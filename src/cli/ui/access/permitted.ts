@@ -10,7 +10,7 @@ import { type Context, makeTarget, type Reference, referencedTarget } from '../.
 import { treeData } from '../../explain/tree.ts'
 import { knownKinds } from '../../kinds.ts'
 import { type LocateAnswer, type LocateQuestion, locate } from '../locate.ts'
-import { mayNotList, type Rejection, type Viewer } from './viewer.ts'
+import { mayNotList, otherNamespace, type Rejection, type Viewer } from './viewer.ts'
 import { mayRead, visibleTree } from './visible-tree.ts'
 
 type Permitted<Answer> = (Answer & { rejection?: never }) | { rejection: Rejection; object?: never; answer?: never }
@@ -107,6 +107,8 @@ export async function serverRejection(viewer: Viewer): Promise<Rejection | undef
 
 /** The history is that of Events. */
 export async function historyRejection(viewer: Viewer, namespace: string | undefined): Promise<Rejection | undefined> {
+  const other = otherNamespace(viewer, namespace)
+  if (other) return other
   if (await viewer.may('list', events, { namespace })) return undefined
   return mayNotList(events, namespace)
 }
@@ -117,6 +119,8 @@ export async function historyRejection(viewer: Viewer, namespace: string | undef
  * @param cached the kinds that the page caches and the API server has
  */
 export async function checkRejection(viewer: Viewer, cached: readonly ResourceType[]): Promise<Rejection | undefined> {
+  if (viewer.namespace !== undefined)
+    return { status: 403, message: 'a check reads all namespaces; start lodestone ui without -n' }
   const rights = await Promise.all(cached.map((kind) => viewer.may('list', kind)))
   const denied = cached.find((_, i) => !rights[i])
   return denied && mayNotList(denied)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { EMPTY_LISTS } from '../lists.fake.ts'
 import type { ListName, Lists } from '../lists.ts'
 import { viewerWith } from './viewer.fake.ts'
-import { OWNER } from './viewer.ts'
+import { OWNER, ownerIn } from './viewer.ts'
 import { visibleLists, visibleRows } from './visible.ts'
 
 const CLAIMS = 'datasourceclaims.datadependency.volcano.sh'
@@ -93,6 +93,32 @@ test('the pods that use a volume are named to readers who may list pods there', 
 
 test('the reader who started the command sees everything', async () => {
   expect(await visibleLists(['claims', 'waiting', 'sources'], { lists, viewer: OWNER, isServed })).toEqual(lists)
+})
+
+describe('the reader who started the command for one namespace', () => {
+  const inDemo = ownerIn('demo', ({ plural }) => plural === 'datasources')
+  const seen = async (name: ListName, namespace?: string) => {
+    const found = await visibleRows(name, { lists, viewer: inDemo, isServed, namespace })
+    return found.rejection ? found.rejection.message : { rows: found.rows, notice: found.notice }
+  }
+
+  test('sees its rows, without a sentence for each list', async () => {
+    expect(await seen('claims')).toEqual({ rows: [lists.claims[1]], notice: undefined })
+    expect(await seen('claims', 'demo')).toEqual({ rows: [lists.claims[1]], notice: undefined })
+  })
+
+  test('sees rows without a namespace too', async () => {
+    expect(await seen('waiting')).toMatchObject({ rows: [lists.waiting[1], lists.waiting[2]] })
+  })
+
+  test('gets the reason for another namespace, and for a kind that it may not list', async () => {
+    expect(await seen('claims', 'sales')).toBe(
+      'only namespace demo is shown; for sales, start lodestone ui with -n sales',
+    )
+    expect(await seen('sources')).toBe(
+      'you may not list datasources.datadependency.volcano.sh; ask an administrator for this right',
+    )
+  })
 })
 
 test('rights on kinds that a member cluster does not have are not needed', async () => {

@@ -7,7 +7,7 @@ import { pods } from '../../../api/pod.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import type { ListName, Lists } from '../lists.ts'
 import type { ReplicaRow } from '../replicas.ts'
-import { mayNotList, type Rejection, type Viewer } from './viewer.ts'
+import { mayNotList, otherNamespace, type Rejection, type Viewer } from './viewer.ts'
 
 /** The object whose right shows a row. */
 interface Source {
@@ -73,11 +73,14 @@ export interface VisibleInput {
 /** Returns the rows of a list that a reader may see, or why it may see none. */
 export async function visibleRows<Name extends ListName>(
   name: Name,
-  { lists, viewer, isServed, namespace }: VisibleInput,
+  { lists, viewer, isServed, namespace: wanted }: VisibleInput,
 ): Promise<(VisibleRows<Lists[Name][number]> & { rejection?: never }) | { rejection: Rejection }> {
   type Row = Lists[Name][number]
   const { kinds: ofRows, sourceOf, reduce = keepAll } = RIGHTS[name] as ListRights<Row>
   const kinds = ofRows.filter(isServed)
+  const other = otherNamespace(viewer, wanted)
+  if (other) return { rejection: other }
+  const namespace = wanted ?? (kinds.some(({ namespaced }) => namespaced) ? viewer.namespace : undefined)
   const all = lists[name] as readonly Row[]
   const everywhere = new Set(await choose(kinds, (kind) => viewer.may('list', kind)))
   if (everywhere.size === kinds.length) return { rows: await reduce(all, viewer) }

@@ -1,6 +1,6 @@
 /** Tells the absence of a kind from the deletion of its objects, by its CustomResourceDefinition. */
 import { type CustomResourceDefinition, definitionName, definitions } from '../../../api/definition.ts'
-import { collectionPath, type K8sObject, type ResourceType } from '../../../api/meta.ts'
+import { collectionPath, type K8sObject, type ResourceType, resourceWord } from '../../../api/meta.ts'
 import { backoffMs, spreadInterval } from '../../../base/time/backoff.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
@@ -101,4 +101,36 @@ function notServed(type: ResourceType, cause: ApiError): KindUnavailableError {
 function forbidden(type: ResourceType, cause: ApiError): KindUnavailableError {
   const message = `${cause.message}; apply the roles: 'lodestone manifests rbac' prints them`
   return new KindUnavailableError({ type, reason: 'Forbidden', message }, { cause })
+}
+
+/** Returns why a kind is empty for a user who may read one namespace only. */
+export function notPermitted(type: ResourceType, namespace: string | undefined): UnavailableKind {
+  const place = type.namespaced ? ` in namespace ${namespace}` : ''
+  return { type, reason: 'Forbidden', message: `you may not list ${resourceWord(type)}${place}` }
+}
+
+/** Whether the API server serves a kind in one of its versions; true for a user without the right of discovery. Throws as `request` does. */
+export async function servesKind(connection: ApiConnection, type: ResourceType, signal: AbortSignal): Promise<boolean> {
+  const versions = [type.version, ...(type.otherVersions ?? [])]
+  const served = versions.map((version) => servesVersion(connection, { ...type, version }, signal))
+  return (await Promise.all(served)).includes(true)
+}
+
+async function servesVersion(connection: ApiConnection, type: ResourceType, signal: AbortSignal): Promise<boolean> {
+  const path = collectionPath(type)
+  try {
+    const list = await connection.request('GET', path.slice(0, path.lastIndexOf('/')), {
+      signal,
+      timeoutMs: TIMEOUT_MS,
+    })
+    return (list as ResourceList).resources?.some(({ name }) => name === type.plural) ?? false
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error
+    return error.status === 403
+  }
+}
+
+/** An APIResourceList of meta.k8s.io/v1. */
+interface ResourceList {
+  resources?: { name: string }[]
 }

@@ -14,6 +14,11 @@ export interface ListOptions {
   pageSize?: number
   /** How long a page may send no byte. Default 60 s. */
   pageSilenceMs?: number
+  /**
+   * Reads objects of this namespace only; cluster-scoped kinds are read whole. A kind that the user may not list is then empty and
+   * unavailable, while the others can be read.
+   */
+  namespace?: string | undefined
 }
 
 interface ListInput {
@@ -78,7 +83,7 @@ async function listOnce(input: ListInput): Promise<string> {
 
 async function readPage(input: ListInput, token: string | undefined): Promise<ListEnvelope> {
   const { connection, kind } = input
-  const { pageSize = DEFAULT_PAGE_SIZE, pageSilenceMs: silenceMs = DEFAULT_SILENCE_MS } = input.options
+  const { pageSize = DEFAULT_PAGE_SIZE, pageSilenceMs: silenceMs = DEFAULT_SILENCE_MS, namespace } = input.options
   const query = { limit: pageSize, continue: token }
   const accept = acceptFor('PartialObjectMetadataList', kind.metadataOnly)
   const dead = new AbortController()
@@ -86,7 +91,8 @@ async function readPage(input: ListInput, token: string | undefined): Promise<Li
   const signal = AbortSignal.any([input.signal, dead.signal])
   try {
     const decoder = new ListDecoder()
-    for await (const chunk of await connection.stream(collectionPath(kind.type), { query, accept, signal })) {
+    const path = collectionPath(kind.type, namespace)
+    for await (const chunk of await connection.stream(path, { query, accept, signal })) {
       watchdog.fed()
       input.contact()
       for (const item of decoder.push(chunk)) input.add(item)

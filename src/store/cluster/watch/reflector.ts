@@ -9,7 +9,15 @@ import type { RelistReason, StoreObserver } from '../../observer.ts'
 import type { UnavailableKind } from '../../store.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { ApiError, isExpired, isRefused } from '../api-error.ts'
-import { checkAgainMs, confirmKind, GONE_AFTER, KindUnavailableError, whyUnavailable } from './absence.ts'
+import {
+  checkAgainMs,
+  confirmKind,
+  GONE_AFTER,
+  KindUnavailableError,
+  notPermitted,
+  servesKind,
+  whyUnavailable,
+} from './absence.ts'
 import { type CacheWriter, createCacheWriter } from './cache-writer.ts'
 import { type ListOptions, listAll } from './pager.ts'
 import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
@@ -126,13 +134,29 @@ export class Reflector {
       if (this.#abort.signal.aborted) return 0
       if (error instanceof KindUnavailableError) return this.#unavailable(error)
       if (error instanceof ApiError && error.status === 404) return await this.#notServed(error)
+      if (this.#mayHide(error)) return await this.#notPermitted()
       return this.#failed('list', error)
     }
   }
 
+  /** Handles a kind that the user of one namespace may not list: it is empty, as long as the right is missing. */
+  async #notPermitted(): Promise<number> {
+    const { kind, connection, options } = this.#input
+    this.#contact()
+    // The API server also forbids what it does not serve.
+    if (!(await servesKind(connection, kind.type, this.#abort.signal))) return this.#emptied()
+    const unavailable = notPermitted(kind.type, options.namespace)
+    if (kind.cache.size > 0 || !kind.cache.synced) {
+      kind.cache.stage()
+      await this.#commit(true, unavailable)
+    }
+    this.#input.setUnavailable(unavailable)
+    return this.#checkLater()
+  }
+
   /** Handles a kind that the server does not serve: its objects stay, or the cache becomes empty. */
   async #notServed(error: ApiError): Promise<number> {
-    const { kind, observer } = this.#input
+    const { kind } = this.#input
     const unavailable = whyUnavailable(kind, error, 404)
     if (!kind.optional && !unavailable) return this.#failed('list', error)
     this.#contact()
@@ -141,6 +165,12 @@ export class Reflector {
       return this.#failed('list', error)
     }
     if (unavailable) return this.#unavailable(unavailable)
+    return this.#emptied()
+  }
+
+  /** Empties the cache of a kind that the server does not serve. */
+  async #emptied(): Promise<number> {
+    const { kind, observer } = this.#input
     if (kind.served || !kind.cache.synced) {
       kind.cache.stage()
       await this.#commit(false)
@@ -166,14 +196,14 @@ export class Reflector {
   }
 
   /** Commits the staged state and publishes the differences in slices. Returns their number. */
-  async #commit(served: boolean): Promise<number> {
+  async #commit(served: boolean, unavailable?: UnavailableKind): Promise<number> {
     const { kind, observer } = this.#input
     const appeared = served && !kind.served
     if (served) this.#missing = 0
     kind.served = served
     const changes = kind.cache.commit()
+    this.#input.setUnavailable(unavailable)
     this.#input.synced()
-    this.#input.setUnavailable(undefined)
     if (appeared) observer.served({ kind: kind.type.kind, served: true })
     return forEachInSlices(changes, this.#input.publish)
   }
@@ -184,6 +214,7 @@ export class Reflector {
     const end = await watchOnce({
       connection,
       kind: this.#served.kind,
+      namespace: this.#input.options.namespace,
       clock,
       resourceVersion,
       timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + clock.random())),
@@ -202,6 +233,11 @@ export class Reflector {
     return this.#afterWatch(end)
   }
 
+  /** Whether a kind is hidden after this error: only for a user of one namespace. */
+  #mayHide(error: unknown): boolean {
+    return this.#input.options.namespace !== undefined && error instanceof ApiError && error.status === 403
+  }
+
   #afterWatch(end: WatchEnd): number {
     this.#backoff.lived(end.livedMs)
     switch (end.result) {
@@ -217,8 +253,9 @@ export class Reflector {
         return this.#input.clock.now() - this.#listedAt < this.#backoff.healthyAfterMs ? this.#backoff.nextDelayMs() : 0
       case 'failed':
         if (end.error instanceof KindUnavailableError) return this.#unavailable(end.error)
-        // The same watch would fail again, so a list gets a new resource version.
-        if (isRefused(end.error) || end.error instanceof MalformedEventError) this.#relist('rejected')
+        // The same watch would fail again, so a list gets a new resource version, or shows that a right was taken away.
+        if (isRefused(end.error) || end.error instanceof MalformedEventError || this.#mayHide(end.error))
+          this.#relist('rejected')
         return this.#failed('watch', end.error)
       default:
         return assertNever(end.result)

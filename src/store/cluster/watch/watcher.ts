@@ -14,6 +14,8 @@ export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 interface WatchInput {
   connection: ApiConnection
   kind: Pick<KindCache, 'type' | 'metadataOnly'>
+  /** Watches objects of this namespace only, if the kind has namespaces. */
+  namespace?: string | undefined
   clock: Clock
   /** The resource version at which the last list or watch ended; opaque. */
   resourceVersion: string
@@ -85,7 +87,11 @@ async function consume(input: WatchInput, signal: AbortSignal, fed: () => void):
     timeoutSeconds: input.timeoutSeconds,
   }
   const accept = acceptFor('PartialObjectMetadata', input.kind.metadataOnly)
-  const bytes = await input.connection.stream(collectionPath(input.kind.type), { query, accept, signal })
+  const bytes = await input.connection.stream(collectionPath(input.kind.type, input.namespace), {
+    query,
+    accept,
+    signal,
+  })
   fed()
   input.contact()
   for await (const chunk of bytes) {
