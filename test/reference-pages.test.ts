@@ -1,16 +1,22 @@
 /**
- * Reference pages that come from the sources: the commands, and the keys that Lodestone uses on objects. `npx vitest run --project unit
- * test/reference-pages.test.ts --update` writes them. `npm run manifests` writes the other ones.
+ * Reference pages that come from the sources: the commands, the keys that Lodestone uses on objects, and those of its configuration. `npx
+ * vitest run --project unit test/reference-pages.test.ts --update` writes them. `npm run manifests` writes the other ones.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { configSection } from '../src/app/config/config.ts'
+import type { Field as ConfigField } from '../src/app/config/section.ts'
 import type { Command } from '../src/cli/command.ts'
 import { loadCommands } from '../src/cli/index.ts'
+import { fieldLine, linesOf, type Field as SchemaField } from '../src/cli/pages/api-page.ts'
 import { listItem } from '../src/cli/pages/markdown.ts'
 
 const pageAt = (name: string) => join(import.meta.dirname, '..', 'docs', 'reference', name)
 const NOTE = '<!-- Generated from the sources by test/reference-pages.test.ts. Do not edit: that test compares it. -->'
+
+/** The keys of sections of the configuration, between two comments that name them. */
+const KEYS = /(<!-- keys of ([\w, ]+) from the sources -->\n)[\s\S]*?(<!-- end of keys -->)/g
 
 test('docs/reference/cli.md has each command with its options', async () => {
   await expect(cliPage(await loadCommands())).toMatchFileSnapshot(pageAt('cli.md'))
@@ -19,6 +25,32 @@ test('docs/reference/cli.md has each command with its options', async () => {
 test('docs/reference/keys.md has each annotation, label and finalizer of Lodestone', async () => {
   await expect(keysPage()).toMatchFileSnapshot(pageAt('keys.md'))
 })
+
+test('docs/reference/configuration.md has each key with its type, its default and its meaning', async () => {
+  const page = readFileSync(pageAt('configuration.md'), 'utf8')
+  const sections = [...page.matchAll(KEYS)].flatMap(([, , names = '']) => names.split(', '))
+  expect(sections.sort()).toEqual(Object.keys(configSection.fields ?? {}).sort())
+  await expect(withKeys(page)).toMatchFileSnapshot(pageAt('configuration.md'))
+})
+
+/** Returns the page with the keys of the configuration. If there is one section between two comments, its name is left out. */
+function withKeys(page: string): string {
+  return page.replace(KEYS, (_, begin: string, names: string, end: string) => {
+    const sections = names.split(', ')
+    const lines = sections.flatMap((name) => keyLines(name, configSection.fields?.[name]))
+    const items = lines.map((line) => listItem(sections.length > 1 ? line : line.replace(`\`${names}.`, '`')))
+    return `${begin}${items.join('\n')}\n${end}`
+  })
+}
+
+function keyLines(path: string, field: ConfigField<unknown> | undefined): string[] {
+  const { schema = {}, default: value, meaning = '', fields } = field ?? {}
+  if (fields) return Object.entries(fields).flatMap(([name, inner]) => keyLines(`${path}.${name}`, inner))
+  const { items, ...own }: SchemaField = schema
+  // The section of this list has the keys of its entries.
+  if (path === 'workloadKinds' && items) return linesOf('', items)
+  return [fieldLine(path, { ...own, ...(items && { items }), default: value, description: meaning })]
+}
 
 function cliPage(commands: readonly Command[]): string {
   return `# Commands

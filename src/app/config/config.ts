@@ -22,74 +22,114 @@ import { workloadKindErrors } from './workload-kinds-config.ts'
 export const URL_PATTERN = /^https:\/\/[^/?#@]+(\/[^?#]*)?$/
 
 const EXAMPLE_URL = 'https://lodestone.lodestone-system.svc:443'
-const configSection = section({
+export const configSection = section({
   server: serverSection,
   registration: section({
-    /** `url` for a Karmada hub, `service` for a plain cluster, `none` if another tool registers the webhooks. */
-    mode: choice(['url', 'service', 'none'], 'none'),
-    url: optional<string>({
-      type: 'string',
-      pattern: URL_PATTERN.source,
-      errorMessage: `must be an https URL without user, query and fragment, e.g. ${EXAMPLE_URL}`,
-    }),
+    mode: choice(
+      ['url', 'service', 'none'],
+      'none',
+      'How the API server calls Lodestone: `url` (a Karmada hub), `service` (a cluster), `none` (another tool registers the webhooks).',
+    ),
+    url: optional<string>(
+      {
+        type: 'string',
+        pattern: URL_PATTERN.source,
+        errorMessage: `must be an https URL without user, query and fragment, e.g. ${EXAMPLE_URL}`,
+      },
+      '`https://HOST[:PORT][/PATH]`, required with mode `url`.',
+    ),
     service: section({
-      namespace: field(text, 'lodestone-system'),
-      name: field(text, 'lodestone'),
-      port: field(port, 443),
+      namespace: field(text, 'lodestone-system', 'Namespace of the Service, with mode `service`.'),
+      name: field(text, 'lodestone', 'Name of the Service.'),
+      port: field(port, 443, 'Port of the Service.'),
     }),
-    timeoutSeconds: field({ type: 'integer', minimum: 1, maximum: 30 }, 3),
-    excludedNamespaces: list([
-      'kube-system',
-      'kube-public',
-      'kube-node-lease',
-      'karmada-system',
-      'karmada-cluster',
-      'lodestone-system',
-    ]),
+    timeoutSeconds: field({ type: 'integer', minimum: 1, maximum: 30 }, 3, 'Time limit of the API server for a call.'),
+    excludedNamespaces: list(
+      ['kube-system', 'kube-public', 'kube-node-lease', 'karmada-system', 'karmada-cluster', 'lodestone-system'],
+      'Namespaces without admission.',
+    ),
   }),
   certificates: section({
-    /** `directory` and `secret`: Lodestone creates the certificates. `files`: another tool, such as cert-manager, provides them. */
-    source: choice(['directory', 'secret', 'files'], 'directory'),
-    directory: field(text, 'certs/dev'),
-    secret: section({ namespace: field(text, 'lodestone-system'), name: field(text, 'lodestone-certificates') }),
-    hosts: list(),
+    source: choice(
+      ['directory', 'secret', 'files'],
+      'directory',
+      '`directory` or `secret`: Lodestone creates certificates there; `files`: your own files, for instance of cert-manager.',
+    ),
+    directory: field(
+      text,
+      'certs/dev',
+      'For `directory` and `files`, relative to the working directory. Default with `serve --folder`: in `~/.cache/lodestone`.',
+    ),
+    secret: section({
+      namespace: field(text, 'lodestone-system', 'For `secret`: in the cluster of the pod, also for a hub.'),
+      name: field(text, 'lodestone-certificates', 'Name of that Secret.'),
+    }),
+    hosts: list([], 'Further DNS names and addresses for the certificate.'),
   }),
   systems: systemsSection,
   claims: section({
-    /** Whether claims apply to cluster-scoped workloads. No namespace can give permission for these. */
-    clusterScoped: choice<ClusterScopedClaims>(['allowed', 'forbidden'], 'forbidden'),
+    clusterScoped: choice<ClusterScopedClaims>(
+      ['allowed', 'forbidden'],
+      'forbidden',
+      '`allowed`: claims in any namespace apply to cluster-scoped workloads too, see [trust](../concepts/trust.md).',
+    ),
   }),
   placement: placementSection,
   karmada: section({
-    /** The version whose rules apply, such as `1.17`; the API server decides if it is absent. */
-    version: optional<string>({
-      type: 'string',
-      pattern: KARMADA_VERSION_PATTERN.source,
-      errorMessage: 'must be a version of Karmada, e.g. "1.17"',
-    }),
+    version: optional<string>(
+      {
+        type: 'string',
+        pattern: KARMADA_VERSION_PATTERN.source,
+        errorMessage: 'must be a version of Karmada, e.g. "1.17"',
+      },
+      'The version with the [rules](compatibility.md#rules-by-version) to apply, e.g. `"1.17"`. Default: detected; in a folder the newest.',
+    ),
   }),
   loops: section({
-    enabled: field(flag, true),
-    /** The maximum number of scheduled workloads that are moved per minute because their data moved. */
-    maxMovesPerMinute: field({ type: 'integer', minimum: 1 }, 60),
-    /** The maximum number of writes to the API server per second; twice as many in a burst. Events and the Lease do not count. */
-    writesPerSecond: field({ type: 'number', minimum: 1 }, 50),
-    /** The interval at which every DataSourceClaim, DataSource and binding is reconciled again. */
-    driftIntervalSeconds: field({ type: 'integer', minimum: 1 }, 600),
+    enabled: field(
+      flag,
+      true,
+      'Whether this process runs the loops, which write status, query data systems, rewrite bindings and move scheduled workloads.',
+    ),
+    maxMovesPerMinute: field({ type: 'integer', minimum: 1 }, 60, 'Scheduled workloads that are moved to their data.'),
+    writesPerSecond: field(
+      { type: 'number', minimum: 1 },
+      50,
+      'Writes to the API server, with a burst of twice as many. Events and the Lease do not count.',
+    ),
+    driftIntervalSeconds: field(
+      { type: 'integer', minimum: 1 },
+      600,
+      'Interval of the drift pass over every claim, source and binding.',
+    ),
   }),
   dependencies: dependenciesSection,
   volumes: volumesSection,
-  /** Further kinds with pods or dependencies, and replacements of shipped ones. */
-  workloadKinds: field<WorkloadKindEntry[], object>(workloadKindsSchema, []),
+  workloadKinds: field<WorkloadKindEntry[], object>(
+    workloadKindsSchema,
+    [],
+    'Further kinds with pods or dependencies, and replacements of shipped ones.',
+  ),
   leaderElection: section({
-    /** Only the holder of the Lease runs the loops and registers; every replica serves admission. A folder is served without a Lease. */
-    enabled: field(flag, true),
-    namespace: field(text, 'lodestone-system'),
-    name: field(text, 'lodestone'),
+    enabled: field(
+      flag,
+      true,
+      'Whether only the holder of a Lease runs the loops and registers; a folder needs no Lease.',
+    ),
+    namespace: field(
+      text,
+      'lodestone-system',
+      'Namespace of the Lease: in the cluster of the pod, else in the served one.',
+    ),
+    name: field(text, 'lodestone', 'Name of the Lease.'),
   }),
   log: section({
-    level: choice(LOG_LEVELS, 'info'),
-    format: choice<LoggerOptions['format']>(['auto', 'json', 'pretty'], 'auto'),
+    level: choice(LOG_LEVELS, 'info', 'The least important messages of the log, which is on standard error.'),
+    format: choice<LoggerOptions['format']>(
+      ['auto', 'json', 'pretty'],
+      'auto',
+      '`auto`: pretty at a terminal, JSON elsewhere.',
+    ),
   }),
 })
 

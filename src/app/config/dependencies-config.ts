@@ -9,17 +9,29 @@ import {
 import { choice, field, section } from './section.ts'
 
 export const dependenciesSection = section({
-  /** The policies for which Lodestone sets `propagateDeps`: those that select data-bound workloads, all, or none. */
-  propagate: choice<PropagateDepsMode>(['dataBound', 'always', 'never'], 'dataBound'),
-  /**
-   * The component that attaches the dependencies of a workload to its clusters. `karmada`: its distributor, which queries Lodestone.
-   * `builtin`: Lodestone, if the distributor is disabled. `none`: another tool; Lodestone releases the bindings that it attached.
-   */
-  distribution: choice(['karmada', 'builtin', 'none'], 'karmada'),
-  /** The kinds whose objects follow a workload to which they relate: names of the shipped table. */
-  related: field<string[], typeof relatedNamesSchema>(relatedNamesSchema, []),
-  /** Further such kinds. */
-  relatedKinds: field<RelatedKindEntry[], object>(relatedKindsSchema, []),
-  /** Further objects that each cluster creates for itself, so that they never follow a workload. */
-  neverPropagated: field<NeverPropagatedEntry[], object>(neverPropagatedSchema, []),
+  propagate: choice<PropagateDepsMode>(
+    ['dataBound', 'always', 'never'],
+    'dataBound',
+    'Which policies get `propagateDeps: true`. `dataBound`: those that select a workload with a claim or volumes.',
+  ),
+  distribution: choice(
+    ['karmada', 'builtin', 'none'],
+    'karmada',
+    'The distributor of dependencies, see the table below.',
+  ),
+  related: field<string[], typeof relatedNamesSchema>(
+    relatedNamesSchema,
+    [],
+    'Kinds whose objects follow a workload to which they relate, see [below](#related-objects).',
+  ),
+  relatedKinds: field<RelatedKindEntry[], object>(
+    relatedKindsSchema,
+    [],
+    'Further such kinds, see [below](#related-objects).',
+  ),
+  neverPropagated: field<NeverPropagatedEntry[], object>(
+    neverPropagatedSchema,
+    [],
+    'Objects that each cluster creates for itself, see [below](#objects-that-never-follow).',
+  ),
 })

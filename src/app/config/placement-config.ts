@@ -3,13 +3,16 @@ import { DEFAULT_TIMING, type PlacementTiming } from '../../core/resource-bindin
 import { field, section } from './section.ts'
 
 export const placementSection = section({
-  /** How long the data of a workload must be available before the workload returns to it after a failover. */
   failbackWindowSeconds: field(
     { type: 'integer', minimum: 1, maximum: 86_400 },
     DEFAULT_TIMING.failbackWindowMs / 1000,
+    'How long a cluster can take a workload before it [returns](../concepts/claims.md#after-a-failover).',
   ),
-  /** How long a scheduled workload stays with its data after its last claim is gone, so that the claim can be replaced. */
-  releaseDelaySeconds: field({ type: 'integer', minimum: 0, maximum: 3600 }, DEFAULT_TIMING.releaseDelayMs / 1000),
+  releaseDelaySeconds: field(
+    { type: 'integer', minimum: 0, maximum: 3600 },
+    DEFAULT_TIMING.releaseDelayMs / 1000,
+    'How long a workload stays after its [last claim](../concepts/claims.md#when-the-last-claim-is-deleted), so that it can be replaced.',
+  ),
 })
 
 type PlacementConfig = typeof placementSection.default

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { choice, field, flag, list, optional, section, text } from './section.ts'
 
 const server = section({
-  host: field(text, 'localhost'),
-  mode: choice(['fast', 'safe'], 'safe'),
-  names: list(),
-  certificate: optional<string>(text),
-  log: section({ enabled: field(flag, false) }),
+  host: field(text, 'localhost', 'Where it listens.'),
+  mode: choice(['fast', 'safe'], 'safe', 'How it works.'),
+  names: list([], 'Its names.'),
+  certificate: optional<string>(text, 'Its certificate.'),
+  log: section({ enabled: field(flag, false, 'Whether it logs.') }),
 })
 
 test('a section has the schema of its fields, in their order', () => {

@@ -1,4 +1,4 @@
-/** Declares the configuration: one text per field gives its JSON Schema, its default and, derived from the default, its type. */
+/** Declares the configuration: each field has its JSON Schema, its default, its meaning and, derived from the default, its type. */
 import { defined } from '../../base/json.ts'
 
 export const text = { type: 'string', minLength: 1 }
@@ -8,9 +8,13 @@ export const port = { type: 'integer', minimum: 0, maximum: 65_535 }
 export interface Field<Value, Schema extends object = object> {
   readonly schema: Schema
   readonly default: Value
+  /** For the page docs/reference/configuration.md: with bounds and default beside it, and links relative to that folder. */
+  readonly meaning?: string
+  /** The fields of a section. */
+  readonly fields?: Fields
 }
 
-type Fields = Readonly<Record<string, Field<unknown>>>
+export type Fields = Readonly<Record<string, Field<unknown>>>
 
 /** The object of the values. A field without a default is optional. */
 type Values<F extends Fields> = {
@@ -25,26 +29,31 @@ interface SectionSchema<F extends Fields> {
 }
 
 /** Declares a field with a default. */
-export function field<Value, Schema extends object>(schema: Schema, value: Value): Field<Value, Schema> {
-  return { schema, default: value }
+export function field<Value, Schema extends object>(
+  schema: Schema,
+  value: Value,
+  meaning: string,
+): Field<Value, Schema> {
+  return { schema, default: value, meaning }
 }
 
 /** Declares a field without a default. */
-export function optional<Value>(schema: object): Field<Value | undefined> {
-  return { schema, default: undefined }
+export function optional<Value>(schema: object, meaning: string): Field<Value | undefined> {
+  return { schema, default: undefined, meaning }
 }
 
 /** Declares a field with one of some texts. */
 export function choice<const Value extends string>(
   values: readonly Value[],
   value: NoInfer<Value>,
+  meaning: string,
 ): Field<Value, { enum: readonly Value[] }> {
-  return { schema: { enum: values }, default: value }
+  return { schema: { enum: values }, default: value, meaning }
 }
 
 /** Declares a list of texts that are not empty. */
-export function list(value: string[] = []): Field<string[]> {
-  return { schema: { type: 'array', items: text }, default: value }
+export function list(value: string[], meaning: string): Field<string[]> {
+  return { schema: { type: 'array', items: text }, default: value, meaning }
 }
 
 /** Joins fields to an object, which may be a field itself. */
@@ -58,5 +67,6 @@ export function section<F extends Fields>(fields: F): Field<Values<F>, SectionSc
       ) as SectionSchema<F>['properties'],
     },
     default: defined(Object.fromEntries(entries.map(([name, each]) => [name, each.default]))) as Values<F>,
+    fields,
   }
 }

@@ -7,26 +7,35 @@ import { field, list, optional, port, section, text } from './section.ts'
 const bytes = { type: 'string', pattern: BYTES.source, errorMessage: 'must be an amount of bytes such as 64Mi' }
 
 export const serverSection = section({
-  /** The address of the admission server. */
-  host: field(text, '0.0.0.0'),
-  port: field(port, 9443),
-  /** The address of probes and metrics, without TLS. */
-  healthHost: field(text, '0.0.0.0'),
-  healthPort: field(port, 8080),
-  /** The maximum number of complete requests that wait for their decision. */
-  maxInFlight: field({ type: 'integer', minimum: 1 }, DEFAULT_LIMITS.inFlight),
-  /** The maximum number of open connections. */
-  maxConnections: field({ type: 'integer', minimum: 10 }, DEFAULT_LIMITS.connections),
-  /** The maximum bytes of bodies and responses in memory, e.g. `64Mi`. */
-  maxBytesInFlight: field(bytes, '64Mi'),
-  /** How long a stopping server continues to serve, so that callers use other replicas before it closes. */
-  drainSeconds: field({ type: 'number', minimum: 0, maximum: 300 }, 10),
-  /** Liveness fails if the main thread has been busy with one task for longer. */
-  livenessStallSeconds: field({ type: 'number', minimum: 1 }, 60),
-  /** A PEM file; callers need a client certificate of this CA. */
-  clientCaFile: optional<string>(text),
-  /** The accepted names of client certificates. If empty, every certificate of the CA is accepted. */
-  clientNames: list(),
+  host: field(text, '0.0.0.0', 'Address of admission, over HTTPS.'),
+  port: field(port, 9443, 'Port of admission; 0 selects a free one.'),
+  healthHost: field(text, '0.0.0.0', 'Address of `/livez`, `/readyz` and `/metrics`, over plain HTTP.'),
+  healthPort: field(port, 8080, 'Port of `/livez`, `/readyz` and `/metrics`; 0 selects a free one.'),
+  maxInFlight: field(
+    { type: 'integer', minimum: 1 },
+    DEFAULT_LIMITS.inFlight,
+    'Complete requests that may wait for their decision.',
+  ),
+  maxConnections: field({ type: 'integer', minimum: 10 }, DEFAULT_LIMITS.connections, 'Open connections.'),
+  maxBytesInFlight: field(bytes, '64Mi', 'Bytes of bodies and answers in memory; at least `7Mi`.'),
+  drainSeconds: field(
+    { type: 'number', minimum: 0, maximum: 300 },
+    10,
+    'How long a stopping server is not ready and still serves, so that callers leave before it closes.',
+  ),
+  livenessStallSeconds: field(
+    { type: 'number', minimum: 1 },
+    60,
+    '`/livez` fails if the main thread is busy with one task for longer.',
+  ),
+  clientCaFile: optional<string>(
+    text,
+    'PEM file; callers of webhooks must have a certificate of this CA. Read again when it changes.',
+  ),
+  clientNames: list(
+    [],
+    'Accepted common names or DNS names of the certificate; if empty, every certificate of the CA is accepted.',
+  ),
 })
 
 type ServerConfig = typeof serverSection.default

@@ -10,14 +10,18 @@ import { LODESTONE } from '../roles/rbac.ts'
 import { optional, section, text } from './section.ts'
 
 export const systemsSection = section({
-  /** A folder with one file per data system, such as a mounted ConfigMap. Without it and `configMap`, no data system is queried. */
-  directory: optional<string>(text),
-  /** A ConfigMap of the served API server with one key per data system. */
-  configMap: optional<{ namespace: string; name: string }>({
-    type: 'object',
-    required: ['namespace', 'name'],
-    properties: { namespace: text, name: text },
-  }),
+  directory: optional<string>(
+    text,
+    'One file per [data system](../guides/data-systems.md). Default: the variable `PLUGIN_CONFIG_PATH`, as in volcano-global.',
+  ),
+  configMap: optional<{ namespace: string; name: string }>(
+    {
+      type: 'object',
+      required: ['namespace', 'name'],
+      properties: { namespace: text, name: text },
+    },
+    'Instead of a folder: `namespace` and `name` of a ConfigMap, see below.',
+  ),
 })
 
 export type SystemsConfig = typeof systemsSection.default

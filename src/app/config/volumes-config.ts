@@ -42,62 +42,173 @@ const { movers: moverLimits, ...volumeLimits } = DEFAULT_VOLUME_LIMITS
 
 /** Most types and their meaning are those of `VolumeSettings`, which decisions read. */
 export const volumesSection: Field<VolumesConfig> = section({
-  enabled: field(flag, false),
-  whenNotReady: choice<WhenNotReady>(['gate', 'refuse'], 'gate'),
-  allowedRoots: field({ type: 'array', minItems: 1, items: directory }, volumeLimits.allowedRoots),
-  localRoots: field({ type: 'array', items: directory }, volumeLimits.localRoots),
-  localPaths: field({ enum: ['below', 'roots'] }, volumeLimits.localPaths),
-  allowedLocalNetworks: field(texts, volumeLimits.allowedLocalNetworks),
-  allowedMoverImages: field(texts, volumeLimits.allowedMoverImages),
+  enabled: field(
+    flag,
+    false,
+    'Whether Lodestone moves data to nodes: on members and clusters without Karmada, never on a hub.',
+  ),
+  whenNotReady: choice<WhenNotReady>(
+    ['gate', 'refuse'],
+    'gate',
+    '`gate`: pods without their data wait at a [gate](../guides/injection.md). `refuse` rejects them, if `PodSchedulingReadiness` is off.',
+  ),
+  allowedRoots: field(
+    { type: 'array', minItems: 1, items: directory },
+    volumeLimits.allowedRoots,
+    'Directories of nodes for data; checked at admission and again by the loop.',
+  ),
+  localRoots: field(
+    { type: 'array', items: directory },
+    volumeLimits.localRoots,
+    'Directories of nodes for `Local` volumes; no overlap with `allowedRoots`.',
+  ),
+  localPaths: field(
+    { enum: ['below', 'roots'] },
+    volumeLimits.localPaths,
+    '`roots`: a `Local` volume is exactly one of `localRoots`, not in each other; see [Trust](../concepts/trust.md#local-volumes).',
+  ),
+  allowedLocalNetworks: field(
+    texts,
+    volumeLimits.allowedLocalNetworks,
+    'Loopback, link-local, multicast, NAT64 (`64:ff9b:1::/48`) and Teredo networks (CIDR) for endpoints of volumes.',
+  ),
+  allowedMoverImages: field(
+    texts,
+    volumeLimits.allowedMoverImages,
+    'Images of other movers that a VolumeManager may name; `*` at the end is a wildcard.',
+  ),
   movers: section({
-    image: field(text, 'lodestone:latest'),
-    architectures: field({ type: 'array', minItems: 1, items: architecture }, ['amd64', 'arm64']),
-    namespace: optional<string>({
-      type: 'string',
-      pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
-      errorMessage: 'must be the name of a namespace',
-    }),
-    serviceAccountName: field(text, 'lodestone-mover'),
-    imagePullSecrets: list(),
-    priorityClassName: optional<string>(text),
-    allowedPriorityClassNames: field(texts, moverLimits.allowedPriorityClassNames),
-    allowedTolerationKeys: field(texts, moverLimits.allowedTolerationKeys),
-    allowedServiceAccountNames: field(texts, moverLimits.allowedServiceAccountNames),
-    stsEndpoint: optional<string>({
-      type: 'string',
-      pattern: '^https://[^/?#@]+(/[^?#]*)?$',
-      errorMessage: 'must be an https URL without user and query, e.g. https://sts.eu-central-1.amazonaws.com',
-    }),
-    maxResources: field(quantities, moverLimits.maxResources),
+    image: field(text, 'lodestone:latest', 'The image of the movers; the chart sets its own.'),
+    architectures: field(
+      { type: 'array', minItems: 1, items: architecture },
+      ['amd64', 'arm64'],
+      'The values of `kubernetes.io/arch` for which the image is built. Movers run only on such Linux nodes.',
+    ),
+    namespace: optional<string>(
+      {
+        type: 'string',
+        pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+        errorMessage: 'must be the name of a namespace',
+      },
+      '[Of all movers](../concepts/volumes.md#the-namespace-of-movers), Pod Security `privileged`. Default: that of the VolumeManager.',
+    ),
+    serviceAccountName: field(
+      text,
+      'lodestone-mover',
+      'Created in the namespaces of movers, with the right to write Events only.',
+    ),
+    imagePullSecrets: list([], 'Secrets in those namespaces.'),
+    priorityClassName: optional<string>(text, 'The PriorityClass of movers.'),
+    allowedPriorityClassNames: field(
+      texts,
+      moverLimits.allowedPriorityClassNames,
+      'With `movers.namespace`: PriorityClasses that a VolumeManager may name; `*` at the end is a wildcard.',
+    ),
+    allowedTolerationKeys: field(
+      texts,
+      moverLimits.allowedTolerationKeys,
+      'With `movers.namespace`: keys of taints that a VolumeManager may tolerate; `*` at the end is a wildcard.',
+    ),
+    allowedServiceAccountNames: field(
+      texts,
+      moverLimits.allowedServiceAccountNames,
+      'With `movers.namespace`: ServiceAccounts there that a VolumeManager may name; `*` at the end is a wildcard.',
+    ),
+    stsEndpoint: optional<string>(
+      {
+        type: 'string',
+        pattern: '^https://[^/?#@]+(/[^?#]*)?$',
+        errorMessage: 'must be an https URL without user and query, e.g. https://sts.eu-central-1.amazonaws.com',
+      },
+      'The URL of STS for [roles of ServiceAccounts](../concepts/volumes.md), with https. Default: that of AWS.',
+    ),
+    maxResources: field(
+      quantities,
+      moverLimits.maxResources,
+      'With `movers.namespace`: the largest request and limit that a VolumeManager may set, e.g. `cpu: "2"`.',
+    ),
     // A download takes about 125 MiB; an upload has eight parts of 8 MiB in memory (docs/dev/performance.md).
     resources: field(
       { type: 'object', properties: { requests: quantities, limits: quantities } },
       { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '512Mi' } },
+      '`requests` and `limits` of a mover.',
     ),
     keepFree: field(
       { type: 'string', pattern: BYTES.source, errorMessage: 'must be an amount of bytes such as 1Gi' },
       '1Gi',
+      'Free disk space that a download leaves on a node; unused data may be evicted for it.',
     ),
-    maxInAll: field({ type: 'integer', minimum: 1 }, 20),
-    maxPerNode: field({ type: 'integer', minimum: 1, maximum: 1000 }, 2),
-    prepareTimeoutSeconds: field({ type: 'integer', minimum: 1 }, 1800),
-    progressTimeoutSeconds: field({ type: 'integer', minimum: 30 }, 600),
-    preemptAfterSeconds: field({ type: 'integer', minimum: 60, maximum: 604_800 }, 1800),
-    minBytesPerSecond: field({ type: 'integer', minimum: 0 }, 65_536),
-    logLines: field({ type: 'integer', minimum: 0, maximum: 10_000 }, 100),
+    maxInAll: field({ type: 'integer', minimum: 1 }, 20, 'Concurrent movers. Waiting movers have no pods.'),
+    maxPerNode: field(
+      { type: 'integer', minimum: 1, maximum: 1000 },
+      2,
+      'Concurrent movers of a node. The scheduler enforces it by the label `lodestone.dev/mover-slot`.',
+    ),
+    prepareTimeoutSeconds: field({ type: 'integer', minimum: 1 }, 1800, 'Time limit for the start of a mover.'),
+    progressTimeoutSeconds: field(
+      { type: 'integer', minimum: 30 },
+      600,
+      'Time limit without [progress](../guides/movers.md#results), then another attempt starts.',
+    ),
+    preemptAfterSeconds: field(
+      { type: 'integer', minimum: 60, maximum: 604_800 },
+      1800,
+      'How long a mover keeps its [slot](../concepts/volumes.md#slots) while another namespace waits.',
+    ),
+    minBytesPerSecond: field(
+      { type: 'integer', minimum: 0 },
+      65_536,
+      'The rate, over 5 minutes, below which such a mover loses its slot earlier; 0 for none.',
+    ),
+    logLines: field(
+      { type: 'integer', minimum: 0, maximum: 10_000 },
+      100,
+      'Last lines of the log of an ended mover that are copied into the log of Lodestone, 64 KiB at most.',
+    ),
   }),
-  nodeLossSeconds: field({ type: 'integer', minimum: 1 }, 300),
-  deletionNodeTimeoutSeconds: field({ type: 'integer', minimum: 1 }, 600),
+  nodeLossSeconds: field(
+    { type: 'integer', minimum: 1 },
+    300,
+    'Replicas of a node that does not answer for this long are created on other nodes.',
+  ),
+  deletionNodeTimeoutSeconds: field(
+    { type: 'integer', minimum: 1 },
+    600,
+    'The deletion of a VolumeManager skips nodes that are not ready for this long; their data is deleted when they return.',
+  ),
   checks: section({
-    intervalSeconds: field({ type: 'integer', minimum: 0, maximum: 31_536_000 }, 86_400),
-    timeoutSeconds: field({ type: 'integer', minimum: 1, maximum: 604_800 }, 21_600),
+    intervalSeconds: field(
+      { type: 'integer', minimum: 0, maximum: 31_536_000 },
+      86_400,
+      'How often the data of each replica is checked; 0 for never.',
+    ),
+    timeoutSeconds: field({ type: 'integer', minimum: 1, maximum: 604_800 }, 21_600, 'Time limit of one check.'),
   }),
   eviction: section({
-    enabled: field(flag, true),
-    pauseSeconds: field({ type: 'integer', minimum: 1 }, 360),
-    highWatermarkPercent: optional<number>(percent),
-    lowWatermarkPercent: field(percent, 80),
-    minUnusedSeconds: field({ type: 'integer', minimum: 0 }, 600),
+    enabled: field(
+      flag,
+      true,
+      'Whether unused replicas are deleted on nodes short of disk, if the volume allows it (`evictionPolicy`).',
+    ),
+    pauseSeconds: field(
+      { type: 'integer', minimum: 1 },
+      360,
+      'Pause between evictions on a node without a disk beyond `lowWatermarkPercent`; kubelets report free space after 5 min.',
+    ),
+    highWatermarkPercent: optional<number>(
+      percent,
+      'Use of a disk from which unused replicas are deleted, e.g. 85; see [Free disk](../concepts/volumes.md#free-disk).',
+    ),
+    lowWatermarkPercent: field(
+      percent,
+      80,
+      'Use of a disk at which this ends, also in a shortage; less than the high watermark.',
+    ),
+    minUnusedSeconds: field(
+      { type: 'integer', minimum: 0 },
+      600,
+      'Replicas that were used or downloaded later than this are kept then.',
+    ),
   }),
 })
 

@@ -2,7 +2,8 @@
 import { customResourceDefinitions } from '../../api/crds.ts'
 import { GENERATED, listItem, markdownTable } from './markdown.ts'
 
-interface Field {
+/** A field in a JSON Schema. */
+export interface Field {
   type?: string
   format?: string
   description?: string
@@ -82,19 +83,22 @@ function fieldsOf(path: string, field: Field = {}): string {
   return linesOf(path, field).map(listItem).join('\n')
 }
 
-function linesOf(path: string, field: Field): string[] {
+/** Returns a line for each field below a field: its path, type, default, bounds and meaning. */
+export function linesOf(path: string, field: Field): string[] {
   const { properties = {}, required = [] } = field
   return Object.entries(properties).flatMap(([name, own]) => {
-    const ownPath = `${path}.${name}${own.type === 'array' ? '[]' : ''}`
+    const ownPath = `${path === '' ? '' : `${path}.`}${name}${own.type === 'array' ? '[]' : ''}`
     const inner = OF_KUBERNETES.includes(name) ? [] : linesOf(ownPath, own.items ?? own)
-    return [`\`${ownPath}\` (${traits(own, required.includes(name)).join(', ')}). ${own.description ?? ''}`, ...inner]
+    return [fieldLine(ownPath, own, required.includes(name)), ...inner]
   })
 }
 
-function traits(
-  { type = 'any', format, items, maxItems, maxProperties, maxLength, ...field }: Field,
-  isRequired: boolean,
-) {
+/** Returns a line about a field: its path, type, default, bounds and meaning. */
+export function fieldLine(path: string, field: Field, isRequired = false): string {
+  return `\`${path}\` (${traits(field, isRequired).join(', ')}). ${field.description ?? ''}`
+}
+
+function traits({ type, format, items, maxItems, maxProperties, maxLength, ...field }: Field, isRequired: boolean) {
   const bounds = [
     field.minimum !== undefined && `at least ${field.minimum}`,
     field.maximum !== undefined && `at most ${field.maximum}`,
@@ -104,7 +108,7 @@ function traits(
   ]
   const values = field.enum ?? items?.enum
   return [
-    type === 'array' ? `list of ${items?.type ?? 'any'}` : (format ?? type),
+    type === 'array' ? `list of ${items?.type ?? 'any'}` : (format ?? type ?? (values === undefined && 'any')),
     isRequired && 'required',
     values?.map((value) => `\`${value}\``).join(' or ') ?? false,
     field.default !== undefined && `default \`${JSON.stringify(field.default)}\``,

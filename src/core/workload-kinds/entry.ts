@@ -15,66 +15,86 @@ export const REFERENCED_KINDS = ['ConfigMap', 'PersistentVolumeClaim', 'Secret',
 export const MOVE_COSTS = ['Restart', 'Work', 'State', 'Unknown'] as const
 export type MoveCost = (typeof MOVE_COSTS)[number]
 
-/** A kind with dependencies or pods. Paths are JSONPath as in kubectl: `spec.tasks[*].template` (base/json-path.ts). */
+/**
+ * A kind with dependencies or pods. Paths are JSONPath as in kubectl: `spec.tasks[*].template` (base/json-path.ts). The schema has the meaning
+ * of each field.
+ */
 export interface WorkloadKindEntry extends TypeEntry {
-  /** Default: Namespaced. */
   scope?: 'Namespaced' | 'Cluster'
-  /** Pod templates: objects with `metadata` and `spec`. */
   templates?: string[]
-  /** Objects with labels and annotations of pods, in addition to the metadata of templates. */
   podMetadata?: string[]
-  /** As `podMetadata`, for all pods of the workload. Admission writes the annotation only there, and creates the object if it is absent. */
   allPods?: string
-  /** Workloads that the controller of this kind creates inherit the annotation: no field of this kind can pass it on. */
   inherits?: boolean
-  /** Whether pod templates cannot be changed after the creation. */
   immutable?: boolean
-  /** What a move to another cluster costs. Default: Unknown. `rebalance: Auto` of a claim moves kinds with the cost Restart. */
   moveCost?: MoveCost
-  /** Labels that a controller adds to pods; `{name}` is the name of the workload, and a final `*` an ordinal. */
   podLabels?: Record<string, string>
-  /** Objects with some of the fields of a pod spec. */
   podSpecs?: string[]
-  /** Objects with the `env` and `envFrom` of a container. */
   containers?: string[]
-  /** Templates of PersistentVolumeClaims that a controller creates. */
   claimTemplates?: string[]
-  /** Names of other objects. */
   references?: { kind: (typeof REFERENCED_KINDS)[number]; path: string }[]
-  /** The Services to which an Ingress sends requests. */
   backends?: string[]
-  /** The namespace of all named objects; default: that of the workload. */
   namespace?: string
 }
 
 const path = { type: 'string', maxLength: 1024 }
-const paths = { type: 'array', maxItems: 64, items: path }
+const pathsOf = (description: string) => ({ type: 'array', maxItems: 64, items: path, description })
 
-const workloadKindSchema = {
-  type: 'object',
-  required: typeFields,
-  properties: {
-    ...typeProperties,
-    scope: { enum: ['Namespaced', 'Cluster'] },
-    templates: paths,
-    podMetadata: paths,
-    allPods: path,
-    inherits: { type: 'boolean' },
-    immutable: { type: 'boolean' },
-    moveCost: { enum: MOVE_COSTS },
-    podLabels: { type: 'object', additionalProperties: { type: 'string', maxLength: 253 } },
-    podSpecs: paths,
-    containers: paths,
-    claimTemplates: paths,
-    references: {
-      type: 'array',
-      maxItems: 64,
-      items: { type: 'object', required: ['kind', 'path'], properties: { kind: { enum: REFERENCED_KINDS }, path } },
+/** The properties are those of `WorkloadKindEntry`. */
+const properties: Record<keyof WorkloadKindEntry, object> = {
+  ...typeProperties,
+  scope: { enum: ['Namespaced', 'Cluster'], description: 'Default: `Namespaced`.' },
+  templates: pathsOf('Pod templates: objects with `metadata` and `spec`. Templates without containers are allowed.'),
+  podMetadata: pathsOf('Further objects with labels and annotations of pods, such as `spec.driver` of Spark.'),
+  allPods: {
+    ...path,
+    description:
+      'One such object for all pods. The annotation of the workload is written only there; the object is created if it is absent.',
+  },
+  inherits: {
+    type: 'boolean',
+    description:
+      '`true`: no field of the kind passes the annotation on. Workloads that its controller creates inherit it, such as the JobSet of a TrainJob.',
+  },
+  immutable: {
+    type: 'boolean',
+    description: '`true`: templates cannot be changed later; a changed annotation gets a warning.',
+  },
+  moveCost: {
+    enum: MOVE_COSTS,
+    description:
+      'What a [move](../concepts/claims.md#when-the-data-moves) of a running workload costs. Default: `Unknown`. `rebalance: Auto` of a claim moves kinds with the cost `Restart`.',
+  },
+  podLabels: {
+    type: 'object',
+    additionalProperties: { type: 'string', maxLength: 253 },
+    description:
+      'Labels that the controller adds to pods, for Services. `{name}` is the name of the workload, a final `*` the ordinal of a StatefulSet.',
+  },
+  podSpecs: pathsOf('Objects with some of the fields of a pod spec.'),
+  containers: pathsOf('Objects with the `env` and `envFrom` of a container.'),
+  claimTemplates: pathsOf('Templates of PersistentVolumeClaims, as `volumeClaimTemplates` of a StatefulSet.'),
+  references: {
+    type: 'array',
+    maxItems: 64,
+    items: {
+      type: 'object',
+      required: ['kind', 'path'],
+      properties: {
+        kind: { enum: REFERENCED_KINDS, description: 'The kind of the named objects.' },
+        path: { ...path, description: 'The path of their names.' },
+      },
     },
-    backends: paths,
-    namespace: path,
+    description: 'Names of other objects.',
+  },
+  backends: pathsOf('Names of Services to which an Ingress sends requests.'),
+  namespace: {
+    ...path,
+    description:
+      'The path of the namespace of all named objects, for cluster-scoped kinds. Default: that of the workload.',
   },
 }
+
+const workloadKindSchema = { type: 'object', required: typeFields, properties }
 
 /** The form of a table: at most as many kinds as an API server can be asked to watch with reason. */
 export const workloadKindsSchema = { type: 'array', maxItems: 200, items: workloadKindSchema }

@@ -4,11 +4,9 @@ import { defined } from '../../base/json.ts'
 
 export interface TypeEntry {
   group: string
-  /** The first version that the API server serves is read. All versions have the same paths. */
   versions: string[]
   kind: string
   plural: string
-  /** For readers of the table. */
   description?: string
 }
 
@@ -18,11 +16,21 @@ export const typeFields = ['group', 'versions', 'kind', 'plural']
 export const nameSchema = { type: 'string', minLength: 1, maxLength: 253 }
 
 export const typeProperties = {
-  group: { type: 'string', maxLength: 253 },
-  versions: { type: 'array', minItems: 1, maxItems: 8, items: nameSchema },
-  kind: nameSchema,
-  plural: nameSchema,
-  description: { type: 'string' },
+  group: {
+    type: 'string',
+    maxLength: 253,
+    description: 'The group of the resource, as in its CRD; that of core is `""`.',
+  },
+  versions: {
+    type: 'array',
+    minItems: 1,
+    maxItems: 8,
+    items: nameSchema,
+    description: 'The first one that the API server serves is read; all have the same paths.',
+  },
+  kind: { ...nameSchema, description: 'The kind, as in the CRD.' },
+  plural: { ...nameSchema, description: 'The plural, as in the CRD.' },
+  description: { type: 'string', description: 'For readers.' },
 }
 
 /** Divides an entry into the type that it describes and its other fields. */
