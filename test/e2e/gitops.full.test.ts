@@ -1,7 +1,7 @@
 // GitOps with the code of Argo CD and Flux: objects do not drift, syncs change nothing, and the health of our kinds is right.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { chart, namespace, namespaceOf, openHelm } from './chart.ts'
@@ -44,9 +44,14 @@ async function chartObjects(values: object): Promise<KubeObject[]> {
   return objectsOf(stdout).filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
 }
 
-/** The line of docs/guides/gitops.md for objects that Flux may not change. */
+/** The lines of docs/guides/gitops.md for objects that Flux may not change: in a Kustomization, and in the chart of a HelmRelease. */
+const CREATED_ONLY = {
+  'kustomize.toolkit.fluxcd.io/ssa': 'IfNotPresent',
+  'helm.toolkit.fluxcd.io/driftDetection': 'disabled',
+}
+
 function createdOnly(object: KubeObject): KubeObject {
-  const annotations = { ...object.metadata.annotations, 'kustomize.toolkit.fluxcd.io/ssa': 'IfNotPresent' }
+  const annotations = { ...object.metadata.annotations, ...CREATED_ONLY }
   return { ...object, metadata: { ...object.metadata, annotations } }
 }
 
@@ -135,6 +140,7 @@ const onHub: Record<Tool, Synced['drifts']> = {
   },
   'argocd-server-side': registration(),
   flux: {},
+  'flux-helm': {},
 }
 
 function registration(): Synced['drifts'] {
@@ -152,6 +158,7 @@ const inCluster: Record<Tool, Synced['drifts']> = {
   'argocd-structured-merge': narrowed,
   'argocd-server-side': {},
   flux: {},
+  'flux-helm': {},
 }
 
 function requirement(podSpec: string, term: number): string {
@@ -211,6 +218,19 @@ describe.each(TOOLS)('on a hub, %s', (tool) => {
     settings: settingsFor(tool),
     drifts: onHub[tool],
   }))
+
+  test.runIf(tool === 'flux-helm')('without the annotation of the chart, what the leader writes drifts', async () => {
+    const kind = 'ResourceInterpreterWebhookConfiguration'
+    const annotation = 'helm.toolkit.fluxcd.io/driftDetection'
+    const annotate = (word: string) => plane.kubectl(['annotate', kind, 'lodestone', word])
+    const bare = release
+      .filter((object) => object.kind === kind)
+      .map(({ metadata: { annotations: _, ...metadata }, ...object }) => ({ ...object, metadata }))
+    await annotate(`${annotation}-`)
+    onTestFinished(async () => void (await annotate(`${annotation}=disabled`)))
+    const [found] = Object.values(await gitops.diff(bare))
+    expect(found).toContainEqual(expect.stringContaining('/webhooks'))
+  })
 })
 
 describe.each(TOOLS)('in a cluster, %s', (tool) => {
@@ -237,7 +257,7 @@ describe.each(TOOLS)('in a cluster, %s', (tool) => {
         if (object.metadata.name !== 'trainer') return object
         // The dry run of a server-side diff would change the node affinity of a pod, which Kubernetes rejects.
         if (tool === 'argocd-server-side') return []
-        return tool === 'flux' ? createdOnly(object) : object
+        return tool.startsWith('flux') ? createdOnly(object) : object
       }),
       workload('DaemonSet', 'agent', {}),
       workload('DaemonSet', 'linux-agent', {

@@ -7,8 +7,8 @@ import { ensureGitops } from './binaries.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { runCommand } from './processes.ts'
 
-/** Argo CD with each of its diff strategies, and Flux's kustomize-controller. */
-export const TOOLS = ['argocd', 'argocd-structured-merge', 'argocd-server-side', 'flux'] as const
+/** Argo CD with each of its diff strategies, Flux's kustomize-controller, and the drift detection of its helm-controller. */
+export const TOOLS = ['argocd', 'argocd-structured-merge', 'argocd-server-side', 'flux', 'flux-helm'] as const
 
 export type Tool = (typeof TOOLS)[number]
 

@@ -15,7 +15,7 @@ import (
 )
 
 type request struct {
-	// argocd, argocd-structured-merge, argocd-server-side or flux.
+	// argocd, argocd-structured-merge, argocd-server-side, flux or flux-helm.
 	Tool string `json:"tool"`
 	// sync, diff or health.
 	Action string `json:"action"`
@@ -87,9 +87,12 @@ func run(ctx context.Context) ([]answer, error) {
 		return nil, err
 	}
 	var used tool
-	if asked.Tool == "flux" {
+	switch asked.Tool {
+	case "flux":
 		used = newFlux(api)
-	} else {
+	case "flux-helm":
+		used, err = newFluxHelm(config, api, asked)
+	default:
 		used, err = newArgoCD(config, api, asked)
 	}
 	if err != nil {
