@@ -170,7 +170,7 @@ export class Fleet {
       {
         resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', labelSelector: { matchLabels: labels } }],
         placement: this.#placement(random),
-        ...(random.chance(0.2) && { propagateDeps: true }),
+        ...(i % 10 === 3 && { propagateDeps: true }),
         ...(random.chance(0.1) && { activationPreference: 'Lazy' }),
       },
       {
@@ -181,8 +181,10 @@ export class Fleet {
     )
   }
 
-  #placement(random: Random): Placement {
-    const names = (count: number) => [...new Set(Array.from({ length: count }, () => random.pick(this.#clusterNames)))]
+  /** Policies have one of some hundred placements. */
+  #placement({ below }: Random): Placement {
+    const random = this.#random(7, below(200))
+    const names = (count: number) => this.#clustersIn(random, count)
     const region = random.pick(REGIONS)
     const tolerations = random.chance(0.3) && {
       clusterTolerations: [{ key: 'maintenance', operator: 'Exists' as const }],
@@ -190,12 +192,12 @@ export class Fleet {
     const field = [{ key: 'region', operator: 'In', values: [region] }]
     const affinity: Placement = random.pick<() => Placement>([
       () => ({}),
-      () => ({ clusterAffinity: { clusterNames: names(2 + random.below(8)) } }),
+      () => ({ clusterAffinity: { clusterNames: names(10 + random.below(30)) } }),
       () => ({ clusterAffinity: { labelSelector: { matchLabels: { tier: 'gold' } } } }),
       () => ({ clusterAffinity: { fieldSelector: { matchExpressions: field }, exclude: names(1) } }),
       () => ({
         clusterAffinities: [
-          { affinityName: 'first', clusterNames: names(3) },
+          { affinityName: 'first', clusterNames: names(12) },
           {
             affinityName: 'second',
             labelSelector: { matchExpressions: [{ key: 'gpu', operator: 'In', values: ['true'] }] },
@@ -206,11 +208,24 @@ export class Fleet {
     return { ...affinity, ...tolerations }
   }
 
+  /** So many clusters, half of them in one region. */
+  #clustersIn(random: Random, count: number): string[] {
+    const region = random.below(REGIONS.length)
+    const names = Array.from({ length: count }, (_, i) => {
+      const any = random.below(this.#clusterNames.length)
+      const cluster = i % 2 === 0 ? any - (any % REGIONS.length) + region : any
+      return this.#clusterNames[cluster % this.#clusterNames.length] as string
+    })
+    return [...new Set(names)]
+  }
+
   source(i: number): DataSource {
     const random = this.#random(3, i)
     const spec = { ...this.#query(i) }
     const state = random.next()
-    const clusterNames = Array.from({ length: 1 + random.below(4) }, () => random.pick(this.#clusterNames))
+    // A data system maps a location to clusters, and has fewer locations than tables.
+    const location = this.#random(8, random.below(300))
+    const clusterNames = this.#clustersIn(location, 1 + location.below(8))
     const locality =
       state < 0.04
         ? undefined
@@ -429,7 +444,7 @@ export class Fleet {
     return {
       ...binding,
       spec: { ...binding.spec, clusters: fitting.map((name) => ({ name, replicas: 1 })) },
-      status: { lastScheduledTime: new Date(NOW - 3_000_000).toISOString() },
+      status: { lastScheduledTime: new Date(NOW - 3_000_000 - random.below(300_000_000)).toISOString() },
     }
   }
 }

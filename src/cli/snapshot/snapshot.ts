@@ -5,6 +5,7 @@ import { type Config, loadConfig } from '../../app/config/config.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
+import { anonymizer } from '../../store/snapshot/anonymous.ts'
 import { snapshotKinds } from '../../store/snapshot/snapshot-kinds.ts'
 import {
   type SnapshotContent,
@@ -19,9 +20,13 @@ import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-versi
 export const snapshot: Command = {
   name: 'snapshot',
   summary: 'Write what decides placements on a hub into a file, for questions without the hub',
-  usage: '[-o FILE] [--folder DIR | --kubeconfig FILE]',
+  usage: '[-o FILE] [--anonymous] [--folder DIR | --kubeconfig FILE]',
   options: {
     output: { type: 'string', short: 'o', value: 'FILE', description: 'The file to write (default: standard output)' },
+    anonymous: {
+      type: 'boolean',
+      description: 'Replace the names of namespaces, workloads, claims, policies, sources and tables',
+    },
     ...SOURCE_OPTIONS,
     config: {
       ...SOURCE_OPTIONS.config,
@@ -33,6 +38,10 @@ export const snapshot: Command = {
   examples: [
     { command: 'lodestone snapshot --kubeconfig karmada.config -o fleet.lsnap', does: 'The snapshot of a hub' },
     { command: 'lodestone snapshot --folder examples/hub > fleet.lsnap', does: 'The snapshot of a folder' },
+    {
+      command: 'lodestone snapshot --anonymous --kubeconfig karmada.config -o fleet.lsnap',
+      does: 'Without names of tenants, to send it to others',
+    },
   ],
   run: runSnapshot,
 }
@@ -59,15 +68,18 @@ async function runSnapshot(args: Arguments, io: CommandIo): Promise<number> {
   const { store, isHub, karmadaRules } = source
   if (!isHub)
     throw new UsageError(`the folder ${args.text('folder')} has no objects of a hub; give the folder of a hub`)
-  const settings = settingsOf(config, karmadaRulesOf(args, config, karmadaRules), io.now())
-  const content = { store, settings }
+  const anonymous = args.flag('anonymous')
+  const content: SnapshotContent = {
+    store,
+    settings: { ...settingsOf(config, karmadaRulesOf(args, config, karmadaRules), io.now()), anonymous },
+    ...(anonymous && { change: anonymizer(store) }),
+  }
   return file === undefined ? writeOutput(content, io) : writeFile(content, file, io)
 }
 
-function settingsOf(config: Config, karmadaRules: KarmadaRules, now: number): SnapshotSettings {
+function settingsOf(config: Config, karmadaRules: KarmadaRules, now: number): Omit<SnapshotSettings, 'anonymous'> {
   return {
     takenAt: new Date(now).toISOString(),
-    anonymous: false,
     karmadaRules,
     clusterScopedClaims: config.claims.clusterScoped,
     timing: placementTiming(config.placement),

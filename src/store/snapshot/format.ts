@@ -15,7 +15,7 @@ export const MAX_LINE = 8 * 1024 * 1024
 /** In bytes, decompressed. A million bindings with as many claims have about 400 MiB. */
 export const MAX_CONTENT = 4 * 1024 * 1024 * 1024
 export const MAX_OBJECTS = 16_000_000
-export const MAX_VALUES = 1_000_000
+export const MAX_VALUES = 4_000_000
 /** In characters: the length of all shared values. */
 export const MAX_VALUES_LENGTH = 256 * 1024 * 1024
 export const MAX_SHAPES = 10_000
@@ -34,12 +34,17 @@ const OPEN: ReadonlySet<string> = new Set([
   'spec',
   'spec.resource',
   'spec.workload',
-  'spec.locality',
-  'status',
 ])
+
+/** The objects that are one value if they repeat: all claims of a source have the same status. */
+const OPEN_IF_UNIQUE: ReadonlySet<string> = new Set(['spec.locality', 'status'])
 
 export function isOpen(path: string): boolean {
   return OPEN.has(path)
+}
+
+export function mayBeOpen(path: string): boolean {
+  return OPEN_IF_UNIQUE.has(path)
 }
 
 /** A member of this name cannot be assigned. */

@@ -16,7 +16,7 @@ import { SnapshotStore } from './snapshot-store.ts'
 /** The first bytes of gzip with the only method that exists. */
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08])
 /** In bytes: a file is read and decompressed in parts. */
-const PART = 256 * 1024
+const PART = 64 * 1024
 
 export interface SnapshotInput {
   file: string

@@ -1,11 +1,12 @@
 /** The kinds of a snapshot: those that decisions on placements read, reduced to the fields that they read. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import type { ResourceBinding } from '../../api/karmada.ts'
+import { DEPENDENCIES_ANNOTATION, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { defined, without } from '../../base/json.ts'
+import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { type Workload, workloadWithVolumesOnly } from '../../core/dependencies/workload.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
@@ -65,7 +66,7 @@ function reduceObject(kept: K8sObject): K8sObject {
     case 'DataSource':
       return reduceSource(object as DataSource)
     default:
-      return 'dependencies' in object ? workloadWithVolumesOnly(object as Workload) : object
+      return 'dependencies' in object ? reduceWorkload(object as Workload & Dependent) : object
   }
 }
 
@@ -74,9 +75,20 @@ function reduceMetadata(metadata: ObjectMeta): ObjectMeta {
   return without(metadata, 'uid', 'resourceVersion', 'ownerReferences', 'finalizers')
 }
 
+/** Attached bindings show the dependencies of a workload, so the recorded ones are left out. */
 function reduceBinding(binding: ResourceBinding): ResourceBinding {
   const { resource, ...rest } = binding.spec
-  return { ...binding, spec: { resource: without(resource, 'uid', 'resourceVersion'), ...rest } }
+  const { annotations, ...metadata } = binding.metadata
+  const kept = annotations && without(annotations, DEPENDENCIES_ANNOTATION)
+  return {
+    ...binding,
+    metadata: { ...metadata, ...(kept && { annotations: kept }) },
+    spec: { resource: without(resource, 'uid', 'resourceVersion'), ...rest },
+  }
+}
+
+function reduceWorkload(workload: Workload & Dependent): Workload {
+  return workloadWithVolumesOnly(without(workload, 'content') as Workload)
 }
 
 function reduceClaim(claim: DataSourceClaim): DataSourceClaim {
