@@ -49,6 +49,7 @@ const ELSEWHERE: { block: BlockName; test: string }[] = [
   { block: ['README.md', 'npm ci && npm start'], test: 'test/integration/cli-process.test.ts' },
   { block: [QUICK_START, 'npm start'], test: 'test/integration/cli-process.test.ts' },
   { block: [QUICK_START, 'lodestone ui'], test: 'src/cli/ui/ui.test.ts' },
+  { block: ['docs/guides/snapshots.md', 'lodestone snapshot'], test: 'src/cli/snapshot/snapshot.test.ts' },
   { block: [CHECK, 'lodestone check -f claim.yaml'], test: 'test/e2e/check-agrees.e2e.test.ts' },
   { block: [CHECK, 'lodestone check -f workload.yaml'], test: 'src/cli/check/check.test.ts' },
   { block: ['docs/guides/kustomize.md', 'lodestone kustomize-config'], test: 'test/e2e/kustomize.e2e.test.ts' },
