@@ -5,6 +5,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
+import { decideBinding } from '../../src/core/resource-binding/decide.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { gatherBindingInput } from '../../src/queries/binding.ts'
+import { snapshotContext } from '../../src/store/snapshot/header.ts'
+import { openSnapshotStore } from '../../src/store/snapshot/read-snapshot.ts'
+import { snapshotKinds } from '../../src/store/snapshot/snapshot-kinds.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { customResourceDefinition } from './interpreted-workloads.ts'
@@ -93,6 +100,37 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
     expect(stdout).toContain('located in member2')
     expect(stdout).toContain('ResourceBinding default/web-deployment: Narrowed')
     expect(stdout).toContain('scheduled to: member2')
+  })
+
+  test('has the same decision in a snapshot, taken with the rights to list and watch the kinds in it', async () => {
+    const kinds = snapshotKinds(SHIPPED_KINDS)
+    const rules = kinds.map(({ type: { group, plural } }) => ({
+      apiGroups: [group],
+      resources: [plural],
+      verbs: ['list', 'watch'],
+    }))
+    const metadata = { name: 'snapshots' }
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'snapshots' }
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'snapshots' }]
+    const apiVersion = 'rbac.authorization.k8s.io/v1'
+    await create(
+      { apiVersion, kind: 'ClusterRole', metadata, rules },
+      { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef: role, subjects },
+    )
+    const kubeconfig = await plane.kubeconfigFor('snapshots')
+    const file = join(plane.dir, 'fleet.lsnap')
+
+    const { stdout } = await run(process.execPath, [main, 'snapshot', '--kubeconfig', kubeconfig, '-o', file])
+
+    expect(stdout).toMatch(/fleet.lsnap: \d+ objects/)
+    const { store, header } = await openSnapshotStore({ file, signal: new AbortController().signal })
+    expect(header).toMatchObject({ anonymous: false, unavailable: [] })
+    const binding = store.get(resourceBindings, 'default', 'web-deployment') as ResourceBinding
+    const now = Date.parse(header.takenAt)
+    const decided = decideBinding(gatherBindingInput(binding, binding, { store, now, ...snapshotContext(header) }))
+    expect(decided.state).toBe('Narrowed')
+    // The loop has nothing to write: what it would write is what is there.
+    expect(decided.binding).toBe(binding)
   })
 })
 
