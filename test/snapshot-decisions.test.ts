@@ -11,6 +11,7 @@ import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { attachedTo, labeledClusterBindings } from '../src/queries/attached.ts'
 import { gatherBindingInput } from '../src/queries/binding.ts'
 import type { IndexFunctions } from '../src/store/cache/object-table.ts'
+import { nameOfSource } from '../src/store/kinds/query-key.ts'
 import { anonymizer } from '../src/store/snapshot/anonymous.ts'
 import { snapshotKinds } from '../src/store/snapshot/snapshot-kinds.ts'
 import type { ObjectStore } from '../src/store/store.ts'
@@ -35,6 +36,7 @@ describe.each([1, 2, 3])('a generated hub, seed %i', (seed) => {
     expect(attachments(from).some((count) => count > 0)).toBe(true)
     expect(attachments(anonymous)).toEqual(attachments(from))
     expect(bucketSizes(anonymous)).toEqual(bucketSizes(from))
+    expect(generatedNames(anonymous)).toEqual(generatedNames(from))
   })
 
   test('an anonymous snapshot has no name of a tenant', async () => {
@@ -148,6 +150,11 @@ function attachments(store: ObjectStore): number[] {
   return [...store.list(resourceBindings)].map(
     (binding) => attachedTo(binding, store).length + labeledClusterBindings(binding, store).length,
   )
+}
+
+/** Whether each source has the name that Lodestone generates for its query: claims prefer it. */
+function generatedNames(store: ObjectStore): boolean[] {
+  return [...store.list(dataSources)].map(({ metadata, spec }) => metadata.name === nameOfSource(spec))
 }
 
 /** How many objects each key of each index has, sorted. */
