@@ -95,7 +95,7 @@ export interface Asked {
 }
 
 // Asks what an action does. The present state is that of the leader's cache.
-export function ask(world: World, action: AskedAction): Asked {
+export async function ask(world: World, action: AskedAction): Promise<Asked> {
   const store: ObjectStore = world.leader.replica
   const settings = {
     now: world.clock.now(),
@@ -106,9 +106,9 @@ export function ask(world: World, action: AskedAction): Asked {
   }
   const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
   const changes = suppose(world, action, overlay)
-  const fleet = openFleet(store, settings)
-  const answer = fleet.ask(overlay, changes)
-  const all = fleet.ask(overlay, changes, true)
+  const fleet = await openFleet(store, settings)
+  const answer = await fleet.ask(overlay, changes)
+  const all = await fleet.ask(overlay, changes, { decidesAll: true })
   if (JSON.stringify(answer.changes) !== JSON.stringify(all.changes))
     throw new Violation(
       'what-if-index',

@@ -330,7 +330,7 @@ export class World {
     await this.#rest()
     const isKnown = OUR_CRDS.every((kind) => this.isCrdServed(kind)) && this.api.list('Cluster').length > 0
     if (this.#toDetect.size + this.#toRecreate.size > 0 || !isKnown) return
-    const asked = ask(this, action)
+    const asked = await ask(this, action)
     await this.#do(action)
     await this.#rest()
     checkAnswer(this, action, asked)

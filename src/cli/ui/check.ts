@@ -1,5 +1,4 @@
 /** Answers `POST /v1/check`: the findings of `lodestone check` for given manifests, and what admission would change. It writes nothing. */
-import pLimit from 'p-limit'
 import { groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
@@ -10,7 +9,7 @@ import { type CheckInput, checkManifests } from '../check/check-manifests.ts'
 import { documentationOf, type Finding } from '../check/findings/findings.ts'
 import { readHub } from '../check/hub/read-hub.ts'
 import { copiesOf, withoutVersion } from '../check/input/place-manifests.ts'
-import { type ManifestText, parseTexts } from '../check/input/read-manifests.ts'
+import type { ManifestText } from '../check/input/read-manifests.ts'
 import { objectRow } from '../check/render/json.ts'
 import { type Paint, renderDiff } from '../check/render/text.ts'
 import { countObjects, type HubSummary, type Report } from '../check/report.ts'
@@ -18,6 +17,8 @@ import { openSession } from '../check/review/review-object.ts'
 import type { Context } from '../explain/target.ts'
 import { typeOfReference } from '../kinds.ts'
 import { openFolder } from '../open-folder.ts'
+import { oneAtATime } from './one-at-a-time.ts'
+import { FILES, readFiles, TEXT } from './question-files.ts'
 
 interface CheckQuestion {
   files: ManifestText[]
@@ -53,82 +54,39 @@ export interface FleetInput {
   signal: AbortSignal
 }
 
-/** Of the body, with all manifests. */
-export const MAX_CHECK_BYTES = 1024 * 1024
-const MAX_FILES = 100
-/** A review takes milliseconds, and blocks the process. */
-const MAX_OBJECTS = 100
-/** Some documents may be empty. */
-const MAX_DOCUMENTS = 2 * MAX_OBJECTS
 /** Workloads of a hub that the manifests concern: each is read by its name. */
 const MAX_WORKLOADS = 200
 const MAX_DIFF_LINES = 400
-/** Further questions are rejected. */
-const MAX_WAITING = 8
-const TIMEOUT_MS = 20_000
-
-const TEXT = { type: 'string', minLength: 1, maxLength: 253 } as const
+const COMMAND = 'lodestone check'
 
 const validate = compileSchema(
-  {
-    type: 'object',
-    required: ['files'],
-    properties: {
-      namespace: TEXT,
-      files: {
-        type: 'array',
-        minItems: 1,
-        maxItems: MAX_FILES,
-        items: {
-          type: 'object',
-          required: ['file', 'text'],
-          properties: { file: TEXT, text: { type: 'string', maxLength: MAX_CHECK_BYTES } },
-        },
-      },
-    },
-  },
+  { type: 'object', required: ['files'], properties: { namespace: TEXT, files: FILES } },
   'forbidden',
 )
-
-/** Too many questions wait. */
-class BusyError extends Error {
-  override name = 'BusyError'
-  readonly statusCode = 503
-}
 
 /**
  * Returns a function that answers a body, or says what is wrong with it. One question is answered at a time. The function throws if too many
  * wait, and if the API server does not let the user read what a decision needs.
  */
 export function openCheck(input: FleetInput): (body: unknown) => Promise<CheckResult> {
-  const limit = pLimit(1)
-  let open = 0
+  const questions = { what: 'check', command: COMMAND, ended: input.signal } as const
+  const answer = oneAtATime(questions, (question: CheckQuestion, signal) => answerQuestion(question, input, signal))
   return async (body) => {
     const errors = validate(body)
     if (errors.length > 0) return { problems: errors.map(({ path, message }) => `${path}: ${message}`) }
-    if (open > MAX_WAITING) throw new BusyError(`${MAX_WAITING} checks wait; try again when one has ended`)
-    open += 1
-    try {
-      return await limit(() => answerQuestion(body as CheckQuestion, input))
-    } finally {
-      open -= 1
-    }
+    return answer(body as CheckQuestion)
   }
 }
 
 async function answerQuestion(
   { files, namespace }: CheckQuestion,
-  { context: present, folder, signal: ended }: FleetInput,
+  { context: present, folder }: FleetInput,
+  signal: AbortSignal,
 ): Promise<CheckResult> {
-  const tooMany = {
-    problems: [`files: have more than ${MAX_OBJECTS} objects; check fewer at once, or run lodestone check`],
-  }
-  if (files.reduce((sum, { text }) => sum + countDocuments(text), 0) > MAX_DOCUMENTS) return tooMany
-  const given = parseTexts(files)
-  if (given.manifests.length > MAX_OBJECTS) return tooMany
+  const { given, problems } = readFiles(files, COMMAND)
+  if (problems) return { problems }
   const context = present()
   const { config, karmadaRules, kinds, store: fleet, isHub, now } = context
-  const signal = AbortSignal.any([ended, AbortSignal.timeout(TIMEOUT_MS)])
   const copyHub: NonNullable<CheckInput['copyHub']> = (placed, reviewContext) =>
     readHub(placed, {
       hub: fleet,
@@ -152,11 +110,6 @@ async function answerQuestion(
   } finally {
     await store.stop()
   }
-}
-
-/** An estimate, before the texts are parsed. */
-function countDocuments(text: string): number {
-  return text.split(/^---/m).length
 }
 
 /** The objects that decisions on pods read in a cluster that is not a hub. */

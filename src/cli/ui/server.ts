@@ -13,15 +13,17 @@ import { checkRejection, explainFor, historyRejection, locateFor, serverRejectio
 import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
 import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
-import { type CheckResult, MAX_CHECK_BYTES } from './check.ts'
+import type { CheckResult } from './check.ts'
 import { type Freshness, sendEvents } from './events.ts'
 import type { History } from './history.ts'
 import { LIST_NAMES, type ListName, pageOf } from './lists.ts'
+import { MAX_MANIFEST_BYTES } from './question-files.ts'
 import { QueryError, readEventsRequest, readNamespace, readPageRequest } from './read-query.ts'
 import { readQuestion } from './read-question.ts'
 import { sendAnswer, sendRejection } from './replies.ts'
 import type { ServerReport } from './server-report.ts'
 import type { View } from './view.ts'
+import type { WhatIfResult } from './what-if.ts'
 
 export interface PageServerInput {
   /** Of a hub, a member or a folder. */
@@ -45,6 +47,8 @@ export interface PageServerInput {
   history: (namespace: string | undefined) => Promise<History>
   /** Checks the manifests in a body against the fleet. */
   check: (body: unknown) => Promise<CheckResult>
+  /** Answers what happens to workloads under the suppositions in a body. */
+  whatIf: (body: unknown) => Promise<WhatIfResult>
   assets: ReadonlyMap<string, Asset>
   /** The certificate with which the server serves HTTPS; HTTP without one. */
   certificate?: ServingCertificates | undefined
@@ -163,12 +167,19 @@ export function buildPageServer(input: PageServerInput): PageServer {
     const { answer, rejection } = await locateFor(viewerOf(request), question, input.context())
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Location', answer)
   })
-  server.post('/v1/check', { bodyLimit: MAX_CHECK_BYTES }, async (request, reply) => {
+  server.post('/v1/check', { bodyLimit: MAX_MANIFEST_BYTES }, async (request, reply) => {
     const rejection = await checkRejection(viewerOf(request), input.cachedKinds().filter(isServed))
     if (rejection) return sendRejection(reply, rejection)
     const { answer, problems } = await input.check(request.body)
     if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })
     return sendAnswer(reply, 'Check', answer)
+  })
+  server.post('/v1/what-if', { bodyLimit: MAX_MANIFEST_BYTES }, async (request, reply) => {
+    const rejection = await checkRejection(viewerOf(request), input.cachedKinds().filter(isServed))
+    if (rejection) return sendRejection(reply, rejection)
+    const { answer, table, problems } = await input.whatIf(request.body)
+    if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })
+    return answer ? sendAnswer(reply, 'WhatIf', answer) : sendAnswer(reply, 'WhatIfTable', table)
   })
   let following = 0
   server.get('/v1/events', async (request, reply) => {

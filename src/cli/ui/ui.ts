@@ -36,6 +36,7 @@ import { replicaRows } from './replicas.ts'
 import { buildPageServer } from './server.ts'
 import { openServerReport } from './server-report.ts'
 import { openView } from './view.ts'
+import { openWhatIf } from './what-if.ts'
 import { decidedBindings, workloadRows } from './workloads.ts'
 
 const LOGINS = ['link', 'token'] as const
@@ -161,6 +162,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       serverReport: openServerReport({ ...apiServer, host, config, now: io.now }),
       history: openHistory({ ...apiServer, maxMovesPerMinute: config.loops.maxMovesPerMinute }),
       check: openCheck({ context, folder, signal: io.signal }),
+      whatIf: openWhatIf({ context, folder, signal: io.signal }),
       assets,
       certificate: certificates?.current(),
       clock: systemClock,

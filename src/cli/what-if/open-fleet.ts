@@ -61,13 +61,27 @@ async function openLive(args: Arguments, io: CommandIo, config: Config): Promise
       kinds,
       karmadaRules: karmadaRulesOf(args, config, source.karmadaRules),
     }
-    const store = source.folder ? await withDerivedBindings(source.folder, settings, config, io) : source.store
-    const fleet = fleetOf(undefined, store, settings, { config, namespace, signal: io.signal })
+    const fleet = await openLiveFleet(source, settings, { config, namespace, signal: io.signal })
     return { sources: [fleet], close: source.close }
   } catch (error) {
     await source.close()
     throw error
   }
+}
+
+interface QuestionSettings {
+  config: Config
+  namespace: string
+  signal: AbortSignal
+}
+
+/** Opens the fleet of a hub or of a folder, which gets the bindings that Karmada would create. Throws when the signal aborts. */
+export async function openLiveFleet(
+  { store, folder }: { store: ObjectStore; folder?: FolderStore | undefined },
+  settings: WorldSettings,
+  question: QuestionSettings,
+): Promise<FleetSource> {
+  return fleetOf(undefined, folder ? await withDerivedBindings(folder, settings, question) : store, settings, question)
 }
 
 /** The time, the rules and the settings are those of the snapshot. */
@@ -81,12 +95,12 @@ async function openSnapshot(file: string, args: Arguments, io: CommandIo, config
   return fleetOf(file, store, settings, { config, namespace, signal: io.signal })
 }
 
-function fleetOf(
+async function fleetOf(
   file: string | undefined,
   store: ObjectStore,
   settings: WorldSettings,
-  { config, namespace, signal }: { config: Config; namespace: string; signal: AbortSignal },
-): FleetSource {
+  { config, namespace, signal }: QuestionSettings,
+): Promise<FleetSource> {
   const { now, scope, kinds: workloads, karmadaRules } = settings
   const { dependencies, volumes } = config
   const context: SupposeContext = {
@@ -96,17 +110,16 @@ function fleetOf(
     volumeLimits: volumes,
     excludedNamespaces: allExcludedNamespaces(config),
   }
-  return { file, fleet: openFleet(store, settings), context, notes: notesOn(store) }
+  return { file, fleet: await openFleet(store, settings, signal), context, notes: notesOn(store) }
 }
 
 /** A folder of manifests has no controller that writes bindings. */
 async function withDerivedBindings(
   folder: FolderStore,
   { now, kinds }: WorldSettings,
-  config: Config,
-  io: CommandIo,
+  { config, signal }: QuestionSettings,
 ): Promise<ObjectStore> {
-  const { allBindings } = await predict(folder, config, now, io.signal)
+  const { allBindings } = await predict(folder, config, now, signal)
   const store = new OverlayStore(folder, allKinds(kinds))
   for (const binding of allBindings)
     store.put(binding.metadata.namespace ? resourceBindings : clusterResourceBindings, binding)

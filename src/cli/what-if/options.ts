@@ -1,5 +1,6 @@
 /** The options of `lodestone what-if`: one or more suppositions, and how the answer is shown. */
 import type { Taint } from '../../api/node.ts'
+import type { GivenManifests } from '../check/input/read-manifests.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
@@ -91,6 +92,7 @@ export type Supposition =
   | { kind: 'dataMoved'; source: string; clusters: readonly string[] }
   | { kind: 'sourceStale'; source: string }
   | { kind: 'applied'; files: readonly string[]; onlyPolicies: boolean }
+  | { kind: 'appliedTexts'; given: GivenManifests }
   | { kind: 'deleted'; object: string }
 
 /** The question: suppositions that hold together, or a table of single ones. */

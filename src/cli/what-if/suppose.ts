@@ -22,7 +22,7 @@ import { allKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { placeManifests } from '../check/input/place-manifests.ts'
-import { readManifests } from '../check/input/read-manifests.ts'
+import { type GivenManifests, readManifests } from '../check/input/read-manifests.ts'
 import { isTemplate, openSession, reviewObject, type SessionInput } from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
 import { kindsNamed, knownKinds, readTarget, unknownKind } from '../kinds.ts'
@@ -89,8 +89,13 @@ async function apply(supposition: Supposition, supposed: Supposed, context: Supp
     }
     case 'sourceStale':
       return supposeStale(findSource(supposition.source, supposed.store), supposed)
-    case 'applied':
-      return applyManifests(supposition, supposed, context)
+    case 'applied': {
+      const { files, onlyPolicies } = supposition
+      const given = await readManifests(files, context.signal)
+      return applyManifests({ given, from: files.join(', '), onlyPolicies }, supposed, context)
+    }
+    case 'appliedTexts':
+      return applyManifests({ given: supposition.given, from: 'the files', onlyPolicies: false }, supposed, context)
     case 'deleted':
       return deleteObject(supposition.object, supposed, context)
     default:
@@ -156,14 +161,20 @@ function findSource(name: string, store: ObjectStore): DataSource {
   )
 }
 
+interface Application {
+  given: GivenManifests
+  /** The files, for messages. */
+  from: string
+  onlyPolicies: boolean
+}
+
 async function applyManifests(
-  { files, onlyPolicies }: Extract<Supposition, { kind: 'applied' }>,
+  { given, from, onlyPolicies }: Application,
   supposed: Supposed,
   context: SupposeContext,
 ): Promise<void> {
   const { workloads, namespace, signal } = context
   const { store, changes, sentences, notes } = supposed
-  const given = await readManifests(files, signal)
   const types = allKinds(workloads).map(({ type }) => type)
   const scopes = scopesOf(
     types,
@@ -171,10 +182,11 @@ async function applyManifests(
   )
   const { placed, findings } = placeManifests(given.manifests, scopes, namespace)
   const [problem] = [...given.problems, ...findings.filter(({ id }) => id === 'invalid-manifest')]
-  if (problem) throw new SuppositionError(`${problem.file ?? files.join(', ')}: ${problem.message}`)
-  if (placed.length === 0) throw new SuppositionError(`no manifest in ${files.join(', ')}`)
+  if (problem) throw new SuppositionError(`${problem.file ?? from}: ${problem.message}`)
+  if (placed.length === 0) throw new SuppositionError(`no manifest in ${from}`)
   const session = openSession({ ...context, store })
   for (const { object, file } of placed) {
+    signal.throwIfAborted()
     if (onlyPolicies && !isPolicy(object.kind))
       throw new UsageError(`${file}: ${object.kind} ${keyOfObject(object)} is no policy; use --manifest for it`)
     const { outcome, errors, after } = await reviewObject(object, session)
@@ -184,7 +196,7 @@ async function applyManifests(
       )
     sentences.push(printable(`${object.kind} ${keyOfObject(object)} is applied`))
     const type = types.find(({ kind, group }) => kind === object.kind && group === groupOf(object.apiVersion))
-    if (type)
+    if (type && isCached(type, store))
       changes.push(
         store.put(
           type,
@@ -218,7 +230,11 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   const types = knownKinds(workloads)
   const named = kindsNamed(kind, types)
   if (named.length === 0) throw unknownKind(kind, types)
-  const found = named.find((type) => isCached(type, store) && store.get(type, inNamespace(type, namespace), name))
+  const isFound = (type: ResourceType) =>
+    isCached(type, store)
+      ? store.get(type, inNamespace(type, namespace), name) !== undefined
+      : bindingOf(type, supposed, { namespace, name }) !== undefined
+  const found = named.find(isFound)
   if (!found)
     throw new SuppositionError(
       `no ${named[0]?.kind} ${name}${named[0]?.namespaced ? ` in namespace ${namespace}` : ''}`,
@@ -228,13 +244,24 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
     return
   }
   const within = inNamespace(found, namespace)
-  const change = store.remove(found, within, name)
+  const change = isCached(found, store) ? store.remove(found, within, name) : undefined
   if (change) changes.push(change)
   sentences.push(`${found.kind} ${within ? `${within}/` : ''}${name} is deleted`)
   if (isBinding(found.kind)) return
   // Karmada deletes the binding with its template.
   const bound = store.remove(within ? resourceBindings : clusterResourceBindings, within, bindingName(found.kind, name))
   if (bound) changes.push(bound)
+}
+
+/** The binding of a template. Of a workload whose kind is not cached, it shows that the workload exists. */
+function bindingOf(
+  { kind, namespaced }: ResourceType,
+  { store }: Supposed,
+  { namespace, name }: { namespace: string; name: string },
+): K8sObject | undefined {
+  return namespaced
+    ? store.get(resourceBindings, namespace, bindingName(kind, name))
+    : store.get(clusterResourceBindings, undefined, bindingName(kind, name))
 }
 
 function inNamespace({ namespaced }: ResourceType, namespace: string): string | undefined {

@@ -30,18 +30,20 @@ export async function tabulate(
   each: Table['each'],
   fleet: Fleet,
   context: SupposeContext,
-  progress: (done: number, all: number) => void,
+  progress: (done: number, all: number) => void = () => undefined,
 ): Promise<Table> {
   const subjects = each === 'cluster' ? losses(context.store) : outages(context.store)
   const rows: TableRow[] = []
+  const { signal } = context
   for (const { suppose, ...row } of subjects) {
     const supposed = emptySupposition(context)
     suppose(supposed)
-    rows.push({ ...row, totals: fleet.ask(supposed.store, supposed.changes).totals })
+    const { totals } = await fleet.ask(supposed.store, supposed.changes, { signal })
+    rows.push({ ...row, totals })
     progress(rows.length, subjects.length)
-    // Ctrl-C is noticed between two answers.
+    // Between two answers, other requests are handled, and Ctrl-C is noticed.
     await setImmediate()
-    context.signal.throwIfAborted()
+    signal.throwIfAborted()
   }
   return { each, workloads: fleet.index.size, rows: rows.sort(byHarm) }
 }

@@ -90,7 +90,7 @@ async function ask(
     }
   }
   const supposed = await suppose(question.suppositions, context)
-  const answer = fleet.ask(supposed.store, supposed.changes)
+  const answer = await fleet.ask(supposed.store, supposed.changes, { signal: context.signal })
   const all = { sentences: supposed.sentences, notes: [...notes, ...supposed.notes] }
   return {
     text: renderAnswer(answer, all, text),

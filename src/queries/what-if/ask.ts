@@ -4,6 +4,7 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { type Change, compareOutcomes, EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
+import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingNamed } from '../workload.ts'
 import { type BindingIndex, indexBindings } from './binding-index.ts'
@@ -50,41 +51,53 @@ export interface Answer {
 export interface Fleet {
   present: World
   index: BindingIndex
-  /** Answers for a store that overlays the present one with some changes. Set `decidesAll` to decide on every binding, without the index. */
-  ask(store: ObjectStore, changes: readonly StoreChange[], decidesAll?: boolean): Answer
+  /**
+   * Answers for a store that overlays the present one with some changes. Yields to the event loop between workloads, and throws when the signal
+   * aborts. Set `decidesAll` to decide on every binding, without the index.
+   */
+  ask(
+    store: ObjectStore,
+    changes: readonly StoreChange[],
+    options?: { signal?: AbortSignal; decidesAll?: boolean },
+  ): Promise<Answer>
 }
 
-/** Reads all bindings of a store once. */
-export function openFleet(store: ObjectStore, settings: WorldSettings): Fleet {
+/** Reads all bindings of a store once, and yields to the event loop meanwhile. Throws when the signal aborts. */
+export async function openFleet(store: ObjectStore, settings: WorldSettings, signal?: AbortSignal): Promise<Fleet> {
   const present = openWorld(store, settings)
-  const index = indexBindings(present)
+  const index = await indexBindings(present, signal)
   const presentOutcome = rememberOutcomes(present)
+  const changeOf = (key: string, supposed: World): WorkloadChange | undefined => {
+    const name = splitObjectKey(key)
+    const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposed.store)]
+    // A binding that is not at rest yet would change by any event: that is no effect of this one.
+    const isQueued = after !== undefined && isQueuedIn(after, supposed)
+    const base = before && presentOutcome(before, isQueued)
+    const outcome = after && outcomeOf(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
+    const [first, next] = compareOutcomes(before, base, outcome)
+    const binding = after ?? before
+    if (!first || !binding) return undefined
+    const { apiVersion, kind, namespace, name: workloadName } = binding.spec.resource
+    return {
+      ...delayed(first, outcome),
+      ...defined({ next: next && delayed(next, outcome) }),
+      workload: defined({ apiVersion, kind, namespace: namespace || undefined, name: workloadName }),
+      data: dataOfBinding(binding, supposed),
+      dependencies: index.dependenciesOf(key),
+    }
+  }
   return {
     present,
     index,
-    ask(supposedStore, changes, decidesAll = false) {
+    async ask(supposedStore, changes, { signal: ended, decidesAll = false } = {}) {
       const supposed = openWorld(supposedStore, settings, changes)
       const keys = decidesAll ? everyKey([store, supposedStore]) : index.concernedBy(supposed)
       const found: WorkloadChange[] = []
-      for (const key of keys) {
-        const name = splitObjectKey(key)
-        const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposedStore)]
-        // A binding that is not at rest yet would change by any event: that is no effect of this one.
-        const isQueued = after !== undefined && isQueuedIn(after, supposed)
-        const base = before && presentOutcome(before, isQueued)
-        const outcome = after && outcomeOf(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
-        const [first, next] = compareOutcomes(before, base, outcome)
-        const binding = after ?? before
-        if (!first || !binding) continue
-        const { apiVersion, kind, namespace, name: workloadName } = binding.spec.resource
-        found.push({
-          ...delayed(first, outcome),
-          ...defined({ next: next && delayed(next, outcome) }),
-          workload: defined({ apiVersion, kind, namespace: namespace || undefined, name: workloadName }),
-          data: dataOfBinding(binding, supposed),
-          dependencies: index.dependenciesOf(key),
-        })
-      }
+      await forEachInSlices(keys, (key) => {
+        ended?.throwIfAborted()
+        const change = changeOf(key, supposed)
+        if (change) found.push(change)
+      })
       return { workloads: index.size, totals: totalsOf(found), changes: found.sort(byEffect) }
     },
   }

@@ -17,6 +17,7 @@ import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.
 import { hasTarget, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { claimsFor, claimsRegranted } from '../permission.ts'
 import { claimSource, claimsOfSource } from '../source.ts'
@@ -33,22 +34,21 @@ export interface BindingIndex {
   dependenciesOf(key: string): number
 }
 
-/** Reads every binding of a world once. */
-export function indexBindings(world: World): BindingIndex {
+/** Reads every binding of a world once, and yields to the event loop meanwhile. Throws when the signal aborts. */
+export async function indexBindings(world: World, signal?: AbortSignal): Promise<BindingIndex> {
   const { store } = world
   const byCluster = new Map<string, string[]>()
   const byPolicy = new Map<string, string[]>()
   // Any cluster may matter to a workload that runs nowhere.
   const unscheduled: string[] = []
-  let size = 0
-  for (const binding of placedBindings(store)) {
-    size += 1
+  const size = await forEachInSlices(placedBindings(store), (binding) => {
+    signal?.throwIfAborted()
     const key = keyOfObject(binding)
     if (!hasTarget(binding.spec)) unscheduled.push(key)
     for (const name of clustersAround(binding, world)) addTo(byCluster, name, key)
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
-  }
+  })
   let attached: ReadonlyMap<string, number> | undefined
   return {
     size,

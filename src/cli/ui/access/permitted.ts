@@ -114,7 +114,7 @@ export async function historyRejection(viewer: Viewer, namespace: string | undef
 }
 
 /**
- * A check tells of objects in any namespace, so the reader needs the rights to list all that decisions read.
+ * A check or a supposition tells of objects in any namespace, so the reader needs the rights to list all that decisions read.
  *
  * @param cached the kinds that the page caches and the API server has
  */

@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest'
+import {
+  makeBinding,
+  makeClaim,
+  makeCluster,
+  makeDeployment,
+  makePolicy,
+  makeSource,
+  NOW,
+} from '../../../test/builders.ts'
+import { storeOf } from '../../../test/stores.ts'
+import { resourceBindings } from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import { runWords } from '../cli.fake.ts'
+import { contextOf } from '../explain/context.fake.ts'
+import { pageKinds } from './page-kinds.ts'
+import { openPage, schemaErrors } from './ui.fake.ts'
+import { openWhatIf } from './what-if.ts'
+
+const placement = { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } }
+const clusters = ['member1', 'member2', 'member3'].map((name) => makeCluster(name))
+const policy = makePolicy({ placement })
+const source = makeSource({ locality: { clusterNames: ['member2'], bytes: 5 } })
+const SOURCE = source.metadata.name ?? ''
+const taint = { key: 'maintenance', effect: 'NoExecute' } as const
+
+/** A binding without a decision of Lodestone, whose policy names one cluster. */
+const pinned = bindingOf('ledger', { placement: { clusterAffinity: { clusterNames: ['member2'] } } })
+const fleet: K8sObject[] = [...clusters, source, policy, makeClaim(), makeDeployment(), pinned]
+
+function bindingOf(name: string, spec: object): K8sObject {
+  const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name }
+  return makeBinding({ resource, clusters: [{ name: 'member2' }], ...spec }, { name: `${name}-deployment` })
+}
+
+function filesOf(...objects: object[]) {
+  return [{ file: 'given.yaml', text: objects.map((object) => JSON.stringify(object)).join('\n---\n') }]
+}
+
+async function ask(objects: readonly unknown[], body: unknown) {
+  const page = await openPage([...objects])
+  const { status, text } = await page.send('/v1/what-if', { method: 'POST', body: JSON.stringify(body) })
+  // biome-ignore lint/suspicious/noExplicitAny: the schema of the answers is checked below
+  return { status, folder: page.folder, answer: JSON.parse(text) as any }
+}
+
+test.each<{ name: string; body: object; options: string[] }>([
+  { name: 'a lost cluster', body: { clusterLost: ['member2'] }, options: ['--cluster-lost', 'member2'] },
+  {
+    name: 'a taint',
+    body: { taints: [{ cluster: 'member2', ...taint, value: 'yes' }] },
+    options: ['--taint', 'member2=maintenance=yes:NoExecute'],
+  },
+  {
+    name: 'moved data and a stale source',
+    body: { data: [{ source: SOURCE, clusters: ['member1', 'member3'] }], sourcesStale: [SOURCE] },
+    options: ['--data', `${SOURCE}=member1,member3`, '--source-stale', SOURCE],
+  },
+  {
+    name: 'a deleted workload and a lost cluster',
+    body: { deleted: ['deployment/ledger'], clusterLost: ['member2'] },
+    options: ['--delete', 'deployment/ledger', '--cluster-lost', 'member2', '-n', 'default'],
+  },
+  { name: 'the loss of each cluster', body: { each: 'cluster' }, options: ['--each-cluster-lost'] },
+  { name: 'each stale source', body: { each: 'source' }, options: ['--each-source-stale'] },
+])('the page answers $name as the command does', async ({ body, options }) => {
+  const ledger = makeDeployment({ name: 'ledger' })
+  const { status, folder, answer } = await ask([...fleet, ledger], body)
+  const { stdout } = await runWords(['what-if', ...options, '--folder', folder, '-o', 'json'])
+  const { apiVersion: _, ...want } = JSON.parse(stdout) as { apiVersion: string }
+  expect({ status, answer }).toEqual({
+    status: 200,
+    answer: { apiVersion: 'ui.lodestone.dev/v1alpha1', more: 0, ...want },
+  })
+  expect(schemaErrors(answer)).toEqual([])
+})
+
+test('manifests in a question are applied, and nothing is written', async () => {
+  const changed = makePolicy({ placement: { clusterAffinity: { clusterNames: ['member1'] } } })
+  const page = await openPage(fleet)
+  const moved = makeSource({ locality: { clusterNames: ['member1'] } })
+  const body = JSON.stringify({ files: filesOf(changed, moved) })
+  const { json } = await page.send('/v1/what-if', { method: 'POST', body })
+  expect(json()).toMatchObject({
+    sentences: ['PropagationPolicy default/app is applied', `DataSource ${SOURCE} is applied`],
+    changes: [
+      { effect: 'moves', from: ['member2'], to: ['member1'], workload: { name: 'ledger' } },
+      { effect: 'placed', to: ['member1'], workload: { name: 'app' } },
+    ],
+  })
+  const { items } = (await page.send('/v1/sources')).json() as { items: { clusters: string[] }[] }
+  expect(items[0]?.clusters).toEqual(['member2'])
+})
+
+const many = (prefix: string) => Array.from({ length: 21 }, (_, i) => `${prefix}${i}`)
+
+test.each<{ name: string; body: unknown; says: string }>([
+  { name: 'without a supposition', body: {}, says: 'nothing is supposed; give at least one of clusterLost, taints' },
+  { name: 'that is a list', body: [], says: 'must be of type object' },
+  { name: 'with an unknown field', body: { clusterLst: ['member1'] }, says: 'clusterLst: unknown field' },
+  {
+    name: 'with a wrong effect',
+    body: { taints: [{ cluster: 'member2', key: 'x', effect: 'Never' }] },
+    says: 'taints[0].effect: ',
+  },
+  { name: 'with data in no cluster', body: { data: [{ source: SOURCE, clusters: [] }] }, says: 'data[0].clusters: ' },
+  { name: 'about a cluster that is not there', body: { clusterLost: ['membr2'] }, says: 'did you mean member2?' },
+  {
+    name: 'about a taint that is not there',
+    body: { taintsRemoved: [{ cluster: 'member2', key: 'x' }] },
+    says: 'member2 has no taint x',
+  },
+  { name: 'about an unknown kind', body: { deleted: ['widget/x'] }, says: 'unknown kind widget' },
+  { name: 'with a table and a supposition', body: { each: 'cluster', clusterLost: ['member1'] }, says: 'each: ' },
+  { name: 'with too many clusters', body: { clusterLost: many('member') }, says: 'clusterLost: ' },
+  {
+    name: 'with too many suppositions',
+    body: { clusterLost: many('member').slice(1), sourcesStale: [SOURCE] },
+    says: 'at most 20 suppositions hold together; the body has 21',
+  },
+  {
+    name: 'with too many objects',
+    body: { files: filesOf(...Array.from({ length: 101 }, (_, i) => makeDeployment({ name: `app-${i}` }))) },
+    says: 'have more than 100 objects',
+  },
+  {
+    name: 'with a manifest that admission rejects',
+    body: { files: filesOf(makeClaim({ policy: { enforcement: 'Perhaps' } } as never)) },
+    says: 'given.yaml: admission would reject DataSourceClaim default/sales',
+  },
+  { name: 'with a text that is no manifest', body: { files: [{ file: 'a.yaml', text: 'a: [' }] }, says: 'a.yaml: ' },
+  { name: 'with the path of a file', body: { files: ['/etc/hostname'] }, says: 'files[0]: ' },
+])('a question $name is rejected', async ({ body, says }) => {
+  const { status, answer } = await ask(fleet, body)
+  expect({ status, message: answer.error.message }).toEqual({ status: 422, message: expect.stringContaining(says) })
+})
+
+test('a question of more than 1 MiB is rejected', async () => {
+  const { status } = await ask([], { namespace: 'x'.repeat(1024 * 1024) })
+  expect(status).toBe(413)
+})
+
+test('an answer has the first 200 workloads, and the number of the others', async () => {
+  const bindings = Array.from({ length: 203 }, (_, i) => bindingOf(`app-${i}`, { placement }))
+  const { answer } = await ask([...clusters, ...bindings], { clusterLost: ['member2'] })
+  expect(answer).toMatchObject({ workloads: 203, more: 3, totals: { moves: { workloads: 203 } } })
+  expect(answer.changes).toHaveLength(200)
+})
+
+test('a table has the worst 1,000 rows, and the number of the others', async () => {
+  const others = Array.from({ length: 1001 }, (_, i) => makeCluster(`other-${i}`))
+  const { answer } = await ask([...clusters, ...others, pinned], { each: 'cluster' })
+  expect(answer).toMatchObject({ more: 4, rows: { 0: { name: 'member2' } } })
+  expect(answer.rows).toHaveLength(1000)
+})
+
+/** The page of a hub: its store has only what the page caches. */
+async function openHub(objects: readonly K8sObject[]) {
+  const store = await storeOf(objects, pageKinds(SHIPPED_KINDS))
+  const state = { isHub: true }
+  const context = () => ({ ...contextOf(store, NOW), ...state })
+  const { signal } = new AbortController()
+  return { store, state, whatIf: openWhatIf({ context, folder: undefined, signal }) }
+}
+
+test('on a hub, workloads without a decision count too', async () => {
+  const { whatIf } = await openHub([...clusters, pinned])
+  expect(await whatIf({ taints: [{ cluster: 'member2', ...taint }] })).toMatchObject({
+    answer: { changes: [{ effect: 'stranded', workload: { name: 'ledger' } }], notes: [] },
+  })
+})
+
+test('on a hub, a workload can be deleted and applied although workloads are not cached', async () => {
+  const { store, whatIf } = await openHub([...clusters, policy, pinned])
+  expect(await whatIf({ deleted: ['deployment/ledger'] })).toMatchObject({
+    answer: { sentences: ['Deployment default/ledger is deleted'], changes: [{ effect: 'removed' }] },
+  })
+  expect(await whatIf({ deleted: ['deployment/other'] })).toEqual({
+    problems: ['no Deployment other in namespace default'],
+  })
+  expect(await whatIf({ files: filesOf(makeDeployment()) })).toMatchObject({
+    answer: { changes: [{ effect: 'placed', workload: { name: 'app' } }] },
+  })
+  expect([...store.list(resourceBindings)]).toHaveLength(1)
+})
+
+test('each question is about the fleet as it is then', async () => {
+  const { store, whatIf } = await openHub(clusters)
+  const body = { clusterLost: ['member2'] }
+  expect(await whatIf(body)).toMatchObject({ answer: { workloads: 0 } })
+  await store.create(resourceBindings, pinned)
+  expect(await whatIf(body)).toMatchObject({ answer: { workloads: 1, changes: [{ effect: 'stranded' }] } })
+})
+
+test('a cluster that is no hub has no answer', async () => {
+  const { state, whatIf } = await openHub([])
+  state.isHub = false
+  expect(await whatIf({ each: 'cluster' })).toEqual({
+    problems: ['the cluster is no hub, so it has no placements; ask the page of a hub'],
+  })
+})
