@@ -7,6 +7,7 @@ import type { History } from '../cli/ui/history.ts'
 import type { ClusterRow, ListName, Lists } from '../cli/ui/lists.ts'
 import type { LocateAnswer } from '../cli/ui/locate.ts'
 import type { ServerReport } from '../cli/ui/server-report.ts'
+import type { WhatIfQuestion } from '../cli/ui/what-if.ts'
 
 export type Row<Name extends ListName> = Lists[Name][number] & { id: string }
 
@@ -118,6 +119,11 @@ export function fetchCheck(question: {
   namespace: string | undefined
 }): Promise<CheckAnswer> {
   return post('/v1/check', question)
+}
+
+/** Asks what happens to workloads under suppositions. */
+export function fetchWhatIf<Answer>(question: WhatIfQuestion): Promise<Answer> {
+  return post('/v1/what-if', question)
 }
 
 function post<Body>(path: string, body: object): Promise<Body> {

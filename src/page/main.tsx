@@ -19,6 +19,7 @@ import { useLoaded } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
 import { Volumes } from './volumes.tsx'
 import { Waiting } from './waiting.tsx'
+import { WhatIf } from './what-if.tsx'
 import { Workloads } from './workloads.tsx'
 
 interface ViewEntry {
@@ -44,6 +45,7 @@ const VIEWS: Readonly<Record<string, ViewEntry>> = {
   systems: { title: 'Systems', key: 's', list: 'systems', filters: ['search'], View: Systems },
   moves: { title: 'Moves', key: 'm', list: 'moves', filters: BY_NAMESPACE, View: Moves },
   check: { title: 'Check', key: 'k', filters: ['namespace'], View: Check },
+  'what-if': { title: 'What if', key: 'i', filters: ['namespace'], View: WhatIf },
   server: { title: 'Server', key: 'r', filters: [], View: Server },
 }
 

@@ -116,6 +116,26 @@ test('pasted manifests get findings with their places, and no markup of theirs b
   expect(await page.locator('main img').count()).toBe(0)
 })
 
+test('a question has the effect on each workload, and a table of losses leads to it', async () => {
+  const { page } = await open()
+  await show(page, '/what-if')
+  await page.getByRole('button', { name: 'The loss of each cluster' }).click()
+  await page.getByRole('link', { name: 'member2' }).click()
+  await page.getByText('What if member2 is lost?').waitFor()
+  const row = page.getByRole('row', { name: 'Deployment demo/trainer' })
+  await row.getByText('waits').waitFor()
+  await row.getByText(/member2 has the taint .*:NoSchedule, which the policy does not tolerate/).waitFor()
+  expect(page.url()).toContain('/what-if?lost=member2')
+  await page.evaluate(axe.source)
+  expect(((await page.evaluate('axe.run()')) as axe.AxeResults).violations).toEqual([])
+  await row.getByRole('link').click()
+  await page.getByText('Where it can run').waitFor()
+  await page.goBack()
+  await page.getByLabel('Lost cluster').fill('member1')
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+  await page.getByText('Nothing changes for 1 workload.').waitFor()
+})
+
 test('a change of one replica changes its square alone', async () => {
   const { page, folder } = await open()
   const write = (bytes: number) => writeFile(join(folder, 'volumes.yaml'), JSON.stringify(volumeManager(bytes)))
@@ -169,6 +189,7 @@ const VIEWS = [
   '/volumes?by=table',
   '/moves',
   '/check',
+  '/what-if',
   '/systems',
   '/server',
   '/explain/Deployment.v1.apps/trainer?namespace=demo',
