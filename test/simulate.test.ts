@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { accepts, refusalOf } from './simulate/accepts.ts'
 import type { Action } from './simulate/actions.ts'
-import type { Binding, Cluster } from './simulate/karmada.ts'
+import type { ApiObject, Binding, Cluster } from './simulate/karmada.ts'
 import { plantedFaults } from './simulate/planted-faults.ts'
 import { configOf, replay, runSeed } from './simulate/run.ts'
 import { schedule } from './simulate/schedule.ts'
 import { shrinkWith } from './simulate/shrink.ts'
 import { playWorlds } from './simulate/threads.ts'
+import { World } from './simulate/world.ts'
 
 const PLACEMENT = { clusterAffinity: { clusterNames: ['m1', 'm2'] } }
 
@@ -33,6 +34,22 @@ function bindingWith(spec: Partial<Binding['spec']> = {}): Binding {
       placement: PLACEMENT,
       ...spec,
     },
+  }
+}
+
+function applied(object: ApiObject): Action {
+  return { do: 'apply', object, via: 0 }
+}
+
+// The clusters that the binding of Deployment a/w1 allows after these steps. Throws Violation.
+async function clustersAfter(steps: readonly Action[]): Promise<readonly string[] | undefined> {
+  const world = new World({ clusters: 3, failover: 'Off', maxMovesPerMinute: 2 })
+  try {
+    for (const step of steps) await world.perform(step)
+    const binding = world.api.get<Binding>('ResourceBinding', 'a', 'w1-deployment')
+    return binding?.spec.placement?.clusterAffinity?.clusterNames
+  } finally {
+    world.stop()
   }
 }
 
@@ -70,6 +87,78 @@ test('a simulated Karmada does what the answer of what-if said', async () => {
   const run = await runSeed(21, 400, undefined, [], { asks: true })
   expect(run.failure?.message).toBeUndefined()
   expect(run.actions.filter((action) => action.do === 'ask').length).toBeGreaterThan(4)
+})
+
+describe('a policy that changes', () => {
+  const group = 'datadependency.volcano.sh/v1alpha1'
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'w1' }
+  const detectVia = (via: number): Action => ({ do: 'detect', kind: 'Deployment', namespace: 'a', name: 'w1', via })
+  const policy = (...clusterNames: string[]): Action =>
+    applied({
+      apiVersion: 'policy.karmada.io/v1alpha1',
+      kind: 'PropagationPolicy',
+      metadata: { namespace: 'a', name: 'w1' },
+      spec: { resourceSelectors: [workload], placement: { clusterAffinity: { clusterNames } } },
+    } as ApiObject)
+  const dataIn = (...clusterNames: string[]): Action =>
+    applied({
+      apiVersion: group,
+      kind: 'DataSource',
+      metadata: { name: 'd1' },
+      spec: { system: 'manual', type: 'table', name: 'd1', locality: { clusterNames } },
+    } as ApiObject)
+  const claimed: Action[] = [
+    applied({
+      apiVersion: group,
+      kind: 'DataSourceClaim',
+      metadata: { namespace: 'a', name: 'w1' },
+      spec: { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload },
+    } as ApiObject),
+    applied({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { namespace: 'a', name: 'w1' },
+      spec: { replicas: 1, template: { spec: { containers: [] } } },
+    } as ApiObject),
+    { do: 'rest' },
+  ]
+
+  test('applies, although a replica took the write of Karmada for one of the loop', async () => {
+    expect(
+      await clustersAfter([
+        { do: 'leave', name: 'm1' },
+        dataIn('m1', 'm3'),
+        policy('m1', 'm2', 'm3'),
+        ...claimed,
+        // The replica has neither the cluster nor the policy: the locality annotation explains m1.
+        { do: 'join', name: 'm1' },
+        policy('m1'),
+        detectVia(0),
+        dataIn('m3'),
+        { do: 'rest' },
+      ]),
+    ).toEqual(['m1'])
+  })
+
+  test('is not reverted by a leader that has not received the change', async () => {
+    const received: Action[] = [
+      { do: 'receive', who: 0, kind: 'ResourceBinding', count: 10 },
+      { do: 'reconcile', loop: 'resource-binding', key: 'a/w1-deployment', via: 1 },
+    ]
+    expect(
+      await clustersAfter([
+        dataIn('m1', 'm3'),
+        policy('m1'),
+        ...claimed,
+        policy('m2', 'm3'),
+        { do: 'receive', who: 1, kind: 'PropagationPolicy', count: 10 },
+        detectVia(1),
+        { do: 'receive', who: 'scheduler', kind: 'ResourceBinding', count: 10 },
+        { do: 'schedule', key: 'a/w1-deployment', via: 1 },
+        ...received,
+      ]),
+    ).toEqual(['m3'])
+  })
 })
 
 test('a failure is shrunk to the steps that it needs', async () => {

@@ -14,6 +14,7 @@ import { type ClaimAnswer, locateClaim } from '../core/data-source/locate.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
+import { selects } from '../core/propagation-policy/select.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
@@ -78,6 +79,23 @@ function whyClaimsUnknown(store: ObjectStore): string | undefined {
 export function bindingPolicy({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const reference = policyReferenceOf(metadata)
   return reference && policyNamed(reference, store)
+}
+
+/**
+ * Replaces the cached policy of an input by that of the API server. Every placement that Karmada's detector has written into the cached binding
+ * is from this policy, or from an older state of it. A policy that is gone, is being deleted or selects the workload no more counts as lazy:
+ * Karmada leaves the placement as it is.
+ */
+export async function withCurrentPolicy<T extends BindingInput>(input: T, store: ObjectStore): Promise<T> {
+  const { binding, policy } = input
+  const reference = policyReferenceOf(binding.metadata)
+  if (!reference || !policy) return input
+  const { namespace, name } = reference
+  const current = await store.read(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+  if (!current) return { ...input, policy: { ...policy, lazy: true } }
+  const isInForce = !current.metadata.deletionTimestamp && selects(current, binding.spec.resource, undefined) !== false
+  const read = policyInputOf(current)
+  return { ...input, policy: { ...read, lazy: read.lazy || !isInForce } }
 }
 
 /** Returns the policy with this name; without a namespace it is a ClusterPropagationPolicy. */

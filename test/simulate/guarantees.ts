@@ -293,6 +293,9 @@ export class Guarantees {
     if (result.kind === 'fit' || (result.kind === 'error' && after.spec.clusters?.length)) return
     const unnarrowed = schedule(withAffinities(after, base), clusters)
     if (unnarrowed.kind !== 'fit') return
+    // The leader reads the policy from the API server before it writes the placement of another one.
+    const current = writer === 'lodestone' ? this.#truePolicyOf(after)?.spec.placement : undefined
+    if (current && schedule(withAffinities(after, current), clusters).kind !== 'fit') return
     const refused = clusters.flatMap((cluster) => {
       const isAllowed = allowedBy(after.spec.placement ?? {}, [cluster]).size > 0
       return isAllowed ? [`${cluster.metadata.name} (${refusalOf(cluster, after) ?? 'accepted'})`] : []

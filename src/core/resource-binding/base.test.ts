@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
-import { baseCandidates } from './base.ts'
+import { baseCandidates, differsFromPolicy } from './base.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput, PolicyInput } from './input.ts'
 import { parseInput } from './parse-input.ts'
@@ -339,10 +339,27 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ binding: echoed(before), ...input }).base).toEqual(two)
   })
 
-  test('the loop with an older policy moves no running workload', () => {
+  test.each<{ name: string; policy: PolicyInput; want: PlacementAffinity }>([
+    { name: 'a policy that does not allow its cluster', policy: known(one('member1')), want: one('member1') },
+    { name: 'a policy that allows more', policy: known(four), want: one('member2') },
+    { name: 'a lazy policy only when the detector writes it', policy: lazy(one('member1')), want: one('member2') },
+  ])('the loop applies to a running workload $name', ({ policy, want }) => {
     const before = { ...stored(three), spec: { ...stored(three).spec, clusters: [{ name: 'member2' }] } }
-    const input = { binding: before, stored: before, policy: known(one('member1')) }
-    expect(outcome(input).affinity).toEqual(one('member2'))
+    const { binding } = decideBinding(makeInput({ binding: before, stored: before, policy }))
+    expect(binding.spec.placement).toEqual(want)
+    // A decision on the result changes nothing.
+    expect(decideBinding(makeInput({ binding, stored: binding, policy })).binding).toBe(binding)
+  })
+
+  test.each<{ name: string; binding: ResourceBinding; policy?: PolicyInput; want: boolean }>([
+    { name: 'with the base of its policy', binding: stored(), policy: known(three), want: false },
+    { name: 'with another base', binding: stored(), policy: known(two), want: true },
+    { name: 'without a decision, as its policy', binding: makeBinding(), policy: known(three), want: false },
+    { name: 'without a decision, not as its policy', binding: makeBinding(), policy: known(two), want: true },
+    { name: 'with another base than a lazy policy', binding: stored(), policy: lazy(two), want: false },
+    { name: 'without a known policy', binding: stored(), want: false },
+  ])('a binding $name differs from its policy: $want', ({ binding, policy, want }) => {
+    expect(differsFromPolicy(parseInput(makeInput({ binding, stored: binding, policy })))).toBe(want)
   })
 
   test('the loop corrects a base that allows more than its policy', () => {

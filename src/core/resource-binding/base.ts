@@ -43,8 +43,8 @@ interface BaseDecision {
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
  * - A changed affinity is the new base, unless it is the decision for the base in its annotation.
- * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the base of the policy. So each base is corrected
- *   sooner or later. It does not if the workload would lose a cluster by it.
+ * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the placement of the policy for the base. So each
+ *   base is corrected sooner or later. The loop reads the policy from the API server before such a write (`differsFromPolicy`).
  * - Admission takes the base in the annotation, or the policy if it allows less. A replica may have an older policy than the stored affinity.
  *   If it has a newer one, the detector writes that soon. A lazy policy counts only when the detector writes it.
  */
@@ -60,20 +60,34 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   // next write uses the base of the policy again.
   if (annotated && !jsonEqual(annotated, storedAnnotations.base))
     conditional.push({ base: annotated, condition: 'answered' })
-  const ofPolicy = input.policy && !input.policy.lazy ? effectiveAffinity(input.policy.placement) : undefined
+  const ofPolicy = policyInForce(input)
   const { base } = storedAnnotations
   // The usual case: there is nothing to choose.
   if (base && ofPolicy && jsonEqual(base, ofPolicy)) return { conditional, otherwise: base }
   const isLoop = !input.leavesMovesToLoop
   const isNarrowed = base !== undefined || excludedClusters(stored.metadata.annotations).size > 0
-  if (ofPolicy && isLoop && isNarrowed) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
+  if (ofPolicy && isLoop && isNarrowed) return { conditional, otherwise: ofPolicy }
   const mayReplace = base ? ofPolicy && isWithin(input, base, ofPolicy) : isLoop
   if (ofPolicy && mayReplace) conditional.push({ base: ofPolicy, condition: 'answered' })
   if (!base) return { conditional, otherwise: incoming }
   conditional.push({ base, condition: 'withinPolicy' })
-  if (ofPolicy && isLoop) return { conditional, otherwise: ofPolicy }
   if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
   return { conditional, otherwise: incoming }
+}
+
+/** The affinity of the policy; undefined for a policy that is unknown, or that applies only when the detector writes it. */
+function policyInForce({ policy }: ParsedInput): PlacementAffinity | undefined {
+  return policy && !policy.lazy ? effectiveAffinity(policy.placement) : undefined
+}
+
+/**
+ * Whether the base of a stored binding is not the affinity of its policy. A replica that has an older policy than the binding cannot tell this
+ * from a base that is wrong. So the policy must be read from the API server before the loop writes.
+ */
+export function differsFromPolicy(input: ParsedInput): boolean {
+  const ofPolicy = policyInForce(input)
+  const base = input.storedAnnotations.base ?? effectiveAffinity(input.stored?.spec.placement)
+  return ofPolicy !== undefined && !jsonEqual(base, ofPolicy)
 }
 
 /** Whether the decision for a candidate meets its condition. */

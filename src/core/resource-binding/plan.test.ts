@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeClaim, makeInput, NOW, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeClaim, makeInput, makePolicyInput, NOW, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
@@ -67,6 +67,19 @@ test.each([
 
 test('a plan without a time limit has no requeue', () => {
   expect(Object.keys(plan())).toEqual(['actions', 'moves'])
+})
+
+test.each([
+  { name: 'the patch takes the placement of a policy that differs', policy: ['member2'], want: true },
+  { name: 'the patch does not depend on the policy', policy: ['member1', 'member2', 'member3'], want: undefined },
+])('a plan asks for the current policy if $name', ({ policy: clusterNames, want }) => {
+  const { binding } = decideBinding(
+    makeInput({ binding: running, stored: running, claims: [located(['member1', 'member2'])] }),
+  )
+  const policy = makePolicyInput({ placement: { clusterAffinity: { clusterNames } } })
+  const input = { binding, stored: binding, policy, claims: [located(['member2'])] }
+  expect(planBinding(makeInput(input))).toMatchObject({ moves: true, actions: [{ kind: 'patch' }] })
+  expect(planBinding(makeInput(input)).differsFromPolicy).toBe(want)
 })
 
 test('a workload whose scheduler has not acted yet is not moved again by any write', () => {

@@ -13,16 +13,23 @@ import { isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
 import { areOursEqual, readDecision } from './annotations.ts'
+import { differsFromPolicy } from './base.ts'
 import { decideBinding, decideUnscheduled } from './decide.ts'
 import { planHoldCondition } from './hold-condition.ts'
 import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
 import { narrowedAgain } from './kept-to-data.ts'
+import { parseInput } from './parse-input.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
 export interface BindingPlan extends Plan {
   /** Whether the patch moves a scheduled workload. The loop limits the moves per minute. */
   moves: boolean
+  /**
+   * Whether the base of the binding is not the placement of its policy, so that the patch may take this placement. The cached policy may be
+   * older than the binding: read it from the API server and plan again before the plan is applied.
+   */
+  differsFromPolicy?: boolean
   /** Set if the workload was scheduled although it is on hold. */
   notHonored?: NotHonored
 }
@@ -54,6 +61,7 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
     ],
     // A hold is restored only while the workload runs nowhere.
     moves: !notHonored?.restored && movesWorkload(binding, decided),
+    differsFromPolicy: differsFromPolicy(parseInput({ ...input, stored: binding })) || undefined,
     requeueAfterMs,
     notHonored: notHonored?.report,
   })

@@ -15,7 +15,7 @@ import { jsonEqual } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { ANY_CLUSTER, hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { type BindingPlanInput, planBinding } from '../../core/resource-binding/plan.ts'
-import { gatherBindingInput } from '../../queries/binding.ts'
+import { gatherBindingInput, withCurrentPolicy } from '../../queries/binding.ts'
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
 import { claimsOfSource } from '../../queries/source.ts'
 import { bindingsByVolume, locateVolumes } from '../../queries/volume-locations.ts'
@@ -75,9 +75,15 @@ export const resourceBindingLoop: ReconcileLoop = {
     const { store, moveAllowance, observer } = context
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
-    const plan = planBinding(gather(binding, context))
+    const input = gather(binding, context)
+    let plan = planBinding(input)
     // The whole plan waits, since the rate of moves is a limit of this process and not of the binding.
-    const waitMs = plan.moves ? moveAllowance() : 0
+    let waitMs = plan.moves ? moveAllowance() : 0
+    if (waitMs === 0 && plan.differsFromPolicy) {
+      const current = planBinding(await withCurrentPolicy(input, store))
+      if (current.moves && !plan.moves) waitMs = moveAllowance()
+      plan = current
+    }
     if (waitMs > 0) {
       observer.moveDelayed?.()
       return waitMs
