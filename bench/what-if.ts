@@ -50,7 +50,7 @@ try {
   const loaded = lap()
   const { clusterScopedClaims: scope, ...settings } = snapshotContext(header)
   const world = { ...settings, now: Date.parse(header.takenAt), scope }
-  const fleet = openFleet(store, world)
+  const fleet = await openFleet(store, world)
   const indexed = lap()
   log(`loaded in ${loaded.toFixed(1)} s of CPU, indexed in ${indexed.toFixed(1)}`)
 
@@ -63,11 +63,11 @@ try {
     const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
     lap()
     const changes = [suppose(overlay)]
-    const answer = fleet.ask(overlay, changes)
+    const answer = await fleet.ask(overlay, changes)
     times.push(lap())
     changed += answer.changes.length
     if (i >= given.compared) continue
-    const all = fleet.ask(overlay, changes, true)
+    const all = await fleet.ask(overlay, changes, { decidesAll: true })
     const missed = all.changes.filter((one) => !answer.changes.some((other) => jsonEqual(one, other)))
     if (missed.length > 0 || all.changes.length !== answer.changes.length)
       throw new Error(`question ${i}: the index misses ${missed.length} changes, first ${JSON.stringify(missed[0])}`)
