@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import axe from 'axe-core'
 import type { Browser } from 'playwright-core'
-import { Agent, request } from 'undici'
+import { Agent, type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openPage, servePage } from './browser.ts'
 import { buildPage, startBrowser } from './chromium.ts'
@@ -94,15 +94,30 @@ interface Answer {
 // Starts the page, and reads its API with the token of a reader.
 async function servePageForReaders() {
   const { link } = await servePage(['--kubeconfig', pageKubeconfig, '--login', 'token', '--host', 'fleet.example.org'])
-  const read = async (path: string, reader?: string, headers: Record<string, string> = {}): Promise<Answer> => {
+  const send = async (
+    path: string,
+    reader?: string,
+    options: Pick<Dispatcher.RequestOptions, 'method' | 'body'> & { headers?: Record<string, string> } = {
+      method: 'GET',
+    },
+  ): Promise<Answer> => {
     const authorization = reader && { authorization: `Bearer ${tokens[reader] ?? reader}` }
     const { statusCode, body } = await request(new URL(path, link), {
-      headers: { ...authorization, ...headers },
+      ...options,
+      headers: { ...authorization, ...options.headers },
       dispatcher: insecure,
     })
     return { status: statusCode, body: JSON.parse(await body.text()) }
   }
-  return { link, read }
+  const read = (path: string, reader?: string, headers: Record<string, string> = {}) =>
+    send(path, reader, { method: 'GET', headers })
+  const post = (path: string, reader: string, question: object) =>
+    send(path, reader, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(question),
+    })
+  return { link, read, post }
 }
 
 const namesOf = ({ body }: Answer) => body.items.map(({ id }: { id: string }) => id).sort()
@@ -116,6 +131,20 @@ describe('a reader', () => {
     }
     // The router decodes paths.
     expect(await read('/%76%31/claims')).toMatchObject({ status: 401 })
+  })
+
+  test('asks about the fleet only with the rights to all of it', async () => {
+    const { post } = await servePageForReaders()
+    for (const [path, question] of [
+      ['/v1/what-if', { each: 'cluster' }],
+      ['/v1/check', { files: [{ file: 'a.yaml', text: '{}' }] }],
+    ] as const) {
+      const message = expect.stringMatching(/^you may not list .*; ask an administrator for this right$/)
+      expect(await post(path, 'tenant', question)).toMatchObject({ status: 403, body: { error: { message } } })
+      expect(await post(path, 'forged', question)).toMatchObject({ status: 401 })
+    }
+    const answer = await post('/v1/what-if', 'operator', { each: 'cluster' })
+    expect(answer).toMatchObject({ status: 200, body: { rows: [{ name: 'member1' }, {}, {}] } })
   })
 
   test('sees what it may list, and a sentence instead of the rest', async () => {

@@ -11,6 +11,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { groupOf, type K8sObject, keyOfObject, type ResourceType } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
 import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { suggest } from '../../base/suggest.ts'
@@ -185,6 +186,7 @@ async function applyManifests(
   if (problem) throw new SuppositionError(`${problem.file ?? from}: ${problem.message}`)
   if (placed.length === 0) throw new SuppositionError(`no manifest in ${from}`)
   const session = openSession({ ...context, store })
+  const templates: K8sObject[] = []
   for (const { object, file } of placed) {
     signal.throwIfAborted()
     if (onlyPolicies && !isPolicy(object.kind))
@@ -203,9 +205,11 @@ async function applyManifests(
           withStoredStatus(after, store.get(type, object.metadata.namespace, object.metadata.name ?? '')),
         ),
       )
-    if (isTemplate(object, session)) bindTemplate(after, supposed)
+    if (isTemplate(object, session)) templates.push(after)
     else if (!type) notes.push(`no decision reads ${object.kind} ${keyOfObject(object)}`)
   }
+  // After all policies: the order of the manifests does not matter.
+  for (const template of templates) bindTemplate(template, supposed)
 }
 
 /** Users do not write the status. */
@@ -238,6 +242,10 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   if (!found)
     throw new SuppositionError(
       `no ${named[0]?.kind} ${name}${named[0]?.namespaced ? ` in namespace ${namespace}` : ''}`,
+    )
+  if (found.kind === namespaces.kind)
+    throw new UsageError(
+      `--delete ${text}: give the objects in the Namespace that decide placements, such as its claims`,
     )
   if (found === clusters) {
     putCluster(leaveCluster(findCluster(name, store), now), `Cluster ${name} is deleted`, supposed)

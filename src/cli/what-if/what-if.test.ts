@@ -1,6 +1,14 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makeCluster,
+  makeDeployment,
+  makeNamespace,
+  makePolicy,
+  makeSource,
+} from '../../../test/builders.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
 
@@ -122,6 +130,13 @@ describe('manifests', () => {
       'app.yaml': makeDeployment(),
     })
     expect(stdout).toContain('placed: the workload does not run yet, and is scheduled to these clusters')
+    expect(stdout).toContain('Deployment default/app: to member2')
+  })
+
+  test('a new workload may precede its policy', async () => {
+    const { stdout } = await whatIf(['-f', '@app.yaml'], [...clusters, source, makeClaim()], {
+      'app.yaml': [makeDeployment(), policy],
+    })
     expect(stdout).toContain('Deployment default/app: to member2')
   })
 
@@ -266,6 +281,7 @@ test.each<{ options: string[]; status: number; says: string }>([
   },
   { options: ['--taint', 'member2=broken-'], status: 1, says: 'member2 has no taint broken' },
   { options: ['--delete', 'dsc/sale'], status: 1, says: 'no DataSourceClaim sale in namespace default' },
+  { options: ['--delete', 'ns/default'], status: 2, says: '--delete ns/default: give the objects in the Namespace' },
   { options: ['--delete', 'widget/x'], status: 2, says: 'unknown kind widget' },
   { options: ['--each-cluster-lost', '--cluster-lost', 'member1'], status: 2, says: 'ask one at a time' },
   { options: ['--each-cluster-lost', '--each-source-stale'], status: 2, says: 'ask one at a time' },
@@ -287,7 +303,10 @@ test.each<{ options: string[]; status: number; says: string }>([
   { options: ['-f', '@wrong.yaml'], status: 1, says: 'admission would reject DataSourceClaim default/wrong' },
 ])('$options is answered with the way out', async ({ options, status, says }) => {
   const wrong = makeClaim({ policy: { enforcement: 'Perhaps' } } as never, { name: 'wrong' })
-  const answer = await whatIf(options, HUB, { 'claim.yaml': makeClaim(), 'wrong.yaml': wrong })
+  const answer = await whatIf(options, [...HUB, makeNamespace('default')], {
+    'claim.yaml': makeClaim(),
+    'wrong.yaml': wrong,
+  })
   expect(answer.stderr).toContain(says)
   expect(answer).toMatchObject({ status, stdout: '' })
 })
