@@ -13,8 +13,8 @@ const PAUSE_MS = 1200
 
 export interface LateOutput {
   code: number | null
-  /** Standard output and standard error. */
-  text: string
+  /** How many bytes of standard output and standard error arrived. */
+  arrived: number
   /** How many bytes the command printed. */
   printed: number
 }
@@ -52,8 +52,8 @@ export function startInFullPipe(words: readonly string[], env: Record<string, st
     async readLate() {
       await Promise.race([prints, ended])
       await delay(PAUSE_MS)
-      const [text, code] = await Promise.all([pipe.readAll(), ended])
-      return { code, text, printed: Number(reports.at(-1)) }
+      const [arrived, code] = await Promise.all([pipe.readAll(), ended])
+      return { code, arrived, printed: Number(reports.at(-1)) }
     },
   }
 }
@@ -69,11 +69,12 @@ function openFullPipe() {
   const filling = fill(input)
   return {
     input,
-    async readAll(): Promise<string> {
-      const chunks: Buffer[] = []
+    /** Returns the number of bytes after those that filled the pipe. */
+    async readAll(): Promise<number> {
+      let bytes = -filling
       const socket = new Socket({ fd: output, readable: true, writable: false })
-      for await (const chunk of socket) chunks.push(chunk)
-      return Buffer.concat(chunks).subarray(filling).toString()
+      for await (const chunk of socket) bytes += (chunk as Buffer).length
+      return bytes
     },
   }
 }

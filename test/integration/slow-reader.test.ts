@@ -12,9 +12,9 @@ const lines = [...(await printingLines()), ...MISTAKEN_LINES]
 
 describe.concurrent('a reader that pauses gets every byte of', () => {
   test.each(lines)('%s', async (line) => {
-    const { code, text, printed } = await startInFullPipe(wordsOf(line)).readLate()
+    const { code, arrived, printed } = await startInFullPipe(wordsOf(line)).readLate()
 
-    expect({ bytes: Buffer.byteLength(text), isOwnStatus: code !== null && code <= 2 }).toEqual({
+    expect({ bytes: arrived, isOwnStatus: code !== null && code <= 2 }).toEqual({
       bytes: printed,
       isOwnStatus: true,
     })
@@ -30,9 +30,9 @@ test('serve ends after its log and its hints are read', async () => {
   await server.prints
   server.child.kill('SIGTERM')
 
-  const { code, text, printed } = await server.readLate()
+  const { code, arrived, printed } = await server.readLate()
 
-  expect({ code, bytes: Buffer.byteLength(text) }).toEqual({ code: 0, bytes: printed })
+  expect({ code, bytes: arrived }).toEqual({ code: 0, bytes: printed })
 })
 
 describe('while the reader pauses, Ctrl-C ends', () => {
