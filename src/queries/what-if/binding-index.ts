@@ -3,6 +3,7 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
+  type BindingSpec,
   type Cluster,
   clusterResourceBindings,
   clusters,
@@ -14,7 +15,7 @@ import {
 import { keyOfObject } from '../../api/meta.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
-import { hasTarget, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
+import { hasTarget, isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
@@ -39,12 +40,12 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   const { store } = world
   const byCluster = new Map<string, string[]>()
   const byPolicy = new Map<string, string[]>()
-  // Any cluster may matter to a workload that runs nowhere.
-  const unscheduled: string[] = []
+  // Each cluster of its placement may matter to a workload that runs nowhere. A workload on hold depends on the clusters of its data only.
+  const unscheduled: { key: string; spec: BindingSpec }[] = []
   const size = await forEachInSlices(placedBindings(store), (binding) => {
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
-    if (!hasTarget(binding.spec)) unscheduled.push(key)
+    if (!hasTarget(binding.spec) && !isSuspended(binding.spec)) unscheduled.push({ key, spec: binding.spec })
     for (const name of clustersAround(binding, world)) addTo(byCluster, name, key)
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
@@ -60,9 +61,11 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
       for (const change of supposed.changes) {
         const object = change.after ?? change.before
         if (change.type === clusters) {
-          add(byCluster.get(object?.metadata.name ?? '') ?? [])
-          add(unscheduled)
-          if (!isOnlyWorse(change)) add(allKeys(store))
+          const name = object?.metadata.name ?? ''
+          add(byCluster.get(name) ?? [])
+          if (isOnlyWorse(change)) {
+            for (const { key, spec } of unscheduled) if (allowsCluster(spec, name, world)) keys.add(key)
+          } else add(allKeys(store))
         } else if (object && isPolicy(object.kind)) {
           for (const policy of [policyKey(object.metadata), NO_POLICY]) add(byPolicy.get(policy) ?? [])
         } else if (object && isBinding(object.kind)) keys.add(keyOfObject(object))
@@ -75,6 +78,11 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
       return attached.get(key) ?? 0
     },
   }
+}
+
+function allowsCluster(spec: BindingSpec, name: string, { fleet }: World): boolean {
+  const terms = affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec))
+  return terms.some((term) => fleet.allowedBy(term).includes(name))
 }
 
 function addTo(map: Map<string, string[]>, name: string, key: string): void {
