@@ -1,13 +1,13 @@
 /** Reads the API of the server below `/v1`. */
 
-import type { CheckAnswer } from '../cli/ui/check.ts'
 import type { Delta } from '../cli/ui/delta.ts'
 import type { Freshness } from '../cli/ui/events.ts'
 import type { History } from '../cli/ui/history.ts'
 import type { ClusterRow, ListName, Lists } from '../cli/ui/lists.ts'
-import type { LocateAnswer } from '../cli/ui/locate.ts'
+import type { CheckAnswer } from '../cli/ui/questions/check.ts'
+import type { LocateAnswer } from '../cli/ui/questions/locate.ts'
+import type { WhatIfQuestion } from '../cli/ui/questions/what-if.ts'
 import type { ServerReport } from '../cli/ui/server-report.ts'
-import type { WhatIfQuestion } from '../cli/ui/what-if.ts'
 
 export type Row<Name extends ListName> = Lists[Name][number] & { id: string }
 

@@ -1,7 +1,7 @@
 /** Checks manifests against the fleet: findings with their places, what admission would change, and what would move or wait. */
 import { useState } from 'preact/hooks'
 import { formatBytes } from '../base/quantity.ts'
-import type { CheckAnswer } from '../cli/ui/check.ts'
+import type { CheckAnswer } from '../cli/ui/questions/check.ts'
 import { fetchCheck } from './api.ts'
 import { Problem, State, Table, type Tone } from './parts.tsx'
 import type { ViewInput } from './view-input.ts'

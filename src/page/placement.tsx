@@ -1,5 +1,5 @@
 /** The placement of a workload in four lines: the policy allows, the data is in, allowed, scheduled. */
-import type { LocateAnswer, LocatedCluster } from '../cli/ui/locate.ts'
+import type { LocateAnswer, LocatedCluster } from '../cli/ui/questions/locate.ts'
 import { State, type Tone } from './parts.tsx'
 import { WORKLOAD_STATES } from './workloads.tsx'
 

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatBytes } from '../base/quantity.ts'
 import { formatAge } from '../base/time/duration.ts'
-import type { WhatIfAnswer, WhatIfQuestion, WhatIfTable } from '../cli/ui/what-if.ts'
+import type { WhatIfAnswer, WhatIfQuestion, WhatIfTable } from '../cli/ui/questions/what-if.ts'
 import { fetchWhatIf } from './api.ts'
 import { ObjectLink, Problem, State, Table, type Tone } from './parts.tsx'
 import { changeQuery } from './route.ts'

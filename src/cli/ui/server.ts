@@ -13,17 +13,17 @@ import { checkRejection, explainFor, historyRejection, locateFor, serverRejectio
 import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
 import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
-import type { CheckResult } from './check.ts'
 import { type Freshness, sendEvents } from './events.ts'
 import type { History } from './history.ts'
 import { LIST_NAMES, type ListName, pageOf } from './lists.ts'
-import { MAX_MANIFEST_BYTES } from './question-files.ts'
+import type { CheckResult } from './questions/check.ts'
+import { MAX_MANIFEST_BYTES } from './questions/question-files.ts'
+import { readQuestion } from './questions/read-question.ts'
+import type { WhatIfResult } from './questions/what-if.ts'
 import { QueryError, readEventsRequest, readNamespace, readPageRequest } from './read-query.ts'
-import { readQuestion } from './read-question.ts'
 import { sendAnswer, sendRejection } from './replies.ts'
 import type { ServerReport } from './server-report.ts'
 import type { View } from './view.ts'
-import type { WhatIfResult } from './what-if.ts'
 
 export interface PageServerInput {
   /** Of a hub, a member or a folder. */

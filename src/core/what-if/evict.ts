@@ -25,8 +25,8 @@ export function findEviction({ spec }: ResourceBinding, { clusters }: Fleet): Ev
 }
 
 /**
- * Returns the binding as the taint manager writes it: without the clusters, and with a task for each (v1.18.1,
- * pkg/apis/work/v1alpha2/binding_types_helper.go, GracefulEvictCluster).
+ * Returns the binding as the taint manager writes it: without the clusters, and with a task for each. It is GracefulEvictCluster of the API
+ * work.karmada.io/v1alpha2 in Karmada 1.18.1 (binding_types_helper.go).
  */
 export function evict(binding: ResourceBinding, from: readonly string[]): ResourceBinding {
   const { clusters = [], gracefulEvictionTasks = [], ...spec } = binding.spec

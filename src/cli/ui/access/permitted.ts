@@ -9,7 +9,7 @@ import { explainTargets, type NamedObject, typesNamed } from '../../explain/expl
 import { type Context, makeTarget, type Reference, referencedTarget } from '../../explain/target.ts'
 import { treeData } from '../../explain/tree.ts'
 import { knownKinds } from '../../kinds.ts'
-import { type LocateAnswer, type LocateQuestion, locate } from '../locate.ts'
+import { type LocateAnswer, type LocateQuestion, locate } from '../questions/locate.ts'
 import { mayNotList, otherNamespace, type Rejection, type Viewer } from './viewer.ts'
 import { mayRead, visibleTree } from './visible-tree.ts'
 

@@ -1,5 +1,5 @@
 /** Reads the body of `POST /v1/locate`. Pure. */
-import { compileSchema } from '../../base/schema/schema-errors.ts'
+import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import type { LocateQuestion } from './locate.ts'
 
 const MAX_CLAIMS = 50

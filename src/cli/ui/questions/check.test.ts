@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
-import { dataSources } from '../../api/data-source.ts'
-import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { clusters, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
-import { completeConfig } from '../../app/config/config.ts'
-import { newestRules } from '../../core/karmada-rules.ts'
-import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
-import { typeOfReference } from '../kinds.ts'
+import { makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../../test/builders.ts'
+import { dataSources } from '../../../api/data-source.ts'
+import { dataSourceClaims } from '../../../api/data-source-claim.ts'
+import { clusters, propagationPolicies, resourceBindings } from '../../../api/karmada.ts'
+import { completeConfig } from '../../../app/config/config.ts'
+import { newestRules } from '../../../core/karmada-rules.ts'
+import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
+import { typeOfReference } from '../../kinds.ts'
+import { makeNarrowedBinding, openMemory } from '../ui.fake.ts'
 import { openCheck } from './check.ts'
-import { makeNarrowedBinding, openMemory } from './ui.fake.ts'
 
 const config = completeConfig({}, 'test')
 

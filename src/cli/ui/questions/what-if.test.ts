@@ -7,15 +7,15 @@ import {
   makePolicy,
   makeSource,
   NOW,
-} from '../../../test/builders.ts'
-import { storeOf } from '../../../test/stores.ts'
-import { resourceBindings } from '../../api/karmada.ts'
-import type { K8sObject } from '../../api/meta.ts'
-import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
-import { runWords } from '../cli.fake.ts'
-import { contextOf } from '../explain/context.fake.ts'
-import { pageKinds } from './page-kinds.ts'
-import { openPage, schemaErrors } from './ui.fake.ts'
+} from '../../../../test/builders.ts'
+import { storeOf } from '../../../../test/stores.ts'
+import { resourceBindings } from '../../../api/karmada.ts'
+import type { K8sObject } from '../../../api/meta.ts'
+import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
+import { runWords } from '../../cli.fake.ts'
+import { contextOf } from '../../explain/context.fake.ts'
+import { pageKinds } from '../page-kinds.ts'
+import { openPage, schemaErrors } from '../ui.fake.ts'
 import { openWhatIf } from './what-if.ts'
 
 const placement = { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } }

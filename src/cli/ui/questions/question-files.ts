@@ -1,5 +1,5 @@
 /** The texts of manifests in a question: their schema, and how many are read. */
-import { type GivenManifests, type ManifestText, parseTexts } from '../check/input/read-manifests.ts'
+import { type GivenManifests, type ManifestText, parseTexts } from '../../check/input/read-manifests.ts'
 
 /** Of the body, with all manifests. */
 export const MAX_MANIFEST_BYTES = 1024 * 1024
