@@ -1,8 +1,10 @@
-/** The clusters of a hub, as predictions read them: which clusters an affinity allows is computed once for each affinity. */
-import type { Cluster, ClusterAffinity } from '../../api/karmada.ts'
+/** The clusters of a hub, as predictions read them: each affinity is compiled once. */
+import type { BindingSpec, Cluster, ClusterAffinity } from '../../api/karmada.ts'
+import { sortedUnique } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import type { ClusterLookup } from '../placement/affinity.ts'
-import { clusterFilter } from '../placement/cluster-filter.ts'
+import { affinityTerms, type ClusterLookup, effectiveAffinity } from '../placement/affinity.ts'
+import { isWorkload } from '../placement/binding-state.ts'
+import { type ClusterFilter, clusterFilter } from '../placement/cluster-filter.ts'
 
 export interface Fleet {
   /** Undefined if no Cluster is known, as in a folder without them. Then every name counts as a cluster. */
@@ -10,33 +12,41 @@ export interface Fleet {
   rules: KarmadaRules
   /** Returns the names of the clusters that an affinity allows, sorted. */
   allowedBy(affinity: ClusterAffinity): readonly string[]
+  /** Whether the placement of a binding allows a cluster, in any of its groups. */
+  allows(spec: BindingSpec, name: string): boolean
+}
+
+/** An affinity with its filter; the names that it allows are listed when they are first needed. */
+interface Compiled {
+  filter: ClusterFilter
+  names?: readonly string[]
 }
 
 export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): Fleet {
   const byName = new Map<string, Cluster>()
   for (const cluster of clusters) byName.set(cluster.metadata.name ?? '', cluster)
-  const names = [...byName.keys()].sort()
-  const lookup: ClusterLookup | undefined = names.length === 0 ? undefined : (name) => byName.get(name)
+  const all = [...byName.keys()].sort()
+  const lookup: ClusterLookup | undefined = all.length === 0 ? undefined : (name) => byName.get(name)
   // Equal placements of cached bindings are one object.
-  const known = new WeakMap<ClusterAffinity, readonly string[]>()
+  const known = new WeakMap<ClusterAffinity, Compiled>()
+  const compile = (affinity: ClusterAffinity): Compiled => {
+    const compiled = known.get(affinity) ?? { filter: clusterFilter(affinity, lookup, rules) }
+    known.set(affinity, compiled)
+    return compiled
+  }
   return {
     clusters: lookup,
     rules,
     allowedBy(affinity) {
-      const allowed = known.get(affinity) ?? allowedNames(affinity, names, lookup, rules)
-      known.set(affinity, allowed)
-      return allowed
+      const compiled = compile(affinity)
+      const { filter } = compiled
+      // A narrowed affinity names few clusters of many.
+      compiled.names ??= (filter.named ? sortedUnique(filter.named) : all).filter((name) => filter.allows(name))
+      return compiled.names
     },
+    allows: (spec, name) =>
+      affinityTerms(effectiveAffinity(spec.placement), rules.overflowAffinities && isWorkload(spec)).some((term) =>
+        compile(term).filter.allows(name),
+      ),
   }
-}
-
-function allowedNames(
-  affinity: ClusterAffinity,
-  names: readonly string[],
-  clusters: ClusterLookup | undefined,
-  rules: KarmadaRules,
-): readonly string[] {
-  if (!clusters) return affinity.clusterNames ?? []
-  const filter = clusterFilter(affinity, clusters, rules)
-  return names.filter((name) => filter.allows(name))
 }

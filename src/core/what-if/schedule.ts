@@ -96,7 +96,8 @@ function isDividedAnew({ placement }: BindingSpec, before: BindingSpec | undefin
 }
 
 /** Whether the scheduler schedules a divided workload again: not while its placement and its clusters are as before. */
-function mustSchedule({ spec }: ResourceBinding, before: ResourceBinding | undefined, { clusters }: Fleet): boolean {
+function mustSchedule({ spec }: ResourceBinding, before: ResourceBinding | undefined, fleet: Fleet): boolean {
+  const { clusters } = fleet
   const targets = targetClusters(spec)
   const isGone = (name: string) => {
     const cluster = clusters?.(name)
@@ -106,6 +107,8 @@ function mustSchedule({ spec }: ResourceBinding, before: ResourceBinding | undef
     targets.length === 0 ||
     evictedClusters(spec).size > 0 ||
     targets.some(isGone) ||
+    // The scheduler could not apply the placement yet, and retries.
+    targets.some((name) => !fleet.allows(spec, name)) ||
     !jsonEqual(spec.placement, before?.spec.placement)
   )
 }

@@ -15,9 +15,10 @@ import {
 import { keyOfObject } from '../../api/meta.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
-import { hasTarget, isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
+import { isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import type { Fleet } from '../../core/what-if/fleet.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { claimsFor, claimsRegranted } from '../permission.ts'
@@ -37,15 +38,16 @@ export interface BindingIndex {
 
 /** Reads every binding of a world once, and yields to the event loop meanwhile. Throws when the signal aborts. */
 export async function indexBindings(world: World, signal?: AbortSignal): Promise<BindingIndex> {
-  const { store } = world
+  const { store, fleet } = world
   const byCluster = new Map<string, string[]>()
   const byPolicy = new Map<string, string[]>()
-  // Each cluster of its placement may matter to a workload that runs nowhere. A workload on hold depends on the clusters of its data only.
+  // Each cluster of its placement may matter to a workload that the scheduler still tries to place. A workload on hold depends on the clusters
+  // of its data only.
   const unscheduled: { key: string; spec: BindingSpec }[] = []
   const size = await forEachInSlices(placedBindings(store), (binding) => {
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
-    if (!hasTarget(binding.spec) && !isSuspended(binding.spec)) unscheduled.push({ key, spec: binding.spec })
+    if (!isSuspended(binding.spec) && !isScheduled(binding.spec, fleet)) unscheduled.push({ key, spec: binding.spec })
     for (const name of clustersAround(binding, world)) addTo(byCluster, name, key)
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
@@ -64,7 +66,7 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
           const name = object?.metadata.name ?? ''
           add(byCluster.get(name) ?? [])
           if (isOnlyWorse(change)) {
-            for (const { key, spec } of unscheduled) if (allowsCluster(spec, name, world)) keys.add(key)
+            for (const { key, spec } of unscheduled) if (fleet.allows(spec, name)) keys.add(key)
           } else add(allKeys(store))
         } else if (object && isPolicy(object.kind)) {
           for (const policy of [policyKey(object.metadata), NO_POLICY]) add(byPolicy.get(policy) ?? [])
@@ -80,9 +82,10 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   }
 }
 
-function allowsCluster(spec: BindingSpec, name: string, { fleet }: World): boolean {
-  const terms = affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec))
-  return terms.some((term) => fleet.allowedBy(term).includes(name))
+/** Whether the workload runs, and its placement allows each of its clusters. If not, the scheduler retries. */
+function isScheduled(spec: BindingSpec, fleet: Fleet): boolean {
+  const targets = targetClusters(spec)
+  return targets.length > 0 && targets.every((name) => fleet.allows(spec, name))
 }
 
 function addTo(map: Map<string, string[]>, name: string, key: string): void {

@@ -1,8 +1,6 @@
 /** Gathers what becomes of bindings in a world: the present one, or a supposed one that overlays it. */
 import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
-import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
-import { isWorkload } from '../../core/placement/binding-state.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
 import { compileFleet, type Fleet } from '../../core/what-if/fleet.ts'
@@ -72,10 +70,8 @@ export function outcomeOf(
 export function isQueuedIn({ spec }: ResourceBinding, { changes, fleet }: World): boolean {
   const changed = changes
     .filter(({ type }) => type === clusters)
-    .map(({ before, after }) => (after ?? before)?.metadata.name)
-  if (changed.length === 0) return false
-  const terms = affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec))
-  return terms.some((term) => fleet.allowedBy(term).some((name) => changed.includes(name)))
+    .map(({ before, after }) => (after ?? before)?.metadata.name ?? '')
+  return changed.some((name) => fleet.allows(spec, name))
 }
 
 /** Returns the data of a workload whose location is known, by the names of the sources. */
