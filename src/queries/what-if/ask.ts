@@ -103,12 +103,18 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
   }
 }
 
-/** The outcomes in the present world, computed once for many questions. */
+/** Outcomes that are remembered. Each has a changed copy of its binding, so those of a million bindings would need gigabytes. */
+const MAX_REMEMBERED = 50_000
+
+/** The last outcomes in the present world: several questions concern the same bindings. */
 function rememberOutcomes(present: World): (binding: ResourceBinding, isQueued: boolean) => Outcome {
-  const [idle, queued] = [new WeakMap<ResourceBinding, Outcome>(), new WeakMap<ResourceBinding, Outcome>()]
+  const [idle, queued] = [new Map<ResourceBinding, Outcome>(), new Map<ResourceBinding, Outcome>()]
   return (binding, isQueued) => {
     const known = isQueued ? queued : idle
-    const outcome = known.get(binding) ?? outcomeOf(binding, present, { isQueued })
+    const remembered = known.get(binding)
+    if (remembered) return remembered
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    const outcome = outcomeOf(binding, present, { isQueued })
     known.set(binding, outcome)
     return outcome
   }
