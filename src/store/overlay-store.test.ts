@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource } from '../../test/builders.ts'
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusters, propagationPolicies, resourceBindings } from '../api/karmada.ts'
+import { type Cluster, clusters, propagationPolicies, resourceBindings } from '../api/karmada.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { openFolderStore } from './folder/folder.ts'
@@ -58,6 +58,17 @@ test('indexes find changed objects by their new keys only', async () => {
   expect(overlay.byIndex(dataSourceClaims, 'workload', WORKLOAD)).toEqual([])
   overlay.put(dataSourceClaims, makeClaim({}, { name: 'second' }))
   expect(namesIn(overlay.byIndex(dataSourceClaims, 'workload', WORKLOAD))).toEqual(['second'])
+})
+
+test('a second change of an object counts, also if it has the same version', async () => {
+  const { base, overlay } = await openOverlay()
+  const cluster = base.get(clusters, undefined, 'm1') as Cluster
+  expect(cluster.metadata.resourceVersion).toBeDefined()
+  const withTaint = (key: string) => ({ ...cluster, spec: { taints: [{ key, effect: 'NoExecute' as const }] } })
+  overlay.put(clusters, withTaint('first'))
+  const change = overlay.put(clusters, withTaint('second'))
+  expect(overlay.get(clusters, undefined, 'm1')?.spec.taints?.map(({ key }) => key)).toEqual(['second'])
+  expect(change.after).toBe(overlay.get(clusters, undefined, 'm1'))
 })
 
 test('an object that was put and removed is gone', async () => {

@@ -24,6 +24,8 @@ export class OverlayStore extends CachedStore implements ObjectStore {
     const { namespace, name = '' } = object.metadata
     const before = this.get(type, namespace, name)
     const after = kind.keep(object)
+    // The copy that was put before has the same version, which a cache does not replace.
+    kind.cache.remove(type.namespaced ? namespace : undefined, name)
     kind.cache.put(after)
     this.#note(type, namespace, name, object)
     return { type, ...(before && { before }), after }

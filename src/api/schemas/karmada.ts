@@ -123,7 +123,31 @@ export const clusterSchema = {
     metadata,
     spec: {
       type: 'object',
-      properties: { provider: { type: 'string' }, region: { type: 'string' }, zones: strings },
+      properties: {
+        ...{ provider: { type: 'string' }, region: { type: 'string' }, zones: strings },
+        taints: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['key', 'effect'],
+            properties: { key: { type: 'string' }, value: { type: 'string' }, effect: { type: 'string' } },
+          },
+        },
+      },
+    },
+    status: {
+      type: 'object',
+      properties: {
+        conditions: { type: 'array', items: { type: 'object' } },
+        apiEnablements: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['groupVersion'],
+            properties: { groupVersion: { type: 'string' }, resources: { type: 'array', items: { type: 'object' } } },
+          },
+        },
+      },
     },
   },
 }

@@ -19,7 +19,7 @@ import { UserError } from '../../base/user-error.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
 import { kindKey } from '../../store/any-kind.ts'
-import { allKinds } from '../../store/kinds/cached-kinds.ts'
+import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { placeManifests } from '../check/input/place-manifests.ts'
@@ -205,11 +205,16 @@ async function applyManifests(
           withStoredStatus(after, store.get(type, object.metadata.namespace, object.metadata.name ?? '')),
         ),
       )
-    if (isTemplate(object, session)) templates.push(after)
+    if (isTemplate(object, session) && !isPlacementKind(type)) templates.push(after)
     else if (!type) notes.push(`no decision reads ${object.kind} ${keyOfObject(object)}`)
   }
   // After all policies: the order of the manifests does not matter.
   for (const template of templates) bindTemplate(template, supposed)
+}
+
+/** Whether decisions read the kind itself: no policy has to select such an object. */
+function isPlacementKind(type: ResourceType | undefined): boolean {
+  return type !== undefined && placementKinds.some((kind) => kind.type === type)
 }
 
 /** Users do not write the status. */

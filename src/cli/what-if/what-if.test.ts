@@ -80,6 +80,11 @@ test('several suppositions hold together', async () => {
   expect(stdout).toContain('Deployment default/app: member2 → member3\n')
 })
 
+test('a later supposition about the same cluster counts', async () => {
+  const { stdout } = await whatIf(['--taint', 'member2=broken:NoExecute', '--taint', 'member2=broken-'])
+  expect(stdout).toContain('Nothing changes for 1 workload.')
+})
+
 test.each<{ name: string; options: string[]; want: string }>([
   { name: 'data moves', options: ['--data', 'lake.shop.sales=member3'], want: 'default/app: member2 → member3' },
   {
@@ -131,6 +136,13 @@ describe('manifests', () => {
     })
     expect(stdout).toContain('placed: the workload does not run yet, and is scheduled to these clusters')
     expect(stdout).toContain('Deployment default/app: to member2')
+  })
+
+  test('a Cluster is applied as it is, and no policy selects it', async () => {
+    const tainted = makeCluster('member2', { taints: [{ key: 'broken', effect: 'NoExecute' }] })
+    const { stdout } = await whatIf(['-f', '@cluster.yaml'], HUB, { 'cluster.yaml': tainted })
+    expect(stdout).toContain('Deployment default/app: member2 → one of member1, member3')
+    expect(stdout).not.toContain('Note:')
   })
 
   test('a new workload may precede its policy', async () => {
@@ -300,10 +312,13 @@ test.each<{ options: string[]; status: number; says: string }>([
     status: 2,
     says: '@claim.yaml: DataSourceClaim default/sales is no policy; use --manifest for it',
   },
+  { options: ['-f', '@taints.yaml'], status: 1, says: '@taints.yaml: spec.taints: must be of type array' },
   { options: ['-f', '@wrong.yaml'], status: 1, says: 'admission would reject DataSourceClaim default/wrong' },
 ])('$options is answered with the way out', async ({ options, status, says }) => {
   const wrong = makeClaim({ policy: { enforcement: 'Perhaps' } } as never, { name: 'wrong' })
   const answer = await whatIf(options, [...HUB, makeNamespace('default')], {
+    'taints.yaml': makeCluster('member2', { taints: 5 } as never),
+
     'claim.yaml': makeClaim(),
     'wrong.yaml': wrong,
   })
