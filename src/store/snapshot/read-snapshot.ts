@@ -12,6 +12,7 @@ import { MAX_CONTENT, MAX_LINE } from './format.ts'
 import { checkHeader, damaged, notSnapshot, SnapshotError, type SnapshotHeader, snapshotContext } from './header.ts'
 import { snapshotKinds } from './snapshot-kinds.ts'
 import { SnapshotStore } from './snapshot-store.ts'
+import { findInvalid } from './validate-objects.ts'
 
 /** The first bytes of gzip with the only method that exists. */
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08])
@@ -139,10 +140,12 @@ function restoreGrants({ objects }: ObjectDecoder): void {
   }
 }
 
-/** Throws `SnapshotError` for a kind that this version does not know: its objects could be relevant. */
+/** Throws `SnapshotError` for a kind that this version does not know, since its objects could be relevant, and for an invalid object. */
 function checkedObjects({ objects }: ObjectDecoder, kinds: readonly AnyCachedKind[], file: string) {
   const known = new Set(kinds.map(({ type }) => kindKey(type)))
   const unknown = [...objects.keys()].find((key) => !known.has(key))
   if (unknown !== undefined) throw damaged(file, `it has objects of the unknown kind ${unknown}`)
+  const invalid = findInvalid(objects)
+  if (invalid !== undefined) throw damaged(file, invalid)
   return objects
 }

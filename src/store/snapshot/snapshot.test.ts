@@ -126,6 +126,16 @@ describe('an invalid file is an error for the user', () => {
       ),
       '@ is damaged: its objects',
     ],
+    [
+      'objects without a spec',
+      replaced(/"spec":/g, '"spex":'),
+      '@ is damaged: DataSourceClaim.datadependency.volcano.sh tenant-0-prod/claim-0-of-data-0: spec: is required',
+    ],
+    [
+      'clusters that are no list',
+      replaced(/"clusterNames":\[[^\]]*\]/g, '"clusterNames":7'),
+      '@ is damaged: DataSource',
+    ],
     ['a new version', replaced('"version":1', '"version":2'), '@ has version 2 of the format'],
     [
       'a header without a field',
