@@ -97,3 +97,14 @@ test('writes are rejected', async () => {
   await expect(store.create(clusters, makeCluster('m5'))).rejects.toThrow('an overlay takes no writes')
   await expect(store.delete(clusters, makeCluster('m1'))).rejects.toThrow('an overlay takes no writes')
 })
+
+test('a long list of an index has the later changes too', async () => {
+  const { base, overlay } = await openOverlay()
+  const claims = Array.from({ length: 100 }, (_, i) => makeClaim({}, { name: `claim-${i}` }))
+  for (const claim of claims) await base.create(dataSourceClaims, claim)
+  const read = () => overlay.byIndex(dataSourceClaims, 'workload', WORKLOAD).length
+  overlay.put(dataSourceClaims, makeClaim({}, { name: 'new' }))
+  expect([read(), read()]).toEqual([102, 102])
+  overlay.remove(dataSourceClaims, 'default', 'claim-7')
+  expect(read()).toBe(101)
+})

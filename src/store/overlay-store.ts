@@ -5,11 +5,16 @@ import { CachedStore } from './cache/cached-store.ts'
 import { completeObserver } from './observer.ts'
 import type { ObjectStore, StoreChange } from './store.ts'
 
+/** A list of an index with more objects is merged with the changes once. */
+const LONG = 32
+
 /** Reads the objects of a store with changes on top of it. Writes of the interface are rejected: only `put` and `remove` change it. */
 export class OverlayStore extends CachedStore implements ObjectStore {
   readonly #base: ObjectStore
   /** The changed objects of each kind: key → the object as it was put, or undefined if it was removed. */
   readonly #changed = new Map<string, Map<string, K8sObject | undefined>>()
+  /** Long lists of indexes with the changes in them: some decisions read the same one again and again. */
+  readonly #longLists = new Map<string, readonly K8sObject[]>()
 
   /** @param kinds the cached fields and indexes of the changed objects: those of the base */
   constructor(base: ObjectStore, kinds: readonly AnyCachedKind[]) {
@@ -57,7 +62,12 @@ export class OverlayStore extends CachedStore implements ObjectStore {
     const found = this.#base.byIndex(type, index, key)
     const changed = this.#changed.get(kindKey(type))
     if (!changed) return found
-    return [...found.filter((object) => !changed.has(keyOfObject(object))), ...super.byIndex(type, index, key)]
+    const list = `${kindKey(type)}/${index}/${key}`
+    const known = this.#longLists.get(list)
+    if (known) return known as readonly T[]
+    const merged = [...found.filter((object) => !changed.has(keyOfObject(object))), ...super.byIndex(type, index, key)]
+    if (merged.length > LONG) this.#longLists.set(list, merged)
+    return merged
   }
 
   override size(type: ResourceType): number {
@@ -120,6 +130,7 @@ export class OverlayStore extends CachedStore implements ObjectStore {
     const changed = this.#changed.get(key) ?? new Map<string, K8sObject | undefined>()
     changed.set(objectKey(namespace, name), object)
     this.#changed.set(key, changed)
+    this.#longLists.clear()
   }
 
   #kindOf(type: ResourceType) {

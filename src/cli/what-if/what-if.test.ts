@@ -80,6 +80,24 @@ test('several suppositions hold together', async () => {
   expect(stdout).toContain('Deployment default/app: member2 → member3\n')
 })
 
+describe('a workload that waits for the scheduler', () => {
+  const waiting = makeBinding({ placement: { clusterAffinity: { clusterNames: ['member1', 'member3'] } } })
+  const lose = (...names: string[]) =>
+    whatIf(
+      names.flatMap((name) => ['--cluster-lost', name]),
+      [...clusters, policy, waiting],
+    )
+
+  test('is not shown while another cluster is left for it', async () => {
+    expect((await lose('member1')).stdout).toContain('Nothing changes')
+    expect((await lose('member1', 'member2')).stdout).toContain('Nothing changes')
+  })
+
+  test('is stranded when its last clusters are lost together', async () => {
+    expect((await lose('member1', 'member3')).stdout).toMatch(/^stranded +1 /m)
+  })
+})
+
 test('a later supposition about the same cluster counts', async () => {
   const { stdout } = await whatIf(['--taint', 'member2=broken:NoExecute', '--taint', 'member2=broken-'])
   expect(stdout).toContain('Nothing changes for 1 workload.')

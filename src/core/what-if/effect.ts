@@ -1,6 +1,6 @@
 /** Compares what becomes of a workload in the present world and in a supposed one. */
 import type { ResourceBinding } from '../../api/karmada.ts'
-import { jsonEqual, membership } from '../../base/json.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import type { PlacementState } from '../resource-binding/placement-decision.ts'
 import { isDuplicated, type Schedule } from './schedule.ts'
@@ -103,7 +103,17 @@ function effectOf(runs: readonly string[], base: Step | undefined, step: Step): 
 function goesTheSameWay(was: Schedule, now: Schedule): boolean {
   if (!jsonEqual(was.keeps, now.keeps)) return false
   if (now.among.length === 0) return was.among.length === 0
-  return now.among.every(membership(was.among))
+  return isPartOf(now.among, was.among)
+}
+
+/** Whether all names of a sorted list are in another sorted list. */
+function isPartOf(part: readonly string[], whole: readonly string[]): boolean {
+  if (part === whole) return true
+  let at = -1
+  return part.every((name) => {
+    at = whole.indexOf(name, at + 1)
+    return at >= 0
+  })
 }
 
 /** Whether a workload that runs elsewhere goes to its data. */

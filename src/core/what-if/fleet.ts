@@ -1,25 +1,30 @@
-/** The clusters of a hub, as predictions read them: each affinity is compiled once. */
-import type { BindingSpec, Cluster, ClusterAffinity } from '../../api/karmada.ts'
+/** The clusters of a hub, as predictions read them: each placement is compiled once. */
+import type { BindingSpec, Cluster, ClusterAffinity, Placement } from '../../api/karmada.ts'
 import { sortedUnique } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { affinityTerms, type ClusterLookup, effectiveAffinity } from '../placement/affinity.ts'
+import { schedulingRefusal } from '../placement/acceptance.ts'
+import { type ClusterLookup, effectiveAffinity, tiersOf } from '../placement/affinity.ts'
 import { isWorkload } from '../placement/binding-state.ts'
-import { type ClusterFilter, clusterFilter } from '../placement/cluster-filter.ts'
+import { clusterFilter } from '../placement/cluster-filter.ts'
 
 export interface Fleet {
   /** Undefined if no Cluster is known, as in a folder without them. Then every name counts as a cluster. */
   clusters: ClusterLookup | undefined
   rules: KarmadaRules
-  /** Returns the names of the clusters that an affinity allows, sorted. */
-  allowedBy(affinity: ClusterAffinity): readonly string[]
+  /** Returns the affinity groups of the placement of a binding: one without a name if it has no groups. */
+  groupsOf(spec: BindingSpec): readonly Group[]
   /** Whether the placement of a binding allows a cluster, in any of its groups. */
   allows(spec: BindingSpec, name: string): boolean
 }
 
-/** An affinity with its filter; the names that it allows are listed when they are first needed. */
-interface Compiled {
-  filter: ClusterFilter
-  names?: readonly string[]
+/** An affinity group with its overflow tiers. */
+export interface Group {
+  name: string | undefined
+  allows(name: string): boolean
+  /** Returns the names of the clusters that it allows, sorted. */
+  allowed(): readonly string[]
+  /** Returns those of them that the scheduler accepts for a workload of this kind that runs nowhere, sorted. */
+  open(resource: BindingSpec['resource']): readonly string[]
 }
 
 export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): Fleet {
@@ -28,25 +33,68 @@ export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): 
   const all = [...byName.keys()].sort()
   const lookup: ClusterLookup | undefined = all.length === 0 ? undefined : (name) => byName.get(name)
   // Equal placements of cached bindings are one object.
-  const known = new WeakMap<ClusterAffinity, Compiled>()
-  const compile = (affinity: ClusterAffinity): Compiled => {
-    const compiled = known.get(affinity) ?? { filter: clusterFilter(affinity, lookup, rules) }
-    known.set(affinity, compiled)
-    return compiled
+  const [ofWorkloads, ofOthers] = [
+    new WeakMap<Placement, readonly Group[]>(),
+    new WeakMap<Placement, readonly Group[]>(),
+  ]
+  const groupsOf = (spec: BindingSpec): readonly Group[] => {
+    const usesOverflow = rules.overflowAffinities && isWorkload(spec)
+    const known = usesOverflow ? ofWorkloads : ofOthers
+    const { placement = NO_PLACEMENT } = spec
+    const groups = known.get(placement) ?? compileGroups(placement, usesOverflow, { all, lookup, rules })
+    known.set(placement, groups)
+    return groups
   }
   return {
     clusters: lookup,
     rules,
-    allowedBy(affinity) {
-      const compiled = compile(affinity)
-      const { filter } = compiled
-      // A narrowed affinity names few clusters of many.
-      compiled.names ??= (filter.named ? sortedUnique(filter.named) : all).filter((name) => filter.allows(name))
-      return compiled.names
-    },
-    allows: (spec, name) =>
-      affinityTerms(effectiveAffinity(spec.placement), rules.overflowAffinities && isWorkload(spec)).some((term) =>
-        compile(term).filter.allows(name),
-      ),
+    groupsOf,
+    allows: (spec, name) => groupsOf(spec).some((group) => group.allows(name)),
   }
+}
+
+const NO_PLACEMENT: Placement = {}
+
+interface FleetClusters {
+  all: readonly string[]
+  lookup: ClusterLookup | undefined
+  rules: KarmadaRules
+}
+
+function compileGroups(placement: Placement, usesOverflow: boolean, clusters: FleetClusters): readonly Group[] {
+  const { clusterAffinity = {}, clusterAffinities: terms } = effectiveAffinity(placement)
+  return terms
+    ? terms.map((term) => compileGroup(term.affinityName, tiersOf(term, usesOverflow), placement, clusters))
+    : [compileGroup(undefined, [clusterAffinity], placement, clusters)]
+}
+
+/** The clusters are listed when they are first needed. */
+function compileGroup(
+  name: string | undefined,
+  tiers: readonly ClusterAffinity[],
+  placement: Placement,
+  { all, lookup, rules }: FleetClusters,
+): Group {
+  const filters = tiers.map((tier) => clusterFilter(tier, lookup, rules))
+  const openByKind = new Map<string, readonly string[]>()
+  let allowed: readonly string[] | undefined
+  const group: Group = {
+    name,
+    allows: (cluster) => filters.some((filter) => filter.allows(cluster)),
+    allowed() {
+      // A narrowed affinity names few clusters of many.
+      allowed ??= sortedUnique(filters.flatMap((filter) => (filter.named ?? all).filter((each) => filter.allows(each))))
+      return allowed
+    },
+    open(resource) {
+      const kind = `${resource.apiVersion}/${resource.kind}`
+      const known = openByKind.get(kind)
+      if (known) return known
+      const refuses = schedulingRefusal({ resource, placement }, lookup)
+      const open = group.allowed().filter((each) => refuses(each) === undefined)
+      openByKind.set(kind, open)
+      return open
+    },
+  }
+  return group
 }

@@ -2,14 +2,13 @@
  * Predicts between which clusters Karmada's scheduler chooses for a binding. Which of them it takes depends on free capacity and on scores
  * that Lodestone does not know, so that is not predicted.
  */
-import type { BindingSpec, ClusterAffinity, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
-import { jsonEqual } from '../../base/json.ts'
+import type { BindingSpec, ResourceBinding } from '../../api/karmada.ts'
+import { jsonEqual, membership, sortedUnique } from '../../base/json.ts'
 import { type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
-import { effectiveAffinity, tiersOf } from '../placement/affinity.ts'
 import { evictedClusters, isSuspended, isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
-import type { Fleet } from './fleet.ts'
+import type { Fleet, Group } from './fleet.ts'
 
 export interface Schedule {
   /** The clusters in which the workload keeps running, sorted. */
@@ -65,7 +64,7 @@ function choose(
 ): Schedule {
   const targets = targetClusters(spec).toSorted()
   const keeps = targets.filter((name) => names.includes(name))
-  const others = names.filter((name) => !keeps.includes(name))
+  const others = keeps.length === 0 ? names : names.filter((name) => !keeps.includes(name))
   const result = { keeps, waits: false, ...(group !== undefined && { group }) }
   if (isDuplicated(spec)) {
     const most = maxClusters(spec.placement) ?? Number.POSITIVE_INFINITY
@@ -126,20 +125,27 @@ function findCandidates(binding: ResourceBinding, fleet: Fleet): Candidates {
   const refuses = schedulingRefusal(spec, fleet.clusters)
   const spread = spreadCheck(spec.placement ?? {}, fleet.clusters)
   let failure: Candidates | undefined
-  for (const { name: group, tiers } of groupsToTry(binding, fleet)) {
-    const names = namesOf(tiers, fleet)
-    const accepted = names.filter((name) => refuses(name) === undefined)
+  for (const group of groupsToTry(binding, fleet)) {
+    const accepted = acceptedIn(group, spec, refuses)
     const reason = accepted.length > 0 ? spread(accepted) : undefined
-    if (accepted.length > 0 && reason === undefined) return { kind: 'fit', names: accepted, group }
-    failure ??= reason === undefined ? { kind: 'noFit', reason: refusalsOf(names, refuses) } : { kind: 'error', reason }
+    if (accepted.length > 0 && reason === undefined) return { kind: 'fit', names: accepted, group: group.name }
+    failure ??=
+      reason === undefined ? { kind: 'noFit', reason: refusalsOf(group.allowed(), refuses) } : { kind: 'error', reason }
   }
   return failure ?? { kind: 'noFit', reason: 'its placement allows no cluster' }
 }
 
-/** An affinity group with its overflow tiers; without a name if the placement has one affinity. */
-interface Group {
-  name?: string
-  tiers: readonly ClusterAffinity[]
+/**
+ * The clusters of a group that accept a workload, sorted. They are the same for all workloads of a kind with this placement. Only the clusters in
+ * which it runs, and those that it leaves, can differ.
+ */
+function acceptedIn(group: Group, spec: BindingSpec, refuses: Refusal): readonly string[] {
+  const open = group.open(spec.resource)
+  const evicted = evictedClusters(spec)
+  const isOpen = membership(open)
+  const own = targetClusters(spec).filter((name) => !isOpen(name) && group.allows(name) && refuses(name) === undefined)
+  if (own.length === 0 && evicted.size === 0) return open
+  return sortedUnique([...open.filter((name) => !evicted.has(name)), ...own])
 }
 
 /**
@@ -147,23 +153,15 @@ interface Group {
  * known, it is the first one that allows every cluster in which the workload runs.
  */
 function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly Group[] {
-  const usesOverflow = fleet.rules.overflowAffinities && isWorkload(spec)
-  const { clusterAffinity = {}, clusterAffinities: terms }: PlacementAffinity = effectiveAffinity(spec.placement)
-  if (!terms) return [{ tiers: [clusterAffinity] }]
+  const groups = fleet.groupsOf(spec)
+  if (groups.length === 1) return groups
   const observed = status?.schedulerObservingAffinityName
-  const groups = terms.map((term) => ({ name: term.affinityName, tiers: tiersOf(term, usesOverflow) }))
   const targets = targetClusters(spec)
   const begin =
     observed === undefined
-      ? groups.findIndex(({ tiers }) => targets.every((name) => namesOf(tiers, fleet).includes(name)))
+      ? groups.findIndex((group) => targets.every((name) => group.allows(name)))
       : groups.findIndex(({ name }) => name === observed)
   return groups.slice(Math.max(0, begin))
-}
-
-function namesOf([only, ...others]: Group['tiers'], { allowedBy }: Fleet): readonly string[] {
-  if (!only) return []
-  if (others.length === 0) return allowedBy(only)
-  return [...new Set([only, ...others].flatMap((tier) => [...allowedBy(tier)]))].sort()
 }
 
 const MAX_SHOWN = 3

@@ -72,6 +72,7 @@ function afterWaits({ decision, schedule }: Step, input: SettleInput): Step | un
 
 function decideByLoop(stored: ResourceBinding, input: BindingInput): BindingDecision {
   let decision = decideBinding({ ...input, binding: stored, stored, leavesMovesToLoop: false })
+  if (decision.binding === stored) return decision
   for (let round = 1; round < MAX_DECISIONS; round++) {
     const { binding } = decision
     const next = decideBinding({ ...input, binding, stored: binding, leavesMovesToLoop: false })

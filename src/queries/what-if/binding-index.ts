@@ -15,7 +15,7 @@ import {
 import { keyOfObject } from '../../api/meta.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
-import { isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
+import { hasTarget, isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import type { Fleet } from '../../core/what-if/fleet.ts'
@@ -25,7 +25,7 @@ import { claimsFor, claimsRegranted } from '../permission.ts'
 import { claimSource, claimsOfSource } from '../source.ts'
 import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
 import { bindingsOfClaim } from '../workload.ts'
-import { placedBindings, type World } from './world.ts'
+import { outcomeOf, placedBindings, type World } from './world.ts'
 
 export interface BindingIndex {
   /** The number of bindings with a placement. */
@@ -41,13 +41,11 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   const { store, fleet } = world
   const byCluster = new Map<string, string[]>()
   const byPolicy = new Map<string, string[]>()
-  // Each cluster of its placement may matter to a workload that the scheduler still tries to place. A workload on hold depends on the clusters
-  // of its data only.
-  const unscheduled: { key: string; spec: BindingSpec }[] = []
+  const unscheduled = new UnscheduledBindings(world)
   const size = await forEachInSlices(placedBindings(store), (binding) => {
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
-    if (!isSuspended(binding.spec) && !isScheduled(binding.spec, fleet)) unscheduled.push({ key, spec: binding.spec })
+    if (!isSuspended(binding.spec) && !isScheduled(binding.spec, fleet)) unscheduled.add(key, binding)
     for (const name of clustersAround(binding, world)) addTo(byCluster, name, key)
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
@@ -57,6 +55,7 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
     size,
     concernedBy(supposed) {
       const keys = new Set<string>()
+      const worse = new Set<string>()
       const add = (found: Iterable<string>) => {
         for (const key of found) keys.add(key)
       }
@@ -65,14 +64,14 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
         if (change.type === clusters) {
           const name = object?.metadata.name ?? ''
           add(byCluster.get(name) ?? [])
-          if (isOnlyWorse(change)) {
-            for (const { key, spec } of unscheduled) if (fleet.allows(spec, name)) keys.add(key)
-          } else add(allKeys(store))
+          if (isOnlyWorse(change)) worse.add(name)
+          else add(allKeys(store))
         } else if (object && isPolicy(object.kind)) {
           for (const policy of [policyKey(object.metadata), NO_POLICY]) add(byPolicy.get(policy) ?? [])
         } else if (object && isBinding(object.kind)) keys.add(keyOfObject(object))
         for (const each of [store, supposed.store]) add(concernedByData(change, each))
       }
+      add(unscheduled.concernedBy(worse))
       return keys
     },
     dependenciesOf(key) {
@@ -82,13 +81,45 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   }
 }
 
+/**
+ * The workloads that the scheduler still tries to place. Each cluster of its placement may matter to such a workload. A workload on hold is none
+ * of them: it depends on the clusters of its data only.
+ */
+class UnscheduledBindings {
+  readonly #world: World
+  /** Those that run nowhere, and are decided: the clusters between which the scheduler chooses, with the keys of the bindings. */
+  readonly #byChoice = new Map<readonly string[], string[]>()
+  readonly #others: { key: string; spec: BindingSpec }[] = []
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  add(key: string, binding: ResourceBinding): void {
+    const { spec } = binding
+    if (hasTarget(spec) || spec.placement?.spreadConstraints?.length) return void this.#others.push({ key, spec })
+    const { first, later } = outcomeOf(binding, this.#world, { isQueued: false })
+    if (later) this.#others.push({ key, spec })
+    else addTo(this.#byChoice, first.schedule.among, key)
+  }
+
+  /** Returns the keys of those that a loss of clusters may concern. A smaller choice is no effect, and no choice does not get worse. */
+  *concernedBy(lost: ReadonlySet<string>): Generator<string, void, undefined> {
+    if (lost.size === 0) return
+    for (const [choice, keys] of this.#byChoice)
+      if (choice.length > 0 && choice.every((name) => lost.has(name))) yield* keys
+    for (const { key, spec } of this.#others)
+      for (const name of lost) if (this.#world.fleet.allows(spec, name)) yield key
+  }
+}
+
 /** Whether the workload runs, and its placement allows each of its clusters. If not, the scheduler retries. */
 function isScheduled(spec: BindingSpec, fleet: Fleet): boolean {
   const targets = targetClusters(spec)
   return targets.length > 0 && targets.every((name) => fleet.allows(spec, name))
 }
 
-function addTo(map: Map<string, string[]>, name: string, key: string): void {
+function addTo<K>(map: Map<K, string[]>, name: K, key: string): void {
   const keys = map.get(name)
   if (keys) keys.push(key)
   else map.set(name, [key])
