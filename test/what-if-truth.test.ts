@@ -1,0 +1,104 @@
+/** An answer of `what-if` is the decision of the webhook and the loop: the same writes go through the review, its patch and the plans. */
+import { expect, test } from 'vitest'
+import { type DataSource, dataSources } from '../src/api/data-source.ts'
+import { clusters, type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
+import { splitObjectKey } from '../src/api/meta.ts'
+import { jsonEqual } from '../src/base/json.ts'
+import { applyMergePatch } from '../src/base/merge-patch.ts'
+import { newestRules } from '../src/core/karmada-rules.ts'
+import { planBinding } from '../src/core/resource-binding/plan.ts'
+import { DEFAULT_TIMING } from '../src/core/resource-binding/timing.ts'
+import { evict, findEviction } from '../src/core/what-if/evict.ts'
+import { loseCluster, moveData } from '../src/core/what-if/suppose.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
+import { gatherBindingInput } from '../src/queries/binding.ts'
+import { indexBindings } from '../src/queries/what-if/binding-index.ts'
+import { isQueuedIn, openWorld, outcomeOf, type World } from '../src/queries/what-if/world.ts'
+import { bindingNamed } from '../src/queries/workload.ts'
+import { allKinds } from '../src/store/kinds/cached-kinds.ts'
+import { OverlayStore } from '../src/store/overlay-store.ts'
+import { bindingWebhooks } from '../src/webhooks/resource-binding.ts'
+import { NOW } from './builders.ts'
+import { Fleet } from './fleet/fleet.ts'
+import { storeOf, written } from './fleet/fleet-files.ts'
+import { type Random, randomFrom } from './random.ts'
+
+const SAMPLES = 10_000
+/** A second run of the loop changes nothing in most cases. */
+const MAX_RUNS = 5
+const SETTINGS = {
+  now: NOW,
+  scope: 'forbidden',
+  timing: DEFAULT_TIMING,
+  kinds: SHIPPED_KINDS,
+  karmadaRules: newestRules,
+} as const
+const STATES = ['Ignored', 'Kept', 'Narrowed', 'OnHold', 'Relaxed', 'Released', 'Restored', 'Untouched']
+const [webhook] = bindingWebhooks(SHIPPED_KINDS)
+
+test('10000 answers are what admission and the loop decide', async () => {
+  const { store } = await written({
+    store: await storeOf(new Fleet(1, { clusters: 60, sources: 300, bindings: 2000 })),
+  })
+  const present = openWorld(store, SETTINGS)
+  const index = await indexBindings(present)
+  const random = randomFrom(1)
+  const states = new Set<string>()
+  const differing: string[] = []
+  let evictions = 0
+  let samples = 0
+  while (samples < SAMPLES) {
+    const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
+    const supposed = openWorld(overlay, SETTINGS, [suppose(overlay, random)])
+    for (const key of index.concernedBy(supposed)) {
+      const binding = bindingNamed(splitObjectKey(key), overlay)
+      if (!binding || samples === SAMPLES) continue
+      const answered = outcomeOf(binding, supposed, { isQueued: isQueuedIn(binding, supposed) }).first.decision
+      const eviction = findEviction(binding, supposed.fleet)
+      const admitted = eviction ? admit(evict(binding, eviction.from), binding, supposed) : binding
+      if (!jsonEqual(answered.binding, reconcile(admitted, supposed))) differing.push(key)
+      states.add(answered.state)
+      samples += 1
+      if (eviction) evictions += 1
+    }
+  }
+  expect(differing).toEqual([])
+  expect(evictions).toBeGreaterThan(1000)
+  expect([...states].sort()).toEqual(STATES)
+})
+
+function suppose(overlay: OverlayStore, random: Random) {
+  const lost = overlay.get(clusters, undefined, `m${random.below(60)}`)
+  if (lost && random.chance(0.7)) return overlay.put(clusters, loseCluster(lost))
+  const source = random.pick([...overlay.list(dataSources)] as DataSource[])
+  return overlay.put(dataSources, moveData(source, [`m${random.below(60)}`], NOW))
+}
+
+/** The binding that the API server stores after a review of the write. */
+function admit(object: ResourceBinding, oldObject: ResourceBinding, { store }: World): ResourceBinding {
+  const request = {
+    uid: 'u',
+    operation: 'UPDATE' as const,
+    kind: { group: resourceBindings.group, version: resourceBindings.version, kind: resourceBindings.kind },
+    resource: { group: resourceBindings.group, version: resourceBindings.version, resource: resourceBindings.plural },
+    object,
+    oldObject,
+  }
+  const context = { ...SETTINGS, store, propagateDeps: 'Claimed', whenNotReady: 'Gate' }
+  const outcome = webhook?.review(request as never, context as never)
+  if (outcome?.kind === 'patch') return outcome.object as ResourceBinding
+  expect(outcome?.kind).toBe('allow')
+  return object
+}
+
+/** The binding after the writes of the loop. */
+function reconcile(admitted: ResourceBinding, { store }: World): ResourceBinding {
+  let binding = admitted
+  for (let run = 0; run < MAX_RUNS; run++) {
+    const { actions } = planBinding(gatherBindingInput(binding, binding, { ...SETTINGS, store }))
+    const write = actions.find((action) => action.kind === 'patch')
+    if (!write) return binding
+    binding = applyMergePatch(binding, write.patch) as ResourceBinding
+  }
+  throw new Error('the loop does not come to rest')
+}
