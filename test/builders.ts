@@ -10,6 +10,7 @@ import {
   type PropagationSpec,
   type ResourceBinding,
 } from '../src/api/karmada.ts'
+import type { AdmissionCheck, AdmissionCheckState, KueueWorkload } from '../src/api/kueue.ts'
 import { ALLOW_CLAIMS_FROM_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../src/api/meta.ts'
 import type { NodeAffinity } from '../src/api/node.ts'
@@ -272,4 +273,52 @@ export function makeUsable(id: string, overrides: Partial<UsableVolume> = {}): U
 /** Finds these VolumeManagers by name. */
 export function managers(...views: MountableVolumes[]): VolumeManagerLookup {
   return (name) => views.find((view) => view.name === name)
+}
+
+/** The Workload of Job default/train, for which Kueue has reserved quota; it waits for the check `data`. */
+export function makeKueueWorkload(
+  { conditions = ['QuotaReserved'], checks, volumes, ...rest }: KueueWorkloadFields = {},
+  metadata: ObjectMeta = {},
+): KueueWorkload {
+  const since = '2026-01-02T03:00:00Z'
+  const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'u1', controller: true }
+  const asks = volumes === undefined ? {} : { annotations: { [VOLUMES_ANNOTATION]: volumes } }
+  const template = {
+    metadata: { labels: { [INJECT_LABEL]: 'true' }, ...asks },
+    spec: { containers: [{ name: 'main' }] },
+  }
+  return {
+    apiVersion: 'kueue.x-k8s.io/v1beta2',
+    kind: 'Workload',
+    metadata: { name: 'job-train', namespace: 'default', ownerReferences: [owner], ...metadata },
+    spec: { podSets: [{ name: 'main', template }], ...rest },
+    status: {
+      conditions: conditions.map((type) => ({
+        ...{ type, status: 'True' as const, reason: type, message: '', lastTransitionTime: since },
+      })),
+      admissionChecks: checks ?? [{ name: 'data', state: 'Pending', message: '', lastTransitionTime: since }],
+    },
+  }
+}
+
+interface KueueWorkloadFields {
+  /** The types of the conditions that are True. */
+  conditions?: string[]
+  checks?: AdmissionCheckState[]
+  /** The annotation of its pod template. */
+  volumes?: string
+  active?: boolean
+}
+
+/** The AdmissionCheck `data` of Lodestone. */
+export function makeAdmissionCheck(
+  spec: Partial<AdmissionCheck['spec']> = {},
+  metadata: ObjectMeta = {},
+): AdmissionCheck {
+  return {
+    apiVersion: 'kueue.x-k8s.io/v1beta2',
+    kind: 'AdmissionCheck',
+    metadata: { name: 'data', generation: 1, ...metadata },
+    spec: { controllerName: 'lodestone.dev/data-ready', ...spec },
+  }
 }

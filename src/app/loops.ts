@@ -1,5 +1,7 @@
 /** Runs the loops while this replica is the leader. */
 import { clusters } from '../api/karmada.ts'
+import { kueueWorkloads } from '../api/kueue.ts'
+import { resourceWord } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
 import type { WallClock } from '../base/time/wall-clock.ts'
 import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
@@ -49,6 +51,9 @@ export interface LoopsInput {
   wallClock: WallClock
 }
 
+/** Kueue may be installed later: the loops begin then. */
+const KUEUE_ABSENT = `kueue.enabled is set, but the API server does not serve ${resourceWord(kueueWorkloads)} in ${kueueWorkloads.version}; install Kueue 0.15 or newer`
+
 /** Starts the configured loops on a synced store. Returns a function that stops them. */
 export async function startLoops({
   config,
@@ -96,6 +101,7 @@ export async function startLoops({
         // Also if VolumeManagers are not served: their kind may be installed later, and until then the loops are idle.
         volumes: config.volumes.enabled ? volumeSettings : undefined,
         moverLogs,
+        kueue: config.kueue.enabled,
       }),
       store: whileLeader(store),
       events,
@@ -118,6 +124,7 @@ export async function startLoops({
       now,
       observe: (seconds) => metrics.narrowingSeconds.observe(seconds),
     })
+    if (config.kueue.enabled && !store.serves(kueueWorkloads)) log.warn({ kind: kueueWorkloads.kind }, KUEUE_ABSENT)
     metrics.observeQueues(() => controller.queueStates())
     metrics.leaderStatus.labels(config.leaderElection.name).set(1)
     log.info('loops started')

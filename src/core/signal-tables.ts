@@ -222,6 +222,12 @@ export const CONDITIONS = [
     reasons: ['NoFailure', 'WriteBackFailed'],
     when: 'no write-back keeps failing; absent without write-back',
   },
+  {
+    about: 'AdmissionCheck',
+    type: 'Active',
+    reasons: ['Active', 'BadParameters', 'DataUnknown'],
+    when: 'Lodestone answers the check of Kueue, see [Kueue](../guides/kueue.md)',
+  },
 ] as const satisfies readonly ConditionDefinition[]
 
 /** The audit annotations, by key. */

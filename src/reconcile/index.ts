@@ -7,6 +7,8 @@ import { openDependenciesLoop } from './bindings/dependencies.ts'
 import { openPropagationPolicyLoop } from './bindings/propagation-policy.ts'
 import { resourceBindingLoop } from './bindings/resource-binding.ts'
 import type { ReconcileLoop } from './define.ts'
+import { admissionCheckLoop } from './kueue/admission-check.ts'
+import { kueueWorkloadLoop } from './kueue/workload.ts'
 import { openDataSourceLoop } from './sources/data-source.ts'
 import { dataSourceClaimLoop } from './sources/data-source-claim.ts'
 import { daemonSetLoop } from './volumes/daemon-set.ts'
@@ -25,9 +27,17 @@ export interface LoopChoices {
   volumes?: (() => VolumeSettings) | undefined
   /** Reads the logs of movers; absent if they are not collected. */
   moverLogs?: MoverLogs
+  /** Whether the AdmissionChecks of Kueue are answered. Default: false. */
+  kueue?: boolean
 }
 
-export function openLoops({ propagate, distribution, volumes, moverLogs }: LoopChoices): readonly ReconcileLoop[] {
+export function openLoops({
+  propagate,
+  distribution,
+  volumes,
+  moverLogs,
+  kueue,
+}: LoopChoices): readonly ReconcileLoop[] {
   return [
     dataSourceClaimLoop,
     openDataSourceLoop(),
@@ -40,5 +50,6 @@ export function openLoops({ propagate, distribution, volumes, moverLogs }: LoopC
     ...(volumes
       ? [openVolumeManagerLoop(volumes, moverLogs), openVolumeEvictionLoop(volumes), openVolumeLeftoverLoop(volumes)]
       : []),
+    ...(kueue ? [admissionCheckLoop, kueueWorkloadLoop] : []),
   ]
 }

@@ -61,6 +61,12 @@ const groups = {
       promtool: 'github.com/prometheus/prometheus/cmd/promtool',
     },
   },
+  // Its Kubernetes libraries are others than Karmada's, hence a go.mod of its own.
+  kueue: {
+    variable: 'KUEUE_ASSETS',
+    module: 'kueue',
+    packages: { kueue: 'sigs.k8s.io/kueue/cmd/kueue' },
+  },
   // The code of Argo CD and Flux that compares and syncs objects, and that tells their health. The sources are in the folder.
   gitops: {
     variable: 'GITOPS_ASSETS',
@@ -143,6 +149,12 @@ export async function ensureHelm(log: Log = logToStderr): Promise<string> {
   return (await ensureGroup('helm', log)).helm
 }
 
+/** The absolute path of Kueue's controller manager, and the folder with Kueue's CRDs. */
+export async function ensureKueue(log: Log = logToStderr): Promise<{ kueue: string; crds: string }> {
+  const folder = await folderOf('kueue', log)
+  return { kueue: join(folder, 'kueue'), crds: join(folder, 'crds') }
+}
+
 /** The absolute paths of the Prometheus server and of promtool. */
 export async function ensurePrometheus(log: Log = logToStderr) {
   return ensureGroup('prometheus', log)
@@ -195,10 +207,9 @@ async function checkPrebuilt(name: GroupName, folder: string): Promise<string> {
       throw new Error(`${variable}=${folder} has no program ${program}`)
     })
   }
-  if (name === 'karmada' && !(await exists(join(folder, 'crds')))) {
-    throw new Error(
-      `${variable}=${folder} has no folder crds (a copy of ${crdsInKarmadaModule} of the Karmada sources)`,
-    )
+  const crds = CRDS_IN_SOURCES[name]
+  if (crds && !(await exists(join(folder, 'crds')))) {
+    throw new Error(`${variable}=${folder} has no folder crds (a copy of ${crds} of the sources)`)
   }
   return folder
 }
@@ -238,10 +249,18 @@ async function buildGroup(name: GroupName, into: string, log: Log): Promise<void
     : await pinnedModule(name)
   await buildPrograms(groups[name].packages, { module, into, log })
   if (name === 'definitions') await copyDefinitions(module.folder, into)
+  if (name === 'kueue') {
+    await copyCrds(join(await dependency(module.folder, KUEUE, 'Dir'), crdsInKueueModule), join(into, 'crds'))
+  }
   if (name !== 'karmada') return
   const sources = selected ? module.folder : await dependency(module.folder, modulePaths.karmada, 'Dir')
   await copyCrds(join(sources, crdsInKarmadaModule), join(into, 'crds'))
 }
+
+const KUEUE = 'sigs.k8s.io/kueue'
+const crdsInKueueModule = 'config/components/crd/bases'
+// The groups of programs with CRDs beside them.
+const CRDS_IN_SOURCES: Partial<Record<GroupName, string>> = { karmada: crdsInKarmadaModule, kueue: crdsInKueueModule }
 
 const DEFINITIONS = {
   'prometheus-operator': {
@@ -276,7 +295,7 @@ async function requireGo(name: GroupName): Promise<void> {
     throw new Error(
       `The control plane for the end-to-end tests is built with Go, and there is no usable "go" on the PATH. ` +
         `Install Go (its version is in test/e2e/${module}/go.mod), or set ${variable} to a folder with ` +
-        `${Object.keys(packages).join(', ')}${name === 'karmada' ? ' and crds/' : ''}.`,
+        `${Object.keys(packages).join(', ')}${CRDS_IN_SOURCES[name] ? ' and crds/' : ''}.`,
       { cause },
     )
   })

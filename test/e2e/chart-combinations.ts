@@ -21,7 +21,9 @@ export const combinations: { what: string; values: object }[] = [
   { what: 'with keys without a value', values: { config: null, systems: null, extraEnv: null, tolerations: null } },
   {
     what: 'with sections of the configuration without a value',
-    values: { config: { registration: { mode: null }, volumes: null, certificates: null, log: { level: null } } },
+    values: {
+      config: { registration: { mode: null }, volumes: null, kueue: null, certificates: null, log: { level: null } },
+    },
   },
   {
     what: 'where data is moved',
@@ -30,6 +32,7 @@ export const combinations: { what: string; values: object }[] = [
     },
   },
   { what: 'with a NetworkPolicy', values: { networkPolicy } },
+  { what: 'with checks of Kueue', values: { config: { kueue: { enabled: true } } } },
   {
     what: 'with a ConfigMap for data systems, and one namespace for movers',
     values: {

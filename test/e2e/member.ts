@@ -27,6 +27,8 @@ export interface MemberOptions {
   // Merged over `volumes` and `volumes.movers` of the configuration.
   volumes?: Record<string, unknown>
   movers?: Record<string, unknown>
+  // Further sections of the configuration.
+  config?: Record<string, unknown>
 }
 
 export interface Member {
@@ -64,7 +66,12 @@ export interface Member {
 const image = 'lodestone:e2e'
 const timeoutMs = 60_000
 
-export async function startMember({ images = {}, volumes = {}, movers = {} }: MemberOptions = {}): Promise<Member> {
+export async function startMember({
+  images = {},
+  volumes = {},
+  movers = {},
+  config = {},
+}: MemberOptions = {}): Promise<Member> {
   const plane = await startControlPlane({ karmada: false, nodes: { names: nodeNames, movers: 'left alone' } })
   try {
     // The default region of clients, since VCK's manifests name no region.
@@ -85,6 +92,7 @@ export async function startMember({ images = {}, volumes = {}, movers = {} }: Me
     const lodestone = await startLodestone(plane, {
       kubeconfig,
       config: {
+        ...config,
         volumes: {
           enabled: true,
           // The S3 servers are on this machine, as all servers of the tests.

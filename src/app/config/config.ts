@@ -105,6 +105,13 @@ export const configSection = section({
   }),
   dependencies: dependenciesSection,
   volumes: volumesSection,
+  kueue: section({
+    enabled: field(
+      flag,
+      false,
+      'Whether the loops answer AdmissionChecks of [Kueue](../guides/kueue.md) with the controller name `lodestone.dev/data-ready`.',
+    ),
+  }),
   workloadKinds: field<WorkloadKindEntry[], object>(
     workloadKindsSchema,
     [],

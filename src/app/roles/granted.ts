@@ -14,6 +14,7 @@ import {
   dependencyRoles,
   distributionRoles,
   interpreterRoles,
+  kueueRoles,
   LODESTONE,
   loopRoles,
   registrationRoles,
@@ -35,6 +36,7 @@ export function rolesFor(config: Config | undefined): K8sObject[] {
   const distributes = config?.dependencies.distribution !== 'none'
   const registers = config?.registration.mode !== 'none'
   const hasLoops = config?.loops.enabled !== false
+  const answersKueue = config?.kueue.enabled !== false
   const kinds = config ? configuredWorkloadKinds(config) : SHIPPED_KINDS
   return [
     ...clusterRoles(kinds),
@@ -43,6 +45,7 @@ export function rolesFor(config: Config | undefined): K8sObject[] {
     ...(distributes ? dependencyRoles(kinds) : []),
     ...(distributes && hasLoops ? distributionRoles() : []),
     ...(distributes && registers ? interpreterRoles() : []),
+    ...(answersKueue && hasLoops ? kueueRoles() : []),
     ...(config ? systemsRoles(config.systems) : []),
     ...userRoles(),
   ]

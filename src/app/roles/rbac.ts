@@ -11,6 +11,7 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../api/karmada.ts'
+import { admissionChecks, kueueWorkloads } from '../../api/kueue.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { bindingOf, clusterRole, type PolicyRule, role, roleBindingOf } from '../../api/rbac.ts'
 import {
@@ -23,6 +24,7 @@ import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { leases } from '../../store/cluster/lease.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
+import { kueueKinds } from '../../store/kinds/kueue.ts'
 
 /** The ServiceAccount in the manifests, unless another one is given. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
@@ -91,6 +93,18 @@ export function distributionRoles(): K8sObject[] {
 /** Returns the right to register with the resource interpreter of Karmada: where both the registration and the distribution are on. */
 export function interpreterRoles(): K8sObject[] {
   return grant('lodestone-interpreter', [ownRegistrations([interpreterWebhookConfigurations])])
+}
+
+/** Returns the rights to answer AdmissionChecks of Kueue: with `kueue.enabled`, where the loops are on. Only the status is written. */
+export function kueueRoles(): K8sObject[] {
+  return grant('lodestone-kueue', [
+    ...readRules(kueueKinds),
+    {
+      apiGroups: [kueueWorkloads.group],
+      resources: [admissionChecks, kueueWorkloads].map(({ plural }) => `${plural}/status`),
+      verbs: ['patch'],
+    },
+  ])
 }
 
 /** Returns the right to elect a leader by one Lease, where it is. A Lease cannot be named when it is created, hence the second rule. */

@@ -13,7 +13,8 @@ import { openConnection } from '../../store/cluster/connection.ts'
 import { openPodLogs } from '../../store/cluster/pod-log.ts'
 import { openServerInfo } from '../../store/cluster/server-info.ts'
 import { openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
-import { kindsFor } from '../../store/kinds/cached-kinds.ts'
+import { allKinds, kindsFor } from '../../store/kinds/cached-kinds.ts'
+import { kueueKinds } from '../../store/kinds/kueue.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
 import { type Logger, openLogger } from '../../telemetry/logger.ts'
@@ -184,7 +185,9 @@ async function openStores(
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
-    const store = openFolder(folder, { observer, workloads: configuredWorkloadKinds(config) })
+    const workloads = configuredWorkloadKinds(config)
+    const kinds = [...allKinds(workloads), ...(config.kueue.enabled ? kueueKinds : [])]
+    const store = openFolder(folder, { observer, workloads, kinds })
     return { store }
   }
   const { writesPerSecond } = config.loops
@@ -200,6 +203,7 @@ async function openStores(
         workloads: configuredWorkloadKinds(config),
         dependencies: config.dependencies.distribution !== 'none',
         movesData: config.volumes.enabled,
+        kueue: config.kueue.enabled && config.loops.enabled,
       }),
       observer,
       writesPerSecond,

@@ -32,6 +32,7 @@ import type { CachedKind } from '../store.ts'
 import { bindingKinds } from './bindings.ts'
 import { cachedWorkloadKinds, dependencyKinds } from './dependencies.ts'
 import { keepMetadata } from './keep-metadata.ts'
+import { kueueKinds } from './kueue.ts'
 import { nodeKinds } from './nodes.ts'
 import { volumeClaimKinds } from './persistent-volumes.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
@@ -205,10 +206,12 @@ interface Features {
   workloads: WorkloadKinds
   dependencies: boolean
   movesData: boolean
+  /** Whether the AdmissionChecks of Kueue are answered. Default: false. */
+  kueue?: boolean
 }
 
 /** The kinds to cache from an API server for the enabled features. */
-export function kindsFor({ workloads, dependencies, movesData }: Features): AnyCachedKind[] {
+export function kindsFor({ workloads, dependencies, movesData, kueue = false }: Features): AnyCachedKind[] {
   const kinds = [
     ...placementKinds,
     // Workloads name volumes, and are placed where the data of these is.
@@ -216,6 +219,7 @@ export function kindsFor({ workloads, dependencies, movesData }: Features): AnyC
     ...injectionKinds,
     ...(dependencies ? [...dependencyKinds, ...relatedKindsOf(workloads), ...volumeClaimKinds] : []),
     ...(movesData ? [...volumeClaimKinds, ...nodeKinds] : []),
+    ...(kueue ? kueueKinds : []),
   ]
   return [...new Set(kinds)]
 }

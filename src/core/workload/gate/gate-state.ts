@@ -4,13 +4,14 @@ import type { NodeSelectorTerm } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { describeErrors } from '../../../base/field-errors.ts'
 import { jsonEqual } from '../../../base/json.ts'
-import { boundNode, mustWait, volumeTitles } from '../decide-pod.ts'
+import { boundNode, mustWait } from '../decide-pod.ts'
 import { mountedClaims } from '../injection/claims.ts'
 import { injectVolumes } from '../injection/inject.ts'
 import type { VolumeManagerLookup } from '../injection/mountable-volumes.ts'
 import { findVolume } from '../injection/volume-source.ts'
 import { resolveRequests, type WantedVolume } from '../requests/resolve.ts'
 import { parseVolumeRequests } from '../requests/volume-requests.ts'
+import { VOLUMES_READY, waitsFor } from './volumes-state.ts'
 
 /** The reason is that of the Event, if there is one. The message says what the pod waits for, then the remedy. */
 export type GateState =
@@ -48,12 +49,12 @@ export function gateStateOf(pod: Pod, managers: VolumeManagerLookup): GateState 
   const waiting = wanted.filter(mustWait)
   // Another claim can only be chosen for another pod. A pod without a controller waits for the replica of its claim.
   if (isElsewhere && (isReplaced(pod) || waiting.length === 0)) return outdated(pod)
-  if (waiting.length > 0) return { reason: 'VolumesNotReady', message: `waits for ${volumeTitles(waiting)}` }
+  if (waiting.length > 0) return { reason: 'VolumesNotReady', message: waitsFor(waiting) }
   const injected = injectVolumes(pod.spec, wanted)
   // If the directory of a volume changed, the volume that admission injected conflicts with the new one.
   const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
   if (!becomes) return outdated(pod)
-  return { reason: 'VolumesReady', message: 'the data of all required volumes is ready', spec: injected.spec }
+  return { reason: 'VolumesReady', message: VOLUMES_READY, spec: injected.spec }
 }
 
 function unusable(message: string): GateState {

@@ -1,0 +1,41 @@
+/** Decides whether the data of a Workload of Kueue is ready, from the decisions on its jobs and on the volumes of its pods. */
+import { cut } from '../outcome.ts'
+import type { BindingDecision } from '../resource-binding/decide.ts'
+import type { VolumesState } from '../workload/gate/volumes-state.ts'
+
+export interface CheckInput {
+  /** Why claims, sources or VolumeManagers may exist that are not known; absent if all are known. */
+  unknown?: string | undefined
+  /** Whether the Workload has no job yet, so that no claim can name it. */
+  lacksJob: boolean
+  /** The decisions on the jobs of the Workload, as on their bindings. */
+  placements: readonly BindingDecision[]
+  /** The volumes of its pod templates; none on a hub, where the decision on the binding covers them. */
+  volumes: readonly VolumesState[]
+}
+
+export interface CheckDecision {
+  state: 'Pending' | 'Ready'
+  /** The reason, as a sentence. */
+  message: string
+}
+
+/** In characters: Kueue copies the message into an Event on the job, which has at most 1,024. */
+export const MAX_CHECK_MESSAGE = 900
+
+/** The least that is not known, or not there yet, is a reason to wait. Data that is not required never is: the decisions contain that rule. */
+export function decideCheck({ unknown, lacksJob, placements, volumes }: CheckInput): CheckDecision {
+  const waiting = [
+    ...placements.filter(({ state }) => state === 'OnHold').map(({ message }) => message),
+    ...volumes.filter(({ isReady }) => !isReady).map(({ message }) => message),
+  ]
+  if (waiting.length > 0) return decision('Pending', waiting)
+  if (unknown !== undefined) return decision('Pending', [unknown])
+  if (lacksJob) return decision('Pending', ['no job owns this Workload yet; claims name the job'])
+  const found = [...placements, ...volumes].map(({ message }) => message).filter((message) => message !== '')
+  return decision('Ready', found.length > 0 ? found : ['no claim or volume names data for it'])
+}
+
+function decision(state: CheckDecision['state'], messages: readonly string[]): CheckDecision {
+  return { state, message: cut([...new Set(messages)].join('; '), MAX_CHECK_MESSAGE) }
+}

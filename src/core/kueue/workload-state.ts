@@ -1,0 +1,68 @@
+/** Reads the state of a Workload of Kueue: whether it waits for its checks, and what names its data. */
+import type { WorkloadReference } from '../../api/data-source-claim.ts'
+import type { AdmissionCheckState, KueueWorkload } from '../../api/kueue.ts'
+import { MULTIKUEUE_ORIGIN_LABEL } from '../../api/kueue.ts'
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { isTrue } from '../../base/conditions.ts'
+import { defined, isObject, sortedUnique } from '../../base/json.ts'
+import { parseVolumeRequests } from '../workload/requests/volume-requests.ts'
+
+/**
+ * Whether Kueue waits for the checks of the Workload: it has reserved quota for it, and has neither evicted nor finished it. Before that, a
+ * check says nothing: the states are those of an earlier attempt (kueue, pkg/controller/admissionchecks/provisioning/controller.go).
+ */
+export function awaitsChecks({ metadata, spec, status }: KueueWorkload): boolean {
+  const holds = (type: string) => isTrue(status?.conditions, type)
+  return (
+    !metadata.deletionTimestamp &&
+    spec?.active !== false &&
+    holds('QuotaReserved') &&
+    !holds('Evicted') &&
+    !holds('Finished')
+  )
+}
+
+/**
+ * Whether Lodestone may write this state. Of an admitted Workload none changes: Kueue would keep its jobs running, and Retry and Rejected
+ * evict. Retry and Rejected are of a user, and Kueue evicts the Workload.
+ */
+export function isOpen({ state }: AdmissionCheckState, { status }: KueueWorkload): boolean {
+  return (state === 'Pending' || state === 'Ready') && !isTrue(status?.conditions, 'Admitted')
+}
+
+/** Returns when Kueue reserved quota, in RFC 3339: the beginning of the wait. */
+export function reservedSince({ status }: KueueWorkload): string | undefined {
+  return status?.conditions?.find(({ type }) => type === 'QuotaReserved')?.lastTransitionTime
+}
+
+/** Returns the jobs of a Workload: its owners. A group of plain pods has several. */
+export function jobsOf({ metadata }: KueueWorkload): WorkloadReference[] {
+  const { namespace, ownerReferences = [] } = metadata
+  return ownerReferences.map(({ apiVersion, kind, name }) => defined({ apiVersion, kind, namespace, name }))
+}
+
+/** Whether a job will own the Workload later. In a worker cluster, MultiKueue creates the job when the Workload is admitted. */
+export function lacksJob({ metadata }: KueueWorkload): boolean {
+  return (metadata.ownerReferences ?? []).length === 0 && metadata.labels?.[MULTIKUEUE_ORIGIN_LABEL] === undefined
+}
+
+/** Returns the annotations of its pod templates that request volumes. Admission injects nothing into pods without the label. */
+export function volumeAnnotationsOf({ spec }: KueueWorkload): string[] {
+  const podSets = Array.isArray(spec?.podSets) ? spec.podSets : []
+  return sortedUnique(
+    podSets.flatMap((podSet) => {
+      const metadata = isObject(podSet) ? podSet.template?.metadata : undefined
+      const asked = metadata?.annotations?.[VOLUMES_ANNOTATION]
+      return asked !== undefined && metadata?.labels?.[INJECT_LABEL] === 'true' ? [asked] : []
+    }),
+  )
+}
+
+/** Returns the names of the VolumeManagers that its pods request; none of an annotation with errors. */
+export function volumeManagersNamed(workload: KueueWorkload): string[] {
+  const names = volumeAnnotationsOf(workload).flatMap((annotation) => {
+    const parsed = parseVolumeRequests(annotation)
+    return 'requests' in parsed ? parsed.requests.map(({ request }) => request.name) : []
+  })
+  return sortedUnique(names)
+}

@@ -1,0 +1,49 @@
+/** Tests what is cached of the objects of Kueue. */
+import { expect, test } from 'vitest'
+import { makeAdmissionCheck, makeKueueWorkload } from '../../../test/builders.ts'
+import { type AdmissionCheck, admissionChecks, type KueueWorkload, kueueWorkloads } from '../../api/kueue.ts'
+import { awaitsChecks, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
+import type { CachedKind } from '../store.ts'
+import { kueueKinds } from './kueue.ts'
+
+const kindOf = <T extends AdmissionCheck | KueueWorkload>(type: unknown) =>
+  kueueKinds.find((one) => one.type === type) as unknown as CachedKind<T>
+const workloads = kindOf<KueueWorkload>(kueueWorkloads)
+
+test('a Workload with quota keeps all of its checks, its jobs and its volumes', () => {
+  const retryCount = 3
+  const other = { name: 'other', state: 'Pending' as const, lastTransitionTime: '2026-01-02T03:00:00Z', retryCount }
+  const raw = makeKueueWorkload({ checks: [other], volumes: '{"name":"weights"}' })
+  const kept = workloads.keep(raw)
+  expect(kept.status?.admissionChecks).toEqual([other])
+  expect([awaitsChecks(kept), volumeManagersNamed(kept)]).toEqual([true, ['weights']])
+  expect(workloads.indexes['job']?.(kept)).toEqual(['batch/Job/default/train'])
+  expect(workloads.indexes['volumeManager']?.(kept)).toEqual(['default/weights'])
+  expect(workloads.indexes['check']?.(kept)).toEqual(['other'])
+})
+
+test.each([
+  { name: 'waits for quota', raw: makeKueueWorkload({ conditions: [] }) },
+  { name: 'has finished', raw: makeKueueWorkload({ conditions: ['QuotaReserved', 'Finished'] }) },
+])('a Workload that $name is cached with its name only', ({ raw }) => {
+  const kept = workloads.keep(raw)
+  expect(kept).toEqual({
+    apiVersion: 'kueue.x-k8s.io/v1beta2',
+    kind: 'Workload',
+    metadata: { name: 'job-train', namespace: 'default' },
+    spec: {},
+  })
+  expect(Object.values(workloads.indexes).flatMap((keys) => keys(kept))).toEqual([])
+})
+
+test.each(kueueKinds.map((kind) => ({ kind, name: kind.type.kind })))('a $name may have a name only', ({ kind }) => {
+  const least = { apiVersion: 'kueue.x-k8s.io/v1beta2', kind: kind.type.kind, metadata: { name: 'least' } }
+  const kept = kind.keep(least as never)
+  expect(kept).toMatchObject(least)
+  expect(Object.values(kind.indexes).flatMap((keys) => keys(kept as never))).toEqual([])
+})
+
+test('an AdmissionCheck keeps its parameters and conditions', () => {
+  const check = makeAdmissionCheck({ parameters: { name: 'mine' } })
+  expect(kindOf<AdmissionCheck>(admissionChecks).keep(check)).toEqual(check)
+})

@@ -1,0 +1,77 @@
+/** The cached kinds of Kueue: AdmissionChecks, and Workloads with their state and what names their data. */
+import {
+  type AdmissionCheck,
+  admissionChecks,
+  type KueueWorkload,
+  kueueWorkloads,
+  MULTIKUEUE_ORIGIN_LABEL,
+} from '../../api/kueue.ts'
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { objectKey } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
+import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { awaitsChecks, jobsOf, volumeAnnotationsOf, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
+import type { AnyCachedKind } from '../any-kind.ts'
+import type { CachedKind } from '../store.ts'
+import { keepMetadata } from './keep-metadata.ts'
+
+const admissionCheckKind: CachedKind<AdmissionCheck> = {
+  type: admissionChecks,
+  keep({ apiVersion, kind, metadata, spec, status }) {
+    const { generation } = metadata
+    return defined({
+      apiVersion,
+      kind,
+      metadata: { ...keepMetadata(metadata), ...defined({ generation }) },
+      spec: defined({ controllerName: spec?.controllerName ?? '', parameters: spec?.parameters ?? undefined }),
+      status,
+    })
+  },
+  indexes: {},
+  optional: true,
+}
+
+/** The conditions that say whether Kueue waits for checks. */
+const CONDITIONS = ['QuotaReserved', 'Admitted', 'Evicted', 'Finished']
+
+const workloadKind: CachedKind<KueueWorkload> = {
+  type: kueueWorkloads,
+  keep(raw) {
+    const { apiVersion, kind, metadata, spec, status } = raw
+    const kept = { apiVersion, kind, metadata: keepMetadata(metadata, [], [MULTIKUEUE_ORIGIN_LABEL]) }
+    // Most Workloads wait for quota, or have finished: nothing is decided about them.
+    if (!awaitsChecks(raw)) return { ...kept, spec: {} }
+    const { ownerReferences } = metadata
+    return {
+      ...kept,
+      metadata: { ...kept.metadata, ...defined({ ownerReferences }) },
+      spec: defined({
+        active: spec.active,
+        podSets: volumeAnnotationsOf(raw).map((volumes, i) => ({ name: String(i), template: requesting(volumes) })),
+      }),
+      status: defined({
+        conditions: status?.conditions?.filter(({ type }) => CONDITIONS.includes(type)),
+        // Whole: a patch replaces the list.
+        admissionChecks: status?.admissionChecks,
+      }),
+    }
+  },
+  indexes: {
+    job: (workload) => jobsOf(workload).map(workloadKey),
+    volumeManager: (workload) =>
+      volumeManagersNamed(workload).map((name) => objectKey(workload.metadata.namespace, name)),
+    check: ({ status }) => (status?.admissionChecks ?? []).map(({ name }) => name),
+  },
+  optional: true,
+}
+
+/** A pod template with nothing but its request of volumes. */
+function requesting(volumes: string) {
+  return {
+    metadata: { labels: { [INJECT_LABEL]: 'true' }, annotations: { [VOLUMES_ANNOTATION]: volumes } },
+    spec: { containers: [] },
+  }
+}
+
+/** The kinds that are cached only with `kueue.enabled`. */
+export const kueueKinds: readonly AnyCachedKind[] = [admissionCheckKind, workloadKind]

@@ -1,0 +1,279 @@
+// Kueue admits a Workload when its data is ready: the real controller manager of Kueue, claims, VolumeManagers, and mistakes.
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Condition } from '../../src/api/meta.ts'
+import type { KubeObject } from './api-client.ts'
+import { admissionCheck, type Progress, progressOf, queuedJob, queues, startKueue, workloadOf } from './kueue.ts'
+import { claim, source } from './manifests.ts'
+import { type Member, s3Volume, startMember, volumeManagerOf } from './member.ts'
+import { stopAndCheckRights } from './rights.ts'
+
+const NAMESPACES = ['default', 'shop', 'bank', 'leaving']
+const LONG = 60_000
+
+let cluster: Member
+
+beforeAll(async () => {
+  cluster = await startMember({ config: { kueue: { enabled: true } } })
+  const { plane } = cluster
+  await startKueue(plane)
+  await plane.apply(NAMESPACES.slice(1).map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
+  await plane.apply([admissionCheck('data'), ...queues('team', { checks: ['data'], namespaces: NAMESPACES })])
+  await isActive('data', 'True')
+})
+
+afterAll(() => stopAndCheckRights({ plane: cluster?.plane, lodestones: [cluster?.lodestone] }))
+
+test('a job waits until its claim is located, and is then unsuspended', async () => {
+  const { plane } = cluster
+  const job = queuedJob('report', { queue: 'team' })
+  await plane.apply([claim('report', { data: 'report-data', workload: job }), job])
+  const reason = 'default/report: no DataSource for static bucket report-data yet'
+  await shows(job, { checks: { data: `Pending: ${reason}` }, quotaReserved: true, admitted: false, suspended: true })
+  await hasEvent(job, `data: ${reason}`)
+
+  await plane.apply(source('report-data', ['member2']))
+  await shows(job, { checks: { data: 'Ready: default/report is in member2' }, admitted: true, suspended: false })
+})
+
+test('a job waits until its VolumeManager is Running, and is then unsuspended', async () => {
+  const { plane } = cluster
+  const job = queuedJob('training', { queue: 'team', volumes: '{"name":"weights","mount-path":"/data"}' })
+  await plane.apply(job)
+  await shows(job, {
+    checks: {
+      data: 'Pending: metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager weights in this namespace; create it first',
+    },
+    suspended: true,
+  })
+  onTestFinished(() => cluster.proxy.release())
+  cluster.proxy.holdAfter(1)
+  await cluster.putBucket('weights', { 'a.txt': 'first' }, 'train/')
+  await cluster.create(volumeManagerOf('weights', s3Volume(cluster.proxy, 's3://weights/train/', { replicas: 1 })))
+  await shows(job, { checks: { data: 'Pending: waits for VolumeManager weights/vol1' }, suspended: true })
+
+  cluster.proxy.release()
+  await cluster.reached('weights', 'Running')
+  await shows(job, { checks: { data: 'Ready: the data of all required volumes is ready' }, suspended: false })
+})
+
+test('a job without claims and volumes is admitted at once, and the message says why', async () => {
+  const job = queuedJob('plain', { queue: 'team' })
+  await cluster.plane.apply(job)
+  await shows(job, {
+    checks: { data: 'Ready: no claim or volume names data for it' },
+    admitted: true,
+    suspended: false,
+  })
+})
+
+test('a restart of Lodestone loses nothing: a job waits on, and is admitted', async () => {
+  const { plane, lodestone } = cluster
+  const job = queuedJob('patient', { queue: 'team' })
+  await plane.apply([claim('patient', { data: 'patient-data', workload: job }), job])
+  await shows(job, { suspended: true, checks: { data: waitingFor('patient') } })
+  await lodestone.kill()
+  await plane.apply(source('patient-data', ['member1']))
+  await lodestone.restart()
+  await shows(job, { checks: { data: 'Ready: default/patient is in member1' }, suspended: false })
+})
+
+test('a deleted claim no longer holds its job', async () => {
+  const { plane } = cluster
+  const job = queuedJob('released', { queue: 'team' })
+  await plane.apply([claim('released', { data: 'released-data', workload: job }), job])
+  await shows(job, { suspended: true, checks: { data: waitingFor('released') } })
+  await plane.kubectl(['delete', 'datasourceclaim', 'released'])
+  await shows(job, { checks: { data: 'Ready: no claim or volume names data for it' }, suspended: false })
+})
+
+test('an evicted Workload is checked again when quota is reserved for it again', async () => {
+  const { plane } = cluster
+  const job = queuedJob('evicted', { queue: 'team', runs: false })
+  await plane.apply([
+    source('evicted-data', ['member1']),
+    claim('evicted', { data: 'evicted-data', workload: job }),
+    job,
+  ])
+  await shows(job, { admitted: true, suspended: false })
+  const name = (await workloadOf(plane, job))?.metadata.name ?? ''
+  const setActive = (active: boolean) =>
+    plane.kubectl([
+      'patch',
+      'workloads.kueue.x-k8s.io',
+      name,
+      '--type=merge',
+      '-p',
+      JSON.stringify({ spec: { active } }),
+    ])
+  await setActive(false)
+  await shows(job, { admitted: false, quotaReserved: false, suspended: true })
+  // While it waits for quota, the check says nothing new.
+  expect((await progressOf(plane, job))?.checks['data']).toMatch(/^Pending: Reset to Pending after eviction/)
+  await plane.kubectl(['delete', 'datasource', ...(await sourcesOf('evicted-data'))])
+  await setActive(true)
+  await shows(job, { quotaReserved: true, admitted: false, suspended: true, checks: { data: waitingFor('evicted') } })
+  await plane.apply(source('evicted-data', ['member3']))
+  await shows(job, { checks: { data: 'Ready: default/evicted is in member3' }, admitted: true, suspended: false })
+})
+
+test('the loss of the location does not evict a job that was admitted', async () => {
+  const { plane } = cluster
+  const job = queuedJob('running', { queue: 'team', runs: false })
+  await plane.apply([
+    source('running-data', ['member1']),
+    claim('running', { data: 'running-data', workload: job }),
+    job,
+  ])
+  await shows(job, { admitted: true, suspended: false })
+  await plane.kubectl(['delete', 'datasource', ...(await sourcesOf('running-data'))])
+  await plane.eventually('the claim has no location', async () => {
+    const found = (await plane.getJson('datasourceclaims', 'running', 'default')) as { status?: { phase?: string } }
+    return found.status?.phase === 'Pending'
+  })
+  // A Workload that is created later is decided later.
+  await isDecided()
+  await shows(job, { checks: { data: 'Ready: default/running is in member1' }, admitted: true, suspended: false })
+})
+
+test('claims of one tenant do not hold the jobs of another', async () => {
+  const { plane } = cluster
+  const [ofShop, ofBank] = ['shop', 'bank'].map((namespace) => queuedJob('same', { queue: 'team', namespace }))
+  if (!ofShop || !ofBank) throw new Error('no jobs')
+  // Rejected: a claim of one tenant for a job of the other.
+  const foreign = claim('foreign', { data: 'same-data', workload: ofBank, namespace: 'shop' })
+  const workload = { ...(foreign.spec['workload'] as object), namespace: 'bank' }
+  await expect(plane.apply({ ...foreign, spec: { ...foreign.spec, workload } } as KubeObject)).rejects.toThrow(
+    'namespace bank does not allow claims of namespace shop',
+  )
+  await plane.apply([claim('same', { data: 'same-data', workload: ofShop, namespace: 'shop' }), ofShop, ofBank])
+  await shows(ofBank, { checks: { data: 'Ready: no claim or volume names data for it' }, suspended: false })
+  await shows(ofShop, { checks: { data: waitingFor('same', 'shop') }, suspended: true })
+})
+
+test('a check of another controller is not touched', async () => {
+  const { plane } = cluster
+  await plane.apply([
+    admissionCheck('other', { controllerName: 'example.com/other' }),
+    ...queues('both', { checks: ['data', 'other'], namespaces: ['default'] }),
+  ])
+  await setCondition('other')
+  const job = queuedJob('mixed', { queue: 'both' })
+  await plane.apply(job)
+  await shows(job, {
+    checks: { data: 'Ready: no claim or volume names data for it', other: 'Pending: ' },
+    admitted: false,
+    suspended: true,
+  })
+  expect((await conditionsOf('other')).map(({ reason }) => reason)).toEqual(['ByTest'])
+})
+
+test('a check with parameters is not active, and the reason says so', async () => {
+  await cluster.plane.apply(
+    admissionCheck('mistaken', { parameters: { apiGroup: 'example.com', kind: 'Config', name: 'mine' } }),
+  )
+  const condition = await isActive('mistaken', 'False')
+  expect([condition.reason, condition.message]).toEqual([
+    'BadParameters',
+    'spec.parameters: Forbidden: lodestone.dev/data-ready has no parameters; remove them',
+  ])
+})
+
+test('a namespace with a waiting job can be deleted', async () => {
+  const { plane } = cluster
+  const job = queuedJob('gone', { queue: 'team', namespace: 'leaving' })
+  await plane.apply([claim('gone', { data: 'gone-data', workload: job, namespace: 'leaving' }), job])
+  await shows(job, { checks: { data: waitingFor('gone', 'leaving') }, suspended: true })
+  await plane.kubectl(['delete', 'namespace', 'leaving', '--timeout=60s'], { timeoutMs: 70_000 })
+  expect(await plane.getJson('namespaces', 'leaving')).toBeUndefined()
+})
+
+test('while claims cannot be read, the check is not active, and no job is admitted', async () => {
+  const { plane } = cluster
+  const name = 'datasourceclaims.datadependency.volcano.sh'
+  const crd = await plane.getJson('crd', name)
+  if (!crd) throw new Error('not installed')
+  const job = queuedJob('unseen', { queue: 'team' })
+  await plane.apply([claim('unseen', { data: 'unseen-data', workload: job }), job])
+  await shows(job, { checks: { data: waitingFor('unseen') }, suspended: true })
+  onTestFinished(async () => {
+    await plane.apply({ apiVersion: crd.apiVersion, kind: crd.kind, metadata: { name }, spec: crd['spec'] })
+    await isActive('data', 'True')
+  })
+  await plane.kubectl(['delete', 'crd', name])
+  expect((await isActive('data', 'False')).reason).toBe('DataUnknown')
+  const late = queuedJob('late', { queue: 'team' })
+  await plane.apply([source('unseen-data', ['member1']), late])
+  await plane.eventually('the queue takes no jobs', async () => {
+    const queue = await plane.getJson('clusterqueues.kueue.x-k8s.io', 'team')
+    return JSON.stringify(queue?.['status']).includes('"reason":"AdmissionCheckInactive"')
+  })
+  await plane.eventually('the new job has a Workload', () => workloadOf(plane, late))
+  expect(await progressOf(plane, late)).toMatchObject({ quotaReserved: false, suspended: true })
+})
+
+async function shows(job: KubeObject, wanted: Partial<Progress>): Promise<void> {
+  await cluster.plane.eventually(
+    `Job ${job.metadata.namespace}/${job.metadata.name} shows ${JSON.stringify(wanted)}`,
+    async () => {
+      const found = await progressOf(cluster.plane, job)
+      expect(found).toMatchObject(wanted)
+      return true
+    },
+    LONG,
+  )
+}
+
+/** A job that is created now is admitted, so the queues of the loop are past all changes before. */
+async function isDecided(): Promise<void> {
+  const job = queuedJob('witness', { queue: 'team' })
+  await cluster.plane.apply(job)
+  await shows(job, { admitted: true })
+}
+
+function waitingFor(name: string, namespace = 'default'): string {
+  return `Pending: ${namespace}/${name}: no DataSource for static bucket ${name}-data yet`
+}
+
+async function conditionsOf(check: string): Promise<Condition[]> {
+  const found = await cluster.plane.getJson('admissionchecks.kueue.x-k8s.io', check)
+  return (found?.['status'] as { conditions?: Condition[] } | undefined)?.conditions ?? []
+}
+
+async function isActive(check: string, status: 'True' | 'False'): Promise<Condition> {
+  return cluster.plane.eventually(`AdmissionCheck ${check} has Active=${status}`, async () => {
+    const found = (await conditionsOf(check)).find(({ type }) => type === 'Active')
+    return found?.status === status && found
+  })
+}
+
+async function setCondition(check: string): Promise<void> {
+  const lastTransitionTime = new Date().toISOString()
+  const condition = { type: 'Active', status: 'True', reason: 'ByTest', message: '', lastTransitionTime }
+  await cluster.plane.kubectl([
+    'patch',
+    'admissionchecks.kueue.x-k8s.io',
+    check,
+    '--subresource=status',
+    '--type=merge',
+    '-p',
+    JSON.stringify({ status: { conditions: [condition] } }),
+  ])
+}
+
+/** The DataSources of data: that of the test, and one that Lodestone created before it. */
+async function sourcesOf(data: string): Promise<string[]> {
+  const all = (await cluster.plane.listJson('datasources.datadependency.volcano.sh')) as (KubeObject & {
+    spec: { name: string }
+  })[]
+  return all.filter(({ spec }) => spec.name === data).map(({ metadata }) => metadata.name)
+}
+
+async function hasEvent(job: KubeObject, message: string): Promise<void> {
+  await cluster.plane.eventually(`an Event of Job ${job.metadata.name} says: ${message}`, async () => {
+    const events = (await cluster.plane.listJson('events', job.metadata.namespace)) as (KubeObject & {
+      involvedObject?: { name?: string }
+      message?: string
+    })[]
+    return events.some((one) => one.involvedObject?.name === job.metadata.name && one.message === message)
+  })
+}
