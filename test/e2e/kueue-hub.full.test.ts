@@ -1,26 +1,33 @@
 // Kueue on a Karmada hub: it unsuspends a job when Lodestone has placed it, with the sentence of the hold until then.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type Hub, hubOn } from './hub.ts'
 import { admissionCheck, progressOf, queuedJob, queues, startKueue } from './kueue.ts'
-import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
 import { claim, policy, source } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 let plane: ControlPlane
-let lodestone: Lodestone
+let replicas: Lodestone[]
 let hub: Hub
 
 beforeAll(async () => {
   plane = await startControlPlane()
   const kubeconfig = await installLodestone(plane)
-  lodestone = await startLodestone(plane, { kubeconfig, config: { kueue: { enabled: true } } })
+  await plane.apply(leaseRights())
+  const config = { kueue: { enabled: true }, leaderElection: { enabled: true } }
+  replicas = [
+    await startLodestone(plane, { name: 'first', kubeconfig, config }),
+    // Only one address can be registered.
+    await startLodestone(plane, { name: 'second', kubeconfig, config: { ...config, registration: { mode: 'none' } } }),
+  ]
   hub = hubOn(plane)
   await startKueue(plane)
   await plane.apply([admissionCheck('data'), ...queues('team', { checks: ['data'], namespaces: ['default'] })])
 })
 
-afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
+afterAll(() => stopAndCheckRights({ plane, lodestones: replicas ?? [] }))
 
 test('a job waits with the sentence of its hold, and is unsuspended and placed when its policy allows the data', async () => {
   const job = queuedJob('fleet', { queue: 'team' })
@@ -32,7 +39,7 @@ test('a job waits with the sentence of its hold, and is unsuspended and placed w
     job,
   )
   const hold = 'default/fleet (member3): the data is in member3, which the policy does not allow'
-  await shows(`Pending: ${hold}`, true)
+  await shows(job, `Pending: ${hold}`, true)
   await plane.eventually('the binding has the same sentence', async () => {
     const binding = await hub.bindingOf(job)
     const annotation = binding?.metadata.annotations?.['lodestone.dev/hold'] ?? ''
@@ -40,17 +47,44 @@ test('a job waits with the sentence of its hold, and is unsuspended and placed w
   })
 
   await plane.kubectl(['patch', 'datasource', 'fleet-data', '--type=merge', '-p', IN_MEMBER2])
-  await shows('Ready: default/fleet is in member2', false)
+  await shows(job, 'Ready: default/fleet is in member2', false)
   await hub.isOnlyIn(job, 'member2')
-  const manifest = (await hub.manifestIn('member2', job)) as { spec?: { suspend?: boolean } } | undefined
-  expect(manifest?.spec?.suspend).toBe(false)
+  await plane.eventually('the member runs the job', async () => {
+    const manifest = (await hub.manifestIn('member2', job)) as { spec?: { suspend?: boolean } } | undefined
+    return manifest?.spec?.suspend === false
+  })
+})
 
-  async function shows(check: string, suspended: boolean): Promise<void> {
-    await plane.eventually(`the job shows ${check}`, async () => {
+test('another replica continues when the leader is killed, and a waiting job is admitted', async () => {
+  const job = queuedJob('orphaned', { queue: 'team' })
+  await hub.apply(claim('orphaned', { data: 'orphaned-data', workload: job }), job)
+  await shows(job, 'Pending: default/orphaned: no DataSource for static bucket orphaned-data yet', true)
+  const leader = replicas[await indexOfLeader()]
+  onTestFinished(() => leader?.restart())
+  await leader?.kill()
+  await plane.apply(source('orphaned-data', ['member1']))
+  // The Lease expires 15 s after its last renewal.
+  await shows(job, 'Ready: default/orphaned is in member1', false, 60_000)
+})
+
+async function shows(job: KubeObject, check: string, suspended: boolean, timeoutMs?: number): Promise<void> {
+  await plane.eventually(
+    `the job shows ${check}`,
+    async () => {
       expect(await progressOf(plane, job)).toMatchObject({ checks: { data: check }, suspended })
       return true
-    })
-  }
-})
+    },
+    timeoutMs,
+  )
+}
+
+async function indexOfLeader(): Promise<number> {
+  return plane.eventually('a replica is the leader', async () => {
+    const leads = await Promise.all(replicas.map((one) => one.metric('leader_election_master_status')))
+    const index = leads.indexOf(1)
+    if (index < 0) throw new Error('none')
+    return index
+  })
+}
 
 const IN_MEMBER2 = JSON.stringify({ spec: { locality: { clusterNames: ['member2'] } } })
