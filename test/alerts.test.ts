@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { METRICS } from '../src/telemetry/metric-table.ts'
 import { ALERT_CASES } from './alerts/cases.ts'
+import { blocksOf } from './shell-blocks.ts'
 
 interface Rule {
   alert?: string
@@ -31,6 +32,22 @@ test.each(alerts)('$alert has a severity, a summary and a runbook', ({ alert = '
   for (const part of ['**Symptom**: ', '**Cause**: ', '**Remedy**: ', '```sh\n']) {
     expect(sectionOf(alert)).toContain(part)
   }
+})
+
+const sources = globSync('src/**/*.ts')
+  .filter((file) => !/\.(test|fake|suite)\.ts$/.test(file))
+  .map((file) => readFileSync(file, 'utf8'))
+const sought = blocksOf('docs/guides/alerts.md').flatMap(({ section, commands }) =>
+  commands.flatMap((command) => {
+    const [, patterns = ''] = /\| grep (.*)$/.exec(command) ?? []
+    const words = [...patterns.matchAll(/'([^']+)'|(?<!-)\b(\w+)\b/g)].map(([, quoted, word]) => quoted ?? word)
+    const [, reason] = /reason=(\w+)/.exec(command) ?? []
+    return [...words.filter((word) => word !== 'e'), reason].flatMap((text) => (text ? [{ section, text }] : []))
+  }),
+)
+
+test.each(sought)('$section looks for $text, which Lodestone writes', ({ text }) => {
+  expect(sources.some((source) => source.includes(text))).toBe(true)
 })
 
 test('docs/guides/alerts.md has no section of an alert that does not exist', () => {

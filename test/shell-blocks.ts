@@ -6,6 +6,8 @@ const repository = join(import.meta.dirname, '..')
 
 export interface Block {
   page: string
+  /** The heading above it. */
+  section: string
   /** In order; a command may have several lines. */
   commands: string[]
   /** What the page shows below each command. Empty for a block of the language sh, which shows none. */
@@ -15,10 +17,14 @@ export interface Block {
 /** Returns the blocks of a page that a user may run: those of the languages sh and console, also in lists. */
 export function blocksOf(page: string): Block[] {
   const text = readFileSync(join(repository, page), 'utf8')
-  return [...text.matchAll(/^( *)```(sh|console)\n(.*?)^\1```$/gms)].map(([, indent = '', language, body = '']) => {
-    const lines = body.split('\n').map((line) => line.slice(indent.length))
-    return { page, ...(language === 'sh' ? { commands: commandsOf(lines), outputs: [] } : promptedOf(lines)) }
-  })
+  return [...text.matchAll(/^( *)```(sh|console)\n(.*?)^\1```$/gms)].map(
+    ({ 1: indent = '', 2: language, 3: body = '', index }) => {
+      const section = [...text.slice(0, index).matchAll(/^#+ (.*)$/gm)].at(-1)?.[1] ?? ''
+      const lines = body.split('\n').map((line) => line.slice(indent.length))
+      const content = language === 'sh' ? { commands: commandsOf(lines), outputs: [] } : promptedOf(lines)
+      return { page, section, ...content }
+    },
+  )
 }
 
 /** Every line is input. */
@@ -84,14 +90,16 @@ function readExamples(words: readonly string[]): boolean {
   return plain && files.length > 0 && files.every((file) => file.startsWith('examples/'))
 }
 
-/** A block by its page and the beginning of its first command. */
-export type BlockName = readonly [page: string, begin: string]
+/** A block by its page and the beginning of its first command, and by its section if others begin so. */
+export type BlockName = readonly [page: string, begin: string, section?: string]
 
 /** @throws if not exactly one block of the page begins so */
-export function findBlock([page, begin]: BlockName): Block {
-  const found = blocksOf(page).filter(({ commands }) => commands[0]?.startsWith(begin))
+export function findBlock([page, begin, section]: BlockName): Block {
+  const found = blocksOf(page).filter(
+    (block) => block.commands[0]?.startsWith(begin) && (section === undefined || block.section === section),
+  )
   if (found[0] === undefined || found.length > 1) throw new Error(`${page}: ${found.length} blocks begin with ${begin}`)
   return found[0]
 }
 
-export const nameOf = ({ page, commands }: Block) => `${page}: ${commands[0]}`
+export const nameOf = ({ page, section, commands }: Block) => `${page}, ${section}: ${commands[0]}`

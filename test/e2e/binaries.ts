@@ -79,6 +79,24 @@ const groups = {
     module: 'definitions',
     packages: {},
   },
+  // No program: the CRDs of the workloads of the tutorials. Their modules are large, and only walk.full.test.ts needs them.
+  workloadDefinitions: {
+    variable: 'WORKLOAD_DEFINITIONS_ASSETS',
+    module: 'workload-definitions',
+    packages: {},
+  },
+  // The controllers of cert-manager. The source is in the folder.
+  certManager: {
+    variable: 'CERT_MANAGER_ASSETS',
+    module: 'cert-manager',
+    packages: { 'cert-manager': '.' },
+  },
+  // For the shell blocks of the pages.
+  jq: {
+    variable: 'JQ_ASSETS',
+    module: 'jq',
+    packages: { jq: 'github.com/itchyny/gojq/cmd/gojq' },
+  },
   // The YAML reader of kubectl as a program. Its sources are in the folder.
   yaml: {
     variable: 'YAML_ASSETS',
@@ -175,6 +193,21 @@ export async function ensureDefinitions(log: Log = logToStderr): Promise<string>
   return folderOf('definitions', log)
 }
 
+/** The folder with the CRDs of KServe, LeaderWorkerSet and KubeRay, in a folder for each. */
+export async function ensureWorkloadDefinitions(log: Log = logToStderr): Promise<string> {
+  return folderOf('workloadDefinitions', log)
+}
+
+/** The absolute path of the controllers of cert-manager. */
+export async function ensureCertManager(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('certManager', log))['cert-manager']
+}
+
+/** The absolute path of jq. */
+export async function ensureJq(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('jq', log)).jq
+}
+
 async function ensureKarmadaBinaries(log: Log): Promise<KarmadaBinaries> {
   const programs = await ensureGroup('karmada', log)
   return { ...programs, crds: join(programs['karmada-webhook'], '..', 'crds') }
@@ -248,7 +281,7 @@ async function buildGroup(name: GroupName, into: string, log: Log): Promise<void
     ? await prepareGoModule(selected.project, selected.version, { into: join(into, 'module'), go })
     : await pinnedModule(name)
   await buildPrograms(groups[name].packages, { module, into, log })
-  if (name === 'definitions') await copyDefinitions(module.folder, into)
+  await copyDefinitions(DEFINITIONS[name] ?? {}, module.folder, into)
   if (name === 'kueue') {
     await copyCrds(join(await dependency(module.folder, KUEUE, 'Dir'), crdsInKueueModule), join(into, 'crds'))
   }
@@ -262,16 +295,26 @@ const crdsInKueueModule = 'config/components/crd/bases'
 // The groups of programs with CRDs beside them.
 const CRDS_IN_SOURCES: Partial<Record<GroupName, string>> = { karmada: crdsInKarmadaModule, kueue: crdsInKueueModule }
 
-const DEFINITIONS = {
-  'prometheus-operator': {
-    path: 'github.com/prometheus-operator/prometheus-operator',
-    folder: 'example/prometheus-operator-crd',
+/** The Go modules with CRDs, and the folder of the CRDs in each. */
+type Definitions = Record<string, { path: string; folder: string }>
+
+const DEFINITIONS: Partial<Record<GroupName, Definitions>> = {
+  definitions: {
+    'prometheus-operator': {
+      path: 'github.com/prometheus-operator/prometheus-operator',
+      folder: 'example/prometheus-operator-crd',
+    },
+    'cert-manager': { path: 'github.com/cert-manager/cert-manager', folder: 'deploy/crds' },
   },
-  'cert-manager': { path: 'github.com/cert-manager/cert-manager', folder: 'deploy/crds' },
+  workloadDefinitions: {
+    kserve: { path: 'github.com/kserve/kserve', folder: 'config/crd/full' },
+    kuberay: { path: 'github.com/ray-project/kuberay/ray-operator', folder: 'config/crd/bases' },
+    lws: { path: 'sigs.k8s.io/lws', folder: 'config/crd/bases' },
+  },
 }
 
-async function copyDefinitions(module: string, into: string): Promise<void> {
-  for (const [name, { path, folder }] of Object.entries(DEFINITIONS)) {
+async function copyDefinitions(definitions: Definitions, module: string, into: string): Promise<void> {
+  for (const [name, { path, folder }] of Object.entries(definitions)) {
     // No package of these modules is built, so nothing else downloads them. `go` compares them with go.sum.
     const { Dir } = JSON.parse(await go(module, ['mod', 'download', '-json', path])) as { Dir: string }
     await copyCrds(join(Dir, folder), join(into, name))

@@ -75,6 +75,9 @@ export async function tlsSecret(plane: ControlPlane): Promise<KubeObject> {
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'tls', namespace }, stringData }
 }
 
+/** Returns the folder that replaces the file system of a pod: mounted volumes are below it. */
+export const rootOf = (plane: ControlPlane, name: string) => join(plane.dir, `${name}-root`)
+
 /** Starts the container of the Deployment `lodestone`, and resolves when the balancer gives it connections. */
 export async function startDeployed(
   plane: ControlPlane,
@@ -151,7 +154,7 @@ async function containerOf(
 ): Promise<{ args: string[]; env: Record<string, string> }> {
   const [container] = spec.containers
   if (!container) throw new Error('the pod has no container')
-  const root = join(plane.dir, `${name}-root`)
+  const root = rootOf(plane, name)
   const inRoot = (text: string) =>
     container.volumeMounts.reduce((all, { mountPath }) => {
       return all.replaceAll(new RegExp(`(?<![\\w/-])${mountPath}(?![\\w-])`, 'g'), `${root}${mountPath}`)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { VolumeManager } from '../../src/api/volume-manager.ts'
 import type { VolumeStatus } from '../../src/api/volume-status.ts'
+import { type BlockName, findBlock } from '../shell-blocks.ts'
 import type { KubeObject } from './api-client.ts'
 import { podOf } from './consumers.ts'
 import {
@@ -15,6 +16,7 @@ import {
   startMember,
   volumeManagerOf,
 } from './member.ts'
+import { runBlock } from './page-block.ts'
 
 let cluster: Member
 
@@ -115,6 +117,12 @@ test('a namespace with changes without a mover waits until the user accepts thei
   await plane.eventually('an Event about the Namespace says the same', async () =>
     (await eventsAbout('lab')).includes(`Failed: VolumeManager sales: ${status?.message}`),
   )
+  // On the page, the namespace is called team.
+  const block: BlockName = ['docs/guides/troubleshooting.md', 'kubectl get namespace team']
+  const shown = await runBlock(plane, block, { team: 'lab' })
+  expect(shown).toContain(findBlock(block).outputs[0]?.trim())
+  expect(shown).toContain(`sales   ${status?.message}`)
+  expect(shown).toMatch(/Warning +Failed +namespace\/lab +VolumeManager sales: the data is not deleted/)
   expect(cluster.nodesWith(volume)).toEqual([node])
 
   await plane.kubectl(['annotate', 'vmgr', 'sales', '-n', 'lab', 'lodestone.dev/delete-in-use=true'])
