@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { CAUSED, CAUSED_WITHOUT_LOG } from '../alerts/caused.ts'
 import { type Dashboard, panelQueries, withValues } from '../alerts/dashboard-queries.ts'
+import { findBlock } from '../shell-blocks.ts'
 import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
@@ -16,6 +18,7 @@ import { type FaultyNetwork, startFaultyNetwork } from './faulty-network.ts'
 import { bindings, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, leaseRights, lodestoneUser, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source, tableClaim } from './manifests.ts'
+import { runScript } from './page-block.ts'
 import { type PrometheusServer, startPrometheus } from './prometheus-server.ts'
 import { stopAndCheckRights } from './rights.ts'
 
@@ -45,7 +48,13 @@ beforeAll(async () => {
   amoro = await startAmoroServer({ [table]: 's3://warehouse-2/events' })
   const directory = await writeAmoroSystem(plane.dir, amoro, '5s')
   await installLodestone(plane)
-  await plane.apply(leaseRights())
+  // Objects without a kubelet: the replicas are processes of this machine.
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'lodestone', namespace } }
+  const named = { ...deployment('lodestone'), metadata: { name: 'lodestone', namespace } }
+  const container = { name: 'lodestone', image: 'lodestone:1' }
+  const spec = { serviceAccountName: 'lodestone', containers: [container] }
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'lodestone', namespace }, spec }
+  await plane.apply([...leaseRights(), account, named, pod])
   const port = Number(new URL(plane.server).port)
   network = await startFaultyNetwork(port)
   cutOffNetwork = await startFaultyNetwork(port)
@@ -189,12 +198,14 @@ test('a healthy installation fires no alert, each fault fires its own, and the d
   cutOffNetwork.losePackets()
 
   await sleep(healthyMs)
+  const silent: string[] = []
   const fired: Record<string, string[]> = { 'a healthy installation': await firedSince(begin) }
   for (const { name, plant, fires } of faults) {
     const planted = Date.now()
     const repair = await plant()
     await plane.eventually(`${fires} fires: ${name}`, () => isFiring(fires), alertMs)
     fired[name] = await firedSince(planted)
+    for (const alert of fires) silent.push(...(await runSection(alert, planted, replicas)))
     logToStderr(`${name}: ${fired[name]} after ${Math.round((Date.now() - planted) / 1000)} s`)
     await repair()
     // Replicas that start may have no leader for longer than the shortened alert waits.
@@ -205,6 +216,7 @@ test('a healthy installation fires no alert, each fault fires its own, and the d
     async () => (await prometheus.firedSince(begin, `namespace="${cutOff}"`)).length > 0,
     alertMs * 2,
   )
+  silent.push(...(await runSection('LodestoneWatchStale', begin, [cutOffReplica])))
   fired['its API server sends no packets'] = await prometheus.firedSince(begin, `namespace="${cutOff}"`)
   loading.abort()
   const requests = await load
@@ -217,8 +229,34 @@ test('a healthy installation fires no alert, each fault fires its own, and the d
     ...Object.fromEntries(faults.map(({ name, fires }) => [name, fires])),
     'its API server sends no packets': ['LodestoneWatchStale'],
   })
+  expect(silent, 'each command of the sections of these alerts shows something').toEqual([])
+  const alerts = new Set(Object.values(fired).flat())
+  expect([...alerts].sort()).toEqual([...CAUSED, CAUSED_WITHOUT_LOG].sort())
   await checkDashboard()
 }, 3_600_000)
+
+/**
+ * Runs the commands of the alert's section, and returns those that fail or show nothing. The replicas are no pods, so their logs since the
+ * fault are in a file here.
+ */
+async function runSection(alert: string, since: number, lodestones: Lodestone[]): Promise<string[]> {
+  if (alert === CAUSED_WITHOUT_LOG) return []
+  const lines = (await Promise.all(lodestones.map((lodestone) => lodestone.readLog()))).join('').split('\n')
+  const isSince = (line: string) => Date.parse(/"time":"([^"]+)"/.exec(line)?.[1] ?? '') >= since
+  const logs = join(plane.dir, 'logs-since-the-fault')
+  await writeFile(logs, lines.filter(isSince).join('\n'))
+  const replaced = {
+    'kubectl -n lodestone-system logs deployment/lodestone --since=15m': `cat ${logs}`,
+    ' --context hub': '',
+    ' --context host': '',
+  }
+  const silent: string[] = []
+  for (const command of findBlock(['docs/guides/alerts.md', '', alert]).commands) {
+    const shown = await runScript(plane, command, replaced).catch(String)
+    if (shown === '' || shown.startsWith('Error: ')) silent.push(`${alert}: ${command}: ${shown}`)
+  }
+  return silent
+}
 
 /** The alerts of the first installation that fired. */
 async function firedSince(startMs: number): Promise<string[]> {

@@ -21,7 +21,7 @@ export async function runBlock(
 }
 
 /** Runs a command of a block, in the same way. */
-async function runScript(
+export async function runScript(
   plane: ControlPlane,
   written: string,
   replaced: Record<string, string> = {},
