@@ -114,6 +114,30 @@ describe('a file', () => {
   })
 })
 
+describe('a price matrix', () => {
+  const link = { from: { region: 'eu' }, to: {}, pricePerGiB: 0.02 }
+
+  test.each([
+    {
+      links: [{ ...link, pricePerGiB: -1 }],
+      want: 'transferCosts.links[0].pricePerGiB: must be greater than or equal to 0',
+    },
+    { links: [{ ...link, price: 1 }], want: 'transferCosts.links[0].price: unknown field' },
+    { links: [{ ...link, from: { zone: 'a' } }], want: 'transferCosts.links[0].from.zone: unknown field' },
+    { links: [{ to: {}, pricePerGiB: 1 }], want: 'transferCosts.links[0].from: is required' },
+    { links: [{ ...link, bytesPerSecond: 'fast' }], want: 'must be an amount of bytes such as 100Mi' },
+    { links: [link, link], want: 'transferCosts.links[1].pricePerGiB: has no effect' },
+    { links: Array(1001).fill(link), want: 'transferCosts.links: ' },
+  ])('with the error $want', ({ links, want }) => {
+    expect(complaintAbout({ transferCosts: { links } })).toContain(want)
+  })
+
+  test('is read as it is', () => {
+    const transferCosts = { currency: 'EUR', links: [link] }
+    expect(completeConfig({ transferCosts }, FILE).transferCosts).toEqual(transferCosts)
+  })
+})
+
 describe('every setting of a wrong type is reported by its path', () => {
   test.each(settings.map(({ path, schema }) => ({ path, schema, name: path.join('.') })))(
     '$name',

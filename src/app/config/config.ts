@@ -15,6 +15,7 @@ import { placementSection } from './placement-config.ts'
 import { choice, field, flag, list, optional, port, section, text } from './section.ts'
 import { serverErrors, serverSection } from './server-config.ts'
 import { systemsErrors, systemsSection } from './systems-config.ts'
+import { transferCostErrors, transferCostsSection } from './transfer-costs-config.ts'
 import { volumesErrors, volumesSection } from './volumes-config.ts'
 import { workloadKindErrors } from './workload-kinds-config.ts'
 
@@ -75,6 +76,7 @@ export const configSection = section({
     ),
   }),
   placement: placementSection,
+  transferCosts: transferCostsSection,
   karmada: section({
     version: optional<string>(
       {
@@ -169,6 +171,7 @@ export function completeConfig(content: unknown, file: string, defaults = DEFAUL
     ...volumesErrors(config.volumes),
     ...workloadKindErrors(config),
     ...systemsErrors(config.systems),
+    ...transferCostErrors(config.transferCosts),
   ]
   if (wrong.length > 0) throw new ConfigError(`${file}: ${describeErrors(wrong)}`)
   return config

@@ -379,3 +379,67 @@ test('a claim for an attached dependency has no effect, and its workloads are na
    └─ scheduled to: none yet
 `)
 })
+
+describe('the candidate clusters of a workload', () => {
+  const places = [
+    makeCluster('member1', { provider: 'aws', region: 'us-east-1' }),
+    makeCluster('member2', { provider: 'aws', region: 'eu-central-1' }),
+    makeCluster('member3', { provider: 'gcp', region: 'europe-west1' }, { taken: 'true' }),
+    makeCluster('member4', { provider: 'aws', region: 'us-east-1' }),
+  ]
+  const claim = makeClaim({ policy: { enforcement: 'Preferred' } })
+  const taint = { key: 'maintenance', effect: 'NoSchedule' } as const
+  const fleet = [makeDeployment(), claim, source, makePolicy(), ...places]
+  const transferCosts = {
+    currency: 'USD',
+    links: [{ from: { provider: 'aws' }, to: { provider: 'aws' }, pricePerGiB: 0.02, bytesPerSecond: '128Mi' }],
+  }
+
+  async function candidates(objects: unknown[], ...more: string[]): Promise<string> {
+    const config = makeFolder({ 'lodestone.yaml': [{ transferCosts }] })
+    const { stdout } = await explain('deployment/app', objects, '--config', `${config}/lodestone.yaml`, ...more)
+    return stdout
+  }
+
+  test('have their bytes, money and time, and what excludes them, the best first', async () => {
+    const tainted = makeCluster('member1', { ...places[0]?.spec, taints: [taint] })
+    const stdout = await candidates([...fleet.filter((object) => object !== places[0]), tainted])
+    expect(stdout.slice(stdout.indexOf('└─ candidate clusters'))).toBe(`└─ candidate clusters
+   ├─ member2: 5.0 GiB local, 0 B to transfer, 0.00 USD, 0 s
+   ├─ member3: 0 B local, 5.0 GiB to transfer, unknown price, unknown time, not known: the price from aws eu-central-1 to gcp europe-west1, the bandwidth from aws eu-central-1 to gcp europe-west1
+   ├─ member1: 0 B local, 5.0 GiB to transfer, 0.10 USD, 40 s; excluded: has the taint maintenance:NoSchedule, which the policy does not tolerate
+   └─ member4: 0 B local, 5.0 GiB to transfer, 0.10 USD, 40 s; excluded: is not allowed by the policy
+`)
+  })
+
+  test('are data for programs', async () => {
+    const { object } = JSON.parse(await candidates(fleet, '-o', 'json'))
+    const { children } = object.children.at(-1)
+    expect(children.map(({ name, state }: { name: string; state: string }) => `${name} ${state}`)).toEqual([
+      'member2 Possible',
+      'member1 Possible',
+      'member3 Possible',
+      'member4 Excluded',
+    ])
+    const figures = { localBytes: 0, transferBytes: 5 * 1024 ** 3, money: 0.1, currency: 'USD', seconds: 40 }
+    expect(children[1].transfer).toEqual({ ...figures, isMinimum: false, unknown: [] })
+  })
+
+  test('have no money and no time without a price matrix, and are a detail', async () => {
+    const { stdout } = await explain('deployment/app', fleet)
+    expect(stdout).not.toContain('candidate clusters')
+    const { stdout: wide } = await explain('deployment/app', fleet, '-o', 'wide')
+    expect(wide).toContain('member1: 0 B local, 5.0 GiB to transfer [cluster.karmada.io/v1alpha1]\n')
+  })
+
+  test('are counted after the best 20', async () => {
+    const many = Array.from({ length: 25 }, (_, i) => makeCluster(`other${i}`))
+    const stdout = await candidates([...fleet, ...many])
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe('   └─ and 9 more')
+  })
+
+  test('are not shown for data whose location is not known', async () => {
+    const stdout = await candidates([makeDeployment(), claim, makePolicy(), ...places])
+    expect(stdout).not.toContain('candidate clusters')
+  })
+})

@@ -373,6 +373,7 @@ describe('-o', () => {
         { kind: 'DataSourceClaim', name: 'orders', state: 'Located', clusters: ['member2'], bytes: 5368709120 },
         {},
         {},
+        { text: 'candidate clusters' },
       ],
     })
   })

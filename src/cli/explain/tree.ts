@@ -1,5 +1,6 @@
 /** An explanation as a tree: as data for programs, and as lines for people. */
 import { printable } from '../../base/printable.ts'
+import type { TransferCost } from '../../core/transfer-cost/transfer-cost.ts'
 
 /** A line of an explanation. docs/guides/explain.md describes the fields for users. */
 export interface TreeNode {
@@ -18,6 +19,10 @@ export interface TreeNode {
   /** The nodes of the data. */
   nodes?: readonly string[]
   bytes?: number
+  /** What it costs to run the workload in this cluster. */
+  transfer?: TransferCost
+  /** What excludes the cluster, as rests of sentences about it. */
+  excludedBy?: readonly string[]
   /** The id of the stored decision (core/decision-id.ts). */
   decisionId?: string
   /** Whether text shows the line only with `-o wide`. */

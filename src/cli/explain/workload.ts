@@ -12,6 +12,7 @@ import { refusalFor } from '../../queries/permission.ts'
 import { placementKinds, relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { answerOfClaim } from '../claim-answer.ts'
+import { candidateNodes } from './candidates.ts'
 import { claimNode, volumeNode } from './data.ts'
 import { firstNames } from './lists.ts'
 import { explainInMember } from './member.ts'
@@ -89,6 +90,7 @@ async function explainWorkload(target: Target, context: Context): Promise<TreeNo
       ...volumes.map(volumeNode),
       ...effectNodes(placed),
       ...placementNodes(placed),
+      ...candidateNodes(placed, context),
       ...(await dependencyNodes(placed, context)),
     ],
   }

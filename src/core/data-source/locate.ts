@@ -11,6 +11,8 @@ import { sourcePhase } from './phase.ts'
 export interface ClaimTerms {
   /** `namespace/name`. */
   claim: string
+  /** The name of its DataSource; absent without one. */
+  dataSource?: string | undefined
   enforcement: 'Required' | 'Preferred'
   onUnresolved: HoldOrIgnore
   onUnsatisfiable: HoldOrIgnore
@@ -24,7 +26,7 @@ export interface ClaimTerms {
 
 /** The known location of a claim's data. */
 export type Answer =
-  | { kind: 'located'; clusters: readonly string[]; bytes: number | undefined }
+  | { kind: 'located'; clusters: readonly string[]; bytes: number | undefined; bytesAreMinimum?: boolean }
   /** The data system answered that the data does not exist, or the data is in none of our clusters. */
   | { kind: 'nowhere'; reason: string }
   /** No answer is known, or it is too old. */
@@ -37,6 +39,7 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
   const policy = claim.spec.policy ?? {}
   return {
     claim: keyOfObject(claim),
+    dataSource: source?.metadata.name,
     enforcement: policy.enforcement ?? 'Required',
     onUnresolved: policy.onUnresolved ?? 'Hold',
     onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',
@@ -64,11 +67,12 @@ function claimAnswer(claim: DataSourceClaim, source: DataSource | undefined, now
 export function answerOfSource(source: DataSource): Answer {
   if (sourcePhase(source) === 'Unavailable')
     return { kind: 'nowhere', reason: reasonWith(source, 'is Unavailable', 'Ready') }
-  const { clusterNames, bytes } = source.spec.locality ?? {}
+  const { clusterNames, bytes, bytesAreMinimum } = source.spec.locality ?? {}
   if (!clusterNames) return { kind: 'unknown', reason: reasonWith(source, 'has no locality yet', 'Stale') }
   if (clusterNames.length === 0)
     return { kind: 'nowhere', reason: reasonWith(source, 'is in none of the clusters', 'Mapped') }
-  return { kind: 'located', clusters: sortedClusters(clusterNames), bytes }
+  const located = { kind: 'located', clusters: sortedClusters(clusterNames), bytes } as const
+  return bytesAreMinimum ? { ...located, bytesAreMinimum } : located
 }
 
 /** The state of a source, with the reason that its data system gave. */

@@ -2,17 +2,15 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { clusters } from '../../../api/karmada.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
-import { defined, membership, sortedUnique } from '../../../base/json.ts'
+import { defined, membership } from '../../../base/json.ts'
 import type { ClaimAnswer } from '../../../core/data-source/locate.ts'
 import { validateDataSourceClaim } from '../../../core/data-source-claim/validate.ts'
-import { schedulingRefusal } from '../../../core/placement/acceptance.ts'
-import { affinityTerms, effectiveAffinity } from '../../../core/placement/affinity.ts'
+import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
-import { clusterFilter } from '../../../core/placement/cluster-filter.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { answerOfClaim } from '../../claim-answer.ts'
+import { candidateNames, dataExclusions, exclusionsOf } from '../../explain/exclusions.ts'
 import { type Placed, placeWorkload } from '../../explain/placed.ts'
-import { affinityBefore } from '../../explain/placement.ts'
 import { type Context, type Reference, referencedTarget, referenceTitle } from '../../explain/target.ts'
 
 /** The question: a workload that exists or that claims name, or claims that need not exist. */
@@ -128,26 +126,6 @@ function reportAnswer({ claim, enforcement, answer }: ClaimAnswer): LocatedClaim
   }
 }
 
-/** What besides data excludes a cluster: the policy, and the filters of Karmada's scheduler. */
-function exclusionsOf({ policy, placement }: Placed, context: Context): (cluster: string) => string[] {
-  if (!policy && !placement) return () => ['is not selected: no policy selects the workload']
-  if (!placement) return () => []
-  const { binding, input, decision } = placement
-  const { store, karmadaRules } = context
-  const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
-  const filters = affinityTerms(affinityBefore(decision.binding, binding, input.policy), true).map((term) =>
-    clusterFilter(term, lookup, karmadaRules),
-  )
-  const refusal = schedulingRefusal(binding.spec, lookup)
-  return (name) => {
-    const refused = refusal(name)
-    return [
-      ...(filters.some((filter) => filter.allows(name)) ? [] : ['is not allowed by the policy']),
-      ...(refused === undefined ? [] : [refused]),
-    ]
-  }
-}
-
 type LastSteps = Pick<PlacementSteps, 'decision' | 'scheduled'>
 
 /** Whether the present decision allows a cluster, and whether the workload is scheduled to it. */
@@ -167,23 +145,16 @@ function reportClusters(
   { store }: Context,
   steps?: (cluster: string) => LastSteps,
 ): LocatedCluster[] {
-  const located = claims.flatMap(({ claim, enforcement, answer }) =>
-    answer.kind === 'located'
-      ? [{ claim, enforcement, bytes: answer.bytes ?? 0, isIn: membership(answer.clusters), names: answer.clusters }]
-      : [],
+  const located = claims.flatMap(({ claim, answer }) =>
+    answer.kind === 'located' ? [{ claim, bytes: answer.bytes ?? 0, isIn: membership(answer.clusters) }] : [],
   )
-  const waits = claims.flatMap(({ claim, enforcement, answer }) =>
-    enforcement === 'Required' && answer.kind !== 'located'
-      ? [`waits: the data of ${claim} is ${answer.kind === 'nowhere' ? 'nowhere' : 'not located yet'}`]
-      : [],
-  )
-  const known = [...store.list(clusters)].map(({ metadata }) => metadata.name ?? '')
-  const names = sortedUnique([...known, ...located.flatMap((one) => one.names)]).slice(0, MAX_CLUSTERS)
+  const lacking = dataExclusions(claims)
+  const names = candidateNames(claims, store).slice(0, MAX_CLUSTERS)
   const rows = names.map((name) => {
     const here = located.filter(({ isIn }) => isIn(name))
-    const missing = located.filter(({ enforcement, isIn }) => enforcement === 'Required' && !isIn(name))
+    const lacks = lacking(name)
     const refused = exclusions(name)
-    const excludedBy = [...refused, ...missing.map(({ claim }) => `does not have the data of ${claim}`), ...waits]
+    const excludedBy = [...refused, ...lacks]
     return {
       name,
       allowed: excludedBy.length === 0,
@@ -191,7 +162,7 @@ function reportClusters(
       has: here.map(({ claim }) => claim),
       excludedBy,
       ...defined({
-        steps: steps && { refusedBy: refused, data: missing.length + waits.length === 0, ...steps(name) },
+        steps: steps && { refusedBy: refused, data: lacks.length === 0, ...steps(name) },
       }),
     }
   })

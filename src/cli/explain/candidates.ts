@@ -1,0 +1,60 @@
+/** Lines about the clusters in which a workload may run: the cost of its data there, and what excludes each of them. */
+import { clusters } from '../../api/karmada.ts'
+import { apiVersionOf } from '../../api/meta.ts'
+import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
+import { byCost, dataOfClaims, openTransferCosts, type TransferCost } from '../../core/transfer-cost/transfer-cost.ts'
+import { describeCost } from '../transfer-words.ts'
+import { candidateNames, dataExclusions, exclusionsOf } from './exclusions.ts'
+import type { Placed } from './placed.ts'
+import type { Context } from './target.ts'
+import type { TreeNode } from './tree.ts'
+
+/** Clusters that are shown, the best first. */
+const MAX_CANDIDATES = 20
+
+/** A cluster with its cost. */
+interface Candidate {
+  name: string
+  cost: TransferCost
+  excludedBy: readonly string[]
+}
+
+/**
+ * The clusters of a workload with located data: first those that nothing excludes, then by money, bytes and time. Text shows them by default only
+ * with a price matrix.
+ */
+export function candidateNodes(placed: Placed, context: Context): TreeNode[] {
+  const claims = placed.placement?.input.claims ?? []
+  if (!claims.some(({ answer }) => answer.kind === 'located')) return []
+  const { store, config } = context
+  const matrix = configuredTransferMatrix(config)
+  const costOf = openTransferCosts({
+    data: dataOfClaims(claims),
+    clusters: (name) => store.get(clusters, undefined, name),
+    matrix,
+  })
+  const [excludedBy, lacking] = [exclusionsOf(placed, context), dataExclusions(claims)]
+  const candidates = candidateNames(claims, store)
+    .map((name): Candidate => ({ name, cost: costOf(name), excludedBy: [...excludedBy(name), ...lacking(name)] }))
+    .sort(byMerit)
+  const children = candidates.slice(0, MAX_CANDIDATES).map(({ name, cost, excludedBy: reasons }): TreeNode => {
+    const excluded = reasons.length > 0 ? `; excluded: ${reasons.join('; ')}` : ''
+    return {
+      text: `${name}: ${describeCost(cost, matrix !== undefined)}${excluded}`,
+      apiVersion: apiVersionOf(clusters),
+      kind: clusters.kind,
+      name,
+      state: reasons.length > 0 ? 'Excluded' : 'Possible',
+      transfer: cost,
+      excludedBy: reasons,
+    }
+  })
+  const more = candidates.length - children.length
+  const others = more > 0 ? [{ text: `and ${more.toLocaleString('en')} more` }] : []
+  return [{ text: 'candidate clusters', isDetail: !matrix, children: [...children, ...others] }]
+}
+
+function byMerit(a: Candidate, b: Candidate): number {
+  const excluded = Number(a.excludedBy.length > 0) - Number(b.excludedBy.length > 0)
+  return excluded || byCost(a.cost, b.cost) || (a.name < b.name ? -1 : 1)
+}
