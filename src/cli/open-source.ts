@@ -26,7 +26,7 @@ export const SOURCE_OPTIONS = {
     type: 'string',
     short: 'c',
     value: 'FILE',
-    description: 'Configuration file of the server, for permissions of claims',
+    description: 'Configuration file of the server, for permissions of claims and prices',
   },
 } as const
 

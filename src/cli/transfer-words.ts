@@ -5,29 +5,48 @@ import type { TransferCost } from '../core/transfer-cost/transfer-cost.ts'
 
 /** Returns all figures in words. Without a price matrix, there is neither money nor time. */
 export function describeCost(cost: TransferCost, hasPrices: boolean): string {
-  const { localBytes, unknown } = cost
-  const local = localBytes === undefined ? 'an unknown amount' : formatBytes(localBytes)
-  const missing = unknown.length > 0 ? [`not known: ${unknown.slice(0, MAX_UNKNOWN).join(', ')}${moreOf(unknown)}`] : []
-  return [`${local} local`, describeTransfer(cost, hasPrices), ...missing].join(', ')
+  const { localBytes, transferBytes, isMinimum } = cost
+  const local = `${localBytes === undefined ? UNKNOWN_AMOUNT : formatBytes(localBytes)} local`
+  const rest = hasPrices ? describeTransfer(cost) : `${bytesToTransfer(transferBytes, isMinimum)}${missingOf(cost)}`
+  return `${local}, ${rest}`
 }
 
-/** Returns the bytes to transfer in words, with the price and the time. */
-function describeTransfer(cost: TransferCost, hasPrices: boolean): string {
+/** Returns the bytes to transfer with their price and time, and what is not known. */
+export function describeTransfer(cost: TransferCost): string {
   const { transferBytes, money, currency, seconds, isMinimum } = cost
-  const bytes = transferBytes === undefined ? 'an unknown amount' : formatSize(transferBytes, isMinimum)
-  if (!hasPrices) return `${bytes} to transfer`
-  const price = money === undefined ? 'unknown price' : `${formatMoney(money)}${currency ? ` ${currency}` : ''}`
+  const price = money === undefined ? 'unknown price' : formatMoney(money, currency)
   const time = seconds === undefined ? 'unknown time' : formatAge(seconds * 1000)
-  return `${bytes} to transfer, ${price}, ${time}`
+  return `${bytesToTransfer(transferBytes, isMinimum)}, ${price}, ${time}${missingOf(cost)}`
+}
+
+/** Returns a sum of transfers: bytes, and their price. */
+export function describeTotal({ bytes, money, currency }: TransferSum): string {
+  const size = bytes === undefined ? UNKNOWN_AMOUNT : formatBytes(bytes)
+  return `${size}, ${money === undefined ? 'unknown price' : formatMoney(money, currency)}`
+}
+
+interface TransferSum {
+  bytes: number | undefined
+  money: number | undefined
+  currency: string | undefined
+}
+
+const UNKNOWN_AMOUNT = 'an unknown amount'
+
+function bytesToTransfer(bytes: number | undefined, isMinimum: boolean): string {
+  return `${bytes === undefined ? UNKNOWN_AMOUNT : formatSize(bytes, isMinimum)} to transfer`
 }
 
 const MAX_UNKNOWN = 5
 
-function moreOf({ length }: readonly string[]): string {
-  return length > MAX_UNKNOWN ? ` and ${length - MAX_UNKNOWN} more` : ''
+function missingOf({ unknown }: TransferCost): string {
+  if (unknown.length === 0) return ''
+  const more = unknown.length > MAX_UNKNOWN ? ` and ${unknown.length - MAX_UNKNOWN} more` : ''
+  return `, not known: ${unknown.slice(0, MAX_UNKNOWN).join(', ')}${more}`
 }
 
 /** A small amount is not shown as 0. */
-function formatMoney(amount: number): string {
-  return amount > 0 && amount < 0.01 ? 'less than 0.01' : amount.toFixed(2)
+function formatMoney(amount: number, currency: string | undefined): string {
+  const shown = amount > 0 && amount < 0.01 ? 'less than 0.01' : amount.toFixed(2)
+  return currency === undefined ? shown : `${shown} ${currency}`
 }

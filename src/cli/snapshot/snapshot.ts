@@ -30,7 +30,7 @@ export const snapshot: Command = {
     ...SOURCE_OPTIONS,
     config: {
       ...SOURCE_OPTIONS.config,
-      description: 'Configuration file of the server: permissions of claims, waiting times, workload kinds',
+      description: 'Configuration file of the server: permissions of claims, waiting times, workload kinds, prices',
     },
     ...KARMADA_VERSION_OPTION,
     ...HELP_OPTION,
@@ -84,6 +84,7 @@ function settingsOf(config: Config, karmadaRules: KarmadaRules, now: number): Om
     clusterScopedClaims: config.claims.clusterScoped,
     timing: placementTiming(config.placement),
     workloadKinds: config.workloadKinds,
+    ...(config.transferCosts.links.length > 0 && { transferCosts: config.transferCosts }),
   }
 }
 

@@ -2,8 +2,10 @@
 import { clusterResourceBindings, clusters, resourceBindings } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
+import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { allExcludedNamespaces } from '../../app/registration.ts'
+import { openTransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { type Fleet, openFleet } from '../../queries/what-if/ask.ts'
 import type { WorldSettings } from '../../queries/what-if/world.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
@@ -60,6 +62,7 @@ async function openLive(args: Arguments, io: CommandIo, config: Config): Promise
       timing: placementTiming(placement),
       kinds,
       karmadaRules: karmadaRulesOf(args, config, source.karmadaRules),
+      matrix: configuredTransferMatrix(config),
     }
     const fleet = await openLiveFleet(source, settings, { config, namespace, signal: io.signal })
     return { sources: [fleet], close: source.close }
@@ -84,13 +87,14 @@ export async function openLiveFleet(
   return fleetOf(undefined, folder ? await withDerivedBindings(folder, settings, question) : store, settings, question)
 }
 
-/** The time, the rules and the settings are those of the snapshot. */
+/** The time, the rules and the settings are those of the snapshot. Its prices count unless `--config` has some. */
 async function openSnapshot(file: string, args: Arguments, io: CommandIo, config: Config): Promise<FleetSource> {
   const { store, header } = await openSnapshotStore({ file, signal: io.signal })
   const { clusterScopedClaims, timing, kinds, karmadaRules } = snapshotContext(header)
   const now = Date.parse(header.takenAt)
   const rules = args.text('karmada-version') === undefined ? karmadaRules : karmadaRulesOf(args, config, karmadaRules)
-  const settings = { now, scope: clusterScopedClaims, timing, kinds, karmadaRules: rules }
+  const matrix = configuredTransferMatrix(config) ?? (header.transferCosts && openTransferMatrix(header.transferCosts))
+  const settings = { now, scope: clusterScopedClaims, timing, kinds, karmadaRules: rules, matrix }
   const namespace = givenNamespace(args) ?? DEFAULT_NAMESPACE
   return fleetOf(file, store, settings, { config, namespace, signal: io.signal })
 }

@@ -9,6 +9,7 @@ import { type Change, EFFECT_NAMES, EFFECTS, type Effect } from '../../core/what
 import type { Answer, EffectTotal, WorkloadChange } from '../../queries/what-if/ask.ts'
 import type { painter } from '../command.ts'
 import { formatColumns } from '../format.ts'
+import { describeTotal, describeTransfer } from '../transfer-words.ts'
 import type { Table, TableRow } from './table.ts'
 
 type Paint = ReturnType<typeof painter>
@@ -37,12 +38,14 @@ export interface TextOptions {
   paint: Paint
   /** The file of the snapshot, for the title; undefined without one. */
   file?: string | undefined
+  /** Whether there is a price matrix. Then an answer has the costs of transfers. */
+  hasPrices: boolean
 }
 
 export function renderAnswer(
   answer: Answer,
   { sentences, notes }: { sentences: readonly string[]; notes: readonly string[] },
-  { showsAll, paint, file }: TextOptions,
+  { showsAll, paint, file, hasPrices }: TextOptions,
 ): string {
   const { workloads, totals, changes } = answer
   const present = EFFECT_NAMES.filter((effect) => totals[effect].workloads > 0)
@@ -52,7 +55,7 @@ export function renderAnswer(
     const more = all.length - shown.length
     return [
       `\n${paint('bold', `${EFFECT_WORDS[effect]}: ${EFFECTS[effect]}`)}\n`,
-      ...shown.map((change) => lineOf(change)),
+      ...shown.map((change) => lineOf(change, hasPrices)),
       ...(more > 0 ? [`  … and ${more} more; use --all to see them\n`] : []),
     ].join('')
   })
@@ -60,8 +63,12 @@ export function renderAnswer(
     present.length === 0
       ? `Nothing changes for ${count(workloads)}.\n`
       : formatColumns([
-          ['EFFECT', 'WORKLOADS', 'DATA', 'DEPENDENCIES'],
-          ...present.map((effect) => [EFFECT_WORDS[effect], ...cellsOf(totals[effect])]),
+          ['EFFECT', 'WORKLOADS', 'DATA', 'DEPENDENCIES', ...(hasPrices ? ['TO TRANSFER'] : [])],
+          ...present.map((effect) => [
+            EFFECT_WORDS[effect],
+            ...cellsOf(totals[effect]),
+            ...(hasPrices ? [transferCell(totals[effect])] : []),
+          ]),
         ])
   return [
     `${paint('bold', `What if ${sentences.map(printable).join(', and ')}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
@@ -79,11 +86,32 @@ function cellsOf({ workloads, bytes, dependencies }: EffectTotal): string[] {
   return [String(workloads), bytes > 0 ? formatSize(bytes) : '-', String(dependencies)]
 }
 
-function lineOf(change: WorkloadChange): string {
+/** Returns the certain transfers in words. A workload that may go to one of several clusters is counted only. */
+function transferCell({ transfer }: EffectTotal): string {
+  if (!transfer) return '-'
+  const { undecided } = transfer
+  const certain = describeTotal(transfer)
+  return undecided === 0 ? certain : `${certain}, and ${undecided} undecided`
+}
+
+function lineOf(change: WorkloadChange, hasPrices: boolean): string {
   const { workload, next } = change
   const title = `${workload.kind} ${objectKey(workload.namespace, workload.name)}`
   const later = next ? `\n      then ${EFFECT_WORDS[next.effect]}${whereOf(next)}${whenOf(next)}` : ''
-  return printableLines(`  ${title}${whereOf(change)}${whenOf(change)}${reasonOf(change)}${later}`)
+  return printableLines(
+    `  ${title}${whereOf(change)}${whenOf(change)}${reasonOf(change)}${hasPrices ? costsOf(change) : ''}${later}`,
+  )
+}
+
+/** Clusters whose cost is shown for each workload. */
+const MAX_COSTS = 3
+
+function costsOf({ transfer }: WorkloadChange): string {
+  if (!transfer) return ''
+  const shown = transfer.candidates.slice(0, MAX_COSTS)
+  const more = transfer.candidates.length + transfer.more - shown.length
+  const lines = shown.map((cost) => `${cost.cluster}: ${describeTransfer(cost)}`)
+  return [...lines, ...(more > 0 ? [`… and ${more} more clusters`] : [])].map((line) => `\n      ${line}`).join('')
 }
 
 function printableLines(text: string): string {

@@ -216,6 +216,115 @@ member3   0       -
   })
 })
 
+describe('the cost of a transfer', () => {
+  const places = [
+    makeCluster('member1', { provider: 'aws', region: 'us-east-1' }),
+    makeCluster('member2', { provider: 'aws', region: 'eu-central-1' }),
+    makeCluster('member3', { provider: 'gcp', region: 'europe-west1' }),
+  ]
+  const priced = [...places, ...HUB.slice(clusters.length)]
+  const aws = { from: { provider: 'aws' }, to: { provider: 'aws' }, pricePerGiB: 0.02, bytesPerSecond: '128Mi' }
+  const gcp = { from: { provider: 'aws' }, to: { provider: 'gcp' }, pricePerGiB: 0.09 }
+  const prices = { 'prices.yaml': { transferCosts: { currency: 'USD', links: [aws, gcp] } } }
+  /** The workload `other` uses the same data, and has its own as well. */
+  const other = {
+    ...makeBinding(
+      {
+        ...narrowed.spec,
+        resource: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'other' },
+      },
+      { ...narrowed.metadata, name: 'other-deployment' },
+    ),
+  }
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'other' }
+  const users = [
+    ...priced,
+    other,
+    makeClaim({ workload }, { name: 'other-sales' }),
+    makeClaim({ workload, dataSourceName: 'lake.shop.small' }, { name: 'other-small' }),
+    makeSource(
+      { name: 'lake.shop.small', locality: { clusterNames: ['member2'], bytes: GiB } },
+      { name: 'amoro-table-lake.shop.small' },
+    ),
+  ]
+
+  test('is shown for each of several clusters, and such a workload is undecided in the sum', async () => {
+    const { stdout, stderr } = await whatIf(['--cluster-lost', 'member2', '--config', '@prices.yaml'], priced, prices)
+    expect(stderr).toBe('')
+    expect(stdout).toContain('moves    1           5.0 GiB   1              0 B, 0.00 USD, and 1 undecided\n')
+    expect(stdout).toContain(`
+      member1: 5.0 GiB to transfer, 0.10 USD, 40 s
+      member3: 5.0 GiB to transfer, 0.45 USD, unknown time, not known: the bandwidth from aws eu-central-1 to gcp europe-west1
+`)
+  })
+
+  test('counts data once that several workloads take to one cluster', async () => {
+    const options = ['--cluster-lost', 'member2', '--taint', 'member3=full:NoSchedule', '--config', '@prices.yaml']
+    const { stdout } = await whatIf([...options, '-o', 'json'], users, prices)
+    const { totals, changes } = JSON.parse(stdout)
+    const figures = changes.map(({ transfer }: { transfer: { candidates: { transferBytes: number }[] } }) =>
+      transfer.candidates.map(({ transferBytes }) => transferBytes / GiB),
+    )
+    expect(figures, 'each workload has all of its data').toEqual([[5], [6]])
+    expect(totals.moves.transfer).toEqual({
+      bytes: 6 * GiB,
+      money: expect.closeTo(0.12),
+      currency: 'USD',
+      undecided: 0,
+    })
+    expect((await whatIf(options, users, prices)).stdout).toContain('6.0 GiB, 0.12 USD\n')
+  })
+
+  test('has bytes only without a price matrix, and only as data', async () => {
+    const { stdout } = await whatIf(['--cluster-lost', 'member2', '-o', 'json'], priced)
+    const { totals, changes } = JSON.parse(stdout)
+    const figures = { localBytes: 0, transferBytes: 5 * GiB, isMinimum: false, unknown: [] }
+    expect(changes[0].transfer).toEqual({
+      candidates: [
+        { cluster: 'member1', ...figures },
+        { cluster: 'member3', ...figures },
+      ],
+      more: 0,
+    })
+    expect(totals.moves.transfer).toEqual({ bytes: 0, undecided: 1 })
+  })
+
+  test('has the 20 cheapest clusters, and the number of the others', async () => {
+    const many = Array.from({ length: 30 }, (_, i) => makeCluster(`other${i}`))
+    const names = [...priced, ...many]
+      .filter(({ kind }) => kind === 'Cluster')
+      .map(({ metadata }) => metadata.name ?? '')
+    const everywhere = { clusterAffinity: { clusterNames: names } }
+    const base = { 'lodestone.dev/base-affinity': JSON.stringify(everywhere) }
+    const wide = {
+      ...narrowed,
+      metadata: { ...narrowed.metadata, annotations: { ...narrowed.metadata.annotations, ...base } },
+    }
+    const objects = [
+      ...priced.filter((object) => object !== narrowed && object !== policy),
+      ...many,
+      wide,
+      makePolicy({ placement: { ...placement, ...everywhere } }),
+    ]
+    const options = ['--cluster-lost', 'member2', '--config', '@prices.yaml']
+    const { changes } = JSON.parse((await whatIf([...options, '-o', 'json'], objects, prices)).stdout)
+    const { candidates, more } = changes[0].transfer
+    expect([candidates.length, candidates[0].cluster, more]).toEqual([20, 'member1', 12])
+    expect((await whatIf(options, objects, prices)).stdout).toContain('      … and 29 more clusters\n')
+  })
+
+  test('takes the prices of a snapshot, or those of --config', async () => {
+    const folder = makeFolder({ 'hub/all.yaml': priced, ...prices, 'other.yaml': { transferCosts: { links: [gcp] } } })
+    const file = join(folder, 'fleet.lsnap')
+    const config = ['--config', join(folder, 'prices.yaml')]
+    await runWords(['snapshot', '--folder', join(folder, 'hub'), ...config, '-o', file])
+    const words = ['what-if', '--cluster-lost', 'member2', '--snapshot', file]
+    expect((await runWords(words)).stdout).toContain('member1: 5.0 GiB to transfer, 0.10 USD, 40 s\n')
+    const { stdout } = await runWords([...words, '--config', join(folder, 'other.yaml')])
+    expect(stdout).toContain('member3: 5.0 GiB to transfer, 0.45, unknown time')
+  })
+})
+
 describe('snapshots', () => {
   async function snapshotOf(objects: unknown[]): Promise<string> {
     const folder = makeFolder({ 'hub/all.yaml': objects })

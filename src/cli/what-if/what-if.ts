@@ -79,7 +79,8 @@ async function ask(
   { file, fleet, context, notes }: FleetSource,
   io: CommandIo,
 ): Promise<Reply> {
-  const text = { showsAll, paint: painter(io.stdout, io.env), file }
+  const hasPrices = fleet.present.matrix !== undefined
+  const text = { showsAll, paint: painter(io.stdout, io.env), file, hasPrices }
   const of = file === undefined ? {} : { snapshot: file }
   if (question.each) {
     const table = await tabulate(question.each, fleet, context, progressOn(io))
@@ -90,7 +91,7 @@ async function ask(
     }
   }
   const supposed = await suppose(question.suppositions, context)
-  const answer = await fleet.ask(supposed.store, supposed.changes, { signal: context.signal })
+  const answer = await fleet.ask(supposed.store, supposed.changes, { signal: context.signal, transfers: true })
   const all = { sentences: supposed.sentences, notes: [...notes, ...supposed.notes] }
   return {
     text: renderAnswer(answer, all, text),

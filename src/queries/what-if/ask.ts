@@ -9,6 +9,7 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingNamed } from '../workload.ts'
 import { type BindingIndex, indexBindings } from './binding-index.ts'
 import { detectPolicy } from './detect-policy.ts'
+import { type TransferTotal, type WorkloadTransfer, withTransfers } from './transfer.ts'
 import {
   dataOfBinding,
   isQueuedIn,
@@ -30,6 +31,8 @@ export interface WorkloadChange extends Change {
   data: readonly LocatedData[]
   /** How many dependencies are attached to it, and go where it goes. */
   dependencies: number
+  /** If it was asked for: the cost of the clusters to which it goes. */
+  transfer?: WorkloadTransfer
 }
 
 export interface EffectTotal {
@@ -37,6 +40,8 @@ export interface EffectTotal {
   /** The size of their data, as far as it is known. Data that several workloads use counts once. */
   bytes: number
   dependencies: number
+  /** If it was asked for, and a workload with data goes somewhere. */
+  transfer?: TransferTotal
 }
 
 export interface Answer {
@@ -53,12 +58,13 @@ export interface Fleet {
   index: BindingIndex
   /**
    * Answers for a store that overlays the present one with some changes. Yields to the event loop between workloads, and throws when the signal
-   * aborts. Set `decidesAll` to decide on every binding, without the index.
+   * aborts. Set `decidesAll` to decide on every binding, without the index, and `transfers` to get the cost of each cluster to which a workload
+   * goes.
    */
   ask(
     store: ObjectStore,
     changes: readonly StoreChange[],
-    options?: { signal?: AbortSignal; decidesAll?: boolean },
+    options?: { signal?: AbortSignal; decidesAll?: boolean; transfers?: boolean },
   ): Promise<Answer>
 }
 
@@ -89,7 +95,7 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
   return {
     present,
     index,
-    async ask(supposedStore, changes, { signal: ended, decidesAll = false } = {}) {
+    async ask(supposedStore, changes, { signal: ended, decidesAll = false, transfers = false } = {}) {
       const supposed = openWorld(supposedStore, settings, changes)
       const keys = decidesAll ? everyKey([store, supposedStore]) : index.concernedBy(supposed)
       const found: WorkloadChange[] = []
@@ -98,7 +104,8 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
         const change = changeOf(key, supposed)
         if (change) found.push(change)
       })
-      return { workloads: index.size, totals: totalsOf(found), changes: found.sort(byEffect) }
+      const answer = { workloads: index.size, totals: totalsOf(found), changes: found.sort(byEffect) }
+      return transfers ? { ...answer, ...withTransfers(answer, supposed) } : answer
     },
   }
 }

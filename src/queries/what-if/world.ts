@@ -2,6 +2,7 @@
 import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
+import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
 import { compileFleet, type Fleet } from '../../core/what-if/fleet.ts'
 import { type Settled, settle } from '../../core/what-if/settle.ts'
@@ -19,6 +20,8 @@ export interface WorldSettings {
   timing: PlacementTiming | undefined
   kinds: WorkloadKinds
   karmadaRules: KarmadaRules
+  /** The price matrix, if one is configured. */
+  matrix?: TransferMatrix | undefined
 }
 
 /** The objects of a hub, with its clusters compiled once. */

@@ -6,6 +6,12 @@ import { UserError } from '../../base/user-error.ts'
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
+import {
+  currencySchema,
+  type TransferConfig,
+  transferLinksSchema,
+  validateTransferLinks,
+} from '../../core/transfer-cost/matrix.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../../core/workload-kinds/entry.ts'
 import { buildWorkloadKinds, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { validateWorkloadKinds } from '../../core/workload-kinds/validate.ts'
@@ -40,6 +46,8 @@ export interface SnapshotHeader {
   timing: PlacementTiming
   /** The configured entries of the table of workload kinds. */
   workloadKinds: readonly WorkloadKindEntry[]
+  /** The price matrix; absent without one. */
+  transferCosts?: TransferConfig
   unavailable: readonly UnavailableSnapshotKind[]
   /** The kinds that the API server did not serve, as keys of kinds. */
   notServed: readonly string[]
@@ -88,6 +96,11 @@ const validate = compileSchema({
       properties: { failbackWindowMs: milliseconds, releaseDelayMs: milliseconds },
     },
     workloadKinds: workloadKindsSchema,
+    transferCosts: {
+      type: 'object',
+      required: ['links'],
+      properties: { currency: currencySchema, links: transferLinksSchema },
+    },
     unavailable: {
       type: 'array',
       maxItems: 1000,
@@ -123,11 +136,12 @@ export function checkHeader(value: unknown, file: string): SnapshotHeader {
 function headerErrors(value: Record<string, unknown>): FieldError[] {
   const errors = validate(value)
   if (errors.length > 0) return errors
-  const { takenAt, workloadKinds } = value as unknown as SnapshotHeader
+  const { takenAt, workloadKinds, transferCosts } = value as unknown as SnapshotHeader
   const message = 'must be a time in RFC 3339'
   return [
     ...(Number.isNaN(Date.parse(takenAt)) ? [{ path: 'takenAt', code: 'Invalid' as const, message }] : []),
     ...validateWorkloadKinds(workloadKinds, 'workloadKinds'),
+    ...validateTransferLinks(transferCosts?.links ?? [], 'transferCosts.links'),
   ]
 }
 

@@ -2,6 +2,7 @@
 import type { Taint } from '../../../api/node.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { placementTiming } from '../../../app/config/placement-config.ts'
+import { configuredTransferMatrix } from '../../../app/config/transfer-costs-config.ts'
 import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import { UserError } from '../../../base/user-error.ts'
 import type { Answer } from '../../../queries/what-if/ask.ts'
@@ -117,7 +118,8 @@ async function answerBody(body: WhatIfQuestion, input: FleetInput, signal: Abort
   const { folder } = input
   if (!folder && !isHub) return { problems: ['the cluster is no hub, so it has no placements; ask the page of a hub'] }
   const namespace = body.namespace ?? DEFAULT_NAMESPACE
-  const settings = { now, scope, timing: placementTiming(config.placement), kinds, karmadaRules }
+  const matrix = configuredTransferMatrix(config)
+  const settings = { now, scope, timing: placementTiming(config.placement), kinds, karmadaRules, matrix }
   const asked = await openLiveFleet({ store, folder }, settings, { config, namespace, signal })
   const limits = !folder && store.size(volumeManagers) > 0 ? [NO_WORKLOADS] : []
   try {
