@@ -13,8 +13,12 @@ export interface WorkloadReference {
 
 export type HoldOrIgnore = 'Hold' | 'Ignore'
 
+/** The figure by which a Preferred claim ranks clusters. */
+export type PreferenceFigure = 'Bytes' | 'Cost' | 'Time'
+
 export interface ClaimPolicy {
   enforcement?: 'Required' | 'Preferred'
+  preference?: PreferenceFigure
   onUnresolved?: HoldOrIgnore
   onUnsatisfiable?: HoldOrIgnore
   holdTimeoutSeconds?: number

@@ -16,6 +16,7 @@ import type { ClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { configuredLimits } from './config/server-config.ts'
+import { configuredTransferMatrix } from './config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 import { aborted, startElection } from './election.ts'
 import { type FeaturesInput, openFeatureReport } from './features.ts'
@@ -90,6 +91,7 @@ export function openAdmissionServer({
     propagateDeps: config.dependencies.propagate,
     clusterScopedClaims: config.claims.clusterScoped,
     karmadaRules: karmada.rules,
+    matrix: configuredTransferMatrix(config),
     volumes: () => {
       const { volumes } = live.current()
       return { whenNotReady: volumes.whenNotReady, volumeLimits: volumes }

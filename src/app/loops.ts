@@ -19,6 +19,7 @@ import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
+import { configuredTransferMatrix } from './config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 import type { LeadershipState } from './election.ts'
 import { aborted, startElection } from './election.ts'
@@ -110,6 +111,7 @@ export async function startLoops({
       timing: placementTiming(config.placement),
       kinds: configuredWorkloadKinds(config),
       karmadaRules: karmada.rules,
+      matrix: configuredTransferMatrix(config),
       now,
       jumps,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
@@ -121,6 +123,7 @@ export async function startLoops({
     const stopNarrowingClock = startNarrowingClock({
       store,
       clusterScopedClaims: config.claims.clusterScoped,
+      matrix: configuredTransferMatrix(config),
       now,
       observe: (seconds) => metrics.narrowingSeconds.observe(seconds),
     })

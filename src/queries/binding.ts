@@ -18,6 +18,8 @@ import { selects } from '../core/propagation-policy/select.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
+import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
+import type { FleetPrices } from '../core/transfer-cost/rank.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
@@ -33,6 +35,8 @@ interface BindingContext extends Present {
   kinds?: WorkloadKinds | undefined
   /** The rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: KarmadaRules | undefined
+  /** The price matrix, if one is configured. */
+  matrix?: TransferMatrix | undefined
 }
 
 interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
@@ -44,7 +48,7 @@ interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
-  { store, now, jumps, clusterScopedClaims, karmadaRules, timing, kinds }: BindingContext,
+  { store, now, jumps, clusterScopedClaims, karmadaRules, timing, kinds, matrix }: BindingContext,
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
 ): BindingInput {
   const policy = bindingPolicy(binding, store)
@@ -64,7 +68,7 @@ export function gatherBindingInput(
     now,
     jumps,
     leavesMovesToLoop,
-    ...defined({ timing, kinds }),
+    ...defined({ timing, kinds, prices: matrix && fleetPrices(matrix, store) }),
   }
 }
 
@@ -101,6 +105,14 @@ export async function withCurrentPolicy<T extends BindingInput>(input: T, store:
 /** Returns the policy with this name; without a namespace it is a ClusterPropagationPolicy. */
 export function policyNamed({ namespace, name }: ObjectName, store: ObjectStore): PropagationPolicy | undefined {
   return store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+}
+
+function fleetPrices(matrix: TransferMatrix, store: ObjectStore): FleetPrices {
+  return {
+    matrix,
+    clusters: (name) => store.get(clusters, undefined, name),
+    clusterNames: () => [...store.list(clusters)].map(({ metadata }) => metadata.name ?? ''),
+  }
 }
 
 /** Returns undefined if the store has no Clusters, for instance a folder without them. */

@@ -4,6 +4,7 @@ import type { ClusterScopedClaims } from '../core/data-source-claim/permission.t
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { NotHonored } from '../core/resource-binding/hold-not-honored.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
+import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
 import type { CountedFailure, EndedMover } from '../core/volume-manager/mover/measured-mover.ts'
 import type { Eviction } from '../core/volume-manager/plan-eviction.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
@@ -19,6 +20,8 @@ export interface ReconcileContext extends Writers {
   timing?: PlacementTiming
   /** The table of workload kinds; the shipped one if absent. */
   kinds?: WorkloadKinds
+  /** The price matrix, if one is configured. */
+  matrix?: TransferMatrix | undefined
   /** The current rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: (() => KarmadaRules) | undefined
   /** Milliseconds since the epoch. */

@@ -45,8 +45,20 @@ export interface Controller {
  * Events.
  */
 export function startController(input: ControllerInput): Controller {
-  const { loops, store, systems, events, clusterScopedClaims, karmadaRules, timing, kinds, now, jumps, observer } =
-    input
+  const {
+    loops,
+    store,
+    systems,
+    events,
+    clusterScopedClaims,
+    karmadaRules,
+    timing,
+    kinds,
+    matrix,
+    now,
+    jumps,
+    observer,
+  } = input
   const aborter = new AbortController()
   const context = {
     store,
@@ -54,6 +66,7 @@ export function startController(input: ControllerInput): Controller {
     events,
     ...defined({ clusterScopedClaims, timing, kinds }),
     karmadaRules,
+    matrix,
     now,
     jumps,
     signal: aborter.signal,

@@ -13,6 +13,7 @@ export interface AdmissionDependencies extends CallDependencies {
   clusterScopedClaims?: GatherContext['clusterScopedClaims']
   /** The current rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: () => GatherContext['karmadaRules']
+  matrix?: GatherContext['matrix']
   /** The current configuration of volumes. */
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
@@ -30,6 +31,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
     propagateDeps,
     clusterScopedClaims = 'forbidden',
     karmadaRules,
+    matrix,
     volumes,
   } = dependencies
   return serveCalls(
@@ -44,6 +46,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           propagateDeps,
           clusterScopedClaims,
           karmadaRules: karmadaRules?.(),
+          matrix,
           ...volumes(),
           now: clock(),
           jumps: jumps?.(),

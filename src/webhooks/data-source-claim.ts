@@ -12,7 +12,7 @@ export const dataSourceClaim = defineWebhook({
   resources: [dataSourceClaims],
   operations: ['CREATE', 'UPDATE'],
   failurePolicy: 'FailWhereEnforced',
-  gather({ object, oldObject, namespace }, { store, clusterScopedClaims }) {
+  gather({ object, oldObject, namespace }, { store, clusterScopedClaims, matrix }) {
     // A claim that is being created may have no namespace of its own (kube-apiserver before 1.27).
     const own = namespace || object.metadata.namespace
     const claim = {
@@ -26,6 +26,7 @@ export const dataSourceClaim = defineWebhook({
       errors,
       // The permission of a malformed claim cannot be checked.
       refusal: errors.length === 0 ? refusalOfClaim(claim, store, clusterScopedClaims) : undefined,
+      hasPrices: matrix !== undefined,
     }
   },
   decide: admitClaim,

@@ -1,15 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
-import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
+import { type BindingSpec, CLUSTER_POLICY_NAME_ANNOTATION, type ResourceBinding } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
 import { HONOR_MS } from '../core/data-source-claim/honored.ts'
+import { openTransferMatrix } from '../core/transfer-cost/matrix.ts'
 import { bindingPolicy, gatherBindingInput } from '../queries/binding.ts'
 import { claimSource } from '../queries/source.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError } from '../store/store.ts'
+import { bindingWebhooks } from './resource-binding.ts'
 
 async function gather(...objects: K8sObject[]) {
   return gatherBindingInput(makeBinding(), undefined, { store: await storeOf(objects), now: NOW })
@@ -120,4 +122,47 @@ test('from a store that is not synced, NotSyncedError is thrown', () => {
   const store = openFolderStore({ kinds: cachedKinds })
 
   expect(() => gatherBindingInput(makeBinding(), undefined, { store, now: NOW })).toThrow(NotSyncedError)
+})
+
+describe('a claim that prefers clusters by cost', () => {
+  const places = [
+    makeCluster('member1', { region: 'far' }),
+    makeCluster('member2', { region: 'home' }),
+    makeCluster('member3', { region: 'near' }),
+  ]
+  const matrix = openTransferMatrix({
+    links: [
+      { from: { region: 'home' }, to: { region: 'far' }, pricePerGiB: 0.09 },
+      { from: { region: 'home' }, to: { region: 'near' }, pricePerGiB: 0.01 },
+    ],
+  })
+  const objects = [
+    ...places,
+    makeClaim({ policy: { enforcement: 'Preferred', preference: 'Cost' } }),
+    makeSource({ locality: { clusterNames: ['member2'], bytes: 1024 ** 3 } }),
+  ]
+  const divided = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
+  const clusterNames = ['member1', 'member2', 'member3']
+  const [webhook] = bindingWebhooks()
+
+  async function groupsOf(spec: Partial<BindingSpec>, prices: typeof matrix) {
+    const object = makeBinding({ placement: { clusterAffinity: { clusterNames }, ...divided }, ...spec })
+    const context = { propagateDeps: 'never', whenNotReady: 'gate', now: NOW, matrix: prices } as const
+    const request = { uid: '1', operation: 'CREATE', kind: { group: 'work.karmada.io', version: 'v1alpha2' }, object }
+    const outcome = webhook?.review(request as never, { ...context, store: await storeOf(objects) })
+    const patched = outcome?.kind === 'patch' ? (outcome.object as ResourceBinding) : undefined
+    return patched?.spec.placement?.clusterAffinities?.map((group) => group.clusterNames)
+  }
+
+  test('gets a group for each cost, the cheapest first', async () => {
+    expect(await groupsOf({}, matrix)).toEqual([['member2'], ['member3'], ['member1'], clusterNames])
+  })
+
+  test('gets the clusters with the data first without prices', async () => {
+    expect(await groupsOf({}, undefined)).toEqual([['member2'], clusterNames])
+  })
+
+  test('leaves replicas where they are that run in several clusters, of which one lacks the data', async () => {
+    expect(await groupsOf({ clusters: [{ name: 'member2' }, { name: 'member3' }] }, matrix)).toBeUndefined()
+  })
 })

@@ -18,6 +18,12 @@ const claimPolicy: Schema = {
       enum: ['Required', 'Preferred'],
       description: 'Required (the default) allows only clusters with the data; Preferred tries those first.',
     },
+    preference: {
+      type: 'string',
+      enum: ['Bytes', 'Cost', 'Time'],
+      description:
+        'Which clusters a Preferred claim tries first. Bytes (the default): with the most data. Cost: with the cheapest transfer. Time: with the fastest one. Cost and Time need the prices of the configuration.',
+    },
     onUnresolved: holdOrIgnore('the location of the data is unknown'),
     onUnsatisfiable: holdOrIgnore('no allowed cluster has the data'),
     holdTimeoutSeconds: {

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { locateClaim } from '../../core/data-source/locate.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
+import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { type ClusterScope, claimsFor } from '../../queries/permission.ts'
 import { claimSource } from '../../queries/source.ts'
@@ -17,6 +18,8 @@ export interface NarrowingClockInput {
   /** A synced store. */
   store: ObjectStore
   clusterScopedClaims: ClusterScope
+  /** The price matrix, if one is configured. */
+  matrix?: TransferMatrix | undefined
   /** Milliseconds since the epoch. */
   now: () => number
   /** Receives the seconds of each claim. */
@@ -40,7 +43,7 @@ const DECISIONS_AT_ONCE = 100
  * does not count, and neither does one in which the decision is to change nothing. Returns a function that stops the measurement.
  */
 export function startNarrowingClock(input: NarrowingClockInput): () => void {
-  const { store, clusterScopedClaims, now, observe, clock = systemClock } = input
+  const { store, clusterScopedClaims, matrix, now, observe, clock = systemClock } = input
   /** The key of a binding → the keys of its claims → when the wait began. */
   const waits = new Map<string, Map<string, number>>()
   let cancel: (() => void) | undefined
@@ -94,7 +97,9 @@ export function startNarrowingClock(input: NarrowingClockInput): () => void {
   function isUndecided(key: string): boolean {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return false
-    const decided = decideBinding(gatherBindingInput(binding, binding, { store, clusterScopedClaims, now: now() }))
+    const decided = decideBinding(
+      gatherBindingInput(binding, binding, { store, clusterScopedClaims, matrix, now: now() }),
+    )
     return !jsonEqual(decided.binding, binding)
   }
 

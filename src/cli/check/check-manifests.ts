@@ -1,6 +1,8 @@
 /** Reviews given manifests beside those of a store, for `lodestone check` and the page. Nothing is written but the store. */
+
 import type { Config } from '../../app/config/config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
+import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { allExcludedNamespaces } from '../../app/registration.ts'
 import { defined } from '../../base/json.ts'
@@ -66,6 +68,7 @@ export async function checkManifests(input: CheckInput): Promise<Report> {
     propagateDeps: dependencies.propagate,
     clusterScopedClaims: claims.clusterScoped,
     karmadaRules: input.karmadaRules,
+    matrix: configuredTransferMatrix(config),
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,
     excludedNamespaces: allExcludedNamespaces(config),

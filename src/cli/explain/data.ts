@@ -35,13 +35,21 @@ export function claimNode(
 
 /** The policy of a claim, with the defaults. */
 function claimTerms(claim: DataSourceClaim, now: number): string {
-  const { enforcement, onUnresolved, onUnsatisfiable, rebalance, holdTimeoutSeconds } = locateClaim(
+  const { enforcement, preference, onUnresolved, onUnsatisfiable, rebalance, holdTimeoutSeconds } = locateClaim(
     claim,
     undefined,
     now,
   )
   const { maxStalenessSeconds } = claim.spec.policy ?? {}
-  const terms = { enforcement, onUnresolved, onUnsatisfiable, rebalance, holdTimeoutSeconds, maxStalenessSeconds }
+  const terms = {
+    enforcement,
+    preference,
+    onUnresolved,
+    onUnsatisfiable,
+    rebalance,
+    holdTimeoutSeconds,
+    maxStalenessSeconds,
+  }
   const given = Object.entries(terms).filter(([, value]) => value !== undefined)
   return given.map(([name, value]) => `${name} ${value}`).join(', ')
 }

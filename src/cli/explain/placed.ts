@@ -9,6 +9,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { defined } from '../../base/json.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
@@ -68,9 +69,10 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     object && kinds.find(apiVersion, type.kind)
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
       : []
+  const matrix = configuredTransferMatrix(context.config)
   const input =
     binding &&
-    gatherBindingInput(binding, stored, { store, now, clusterScopedClaims: scope, karmadaRules }, { volumes })
+    gatherBindingInput(binding, stored, { store, now, clusterScopedClaims: scope, karmadaRules, matrix }, { volumes })
   return {
     workload,
     object,

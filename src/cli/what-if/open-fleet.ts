@@ -110,6 +110,7 @@ async function fleetOf(
   const context: SupposeContext = {
     ...{ store, workloads, now, namespace, karmadaRules, signal, clusterScopedClaims: scope ?? 'forbidden' },
     propagateDeps: dependencies.propagate,
+    matrix: settings.matrix,
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,
     excludedNamespaces: allExcludedNamespaces(config),

@@ -9,6 +9,7 @@ import {
   makePolicy,
   makeSource,
 } from '../../../test/builders.ts'
+import type { PreferenceFigure } from '../../api/data-source-claim.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
 
@@ -311,6 +312,22 @@ describe('the cost of a transfer', () => {
     const { candidates, more } = changes[0].transfer
     expect([candidates.length, candidates[0].cluster, more]).toEqual([20, 'member1', 12])
     expect((await whatIf(options, objects, prices)).stdout).toContain('      … and 29 more clusters\n')
+  })
+
+  test.each([
+    { preference: 'Cost', to: 'member1' },
+    { preference: 'Bytes', to: 'one of member1, member3' },
+  ])('decides by the prices, as admission does: $preference', async ({ preference, to }) => {
+    const preferred = makeClaim({ policy: { enforcement: 'Preferred', preference: preference as PreferenceFigure } })
+    const fresh = makeBinding({ placement })
+    const objects = [...places, makeCluster('member4'), source, policy, preferred, fresh]
+    const gone = ['--data', 'lake.shop.sales=member4', '--config', '@prices.yaml']
+    const fromAws = {
+      'prices.yaml': { transferCosts: { links: [{ from: {}, to: { provider: 'aws' }, pricePerGiB: 1 }] } },
+    }
+    const taint = ['--taint', 'member2=full:NoSchedule']
+    const { stdout } = await whatIf([...gone, ...taint], objects, fromAws)
+    expect(stdout).toContain(`Deployment default/app: to ${to}\n`)
   })
 
   test('takes the prices of a snapshot, or those of --config', async () => {

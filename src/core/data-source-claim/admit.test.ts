@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeClaim, makeForeignClaim } from '../../../test/builders.ts'
+import type { PreferenceFigure } from '../../api/data-source-claim.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import { admitClaim, type ClaimAdmissionInput } from './admit.ts'
 
@@ -32,7 +33,28 @@ test.each<{ name: string; input: Partial<ClaimAdmissionInput>; want: FieldError[
     want: [invalid],
   },
 ])('$name', ({ input, want }) => {
-  const outcome = admitClaim({ claim: makeForeignClaim(), stored: undefined, errors: [], refusal, ...input })
+  const outcome = admitClaim({
+    claim: makeForeignClaim(),
+    stored: undefined,
+    errors: [],
+    refusal,
+    hasPrices: false,
+    ...input,
+  })
 
   expect(outcome).toEqual(want.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors: want })
+})
+
+test.each<{ preference: PreferenceFigure; hasPrices: boolean; warns: boolean }>([
+  { preference: 'Cost', hasPrices: false, warns: true },
+  { preference: 'Time', hasPrices: false, warns: true },
+  { preference: 'Bytes', hasPrices: false, warns: false },
+  { preference: 'Cost', hasPrices: true, warns: false },
+])('a preference of $preference with prices $hasPrices warns: $warns', ({ preference, hasPrices, warns }) => {
+  const claim = makeClaim({ policy: { enforcement: 'Preferred', preference } })
+  const warnings = [
+    `lodestone: spec.policy.preference: ${preference} counts as Bytes, since the configuration has no prices; add them to transferCosts`,
+  ]
+  const input = { claim, stored: undefined, errors: [], refusal: undefined, hasPrices }
+  expect(admitClaim(input)).toEqual({ kind: 'allow', ...(warns && { warnings }) })
 })

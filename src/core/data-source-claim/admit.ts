@@ -12,6 +12,8 @@ export interface ClaimAdmissionInput {
   errors: FieldError[]
   /** Why the claim does not apply to the workload that it names, and the remedy; undefined if it applies. */
   refusal: string | undefined
+  /** Whether a price matrix is configured. */
+  hasPrices: boolean
 }
 
 /** Admission reads a cache: after a user annotates the namespace, a second attempt may be needed. */
@@ -21,7 +23,18 @@ const RETRY = 'if this was just done, retry in a few seconds'
  * Rejects a claim without permission if this write names a new workload. Every other write of such a claim is allowed: the permission may
  * have been removed since.
  */
-export function admitClaim({ claim, stored, errors, refusal }: ClaimAdmissionInput): Outcome {
+export function admitClaim(input: ClaimAdmissionInput): Outcome {
+  const outcome = decideClaim(input)
+  const { preference } = input.claim.spec?.policy ?? {}
+  const lacksPrices = outcome.kind === 'allow' && !input.hasPrices && (preference === 'Cost' || preference === 'Time')
+  return lacksPrices ? { ...outcome, warnings: [withoutPrices(preference)] } : outcome
+}
+
+function withoutPrices(preference: string): string {
+  return `lodestone: spec.policy.preference: ${preference} counts as Bytes, since the configuration has no prices; add them to transferCosts`
+}
+
+function decideClaim({ claim, stored, errors, refusal }: ClaimAdmissionInput): Outcome {
   if (refusal === undefined) return denyErrors(errors)
   if (stored && jsonEqual(stored.spec?.workload, claim.spec.workload)) return denyErrors(errors)
   const message = claim.spec.workload.namespace ? `${refusal}; ${RETRY}` : refusal

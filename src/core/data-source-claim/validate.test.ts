@@ -192,6 +192,11 @@ describe('a claim is rejected', () => {
       spec: { policy: { onUnresolved: 'Ignore', onUnsatisfiable: 'Ignore', holdTimeoutSeconds: 5 } },
       want: [['spec.policy.holdTimeoutSeconds', 'Invalid']],
     },
+    {
+      name: 'a preference of a claim that allows only clusters with the data',
+      spec: { policy: { preference: 'Cost' } },
+      want: [['spec.policy.preference', 'Invalid']],
+    },
     { name: 'with a blank data type', spec: { dataSourceType: ' ' }, want: [['spec.dataSourceType', 'Invalid']] },
     {
       name: 'with an apiVersion that is not a text',

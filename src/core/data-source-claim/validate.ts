@@ -37,6 +37,7 @@ function meaning({ spec }: DataSourceClaim): FieldError[] {
 
 function policyErrors({
   enforcement,
+  preference,
   onUnresolved,
   onUnsatisfiable,
   holdTimeoutSeconds,
@@ -50,6 +51,12 @@ function policyErrors({
   })
   const never = 'has no effect: a Preferred claim never holds; use enforcement Required or leave it out'
   return [
+    preference !== undefined && !preferred
+      ? pointless(
+          'preference',
+          'has no effect: a Required claim has no other clusters; use enforcement Preferred or leave it out',
+        )
+      : undefined,
     preferred && onUnresolved === 'Hold' ? pointless('onUnresolved', never) : undefined,
     preferred && onUnsatisfiable === 'Hold' ? pointless('onUnsatisfiable', never) : undefined,
     holdTimeoutSeconds !== undefined && !holds(onUnresolved) && !holds(onUnsatisfiable)

@@ -1,6 +1,6 @@
 /** Derives the answer to a claim from its DataSource: located, nowhere or unknown. */
 import type { DataSource } from '../../api/data-source.ts'
-import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
+import type { DataSourceClaim, HoldOrIgnore, PreferenceFigure } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../../base/json.ts'
 import { honoredUntil } from '../data-source-claim/honored.ts'
@@ -14,6 +14,8 @@ export interface ClaimTerms {
   /** The name of its DataSource; absent without one. */
   dataSource?: string | undefined
   enforcement: 'Required' | 'Preferred'
+  /** By which figure clusters are ranked. Default: Bytes. */
+  preference?: PreferenceFigure | undefined
   onUnresolved: HoldOrIgnore
   onUnsatisfiable: HoldOrIgnore
   rebalance: 'Auto' | 'Always' | 'Never'
@@ -41,6 +43,7 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
     claim: keyOfObject(claim),
     dataSource: source?.metadata.name,
     enforcement: policy.enforcement ?? 'Required',
+    preference: policy.preference,
     onUnresolved: policy.onUnresolved ?? 'Hold',
     onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',
     rebalance: policy.rebalance ?? 'Auto',

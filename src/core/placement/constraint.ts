@@ -2,6 +2,7 @@
 import { listDigest } from '../../base/hash.ts'
 import { jsonEqual, membership, sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
+import { type FleetPrices, rankByCost } from '../transfer-cost/rank.ts'
 import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
 /** The constraint of data on a placement. An absent member demands nothing; an empty `required` is not satisfiable. */
@@ -14,8 +15,11 @@ export interface DataConstraint {
   preferred?: readonly (readonly string[])[]
 }
 
-/** Combines all located claims; their order does not matter. Claims that are not located add nothing. */
-export function combineClaims(claims: readonly ClaimAnswer[]): DataConstraint {
+/**
+ * Combines all located claims; their order does not matter. Claims that are not located add nothing. A preference of Cost or Time without prices
+ * counts as Bytes.
+ */
+export function combineClaims(claims: readonly ClaimAnswer[], prices?: FleetPrices): DataConstraint {
   const required: (readonly string[])[] = []
   const preferred: { clusters: readonly string[]; bytes: number }[] = []
   for (const { enforcement, answer } of claims) {
@@ -26,7 +30,7 @@ export function combineClaims(claims: readonly ClaimAnswer[]): DataConstraint {
   }
   const constraint: DataConstraint = {}
   if (required.length > 0) constraint.required = intersect(required)
-  const tiers = rank(preferred)
+  const tiers = limitTiers([...(rankByCost(claims, prices) ?? []), ...rank(preferred)])
   if (tiers.length > 0) constraint.preferred = tiers
   return constraint
 }
@@ -67,8 +71,17 @@ function rank(claims: readonly { clusters: readonly string[]; bytes: number }[])
     .sort((a, b) => b.bytes - a.bytes || b.claims - a.claims || (a.name < b.name ? -1 : 1))
     .slice(0, MAX_PREFERRED_CLUSTERS)
   const tiers = [...Map.groupBy(sums, ({ bytes, claims: count }) => `${bytes}/${count}`).values()]
-  const last = tiers.slice(MAX_TIERS - 1).flat()
-  return [...tiers.slice(0, MAX_TIERS - 1), ...(last.length > 0 ? [last] : [])].map((tier) =>
-    sortedUnique(tier.map(({ name }) => name)),
+  return tiers.map((tier) => tier.map(({ name }) => name))
+}
+
+/** Keeps each cluster in its first tier. Clusters of lower rank share the last one. */
+function limitTiers(tiers: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  if (tiers.length < 2) return tiers
+  const seen = new Set<string>()
+  const distinct = tiers.map((tier) =>
+    tier.filter((name) => seen.size < MAX_PREFERRED_CLUSTERS && !seen.has(name) && seen.add(name)),
   )
+  const present = distinct.filter((tier) => tier.length > 0)
+  const last = present.slice(MAX_TIERS - 1).flat()
+  return [...present.slice(0, MAX_TIERS - 1), ...(last.length > 0 ? [last] : [])].map(sortedUnique)
 }

@@ -5,6 +5,7 @@ import type { Present } from '../../base/time/clock-jumps.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
+import type { FleetPrices } from '../transfer-cost/rank.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
 import type { PlacementTiming } from './timing.ts'
 
@@ -20,6 +21,8 @@ export interface BindingInput extends Present {
   /** The policy of the binding, if Lodestone knows it. */
   policy: PolicyInput | undefined
   clusters: ClusterLookup | undefined
+  /** The price matrix with the clusters of the hub; absent without one. */
+  prices?: FleetPrices | undefined
   /** The rules of the connected Karmada; the strictest if absent. */
   rules?: KarmadaRules | undefined
   /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */

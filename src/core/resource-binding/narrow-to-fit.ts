@@ -1,5 +1,6 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
 import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import type { ClaimAnswer } from '../data-source/locate.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
@@ -7,6 +8,7 @@ import { type FitInput, findMisfit } from '../placement/fit.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
+import { rankedFigure } from '../transfer-cost/rank.ts'
 import type { ParsedInput } from './parse-input.ts'
 import { roundOf } from './placement-decision.ts'
 
@@ -67,20 +69,30 @@ export function narrowToFit(
 export function narrowBase(
   {
     binding,
+    claims,
     clusters,
     isWorkload,
     usesOverflow,
     rules,
-  }: Pick<ParsedInput, 'binding' | 'clusters' | 'isWorkload' | 'usesOverflow' | 'rules'>,
+  }: Pick<ParsedInput, 'binding' | 'claims' | 'clusters' | 'isWorkload' | 'usesOverflow' | 'rules'>,
   base: PlacementAffinity,
   constraint: DataConstraint,
 ): { placement: Placement; narrowing: Narrowing; preferenceProblem: string | undefined } {
   const placement = withAffinity(binding.spec.placement ?? {}, base)
   const { preferred, ...required } = constraint
-  const problem = preferred && preferenceProblem({ spec: binding.spec, isWorkload, preferred })
+  const problem =
+    preferred && preferenceProblem({ spec: binding.spec, isWorkload, preferred: withData(preferred, claims) })
   const applied = problem ? required : constraint
   const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload: usesOverflow, rules })
   return { placement, narrowing, preferenceProblem: problem }
+}
+
+/** A ranking by cost has clusters without data too. They do not count as clusters in which the data is. */
+function withData(preferred: readonly (readonly string[])[], claims: readonly ClaimAnswer[]) {
+  if (rankedFigure(claims) === undefined) return preferred
+  return claims.flatMap(({ enforcement, answer }) =>
+    enforcement === 'Preferred' && answer.kind === 'located' ? [answer.clusters] : [],
+  )
 }
 
 /** Returns the names of the first group that the scheduler would choose, if it began with the first. */

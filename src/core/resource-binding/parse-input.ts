@@ -70,7 +70,7 @@ export function parseInput(input: BindingInput): ParsedInput {
   return {
     ...input,
     claims: claims.length < 2 ? claims : claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1)),
-    constraint: combineClaims(claims),
+    constraint: combineClaims(claims, input.prices),
     annotations,
     storedAnnotations,
     isPlaced: placed,

@@ -122,10 +122,10 @@ function total(figures: readonly (number | undefined)[]): number | undefined {
 
 /** The data of a workload, as its decision sees it. */
 function dataOf({ workload: { kind, namespace, name } }: AnsweredWorkload, world: World): UsedData[] {
-  const { store, now, scope, karmadaRules, timing, kinds } = world
+  const { store, now, scope, karmadaRules, timing, kinds, matrix } = world
   const binding = bindingNamed({ namespace, name: bindingName(kind, name) }, store)
   if (!binding) return []
-  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds }
+  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
   const { claims } = gatherBindingInput(binding, binding, context)
   return dataOfClaims(claims)
 }

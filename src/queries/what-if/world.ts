@@ -60,10 +60,10 @@ export function outcomeOf(
   world: World,
   { isQueued, detected = stored }: OutcomeOptions,
 ): Outcome {
-  const { store, fleet, now, scope, timing, kinds, karmadaRules } = world
+  const { store, fleet, now, scope, timing, kinds, karmadaRules, matrix } = world
   const eviction = findEviction(detected, fleet)
   const written = eviction ? evict(detected, eviction.from) : detected
-  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds }
+  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
   const input = gatherBindingInput(written, stored, context)
   const settled = settle({ ...input, fleet, isQueued })
   return { ...settled, evictedAfterSeconds: eviction?.afterSeconds ?? 0 }

@@ -96,7 +96,7 @@ export const resourceBindingLoop: ReconcileLoop = {
 }
 
 function gather(binding: ResourceBinding, context: ReconcileContext): BindingPlanInput {
-  const { store, clusterScopedClaims, karmadaRules, timing, kinds, now, jumps } = context
+  const { store, clusterScopedClaims, karmadaRules, timing, kinds, matrix, now, jumps } = context
   const input = gatherBindingInput(binding, binding, {
     store,
     now: now(),
@@ -105,6 +105,7 @@ function gather(binding: ResourceBinding, context: ReconcileContext): BindingPla
     karmadaRules: karmadaRules?.(),
     timing,
     kinds,
+    matrix,
   })
   return { ...input, claimObjects: claimsFor(binding.spec.resource, store, clusterScopedClaims) }
 }
