@@ -225,7 +225,7 @@ export const CONDITIONS = [
   {
     about: 'AdmissionCheck',
     type: 'Active',
-    reasons: ['Active', 'BadParameters', 'DataUnknown'],
+    reasons: ['Active', 'BadParameters', 'DataUnknown', 'Uninstalled'],
     when: 'Lodestone answers the check of Kueue, see [Kueue](../guides/kueue.md)',
   },
 ] as const satisfies readonly ConditionDefinition[]

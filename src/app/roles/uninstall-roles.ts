@@ -15,6 +15,7 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../api/karmada.ts'
+import { admissionChecks } from '../../api/kueue.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { nodes } from '../../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../api/persistent-volume.ts'
@@ -82,6 +83,8 @@ function uninstallRules(config: Config | undefined): PolicyRule[] {
       ],
       ['get', 'list', 'patch'],
     ),
+    rule([admissionChecks], ['get', 'list']),
+    { apiGroups: [admissionChecks.group], resources: [`${admissionChecks.plural}/status`], verbs: ['patch'] },
     rule([volumeManagers], ['get', 'list', 'patch', 'delete']),
     rule([pods], ['get', 'list', 'patch', 'delete']),
     rule([persistentVolumeClaims, persistentVolumes, serviceAccounts], ['get', 'list', 'delete']),

@@ -62,6 +62,7 @@ export async function gatherTraces(context: UninstallContext, choices: Choices):
   const rules = removalRules({
     ...choices,
     workloadKinds: configuredWorkloadKinds(config),
+    now: context.now(),
     installed: installedObjects(config),
     narrowedPolicies: choices.restores ? new Set() : await findNarrowedPolicies(context),
   })

@@ -4,7 +4,7 @@ import { nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { cut } from '../outcome.ts'
-import { NOTHING, type Plan } from '../plan.ts'
+import { NOTHING, type Plan, type Write } from '../plan.ts'
 import { MAX_CHECK_MESSAGE } from './decide-check.ts'
 
 /** The condition of an AdmissionCheck whose controller works. Kueue reserves no quota in a ClusterQueue with another check. */
@@ -30,19 +30,34 @@ export function checkFault({ spec }: AdmissionCheck): string | undefined {
  */
 export function planAdmissionCheck(check: AdmissionCheck, unknown: string | undefined, now: number): Plan {
   if (!isDataCheck(check) || check.metadata.deletionTimestamp) return NOTHING
+  const write = writeCondition(check, activeState(check, unknown), now)
+  return write ? { actions: [write] } : NOTHING
+}
+
+/**
+ * Returns the write that ends a check, since Lodestone does not answer it any more. Kueue then reserves no quota for Workloads, which would wait for good.
+ * Undefined if it says so already, or for a check of another controller.
+ *
+ * @param now in ms since the epoch
+ */
+export function deactivateCheck(check: AdmissionCheck, now: number): Write | undefined {
+  const isActive = check.status?.conditions?.some(({ type, status }) => type === ACTIVE && status === 'True')
+  if (!isDataCheck(check) || !isActive) return undefined
+  const message = 'Lodestone was removed, and answers no Workload; remove the check from its ClusterQueues'
+  return writeCondition(check, condition(ACTIVE, false, 'Uninstalled', message), now)
+}
+
+/** Returns the write of a condition; undefined if it stays as it is. */
+function writeCondition(check: AdmissionCheck, state: ConditionState, now: number): Write | undefined {
   const { resourceVersion, generation } = check.metadata
   const before = check.status?.conditions
-  const conditions = withConditions(before, [activeState(check, unknown)], generation, now)
-  if (jsonEqual(conditions, before ?? [])) return NOTHING
+  const conditions = withConditions(before, [state], generation, now)
+  if (jsonEqual(conditions, before ?? [])) return undefined
   return {
-    actions: [
-      {
-        kind: 'patch',
-        of: { type: admissionChecks, ...nameOfObject(check) },
-        patch: { metadata: { resourceVersion }, status: { conditions } },
-        subresource: 'status',
-      },
-    ],
+    kind: 'patch',
+    of: { type: admissionChecks, ...nameOfObject(check) },
+    patch: { metadata: { resourceVersion }, status: { conditions } },
+    subresource: 'status',
   }
 }
 

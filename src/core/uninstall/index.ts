@@ -3,6 +3,7 @@ import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { bindingRules } from './bindings.ts'
 import { admissionRules, definitionRule, installedRules, moverAccessRules } from './installation.ts'
+import { checkRule } from './kueue.ts'
 import { policyRules } from './policies.ts'
 import type { RemovalRule } from './removal.ts'
 import { claimRules, volumeRules } from './volumes.ts'
@@ -14,6 +15,8 @@ export interface UninstallOptions {
   /** Whether the CRDs are deleted, and with them all claims, sources and VolumeManagers. */
   deletesDefinitions: boolean
   workloadKinds: WorkloadKinds
+  /** In ms since the epoch. */
+  now: number
   /** The objects that the installation consists of. */
   installed: readonly { type: ResourceType; object: K8sObject }[]
   /** The keys of the policies with workloads that run where Lodestone narrowed them. */
@@ -30,6 +33,7 @@ export function removalRules(options: UninstallOptions): RemovalRule[] {
     ...admissionRules,
     ...policyRules(restores ? new Set() : options.narrowedPolicies),
     ...bindingRules(restores),
+    checkRule(options.now),
     ...claimRules,
     ...workloadRules(workloadKinds),
     podRule,

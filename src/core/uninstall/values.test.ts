@@ -1,6 +1,7 @@
 /** Each value of docs/reference/removal.md is removed by an uninstallation, and values of other writers stay. */
 import { describe, expect, test } from 'vitest'
 import {
+  makeAdmissionCheck,
   makeBinding,
   makeClaim,
   makeDeployment,
@@ -15,9 +16,11 @@ import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { serviceAccounts } from '../../api/dependencies.ts'
 import { clusterPropagationPolicies, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
+import { type AdmissionCheck, admissionChecks } from '../../api/kueue.ts'
 import * as keys from '../../api/lodestone.ts'
 import {
   apiVersionOf,
+  type Condition,
   type K8sObject,
   LAST_APPLIED_ANNOTATION,
   type ObjectMeta,
@@ -36,6 +39,7 @@ import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { policyOfNarrowed } from './bindings.ts'
 import { removalRules, type UninstallOptions } from './index.ts'
 import { installedRules } from './installation.ts'
+import { checkRule } from './kueue.ts'
 import { policyRules } from './policies.ts'
 import type { Removal } from './removal.ts'
 import { dataOf, leftoversOn } from './volumes.ts'
@@ -45,6 +49,7 @@ const OPTIONS: UninstallOptions = {
   restores: false,
   deletesDefinitions: true,
   workloadKinds: SHIPPED_KINDS,
+  now: Date.parse('2026-11-20T12:00:00Z'),
   installed: [],
   narrowedPolicies: new Set(),
 }
@@ -283,7 +288,27 @@ const CASES: Case[] = [
       want: { ...node, metadata: { ...node.metadata, annotations } },
     }
   }),
+  {
+    value: 'on AdmissionChecks of Kueue: the condition `Active`:',
+    type: admissionChecks,
+    object: checkWith({
+      status: 'True',
+      reason: 'Active',
+      message: 'x',
+      lastTransitionTime: new Date(0).toISOString(),
+    }),
+    want: checkWith({
+      status: 'False',
+      reason: 'Uninstalled',
+      message: 'Lodestone was removed, and answers no Workload; remove the check from its ClusterQueues',
+      lastTransitionTime: new Date(OPTIONS.now).toISOString(),
+    }),
+  },
 ]
+
+function checkWith(active: Omit<Condition, 'type'>): AdmissionCheck {
+  return { ...makeAdmissionCheck(), status: { conditions: [{ type: 'Active', observedGeneration: 1, ...active }] } }
+}
 
 function attached(labels: Record<string, string>, requiredBy: (typeof OTHER)[]): K8sObject {
   const { spec, ...binding } = makeBinding({ requiredBy, conflictResolution: 'Overwrite' }, { labels })
@@ -321,6 +346,12 @@ describe('stays:', () => {
       type: resourceBindings,
       object: makeBinding({ placement: narrowed }),
     },
+    {
+      name: 'an AdmissionCheck of another controller',
+      type: admissionChecks,
+      object: makeAdmissionCheck({ controllerName: 'kueue.x-k8s.io/provisioning-request' }),
+    },
+    { name: 'an AdmissionCheck that is not active', type: admissionChecks, object: makeAdmissionCheck() },
     {
       name: 'a suspension of another client',
       type: resourceBindings,
@@ -461,6 +492,11 @@ describe('in the table of rules', () => {
     const kinds = removalRules(OPTIONS).map(({ type }) => type.kind)
     expect(policyRules(new Set()).map(({ type }) => kinds.indexOf(type.kind))).toEqual([5, 6])
     expect(kinds.indexOf('ResourceBinding')).toBe(7)
+  })
+
+  test('the checks of Kueue end before the claims for which they wait', () => {
+    const kinds = removalRules(OPTIONS).map(({ type }) => type.kind)
+    expect(kinds.indexOf(checkRule(0).type.kind)).toBeLessThan(kinds.indexOf('DataSourceClaim'))
   })
 
   test('an object of the release of a chart is left to Helm, and another one is deleted', () => {
