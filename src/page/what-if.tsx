@@ -196,6 +196,9 @@ function Effects({ answer: { sentences, workloads, totals, changes, more } }: { 
               <td>
                 {change.reason}
                 {change.next && ` Then: ${EFFECTS[change.next.effect].words} ${whereOf(change.next)}`}
+                {costsOf(change).map((cost) => (
+                  <div class="quiet">{cost}</div>
+                ))}
               </td>
             </tr>
           ))}
@@ -213,6 +216,18 @@ function EffectState({ effect }: { effect: Effect }) {
 
 function countOf(workloads: number): string {
   return workloads === 1 ? '1 workload' : `${workloads} workloads`
+}
+
+/** What a transfer of the data costs, for the cheapest clusters to which the workload may go. Nothing for data that is there. */
+function costsOf({ transfer }: Change): string[] {
+  const candidates = (transfer?.candidates ?? []).filter(({ transferBytes }) => transferBytes !== 0)
+  return candidates.slice(0, CLUSTERS_SHOWN).map(({ cluster, transferBytes, isMinimum, money, currency, seconds }) => {
+    const least = isMinimum ? 'at least ' : ''
+    const amount = transferBytes === undefined ? 'an unknown amount' : `${least}${formatBytes(transferBytes)}`
+    const price = money === undefined ? undefined : `${money.toFixed(2)} ${currency ?? ''}`.trim()
+    const time = seconds === undefined ? undefined : formatAge(seconds * 1000)
+    return [`${cluster}: ${amount} to transfer`, price, time].filter((part) => part !== undefined).join(', ')
+  })
 }
 
 /** The most clusters that a row names. */

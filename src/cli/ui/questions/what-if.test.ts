@@ -23,6 +23,8 @@ const clusters = ['member1', 'member2', 'member3'].map((name) => makeCluster(nam
 const policy = makePolicy({ placement })
 const source = makeSource({ locality: { clusterNames: ['member2'], bytes: 5 } })
 const SOURCE = source.metadata.name ?? ''
+/** Invented prices. */
+const PRICES = ['--config', 'examples/transfer-costs.yaml']
 const taint = { key: 'maintenance', effect: 'NoExecute' } as const
 
 /** A binding without a decision of Lodestone, whose policy names one cluster. */
@@ -39,7 +41,7 @@ function filesOf(...objects: object[]) {
 }
 
 async function ask(objects: readonly unknown[], body: unknown) {
-  const page = await openPage([...objects])
+  const page = await openPage([...objects], PRICES)
   const { status, text } = await page.send('/v1/what-if', { method: 'POST', body: JSON.stringify(body) })
   // biome-ignore lint/suspicious/noExplicitAny: the schema of the answers is checked below
   return { status, folder: page.folder, answer: JSON.parse(text) as any }
@@ -67,7 +69,7 @@ test.each<{ name: string; body: object; options: string[] }>([
 ])('the page answers $name as the command does', async ({ body, options }) => {
   const ledger = makeDeployment({ name: 'ledger' })
   const { status, folder, answer } = await ask([...fleet, ledger], body)
-  const { stdout } = await runWords(['what-if', ...options, '--folder', folder, '-o', 'json'])
+  const { stdout } = await runWords(['what-if', ...options, '--folder', folder, ...PRICES, '-o', 'json'])
   const { apiVersion: _, ...want } = JSON.parse(stdout) as { apiVersion: string }
   expect({ status, answer }).toEqual({
     status: 200,

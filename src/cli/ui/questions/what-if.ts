@@ -141,7 +141,7 @@ async function answerQuestion(question: Question, { fleet, context, notes }: Fle
     return { table: { ...table, rows, more, notes } }
   }
   const supposed = await suppose(question.suppositions, context)
-  const answer = await fleet.ask(supposed.store, supposed.changes, { signal: context.signal })
+  const answer = await fleet.ask(supposed.store, supposed.changes, { signal: context.signal, transfers: true })
   const [changes, more] = limited(answer.changes, MAX_CHANGES)
   const { sentences } = supposed
   return { answer: { ...answer, changes, more, sentences, notes: [...notes, ...supposed.notes] } }
