@@ -35,8 +35,8 @@ export function planAdmissionCheck(check: AdmissionCheck, unknown: string | unde
 }
 
 /**
- * Returns the write that ends a check, since Lodestone does not answer it any more. Kueue then reserves no quota for Workloads, which would wait for good.
- * Undefined if it says so already, or for a check of another controller.
+ * Returns the write that ends a check, since Lodestone does not answer it any more. Kueue then reserves no quota for Workloads, which would wait
+ * for good. Undefined if it says so already, or for a check of another controller.
  *
  * @param now in ms since the epoch
  */
