@@ -13,8 +13,9 @@ import { startBrowser } from '../test/e2e/chromium.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
 import { resolvedFleet } from './harness/fleet.ts'
 import { openLoad } from './harness/load.ts'
+import { startReader } from './harness/page-reader.ts'
 import { stopControllers, withPlane } from './harness/plane.ts'
-import { BUILT, memoryMiB } from './harness/process.ts'
+import { BUILT, memoryMiB, runOn } from './harness/process.ts'
 import { log, median, options, print, quantile, quotients, ratio, table } from './harness/report.ts'
 import { interleave } from './harness/rounds.ts'
 import { type Stored, seed } from './harness/seed.ts'
@@ -27,6 +28,14 @@ const { claims, sources, clusters, rounds, seconds } = options({
   rounds: 12,
   seconds: 2,
 })
+/**
+ * Admission and its client have one processor. The page, its reader and the API server have another one, since in a cluster the page is another
+ * pod.
+ */
+const [ADMISSION, OTHERS] = [0, 1]
+/** In ms. */
+const READER_STARTS_MS = 500
+
 /** Searches of a user who types. */
 const FILTERS = ['7', '77', '777', '', 'claim-9', 'bucket']
 
@@ -63,12 +72,17 @@ await withPlane({}, async ({ plane, start }) => {
     // The browser is on the machine of its reader: only its requests reach the machine of admission.
     const cookie = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
     await page.close()
+    runOn(ADMISSION, process.pid, lodestone.pid)
+    runOn(OTHERS, ui.pid, plane.pidOf('kube-apiserver'), plane.pidOf('etcd'))
     const results = await interleave(['without', 'with'], rounds, async (readers) => {
-      const abort = new AbortController()
-      const reading = readers === 'with' ? readOn(ui.link, cookie, abort.signal) : undefined
+      const reader = readers === 'with' ? startReader(ui.link, cookie, FILTERS) : undefined
+      if (reader) {
+        runOn(OTHERS, reader.pid)
+        await sleep(READER_STARTS_MS)
+      }
       const { p99 } = await load.run(seconds)
-      abort.abort()
-      await reading
+      if (reader && reader.exitCode !== null) throw new Error('the reader ended')
+      reader?.kill()
       return p99
     })
     const [without = [], withReaders = []] = results
@@ -172,16 +186,4 @@ async function lookAround(page: Page): Promise<[number[], number[], number[]]> {
 
 function filterTime(page: Page, words: string): Promise<number> {
   return page.evaluate(`(${TYPE_SEARCH})(${JSON.stringify(words)})`)
-}
-
-/** Follows the events, and filters five times a second. */
-async function readOn(link: string, cookie: string, signal: AbortSignal): Promise<void> {
-  const read = (path: string) => fetch(new URL(path, link), { headers: { cookie } })
-  const events = await read('/v1/events')
-  for (let i = 0; !signal.aborted; i++) {
-    const answer = await read(`/v1/claims?search=${FILTERS[i % FILTERS.length]}`)
-    await answer.text()
-    await sleep(200)
-  }
-  await events.body?.cancel()
 }

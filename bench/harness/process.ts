@@ -1,4 +1,5 @@
 /** The built Lodestone, and CPU time and memory of a process as Linux counts them. */
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,6 +23,11 @@ export function memoryMiB(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024
   return { now: read('VmRSS'), peak: read('VmHWM') }
+}
+
+/** Lets processes, with all their threads, run on one processor only. Processes without an id are left out. */
+export function runOn(processor: number, ...pids: (number | undefined)[]): void {
+  for (const pid of pids) if (pid) execFileSync('taskset', ['-apc', String(processor), String(pid)])
 }
 
 /** Resolves when the process needs little CPU time. An API server fills its watch caches for a while after its start. */
