@@ -89,9 +89,9 @@ function cellsOf({ workloads, bytes, dependencies }: EffectTotal): string[] {
 /** Returns the certain transfers in words. A workload that may go to one of several clusters is counted only. */
 function transferCell({ transfer }: EffectTotal): string {
   if (!transfer) return '-'
-  const { undecided } = transfer
-  const certain = describeTotal(transfer)
-  return undecided === 0 ? certain : `${certain}, and ${undecided} undecided`
+  const { undecided, bytes } = transfer
+  if (undecided === 0) return describeTotal(transfer)
+  return bytes === 0 ? `${undecided} undecided` : `${describeTotal(transfer)}, and ${undecided} undecided`
 }
 
 function lineOf(change: WorkloadChange, hasPrices: boolean): string {

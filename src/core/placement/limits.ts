@@ -12,8 +12,8 @@ export const MAX_WRITTEN_NAMES = 20_000
 export const MAX_PREFERRED_GROUPS = 200
 /** Tiers of preferred clusters. Clusters of lower rank share the last one. */
 export const MAX_TIERS = 16
-/** Prices that are compared to rank clusters by the cost of transfers: about 50 ms. */
-export const MAX_COMPARED_PRICES = 1_000_000
+/** Prices that are compared to rank clusters by the cost of transfers: about 5 ms. */
+export const MAX_COMPARED_PRICES = 100_000
 /** Preferred clusters, most data first. They are written twice: into the placement and into an annotation. */
 export const MAX_PREFERRED_CLUSTERS = 1000
 

@@ -117,15 +117,21 @@ const MAX_REMEMBERED = 100_000
 export function openTransferMatrix({ currency, links }: TransferConfig): TransferMatrix | undefined {
   if (links.length === 0) return undefined
   const places = new Map<string, Place>()
+  // Cached clusters never change, and a decision asks for the place of each.
+  const placeByCluster = new WeakMap<Cluster, Place>()
   const rates = new Map<Place, Map<Place, TransferRate>>()
   let pairs = 0
   return {
     currency,
     placeOf(cluster) {
+      const known = cluster && placeByCluster.get(cluster)
+      if (known) return known
       const { provider, region } = cluster?.spec ?? {}
       const key = JSON.stringify([provider, region])
       if (places.size >= MAX_REMEMBERED) places.clear()
-      return remember(places, key, () => ({ provider, region }))
+      const place = remember(places, key, () => ({ provider, region }))
+      if (cluster) placeByCluster.set(cluster, place)
+      return place
     },
     rateBetween(from, to) {
       if (pairs >= MAX_REMEMBERED) {

@@ -36,22 +36,25 @@ export function rankByCost(claims: readonly ClaimAnswer[], prices: FleetPrices |
     claims.filter(({ enforcement, answer }) => enforcement === 'Preferred' && answer.kind === 'located'),
   )
   const names = data.length > 0 ? prices.clusterNames() : []
-  if (names.length === 0 || names.length * sourcePlaces(data, prices) > MAX_COMPARED_PRICES) return undefined
+  if (comparedPrices(data, names, prices) > MAX_COMPARED_PRICES) return undefined
   const costOf = openTransferCosts({ data, clusters, matrix, by })
-  const ranked = names.flatMap((name) => {
-    const cost = costOf(name)[by]
-    return cost === undefined ? [] : [{ name, cost }]
-  })
-  ranked.sort((a, b) => a.cost - b.cost)
+  const byValue = Map.groupBy(names, (name) => costOf(name)[by])
+  const ranked = [...byValue].filter((entry): entry is [number, string[]] => entry[0] !== undefined)
+  if (ranked.length === 0) return undefined
+  ranked.sort(([a], [b]) => a - b)
   // Sums of the same prices in another order differ in their last digits.
-  return [...Map.groupBy(ranked, ({ cost }) => cost.toPrecision(12)).values()].map((tier) =>
-    tier.map(({ name }) => name),
+  return [...Map.groupBy(ranked, ([cost]) => cost.toPrecision(12)).values()].map((equal) =>
+    equal.flatMap(([, members]) => members),
   )
 }
 
-function sourcePlaces(data: readonly UsedData[], { matrix, clusters }: FleetPrices): number {
-  return data.reduce(
-    (sum, piece) => sum + new Set(piece.clusters?.map((name) => matrix.placeOf(clusters(name)))).size,
-    0,
-  )
+/** The sources of each piece of data are compared for each place, and for each cluster with data. */
+function comparedPrices(
+  data: readonly UsedData[],
+  names: readonly string[],
+  { matrix, clusters }: FleetPrices,
+): number {
+  const placeOf = (name: string) => matrix.placeOf(clusters(name))
+  const targets = new Set(names.map(placeOf)).size + new Set(data.flatMap((piece) => piece.clusters ?? [])).size
+  return data.reduce((sum, piece) => sum + targets * new Set(piece.clusters?.map(placeOf)).size, 0)
 }

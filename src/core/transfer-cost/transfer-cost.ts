@@ -80,14 +80,23 @@ export function openTransferCosts({ data, clusters, matrix, by = 'money' }: Cost
     const sources = matrix ? sourcesOf(piece, matrix, clusters) : []
     return { ...piece, isIn: new Set(piece.clusters), sources }
   })
-  return (cluster) => {
+  const costOf = (cluster: string, place: Place | undefined): TransferCost => {
     const sum = new CostSum()
-    const to = matrix && { cluster, place: matrix.placeOf(clusters?.(cluster)) }
     for (const piece of pieces) {
       if (piece.isIn.has(cluster)) sum.addLocal(piece)
-      else sum.addTransfer(piece, to && chooseTransfer(piece, to, matrix, by))
+      else sum.addTransfer(piece, place && matrix && chooseTransfer(piece, { cluster, place }, matrix, by))
     }
     return sum.total(matrix)
+  }
+  const withData = new Set(data.flatMap(({ clusters: names = [] }) => names))
+  const known = new Map<Place | undefined, TransferCost>()
+  return (cluster) => {
+    const place = matrix?.placeOf(clusters?.(cluster))
+    // Clusters without data cost the same at the same place. One whose place is not known is named.
+    if (withData.has(cluster) || (place && isUnknown(place))) return costOf(cluster, place)
+    const cost = known.get(place) ?? costOf(cluster, place)
+    known.set(place, cost)
+    return cost
   }
 }
 
@@ -195,6 +204,10 @@ function apply(operation: (a: number, b: number) => number, a: number | undefine
 
 function between({ from, to }: Transfer): string {
   return `from ${describePlace(from)} to ${describePlace(to)}`
+}
+
+function isUnknown({ provider, region }: Place): boolean {
+  return provider === undefined && region === undefined
 }
 
 /** A cluster without a provider and a region is named. */

@@ -17,7 +17,7 @@ import { openSession } from '../../check/review/review-object.ts'
 import type { Context } from '../../explain/target.ts'
 import { typeOfReference } from '../../kinds.ts'
 import { openFolder } from '../../open-folder.ts'
-import { oneAtATime } from './one-at-a-time.ts'
+import { answerBodies } from './one-at-a-time.ts'
 import { FILES, readFiles, TEXT } from './question-files.ts'
 
 interface CheckQuestion {
@@ -70,12 +70,7 @@ const validate = compileSchema(
  */
 export function openCheck(input: FleetInput): (body: unknown) => Promise<CheckResult> {
   const questions = { what: 'check', command: COMMAND, ended: input.signal } as const
-  const answer = oneAtATime(questions, (question: CheckQuestion, signal) => answerQuestion(question, input, signal))
-  return async (body) => {
-    const errors = validate(body)
-    if (errors.length > 0) return { problems: errors.map(({ path, message }) => `${path}: ${message}`) }
-    return answer(body as CheckQuestion)
-  }
+  return answerBodies(validate, questions, (question: CheckQuestion, signal) => answerQuestion(question, input, signal))
 }
 
 async function answerQuestion(

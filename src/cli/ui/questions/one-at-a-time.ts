@@ -1,5 +1,6 @@
 /** Answers questions that take long one after another, each within a time. */
 import pLimit from 'p-limit'
+import type { SchemaValidator } from '../../../base/schema/schema-errors.ts'
 
 /** Further questions are rejected. */
 const MAX_WAITING = 8
@@ -48,5 +49,20 @@ export function oneAtATime<Question, Answer>(
     } finally {
       open -= 1
     }
+  }
+}
+
+/** As `oneAtATime`, for bodies of requests: an invalid one gets sentences with the paths of what is wrong. */
+export function answerBodies<Question, Answer>(
+  validate: SchemaValidator,
+  questions: Questions,
+  answer: (question: Question, signal: AbortSignal) => Promise<Answer>,
+): (body: unknown) => Promise<Answer | { problems: string[] }> {
+  const answerQuestion = oneAtATime(questions, answer)
+  return async (body) => {
+    const errors = validate(body)
+    return errors.length > 0
+      ? { problems: errors.map(({ path, message }) => `${path}: ${message}`) }
+      : answerQuestion(body as Question)
   }
 }

@@ -12,7 +12,7 @@ import type { Question, Supposition } from '../../what-if/options.ts'
 import { suppose } from '../../what-if/suppose.ts'
 import { type Table, tabulate } from '../../what-if/table.ts'
 import type { FleetInput } from './check.ts'
-import { oneAtATime } from './one-at-a-time.ts'
+import { answerBodies } from './one-at-a-time.ts'
 import { FILES, readFiles, TEXT } from './question-files.ts'
 
 /** Suppositions that hold together, or one table. */
@@ -103,12 +103,7 @@ function listOf(items: object): object {
  */
 export function openWhatIf(input: FleetInput): (body: unknown) => Promise<WhatIfResult> {
   const questions = { what: 'question', command: COMMAND, ended: input.signal } as const
-  const answer = oneAtATime(questions, (body: WhatIfQuestion, signal) => answerBody(body, input, signal))
-  return async (body) => {
-    const errors = validate(body)
-    if (errors.length > 0) return { problems: errors.map(({ path, message }) => `${path}: ${message}`) }
-    return answer(body as WhatIfQuestion)
-  }
+  return answerBodies(validate, questions, (body: WhatIfQuestion, signal) => answerBody(body, input, signal))
 }
 
 async function answerBody(body: WhatIfQuestion, input: FleetInput, signal: AbortSignal): Promise<WhatIfResult> {
