@@ -53,7 +53,7 @@ test.each<{ preference: PreferenceFigure; hasPrices: boolean; warns: boolean }>(
 ])('a preference of $preference with prices $hasPrices warns: $warns', ({ preference, hasPrices, warns }) => {
   const claim = makeClaim({ policy: { enforcement: 'Preferred', preference } })
   const warnings = [
-    `lodestone: spec.policy.preference: ${preference} counts as Bytes, since the configuration has no prices; add them to transferCosts`,
+    `lodestone: spec.policy.preference: ${preference} counts as Bytes: set transferCosts in the configuration`,
   ]
   const input = { claim, stored: undefined, errors: [], refusal: undefined, hasPrices }
   expect(admitClaim(input)).toEqual({ kind: 'allow', ...(warns && { warnings }) })

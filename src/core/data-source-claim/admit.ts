@@ -31,7 +31,7 @@ export function admitClaim(input: ClaimAdmissionInput): Outcome {
 }
 
 function withoutPrices(preference: string): string {
-  return `lodestone: spec.policy.preference: ${preference} counts as Bytes, since the configuration has no prices; add them to transferCosts`
+  return `lodestone: spec.policy.preference: ${preference} counts as Bytes: set transferCosts in the configuration`
 }
 
 function decideClaim({ claim, stored, errors, refusal }: ClaimAdmissionInput): Outcome {
