@@ -1,6 +1,8 @@
 /** The outcome of an admission decision. A rejection is a value; only unexpected errors are thrown. */
+
 import type { K8sObject } from '../api/meta.ts'
 import { describeErrors, type FieldError } from '../base/field-errors.ts'
+import { defined } from '../base/json.ts'
 import type { AuditDecision, AuditKey } from './signal-tables.ts'
 
 interface OutcomeDetails {
@@ -43,11 +45,11 @@ export function denyErrors(errors: FieldError[]): Outcome {
 export function withErrors(outcome: Outcome, errors: readonly FieldError[]): Outcome {
   if (errors.length === 0) return outcome
   const { warnings } = outcome
-  return {
+  return defined({
     kind: 'deny',
     errors: [...(outcome.kind === 'deny' ? outcome.errors : []), ...errors],
-    ...(warnings && { warnings }),
-  }
+    warnings,
+  })
 }
 
 /**

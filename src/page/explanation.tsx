@@ -1,4 +1,5 @@
 /** One object: the tree of `explain`, and for a workload each cluster with its data and what excludes it. */
+import { defined } from '../base/json.ts'
 
 import { formatBytes } from '../base/quantity.ts'
 import { fetchExplanation, fetchLocation, type Line } from './api.ts'
@@ -102,7 +103,7 @@ const CLUSTERS_SHOWN = 100
 
 function Location({ line, version }: { line: Line; version: number }) {
   const { apiVersion, kind, namespace, name } = line
-  const workload = { apiVersion, kind, name, ...(namespace !== undefined && { namespace }) }
+  const workload = defined({ apiVersion, kind, name, namespace })
   const { data, problem } = useLoaded(JSON.stringify(workload), version, () => fetchLocation(workload))
   if (problem !== undefined) return <p class="notice failed">{problem}</p>
   if (!data) return null

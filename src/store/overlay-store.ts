@@ -1,5 +1,7 @@
 /** A store that shows the objects of another store with supposed changes: the inputs of a decision in a supposed world. */
+
 import { type K8sObject, keyOfObject, objectKey, type ResourceType, splitObjectKey } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import { type AnyCachedKind, kindKey } from './any-kind.ts'
 import { CachedStore } from './cache/cached-store.ts'
 import { completeObserver } from './observer.ts'
@@ -33,7 +35,7 @@ export class OverlayStore extends CachedStore implements ObjectStore {
     kind.cache.remove(type.namespaced ? namespace : undefined, name)
     kind.cache.put(after)
     this.#note(type, namespace, name, object)
-    return { type, ...(before && { before }), after }
+    return defined({ type, before, after })
   }
 
   /** Removes an object. Returns undefined if there is none. */

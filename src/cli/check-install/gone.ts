@@ -1,4 +1,5 @@
 /** Checks that an uninstallation left nothing: it plans one, which must be empty. */
+import { defined } from '../../base/json.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { leases } from '../../store/cluster/lease.ts'
 import { type Candidate, gatherTraces } from '../uninstall/gather.ts'
@@ -19,12 +20,9 @@ export async function findTraces({ connection, config, signal, now }: CheckConte
       deletesDefinitions: false,
     })
     const found = [
-      ...(await findLeases(context)).map(({ metadata: { namespace, name = '' } }) => ({
-        type: leases,
-        ...(namespace && { namespace }),
-        name,
-        removes: ['the election of replicas'],
-      })),
+      ...(await findLeases(context)).map(({ metadata: { namespace, name = '' } }) =>
+        defined({ type: leases, namespace, name, removes: ['the election of replicas'] }),
+      ),
       ...candidates.map(tracesOf),
     ]
     const findings = [

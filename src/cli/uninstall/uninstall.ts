@@ -1,6 +1,8 @@
 /** `lodestone uninstall`: removes everything that Lodestone wrote into the objects of an API server, and its installation. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
+import { defined } from '../../base/json.ts'
 import { admissionRules } from '../../core/uninstall/installation.ts'
 import type { NodeData } from '../../core/uninstall/volumes.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
@@ -285,7 +287,7 @@ async function removeOne(candidate: Candidate, context: UninstallContext, done: 
   if (result === 'conflict') return
   if ('failure' in result) done.failures.push(`${titleOf(candidate)}: ${result.failure}`)
   else if (result.removes.length > 0) {
-    done.removed.push({ type, ...(namespace && { namespace }), name, removes: result.removes })
+    done.removed.push(defined({ type, namespace, name, removes: result.removes }))
   }
 }
 

@@ -1,5 +1,7 @@
 /** The options of `lodestone what-if`: one or more suppositions, and how the answer is shown. */
+
 import type { Taint } from '../../api/node.ts'
+import { defined } from '../../base/json.ts'
 import type { GivenManifests } from '../check/input/read-manifests.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { SOURCE_OPTIONS } from '../open-source.ts'
@@ -155,7 +157,11 @@ function readTaint(text: string): Supposition {
     throw new UsageError(
       `--taint ${text}: expected CLUSTER=KEY[=VALUE]:EFFECT with the effect NoSchedule, PreferNoSchedule or NoExecute, e.g. member2=maintenance:NoExecute`,
     )
-  return { kind: 'tainted', cluster, taint: { key, ...(value && { value }), effect: effect as Taint['effect'] } }
+  return {
+    kind: 'tainted',
+    cluster,
+    taint: defined({ key, value: value || undefined, effect: effect as Taint['effect'] }),
+  }
 }
 
 function readData(text: string): Supposition {

@@ -137,7 +137,7 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   if (placed && placed.reason !== placedReason(before.conditions)) {
     const binding = placedBinding(bindings)
     const reported = event(claim, isPlacedWarning(placed.reason), `Workload${placed.reason}`, placed.message)
-    events.push({ ...reported, ...(binding && { decisionId: bindingDecisionId(binding) }) })
+    events.push(defined({ ...reported, decisionId: binding && bindingDecisionId(binding) }))
   }
   return [write, ...events]
 }

@@ -1,7 +1,7 @@
 /** Decides on a binding, at admission and in the loop: returns the changed binding and the reason. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
@@ -66,7 +66,7 @@ function decideNotHonored(input: BindingInput): BindingDecision | undefined {
   const decision = decideUnscheduled(input)
   if (!decision) return undefined
   const { clusters } = input.binding.spec
-  const binding = { ...decision.binding, spec: { ...decision.binding.spec, ...(clusters && { clusters }) } }
+  const binding = { ...decision.binding, spec: defined({ ...decision.binding.spec, clusters }) }
   return { ...decision, binding: jsonEqual(binding, input.binding) ? input.binding : binding }
 }
 

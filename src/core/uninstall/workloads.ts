@@ -1,7 +1,9 @@
 /** Removes the traces of Lodestone from workloads and pods: the values in pod templates, requirements for nodes, and scheduling gates. */
+
 import { NODE_REQUIREMENTS_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
+import { defined } from '../../base/json.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
 import { isDaemonSet, narrowDaemonSet } from '../workload/daemon-set.ts'
 import { addedValues, openDigest, withoutAdded } from '../workload/requests/added-values.ts'
@@ -67,7 +69,7 @@ export const podRule: RemovalRule = {
     const pod = object as Pod
     if (isMoverPod(pod)) return deletion(pods, pod)
     const { labels, annotations } = pod.metadata
-    const metadata = { ...(labels && { labels }), ...(annotations && { annotations }) }
+    const metadata = defined({ labels, annotations })
     const place: PodPlace = { path: 'metadata', keys: ['metadata'], metadata, forAll: false }
     // A pod has the annotation of its template, so an equal one of the pod itself is no copy.
     const context = {

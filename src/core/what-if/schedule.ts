@@ -3,7 +3,7 @@
  * that Lodestone does not know, so that is not predicted.
  */
 import type { BindingSpec, ResourceBinding } from '../../api/karmada.ts'
-import { jsonEqual, membership, sortedUnique } from '../../base/json.ts'
+import { defined, jsonEqual, membership, sortedUnique } from '../../base/json.ts'
 import { type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import { evictedClusters, isSuspended, isWorkload, targetClusters } from '../placement/binding-state.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
@@ -65,7 +65,7 @@ function choose(
   const targets = targetClusters(spec).toSorted()
   const keeps = targets.filter((name) => names.includes(name))
   const others = keeps.length === 0 ? names : names.filter((name) => !keeps.includes(name))
-  const result = { keeps, waits: false, ...(group !== undefined && { group }) }
+  const result = defined({ keeps, waits: false, group })
   if (isDuplicated(spec)) {
     const most = maxClusters(spec.placement) ?? Number.POSITIVE_INFINITY
     const among = keeps.length >= most ? [] : others

@@ -12,7 +12,7 @@ import {
   type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { keyOfObject } from '../../api/meta.ts'
+import { keyOfObject, objectKey } from '../../api/meta.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import { hasTarget, isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
@@ -188,7 +188,7 @@ function countAttached(store: ObjectStore): ReadonlyMap<string, number> {
   for (const type of [resourceBindings, clusterResourceBindings]) {
     for (const { spec } of store.list(type)) {
       for (const { namespace, name } of spec.requiredBy ?? []) {
-        const key = keyOfObject({ metadata: { ...(namespace && { namespace }), name } })
+        const key = objectKey(namespace, name)
         counts.set(key, (counts.get(key) ?? 0) + 1)
       }
     }

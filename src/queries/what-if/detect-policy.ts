@@ -9,7 +9,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../../api/karmada.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { policyAnnotations, selectPolicy } from '../../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
@@ -53,6 +53,6 @@ function mayChoose({ metadata }: ResourceBinding, changes: readonly StoreChange[
 /** The labels of workloads are not cached, so a policy that selects by labels does not count. */
 function nextPolicy({ spec: { resource } }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const { apiVersion, kind, namespace, name } = resource
-  const template = { apiVersion, kind, metadata: { ...(namespace && { namespace }), name } }
+  const template = { apiVersion, kind, metadata: defined({ namespace, name }) }
   return selectPolicy(template, store.list(propagationPolicies), store.list(clusterPropagationPolicies))
 }

@@ -2,6 +2,7 @@
  * Sends queries to data systems in the background. Each system has its own queue and slots, so a failing system delays only its own
  * sources. Inside a system, the namespaces whose claims wait have their turns.
  */
+import { defined } from '../../base/json.ts'
 import { systemSign } from '../../core/data-source/error-code.ts'
 import type { QueryResult } from '../../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../../core/data-source/query-slots.ts'
@@ -140,6 +141,6 @@ async function locate(system: System, query: LocalityQuery, signal: AbortSignal)
     if (!(error instanceof LocalityError)) return { kind: 'fault', error }
     const { code, message, retryAfterMs } = error
     const reason = `${system.plugin.system}: ${message}`
-    return { kind: 'failed', code, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+    return defined({ kind: 'failed', code, reason, retryAfterMs })
   }
 }

@@ -82,7 +82,7 @@ function reduceBinding(binding: ResourceBinding): ResourceBinding {
   const kept = annotations && without(annotations, DEPENDENCIES_ANNOTATION)
   return {
     ...binding,
-    metadata: { ...metadata, ...(kept && { annotations: kept }) },
+    metadata: defined({ ...metadata, annotations: kept }),
     spec: { resource: without(resource, 'uid', 'resourceVersion'), ...rest },
   }
 }

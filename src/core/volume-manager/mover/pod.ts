@@ -241,7 +241,7 @@ export function mountOf(
     const volume = isBeside
       ? { persistentVolumeClaim: claimOf(config, claimNameOf(manager, config)) }
       : { nfs: nfsOf(config) }
-    return { at: TARGET, volume, ...(readOnly && { readOnly }) }
+    return { at: TARGET, volume, readOnly }
   }
   return path === undefined ? undefined : directoryMount(path)
 }

@@ -4,7 +4,7 @@ import { apiVersionOf } from '../../../api/meta.ts'
 import { volumeManagerSchema } from '../../../api/schemas/volume-manager.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
 import { ErrorList, type FieldError, MAX_LISTED_ERRORS } from '../../../base/field-errors.ts'
-import { isObject, jsonEqual, membership } from '../../../base/json.ts'
+import { defined, isObject, jsonEqual, membership } from '../../../base/json.ts'
 import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import { suggest } from '../../../base/suggest.ts'
 import { cut, type Outcome } from '../../outcome.ts'
@@ -50,7 +50,8 @@ export function admitVolumeManager(
 ): Outcome {
   if (manager.metadata.deletionTimestamp) return { kind: 'allow' }
   const unused = unusedRefresh(manager, stored)
-  if (stored && jsonEqual(stored.spec, manager.spec)) return { kind: 'allow', ...(unused && { warnings: [unused] }) }
+  if (stored && jsonEqual(stored.spec, manager.spec))
+    return defined({ kind: 'allow', warnings: unused ? [unused] : undefined })
   const errors = validateVolumeManager(manager, limits)
   const warnings = [...warningsOf(manager), ...(unused ? [unused] : [])]
   const extra = warnings.length > 0 ? { warnings } : {}
