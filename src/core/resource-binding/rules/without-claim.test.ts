@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { bind, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
-import { located, NOW, unknown } from '../../../../test/builders.ts'
+import { located, lookup, NOW, unknown } from '../../../../test/builders.ts'
 import { readAnnotations } from '../annotations.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
 
@@ -30,7 +30,23 @@ describe('a scheduled workload that loses its last claim', () => {
   test('is released at once if its clusters cannot take it any more', () => {
     const evicted = { ...before, spec: { ...before.spec, clusters: [] } }
     const placed = { ...evicted, spec: { ...evicted.spec, gracefulEvictionTasks: [{ fromCluster: 'm2' }] } }
-    expect(loop(placed, [])).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
+    const relaxed = loop(placed, [])
+    expect(relaxed).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    const replaced = { ...relaxed.binding, spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1' }] } }
+    expect(loop(replaced, [])).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
+  })
+
+  test('is not on hold if it lost its cluster, and a claim is created again before it runs', () => {
+    const ran = loop(bind(runsIn('m2'), { lastScheduledTime: '2026-01-01T00:00:00Z' }), claims).binding
+    const clusters = lookup('m1', 'm3')
+    const released = loop({ ...ran, spec: { ...ran.spec, clusters: [] } }, [], { clusters })
+    expect(released).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(write(ran, runsIn(), { claims: [], clusters })).toMatchObject({ state: 'Relaxed' })
+    for (const again of [claims, [unknown()]]) {
+      expect(loop(released.binding, again, { clusters })).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    }
+    const runsAgain = { ...released.binding, spec: { ...released.binding.spec, clusters: [{ name: 'm1' }] } }
+    expect(loop(runsAgain, [], { clusters })).toMatchObject({ state: 'Restored' })
   })
 
   test('is released from groups that the scheduler would skip: it begins with the first', () => {

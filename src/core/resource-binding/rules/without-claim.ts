@@ -1,6 +1,7 @@
 /** The rules of a workload without one of its claims: it stays with its data until a successor of the claim may have come. */
 import { jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
+import { hasTarget } from '../../placement/binding-state.ts'
 import { demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { beginningOf, holdAnnotation } from '../hold.ts'
@@ -58,12 +59,14 @@ export function awaitSuccessor(situation: Situation): PlacementDecision | undefi
 
 /**
  * Gives a workload without a claim its base back. If its clusters cannot take it any more, the scheduler must begin with the first group of
- * the base. The groups get their own names back later.
+ * the base. The groups get their own names back later. A workload that has lost all of its clusters keeps the annotation until it runs again.
+ * Without it, a claim that is created meanwhile would put it on hold.
  */
 export function restore(situation: Situation): PlacementDecision {
   const { input, base, last } = situation
   const why = 'no claim is left for this workload'
-  if (!last || !input.isScheduled || !skipsFirstGroup(base, input.observedGroup))
+  if (!last || !input.isScheduled) return applyBase('Restored', base, why)
+  if (hasTarget(input.binding.spec) && !skipsFirstGroup(base, input.observedGroup))
     return applyBase('Restored', base, why)
   const kept = keep(situation, last, why)
   return kept.state === 'Relaxed' ? kept : applyBase('Restored', base, why)
