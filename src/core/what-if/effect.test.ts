@@ -4,7 +4,7 @@ import type { Cluster, Placement, ResourceBinding } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { decideBinding } from '../resource-binding/decide.ts'
-import { compareOutcomes } from './effect.ts'
+import { compareOutcomes, presentOutcome } from './effect.ts'
 import { evict, findEviction } from './evict.ts'
 import { compileFleet } from './fleet.ts'
 import { settle } from './settle.ts'
@@ -43,7 +43,7 @@ function narrowedTo(clusters: string[], runs: string[], claims: ClaimAnswer[]): 
 function effectOf(binding: ResourceBinding, base: ClaimAnswer[], supposed: ClaimAnswer[], fleet = PRESENT) {
   return compareOutcomes(
     binding,
-    outcome({ binding, claims: base, fleet: PRESENT }),
+    presentOutcome(outcome({ binding, claims: base, fleet: PRESENT })),
     outcome({ binding, claims: supposed, fleet }),
   ).map(({ effect, from, to, afterSeconds }) => [effect, from.join(), to.join(), afterSeconds])
 }
@@ -123,7 +123,7 @@ test('a workload that ran elsewhere comes home when the failback window is over'
   const moved = outcome({ binding: narrowedTo(['m2'], ['m2'], inM2), claims: inM2, fleet: WITHOUT_M2 })
   const { gracefulEvictionTasks: _, ...spec } = moved.first.decision.binding.spec
   const away = { ...moved.first.decision.binding, spec: { ...spec, clusters: [{ name: 'm1' }] } }
-  const base = outcome({ binding: away, claims: inM2, fleet: WITHOUT_M2 })
+  const base = presentOutcome(outcome({ binding: away, claims: inM2, fleet: WITHOUT_M2 }))
   const back = outcome({ binding: away, claims: inM2, fleet: PRESENT })
   expect(compareOutcomes(away, base, back).map(({ effect, to, afterSeconds }) => [effect, to, afterSeconds])).toEqual([
     ['comesHome', ['m2'], 300],
@@ -132,7 +132,7 @@ test('a workload that ran elsewhere comes home when the failback window is over'
 
 test('a deleted workload is removed, and a new one is placed', () => {
   const binding = makeBinding({ placement, clusters: [{ name: 'm2' }] })
-  const settled = outcome({ binding, claims: [], fleet: PRESENT })
+  const settled = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
   expect(compareOutcomes(binding, settled, undefined)).toMatchObject([{ effect: 'removed', from: ['m2'] }])
   const created = outcome({ binding: makeBinding({ placement }), claims: inM2, fleet: PRESENT })
   expect(compareOutcomes(undefined, undefined, created)).toMatchObject([{ effect: 'placed', to: ['m2'] }])

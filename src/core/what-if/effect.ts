@@ -38,6 +38,23 @@ export interface Change {
   reason: string
 }
 
+/** A step of the present world, as far as a comparison reads it. */
+interface PresentStep {
+  state: Step['decision']['state']
+  schedule: Schedule
+}
+
+/** What becomes of a workload without the supposition. It is small, so that the outcomes of a whole fleet fit into memory. */
+export interface PresentOutcome {
+  first: PresentStep
+  later?: PresentStep
+}
+
+export function presentOutcome({ first, later }: Settled): PresentOutcome {
+  const keep = ({ decision: { state }, schedule }: Step): PresentStep => ({ state, schedule })
+  return later ? { first: keep(first), later: keep(later) } : { first: keep(first) }
+}
+
 /**
  * Returns what the supposition changes, at once and later; none if nothing changes.
  *
@@ -47,7 +64,7 @@ export interface Change {
  */
 export function compareOutcomes(
   before: ResourceBinding | undefined,
-  base: Settled | undefined,
+  base: PresentOutcome | undefined,
   supposed: Settled | undefined,
 ): Change[] {
   const runs = targetClusters(before?.spec)
@@ -63,7 +80,7 @@ function removal(runs: readonly string[]): Change {
   return { effect: 'removed', from: runs.toSorted(), to: [], takesAll: false, afterSeconds: 0, reason }
 }
 
-function compareSteps(runs: readonly string[], base: Step | undefined, step: Step): Change | undefined {
+function compareSteps(runs: readonly string[], base: PresentStep | undefined, step: Step): Change | undefined {
   const effect = effectOf(runs, base, step)
   if (effect === undefined) return undefined
   const { schedule, decision, afterSeconds } = step
@@ -80,16 +97,16 @@ function compareSteps(runs: readonly string[], base: Step | undefined, step: Ste
   }
 }
 
-function effectOf(runs: readonly string[], base: Step | undefined, step: Step): Effect | undefined {
+function effectOf(runs: readonly string[], base: PresentStep | undefined, step: Step): Effect | undefined {
   const { schedule: now, decision } = step
   const was = base?.schedule
   if (now.problem !== undefined) return was?.problem === undefined ? 'stranded' : undefined
   if (now.waits) return was?.waits ? undefined : 'waits'
-  const isReleased = decision.state === 'Released' && base?.decision.state !== 'Released'
+  const isReleased = decision.state === 'Released' && base?.state !== 'Released'
   if (was?.waits || isReleased) return 'released'
   const isSame = was !== undefined && goesTheSameWay(was, now)
   if (runs.length === 0) return isSame ? undefined : 'placed'
-  const unchanged = base?.decision.state === decision.state ? undefined : 'stays'
+  const unchanged = base?.state === decision.state ? undefined : 'stays'
   if (isSame && was.problem === undefined) return unchanged
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
   if (leaves(now)) {
@@ -117,7 +134,7 @@ function isPartOf(part: readonly string[], whole: readonly string[]): boolean {
 }
 
 /** Whether a workload that runs elsewhere goes to its data. */
-function isReturn(base: Step | undefined, { decision }: Step): boolean {
+function isReturn(base: PresentStep | undefined, { decision }: Step): boolean {
   const away: readonly (PlacementState | string)[] = ['Relaxed', 'Kept']
-  return base !== undefined && away.includes(base.decision.state) && decision.state === 'Narrowed'
+  return base !== undefined && away.includes(base.state) && decision.state === 'Narrowed'
 }

@@ -3,7 +3,14 @@ import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
-import { type Change, compareOutcomes, EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
+import {
+  type Change,
+  compareOutcomes,
+  EFFECT_NAMES,
+  type Effect,
+  type PresentOutcome,
+  presentOutcome,
+} from '../../core/what-if/effect.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingNamed } from '../workload.ts'
@@ -72,13 +79,13 @@ export interface Fleet {
 export async function openFleet(store: ObjectStore, settings: WorldSettings, signal?: AbortSignal): Promise<Fleet> {
   const present = openWorld(store, settings)
   const index = await indexBindings(present, signal)
-  const presentOutcome = rememberOutcomes(present)
+  const outcomeBefore = rememberOutcomes(present)
   const changeOf = (key: string, supposed: World): WorkloadChange | undefined => {
     const name = splitObjectKey(key)
     const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposed.store)]
     // A binding that is not at rest yet would change by any event: that is no effect of this one.
     const isQueued = after !== undefined && isQueuedIn(after, supposed)
-    const base = before && presentOutcome(before, isQueued)
+    const base = before && outcomeBefore(before, isQueued)
     const outcome = after && outcomeOf(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
     const [first, next] = compareOutcomes(before, base, outcome)
     const binding = after ?? before
@@ -110,18 +117,18 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
   }
 }
 
-/** Outcomes that are remembered. Each has a changed copy of its binding, so those of a million bindings would need gigabytes. */
-const MAX_REMEMBERED = 50_000
+/** Outcomes that are remembered, at about 300 bytes each. The table of lost clusters asks about each binding several times. */
+const MAX_REMEMBERED = 1_000_000
 
-/** The last outcomes in the present world: several questions concern the same bindings. */
-function rememberOutcomes(present: World): (binding: ResourceBinding, isQueued: boolean) => Outcome {
-  const [idle, queued] = [new Map<ResourceBinding, Outcome>(), new Map<ResourceBinding, Outcome>()]
+/** The outcomes in the present world: several questions concern the same bindings. */
+function rememberOutcomes(present: World): (binding: ResourceBinding, isQueued: boolean) => PresentOutcome {
+  const [idle, queued] = [new Map<ResourceBinding, PresentOutcome>(), new Map<ResourceBinding, PresentOutcome>()]
   return (binding, isQueued) => {
     const known = isQueued ? queued : idle
     const remembered = known.get(binding)
     if (remembered) return remembered
     if (known.size >= MAX_REMEMBERED) known.clear()
-    const outcome = outcomeOf(binding, present, { isQueued })
+    const outcome = presentOutcome(outcomeOf(binding, present, { isQueued }))
     known.set(binding, outcome)
     return outcome
   }
