@@ -20,6 +20,7 @@ test.each(values)('$first names tests that exist', ({ tests }) => {
 const OTHERS: readonly string[] = [
   keys.ALLOW_CLAIMS_FROM_ANNOTATION,
   keys.CHECK_ANNOTATION,
+  keys.CLUSTER_NAME_ANNOTATION,
   keys.CREDENTIALS_ANNOTATION,
   keys.DELETE_IN_USE_ANNOTATION,
   keys.DECISION_ID_LABEL,

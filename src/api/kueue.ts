@@ -1,4 +1,4 @@
-/** Kueue's AdmissionChecks and Workloads (kueue.x-k8s.io), with the fields that Lodestone reads and writes. All other fields are kept. */
+/** The objects of Kueue and MultiKueue (kueue.x-k8s.io), with the fields that Lodestone reads and writes. All other fields are kept. */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 import type { PodTemplate } from './pod.ts'
 
@@ -7,6 +7,18 @@ export const DATA_CHECK_CONTROLLER = 'lodestone.dev/data-ready'
 
 /** The label of a Workload that MultiKueue created in a worker cluster: its job is created there after the Workload is admitted. */
 export const MULTIKUEUE_ORIGIN_LABEL = 'kueue.x-k8s.io/multikueue-origin'
+
+/** The `spec.controllerName` of the AdmissionChecks of MultiKueue, which copies Workloads to worker clusters. */
+export const MULTIKUEUE_CONTROLLER = 'kueue.x-k8s.io/multikueue'
+
+/**
+ * The field manager of `status.nominatedClusterNames`. Kueue removes the nomination with a server-side apply of this manager, so a dispatcher
+ * writes it as the same manager (kueue, CHANGELOG-0.13.md).
+ */
+export const KUEUE_ADMISSION_MANAGER = 'kueue-admission'
+
+/** The most clusters that a Workload may be nominated for (kueue, workload_types.go). */
+export const MAX_NOMINATED_CLUSTERS = 20
 
 export interface AdmissionCheck extends K8sObject {
   spec: {
@@ -31,8 +43,26 @@ export interface KueueWorkload extends K8sObject {
     active?: boolean
     podSets?: { name: string; template: PodTemplate }[]
   }
-  status?: { conditions?: Condition[]; admissionChecks?: AdmissionCheckState[] }
+  status?: {
+    conditions?: Condition[]
+    admissionChecks?: AdmissionCheckState[]
+    /** The names of the MultiKueueClusters to which MultiKueue copies the Workload. One of them gets it. */
+    nominatedClusterNames?: string[]
+    /** The MultiKueueCluster that got the Workload. Then no cluster may be nominated. */
+    clusterName?: string
+  }
 }
+
+/** The worker clusters of an AdmissionCheck of MultiKueue. */
+export interface MultiKueueConfig extends K8sObject {
+  spec: {
+    /** The names of MultiKueueClusters: at most 20. */
+    clusters: string[]
+  }
+}
+
+/** A worker cluster. Lodestone reads only its annotation. */
+export type MultiKueueCluster = K8sObject
 
 export const admissionChecks: ResourceType<AdmissionCheck> = {
   group: 'kueue.x-k8s.io',
@@ -48,4 +78,20 @@ export const kueueWorkloads: ResourceType<KueueWorkload> = {
   kind: 'Workload',
   plural: 'workloads',
   namespaced: true,
+}
+
+export const multiKueueConfigs: ResourceType<MultiKueueConfig> = {
+  group: 'kueue.x-k8s.io',
+  version: 'v1beta2',
+  kind: 'MultiKueueConfig',
+  plural: 'multikueueconfigs',
+  namespaced: false,
+}
+
+export const multiKueueClusters: ResourceType<MultiKueueCluster> = {
+  group: 'kueue.x-k8s.io',
+  version: 'v1beta2',
+  kind: 'MultiKueueCluster',
+  plural: 'multikueueclusters',
+  namespaced: false,
 }

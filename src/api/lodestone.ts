@@ -16,6 +16,8 @@ export const ENFORCE_ALL = 'true'
 export const ENFORCE_CLAIMS = 'claims'
 /** Its value with which no new workload waits. */
 export const ENFORCE_NOTHING = 'false'
+/** On MultiKueueClusters, by users: the name that the cluster has in DataSources, if it has another one there. */
+export const CLUSTER_NAME_ANNOTATION = 'lodestone.dev/cluster-name'
 /** On namespaces, by users: a comma-separated list of the namespaces whose claims may name workloads here, or `*`. */
 export const ALLOW_CLAIMS_FROM_ANNOTATION = 'lodestone.dev/allow-claims-from'
 /** On Events, by the loops: the id of the decision that the Event is about (core/decision-id.ts). */

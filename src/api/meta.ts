@@ -31,6 +31,10 @@ export interface ObjectMeta {
 /** The fields that one writer of an object set last (meta/v1 ManagedFieldsEntry). */
 export interface ManagedFieldsEntry {
   manager?: string
+  /** `Apply` for a server-side apply. */
+  operation?: string
+  /** The subresource by which the writer changed them; absent or empty for the object itself. */
+  subresource?: string
   /** RFC 3339: when the writer last changed them. */
   time?: string
   /** The fields as a tree: a member `x` has the key `f:x`. An empty object is a field that was set as a whole. */

@@ -15,7 +15,7 @@ import { guardWrites } from '../store/guarded-store.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Config } from './config/config.ts'
+import { type Config, isDispatcher } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
 import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
@@ -103,6 +103,7 @@ export async function startLoops({
         volumes: config.volumes.enabled ? volumeSettings : undefined,
         moverLogs,
         kueue: config.kueue.enabled,
+        nominationRoundMs: isDispatcher(config) ? config.kueue.multiKueue.roundSeconds * 1000 : undefined,
       }),
       store: whileLeader(store),
       events,

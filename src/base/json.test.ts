@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   defined,
+  isSameSet,
   jsonEqual,
   memberNames,
   parseJson,
@@ -74,6 +75,11 @@ describe('withoutNulls', () => {
 
 test('names are sorted by code unit, without duplicates', () => {
   expect(sortedUnique(['b', 'a', 'b', 'B', '10', '9'])).toEqual(['10', '9', 'B', 'a', 'b'])
+})
+
+test('two lists are the same set in any order, also with duplicates', () => {
+  expect(isSameSet(['b', 'a'], ['a', 'b', 'b'])).toBe(true)
+  expect(isSameSet(['a'], ['a', 'b'])).toBe(false)
 })
 
 test.each<{ text: unknown; want: unknown }>([

@@ -127,6 +127,11 @@ export function sortedUnique(values: Iterable<string>): string[] {
   return unique.length < 2 ? unique : unique.sort()
 }
 
+/** Whether two lists have the same strings, in any order. */
+export function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return jsonEqual(sortedUnique(a), sortedUnique(b))
+}
+
 /** Whether a value is a safe integer of at least 0. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0

@@ -24,7 +24,7 @@ async function clientConfigs(...words: string[]) {
 const crds = Array(3).fill('CustomResourceDefinition') as string[]
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
 const role = ['ClusterRole', 'ClusterRoleBinding']
-const rbac = [...Array.from({ length: 7 }, () => role).flat(), 'ClusterRole', 'ClusterRole', 'ClusterRole']
+const rbac = [...Array.from({ length: 8 }, () => role).flat(), 'ClusterRole', 'ClusterRole', 'ClusterRole']
 // The ClusterRole of movers is bound in the namespaces of movers.
 const volumes = [...role, ...role, 'StorageClass', ...role, ...role, 'ClusterRole', ...role, ...role]
 const interpreter = ['ResourceInterpreterWebhookConfiguration']
@@ -63,6 +63,10 @@ describe('with a configuration, the rights are those that its features need', ()
     { config: { dependencies: { distribution: 'builtin' } }, want: [...ALWAYS, ...DISTRIBUTION] },
     { config: { dependencies: { distribution: 'none' } }, want: ALWAYS },
     { config: { kueue: { enabled: true } }, want: [...ALWAYS, ...DISTRIBUTION, 'lodestone-kueue'] },
+    {
+      config: { kueue: { enabled: true, multiKueue: { enabled: true } } },
+      want: [...ALWAYS, ...DISTRIBUTION, 'lodestone-kueue', 'lodestone-multikueue'],
+    },
     {
       config: { registration: { mode: 'none' } },
       want: ['lodestone', 'lodestone-loops', 'lodestone-dependencies', 'lodestone-distribution'],

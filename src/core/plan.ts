@@ -17,10 +17,19 @@ export interface WriteAction {
   isDryRun?: true
 }
 
+/** A JSON merge patch (RFC 7386). With `metadata.resourceVersion` in it, it applies to that version only. */
+export interface PatchAction {
+  kind: 'patch'
+  of: ObjectReference
+  patch: Record<string, unknown>
+  subresource?: 'status'
+  /** Set for a server-side apply by this field manager. The patch then has all fields that the manager owns. */
+  fieldManager?: string
+}
+
 export type Write =
   | WriteAction
-  /** A JSON merge patch (RFC 7386). With `metadata.resourceVersion` in it, it applies to that version only. */
-  | { kind: 'patch'; of: ObjectReference; patch: Record<string, unknown>; subresource?: 'status' }
+  | PatchAction
   /** Deletes the object only if its uid and resourceVersion are those that were read. */
   | { kind: 'delete'; type: ResourceType; object: K8sObject }
 

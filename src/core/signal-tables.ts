@@ -19,6 +19,7 @@ const LEFT = 'VolumeManager, Namespace'
 const REGISTRATION = 'MutatingWebhookConfiguration'
 const ADMISSION_POLICY = 'ValidatingAdmissionPolicy'
 const CRD = 'CustomResourceDefinition'
+const WORKLOAD = 'Workload of Kueue'
 
 /** By reason. */
 export const EVENTS = {
@@ -91,6 +92,13 @@ export const EVENTS = {
   VolumesReady: { type: 'Normal', about: 'Pod', when: 'its scheduling gate is removed' },
   VolumesReplaced: { type: 'Warning', about: 'Pod', when: 'it waited for data that was replaced; it is deleted' },
   VolumesUnusable: { type: 'Warning', about: 'Pod', when: 'it waits for volumes that it cannot have; recreate it' },
+
+  ClustersNominated: {
+    type: 'Normal',
+    about: WORKLOAD,
+    when: 'MultiKueue copies it to these clusters, see [Kueue](../guides/kueue.md#choose-the-worker-clusters)',
+  },
+  NominationOnHold: { type: 'Warning', about: WORKLOAD, when: 'no cluster is nominated; the message has the reason' },
 
   KindUnavailable: { type: 'Warning', about: CRD, when: 'the kind cannot be read; its last objects stay in use' },
   KindAvailable: { type: 'Normal', about: CRD, when: 'the kind can be read again' },
@@ -227,6 +235,12 @@ export const CONDITIONS = [
     type: 'Active',
     reasons: ['Active', 'BadParameters', 'DataUnknown', 'Uninstalled'],
     when: 'Lodestone answers the check of Kueue, see [Kueue](../guides/kueue.md)',
+  },
+  {
+    about: WORKLOAD,
+    type: 'lodestone.dev/Nominated',
+    reasons: ['Nominated', 'OnHold', 'OtherDispatcher'],
+    when: 'worker clusters are nominated; absent before the first hold',
   },
 ] as const satisfies readonly ConditionDefinition[]
 

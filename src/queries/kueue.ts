@@ -30,7 +30,7 @@ import { claimsOfSource } from './source.ts'
 import { isHub, volumeManagersOf } from './volumes.ts'
 import { bindingsOfWorkload } from './workload.ts'
 
-interface KueueContext extends Present {
+export interface KueueContext extends Present {
   store: ObjectStore
   clusterScopedClaims?: ClusterScope
   timing?: PlacementTiming | undefined
@@ -86,7 +86,7 @@ export function workloadsConcerned(change: StoreChange, store: ObjectStore): str
     case kueueWorkloads.kind:
       return type.group === kueueWorkloads.group && after ? [keyOfObject(after)] : []
     case admissionChecks.kind:
-      return objects.flatMap(({ metadata }) => withIndex('check', metadata.name ?? '', store))
+      return objects.flatMap(({ metadata }) => workloadsWithCheck(metadata.name ?? '', store))
     case dataSourceClaims.kind:
       return objects.flatMap((claim) => ofClaim(claim as DataSourceClaim, store))
     case dataSources.kind:
@@ -102,6 +102,11 @@ export function workloadsConcerned(change: StoreChange, store: ObjectStore): str
         ? objects.flatMap((binding) => withIndex('job', workloadKey((binding as ResourceBinding).spec.resource), store))
         : claimsRegranted(change, store).flatMap((claim) => ofClaim(claim, store))
   }
+}
+
+/** Returns the keys of the Workloads that have a check. */
+export function workloadsWithCheck(check: string, store: ObjectStore): string[] {
+  return withIndex('check', check, store)
 }
 
 function ofClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
@@ -141,7 +146,7 @@ function bindingOf(job: WorkloadReference, store: ObjectStore): ResourceBinding 
 }
 
 /** A stored binding remembers when its hold began, for `holdTimeoutSeconds`. Without one, the reservation of quota is that memory. */
-function withHold(input: BindingInput, since: string | undefined): BindingInput {
+export function withHold(input: BindingInput, since: string | undefined): BindingInput {
   if (since === undefined) return input
   const { metadata } = input.binding
   const hold: HoldAnnotation = { message: '', reason: 'Unresolved', since }
@@ -158,7 +163,7 @@ function templateOf({ apiVersion, kind, namespace, name }: WorkloadReference, st
 }
 
 /** A binding whose policy allows every cluster. */
-function bareBinding(job: WorkloadReference): ResourceBinding {
+export function bareBinding(job: WorkloadReference): ResourceBinding {
   return {
     apiVersion: apiVersionOf(resourceBindings),
     kind: resourceBindings.kind,

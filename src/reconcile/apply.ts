@@ -1,5 +1,6 @@
 /** Applies the actions of a plan, one after the other. All writes of the loops except Events are in this file. */
 import type { K8sObject } from '../api/meta.ts'
+import { defined } from '../base/json.ts'
 import type { Plan, Write } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { EventRecorder } from './event-recorder.ts'
@@ -37,7 +38,8 @@ export async function applyWrite(store: ObjectStore, action: Write): Promise<K8s
       return store.update(action.type, action.object)
     case 'patch': {
       const { type, ...reference } = action.of
-      return store.patch(type, reference, action.patch, action.subresource ? { subresource: action.subresource } : {})
+      const { subresource, fieldManager } = action
+      return store.patch(type, reference, action.patch, defined({ subresource, fieldManager }))
     }
     case 'delete':
       await store.delete(action.type, action.object)

@@ -8,6 +8,7 @@ import { openPropagationPolicyLoop } from './bindings/propagation-policy.ts'
 import { resourceBindingLoop } from './bindings/resource-binding.ts'
 import type { ReconcileLoop } from './define.ts'
 import { admissionCheckLoop } from './kueue/admission-check.ts'
+import { openMultiKueueDispatcherLoop } from './kueue/multikueue-dispatcher.ts'
 import { kueueWorkloadLoop } from './kueue/workload.ts'
 import { openDataSourceLoop } from './sources/data-source.ts'
 import { dataSourceClaimLoop } from './sources/data-source-claim.ts'
@@ -29,6 +30,8 @@ export interface LoopChoices {
   moverLogs?: MoverLogs
   /** Whether the AdmissionChecks of Kueue are answered. Default: false. */
   kueue?: boolean
+  /** The ms between the nominations of the dispatcher of MultiKueue; absent if Lodestone is not the dispatcher. */
+  nominationRoundMs?: number | undefined
 }
 
 export function openLoops({
@@ -37,6 +40,7 @@ export function openLoops({
   volumes,
   moverLogs,
   kueue,
+  nominationRoundMs,
 }: LoopChoices): readonly ReconcileLoop[] {
   return [
     dataSourceClaimLoop,
@@ -51,5 +55,6 @@ export function openLoops({
       ? [openVolumeManagerLoop(volumes, moverLogs), openVolumeEvictionLoop(volumes), openVolumeLeftoverLoop(volumes)]
       : []),
     ...(kueue ? [admissionCheckLoop, kueueWorkloadLoop] : []),
+    ...(nominationRoundMs === undefined ? [] : [openMultiKueueDispatcherLoop(nominationRoundMs)]),
   ]
 }

@@ -60,6 +60,11 @@ export interface CreateOptions extends WriteOptions {
 export interface PatchOptions extends WriteOptions {
   /** With `status`, the patch changes only the status. Without it, the status does not change. */
   subresource?: 'status' | undefined
+  /**
+   * Set for a server-side apply by this field manager, which takes the fields from other managers. The patch then has all fields that the
+   * manager owns: the API server removes the others that it owned.
+   */
+  fieldManager?: string | undefined
 }
 
 /**
@@ -104,7 +109,7 @@ export interface ObjectStore {
    */
   update<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>
   /**
-   * Changes an object by a JSON merge patch (RFC 7386) and returns the result. A `metadata.resourceVersion` in the patch is a precondition.
+   * Changes an object by a JSON merge patch (RFC 7386), or by a server-side apply, and returns the result. A `metadata.resourceVersion` in the patch is a precondition.
    * Throws `ConflictError` when the object changed since, and `NotFoundError` when it was deleted.
    */
   patch<T extends K8sObject>(

@@ -32,7 +32,11 @@ export const combinations: { what: string; values: object }[] = [
     },
   },
   { what: 'with a NetworkPolicy', values: { networkPolicy } },
-  { what: 'with checks of Kueue', values: { config: { kueue: { enabled: true } } } },
+  { what: 'with checks of Kueue', values: { config: { kueue: { enabled: true, multiKueue: null } } } },
+  {
+    what: 'as the dispatcher of MultiKueue',
+    values: { config: { kueue: { enabled: true, multiKueue: { enabled: true } } } },
+  },
   {
     what: 'with a ConfigMap for data systems, and one namespace for movers',
     values: {

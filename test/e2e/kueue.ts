@@ -1,39 +1,55 @@
-// Runs Kueue's controller manager on a control plane, with its CRDs. Its webhooks are not registered: jobs are created suspended.
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+// Runs Kueue's controller manager on a control plane, with its CRDs. Of its webhooks only that of Workloads is registered: jobs are created
+// suspended.
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { parse, stringify } from 'yaml'
 import type { AdmissionCheckState } from '../../src/api/kueue.ts'
-import type { Condition } from '../../src/api/meta.ts'
+import type { Condition, ManagedFieldsEntry } from '../../src/api/meta.ts'
 import type { KubeObject } from './api-client.ts'
 import { ensureKueue } from './binaries.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { freePorts, startProcess } from './processes.ts'
 
-const NAMESPACE = 'kueue-system'
-const SECRET = 'kueue-webhook-server-cert'
+export const KUEUE_NAMESPACE = 'kueue-system'
 const API = 'kueue.x-k8s.io/v1beta2'
 
 export interface WorkloadObject extends KubeObject {
-  status?: { conditions?: Condition[]; admissionChecks?: AdmissionCheckState[] }
+  metadata: KubeObject['metadata'] & { managedFields?: ManagedFieldsEntry[] }
+  status?: {
+    conditions?: Condition[]
+    admissionChecks?: AdmissionCheckState[]
+    nominatedClusterNames?: string[]
+    clusterName?: string
+  }
 }
 
-/** Installs the CRDs and starts the controller manager with the rights of an administrator. It ends with the plane. */
-export async function startKueue(plane: ControlPlane): Promise<void> {
+/**
+ * Installs the CRDs and starts the controller manager with the rights of an administrator. It ends with the plane.
+ *
+ * @param multiKueue the section `multiKueue` of its configuration
+ */
+export async function startKueue(plane: ControlPlane, multiKueue?: object): Promise<void> {
   const { kueue, crds } = await ensureKueue()
   const [healthPort = 0, webhookPort = 0] = await freePorts(2)
   await installCrds(plane, crds, `https://127.0.0.1:${webhookPort}/convert`)
   await plane.apply([
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET, namespace: NAMESPACE } },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: KUEUE_NAMESPACE } },
+    // For the certificates that it makes. It serves those of the folder: the addresses of its own are names of a Service.
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'kueue-webhook-server-cert', namespace: KUEUE_NAMESPACE } },
   ])
   const certificates = join(plane.dir, 'kueue-certs')
   await mkdir(certificates)
+  const { certificate, key } = await plane.pki.issue({
+    ...{ name: 'kueue-webhook', commonName: 'kueue-webhook', ipAddresses: ['127.0.0.1'] },
+  })
+  await writeFile(join(certificates, 'tls.crt'), certificate)
+  await writeFile(join(certificates, 'tls.key'), key)
   const configFile = join(plane.dir, 'kueue.yaml')
   const config = {
     apiVersion: 'config.kueue.x-k8s.io/v1beta2',
     kind: 'Configuration',
-    namespace: NAMESPACE,
+    namespace: KUEUE_NAMESPACE,
     health: { healthProbeBindAddress: `127.0.0.1:${healthPort}` },
     metrics: { bindAddress: '0' },
     webhook: { host: '127.0.0.1', port: webhookPort, certDir: certificates },
@@ -42,6 +58,7 @@ export async function startKueue(plane: ControlPlane): Promise<void> {
     integrations: { frameworks: ['batch/job'] },
     // A second API server, which these tests do not need.
     featureGates: { VisibilityOnDemand: false },
+    ...(multiKueue && { multiKueue }),
   }
   await writeFile(configFile, stringify(config))
   const running = await startProcess({
@@ -51,13 +68,33 @@ export async function startKueue(plane: ControlPlane): Promise<void> {
     cwd: plane.dir,
     env: { PATH: process.env['PATH'] ?? '', HOME: plane.dir, KUBECONFIG: plane.kubeconfig },
     logFile: plane.logFile('kueue'),
-    ready: async () => {
-      await mountCertificates(plane, certificates)
-      return (await request(`http://127.0.0.1:${healthPort}/readyz`)).statusCode === 200
-    },
+    ready: async () => (await request(`http://127.0.0.1:${healthPort}/readyz`)).statusCode === 200,
     readyTimeoutMs: 120_000,
   })
   plane.onStop(() => running.stop(300))
+  await plane.apply(workloadWebhook(plane, webhookPort))
+}
+
+// As Kueue installs it (config/components/webhook/manifests.yaml).
+function workloadWebhook({ pki }: ControlPlane, port: number): KubeObject {
+  const url = `https://127.0.0.1:${port}/validate-kueue-x-k8s-io-v1beta2-workload`
+  const rule = { apiGroups: ['kueue.x-k8s.io'], apiVersions: ['v1beta2'], operations: ['CREATE', 'UPDATE'] }
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    // Not by Kueue's name, where it would write its own CA.
+    metadata: { name: 'kueue-workloads' },
+    webhooks: [
+      {
+        name: 'vworkload.kb.io',
+        admissionReviewVersions: ['v1'],
+        clientConfig: { url, caBundle: pki.caBundle },
+        failurePolicy: 'Fail',
+        rules: [{ ...rule, resources: ['workloads', 'workloads/status'] }],
+        sideEffects: 'None',
+      },
+    ],
+  } as KubeObject
 }
 
 // All requests are for the stored version, so the URL is never called. Kueue writes its CA there, and needs the field.
@@ -71,17 +108,15 @@ async function installCrds(plane: ControlPlane, folder: string, url: string): Pr
   await plane.crdsEstablished()
 }
 
-// As the kubelet does: Kueue writes its certificate into the Secret, and reads it from a mounted folder.
-async function mountCertificates(plane: ControlPlane, folder: string): Promise<void> {
-  const secret = (await plane.getJson('secrets', SECRET, NAMESPACE)) as { data?: Record<string, string> } | undefined
-  for (const [name, content] of Object.entries(secret?.data ?? {})) {
-    await writeFile(join(folder, `${name}.new`), Buffer.from(content, 'base64'))
-    await rename(join(folder, `${name}.new`), join(folder, name))
-  }
+interface QueueOptions {
+  checks?: string[]
+  namespaces: string[]
+  /** In CPUs. Default: 100. */
+  quota?: number
 }
 
 /** A flavor, a queue of the cluster with these checks, and a queue in each namespace. */
-export function queues(name: string, { checks, namespaces }: { checks: string[]; namespaces: string[] }): KubeObject[] {
+export function queues(name: string, { checks = [], namespaces, quota = 100 }: QueueOptions): KubeObject[] {
   return [
     { apiVersion: API, kind: 'ResourceFlavor', metadata: { name: 'default-flavor' }, spec: {} } as KubeObject,
     {
@@ -93,10 +128,12 @@ export function queues(name: string, { checks, namespaces }: { checks: string[];
         resourceGroups: [
           {
             coveredResources: ['cpu'],
-            flavors: [{ name: 'default-flavor', resources: [{ name: 'cpu', nominalQuota: 100 }] }],
+            flavors: [{ name: 'default-flavor', resources: [{ name: 'cpu', nominalQuota: quota }] }],
           },
         ],
-        admissionChecksStrategy: { admissionChecks: checks.map((check) => ({ name: check })) },
+        ...(checks.length > 0 && {
+          admissionChecksStrategy: { admissionChecks: checks.map((check) => ({ name: check })) },
+        }),
       },
     } as KubeObject,
     ...namespaces.map(
@@ -126,12 +163,14 @@ interface JobOptions {
   volumes?: string
   /** Whether a node takes its pods; kwok ends them at once. Default: true. */
   runs?: boolean
+  /** Whether MultiKueue runs it in a worker cluster. Default: false. */
+  isRemote?: boolean
 }
 
 /** A suspended Job in a queue. */
 export function queuedJob(
   name: string,
-  { queue, namespace = 'default', volumes, runs = true }: JobOptions,
+  { queue, namespace = 'default', volumes, runs = true, isRemote = false }: JobOptions,
 ): KubeObject {
   return {
     apiVersion: 'batch/v1',
@@ -144,6 +183,7 @@ export function queuedJob(
     },
     spec: {
       suspend: true,
+      ...(isRemote && { managedBy: 'kueue.x-k8s.io/multikueue' }),
       template: {
         metadata: { labels: { app: name } },
         spec: {

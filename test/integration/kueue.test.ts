@@ -13,6 +13,7 @@ import {
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
 import { namespaces } from '../../src/api/namespace.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { DEFAULT_CONFIG } from '../../src/app/config/config.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { admissionCheckLoop } from '../../src/reconcile/kueue/admission-check.ts'
 import { kueueWorkloadLoop } from '../../src/reconcile/kueue/workload.ts'
@@ -196,7 +197,13 @@ test('a check with parameters leaves the Workload Pending, and its own condition
 
 test('without Kueue, the log says what to install; a check that is installed later is answered', async () => {
   const kinds = kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false, kueue: true })
-  const { server, lines, start: startApp } = await openAppOnApiServer(kinds, { kueue: { enabled: true } })
+  const {
+    server,
+    lines,
+    start: startApp,
+  } = await openAppOnApiServer(kinds, {
+    kueue: { ...DEFAULT_CONFIG.kueue, enabled: true },
+  })
   for (const type of [admissionChecks, kueueWorkloads]) server.serve(type, false)
   await startApp()
   const expected =

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { completeConfig, configSchema, DEFAULT_CONFIG, loadConfig, URL_PATTERN } from './config.ts'
+import { completeConfig, configSchema, DEFAULT_CONFIG, isDispatcher, loadConfig, URL_PATTERN } from './config.ts'
 import { ConfigError } from './config-file.ts'
 
 const FILE = 'lodestone.yaml'
@@ -275,5 +275,21 @@ describe('the URL with which a hub calls Lodestone', () => {
 
   test('is required with mode url', () => {
     expect(complaintAbout({ registration: { mode: 'url' } })).toContain('registration.url: is required with mode url')
+  })
+})
+
+describe('the dispatcher of MultiKueue', () => {
+  test.each([
+    { kueue: {}, nominates: false },
+    { kueue: { enabled: true }, nominates: false },
+    { kueue: { enabled: true, multiKueue: { enabled: true } }, nominates: true },
+  ])('with $kueue: $nominates', ({ kueue, nominates }) => {
+    expect(isDispatcher(completeConfig({ kueue }, FILE))).toBe(nominates)
+  })
+
+  test('requires the loops of Kueue', () => {
+    expect(complaintAbout({ kueue: { multiKueue: { enabled: true } } })).toContain(
+      'kueue.multiKueue.enabled: requires kueue.enabled: true',
+    )
   })
 })

@@ -113,6 +113,18 @@ export const configSection = section({
       false,
       'Whether the loops answer AdmissionChecks of [Kueue](../guides/kueue.md) with the controller name `lodestone.dev/data-ready`.',
     ),
+    multiKueue: section({
+      enabled: field(
+        flag,
+        false,
+        'With `kueue.enabled`: whether the loops are the [dispatcher](../guides/kueue.md#choose-the-worker-clusters) of MultiKueue.',
+      ),
+      roundSeconds: field(
+        { type: 'integer', minimum: 1, maximum: 86_400 },
+        300,
+        'How long Lodestone waits for the preferred worker clusters before it nominates the next ones.',
+      ),
+    }),
   }),
   workloadKinds: field<WorkloadKindEntry[], object>(
     workloadKindsSchema,
@@ -169,12 +181,23 @@ export function completeConfig(content: unknown, file: string, defaults = DEFAUL
     ...registrationErrors(config),
     ...hostErrors(config),
     ...volumesErrors(config.volumes),
+    ...kueueErrors(config.kueue),
     ...workloadKindErrors(config),
     ...systemsErrors(config.systems),
     ...transferCostErrors(config.transferCosts),
   ]
   if (wrong.length > 0) throw new ConfigError(`${file}: ${describeErrors(wrong)}`)
   return config
+}
+
+/** Whether Lodestone is the dispatcher of MultiKueue. */
+export function isDispatcher({ kueue }: Pick<Config, 'kueue'>): boolean {
+  return kueue.enabled && kueue.multiKueue.enabled
+}
+
+function kueueErrors({ enabled, multiKueue }: Config['kueue']): FieldError[] {
+  const message = 'requires kueue.enabled: true'
+  return multiKueue.enabled && !enabled ? [{ path: 'kueue.multiKueue.enabled', code: 'Invalid', message }] : []
 }
 
 function registrationErrors({ registration: { mode, url } }: Config): FieldError[] {

@@ -15,7 +15,7 @@ import { validateWorkloadKinds } from '../../core/workload-kinds/validate.ts'
 import { DEPENDENT_KINDS } from '../../queries/dependents.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
-import { kueueKinds } from '../../store/kinds/kueue.ts'
+import { kueueKinds, multiKueueKinds } from '../../store/kinds/kueue.ts'
 
 interface KindsConfig {
   workloadKinds: readonly WorkloadKindEntry[]
@@ -39,7 +39,7 @@ export function configuredWorkloadKinds({ workloadKinds, dependencies }: KindsCo
 
 /** Kinds that Lodestone reads for other purposes, with other fields. */
 const OWN_USE: ReadonlySet<string> = new Set([
-  ...[pods, persistentVolumes, ...kueueKinds.map(({ type }) => type)].map(kindKey),
+  ...[pods, persistentVolumes, ...[...kueueKinds, ...multiKueueKinds].map(({ type }) => type)].map(kindKey),
   ...cachedKinds
     .map(({ type }) => kindKey(type))
     .filter((key) => !SHIPPED_KINDS.all.some(({ type }) => kindKey(type) === key)),

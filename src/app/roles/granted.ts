@@ -6,7 +6,7 @@ import { defined } from '../../base/json.ts'
 import { moverAccess } from '../../core/volume-manager/mover/credentials.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { ResourceAccess } from '../../store/cluster/access-review.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, isDispatcher } from '../config/config.ts'
 import { systemsRoles } from '../config/systems-config.ts'
 import { configuredWorkloadKinds } from '../config/workload-kinds-config.ts'
 import {
@@ -17,6 +17,7 @@ import {
   kueueRoles,
   LODESTONE,
   loopRoles,
+  multiKueueRoles,
   registrationRoles,
 } from './rbac.ts'
 import { userRoles } from './user-roles.ts'
@@ -37,6 +38,7 @@ export function rolesFor(config: Config | undefined): K8sObject[] {
   const registers = config?.registration.mode !== 'none'
   const hasLoops = config?.loops.enabled !== false
   const answersKueue = config?.kueue.enabled !== false
+  const nominates = config === undefined || isDispatcher(config)
   const kinds = config ? configuredWorkloadKinds(config) : SHIPPED_KINDS
   return [
     ...clusterRoles(kinds),
@@ -46,6 +48,7 @@ export function rolesFor(config: Config | undefined): K8sObject[] {
     ...(distributes && hasLoops ? distributionRoles() : []),
     ...(distributes && registers ? interpreterRoles() : []),
     ...(answersKueue && hasLoops ? kueueRoles() : []),
+    ...(nominates && hasLoops ? multiKueueRoles() : []),
     ...(config ? systemsRoles(config.systems) : []),
     ...userRoles(),
   ]

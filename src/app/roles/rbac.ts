@@ -24,7 +24,7 @@ import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { leases } from '../../store/cluster/lease.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
-import { kueueKinds } from '../../store/kinds/kueue.ts'
+import { kueueKinds, multiKueueKinds } from '../../store/kinds/kueue.ts'
 
 /** The ServiceAccount in the manifests, unless another one is given. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
@@ -105,6 +105,11 @@ export function kueueRoles(): K8sObject[] {
       verbs: ['patch'],
     },
   ])
+}
+
+/** Returns the rights of the dispatcher of MultiKueue besides those of `kueueRoles`, by which it writes the status of Workloads. */
+export function multiKueueRoles(): K8sObject[] {
+  return grant('lodestone-multikueue', readRules(multiKueueKinds))
 }
 
 /** Returns the right to elect a leader by one Lease, where it is. A Lease cannot be named when it is created, hence the second rule. */

@@ -58,6 +58,7 @@ ${markdownTable(
     ['`propagation-policy`', 'sets and removes `propagateDeps`'],
     ['`attached-binding`, `dependencies`', 'attaches dependencies; keeps a deleted binding until they are detached'],
     ['`admission-check`, `kueue-workload`', 'answers AdmissionChecks of Kueue'],
+    ['`multikueue-dispatcher`', 'nominates worker clusters of MultiKueue'],
     ['`pod`, `daemon-set`', 'removes scheduling gates; narrows DaemonSets'],
     ['`volume-manager`, `volume-eviction`', 'replicas on nodes, and their eviction'],
     ['`volume-leftover`', 'data of VolumeManagers that ended before it'],

@@ -1,7 +1,7 @@
 /** `lodestone serve`: runs the server on a hub, in a cluster or on a folder of manifests. */
 import { getHeapStatistics } from 'node:v8'
 import { type App, type AppInput, startApp } from '../../app/app.ts'
-import type { Config } from '../../app/config/config.ts'
+import { type Config, isDispatcher } from '../../app/config/config.ts'
 import { configuredLimits } from '../../app/config/server-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
@@ -14,7 +14,7 @@ import { openPodLogs } from '../../store/cluster/pod-log.ts'
 import { openServerInfo } from '../../store/cluster/server-info.ts'
 import { openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
 import { allKinds, kindsFor } from '../../store/kinds/cached-kinds.ts'
-import { kueueKinds } from '../../store/kinds/kueue.ts'
+import { kueueKinds, multiKueueKinds } from '../../store/kinds/kueue.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
 import { type Logger, openLogger } from '../../telemetry/logger.ts'
@@ -186,7 +186,11 @@ async function openStores(
   const folder = args.text('folder')
   if (folder !== undefined) {
     const workloads = configuredWorkloadKinds(config)
-    const kinds = [...allKinds(workloads), ...(config.kueue.enabled ? kueueKinds : [])]
+    const kinds = [
+      ...allKinds(workloads),
+      ...(config.kueue.enabled ? kueueKinds : []),
+      ...(isDispatcher(config) ? multiKueueKinds : []),
+    ]
     const store = openFolder(folder, { observer, workloads, kinds })
     return { store }
   }
@@ -204,6 +208,7 @@ async function openStores(
         dependencies: config.dependencies.distribution !== 'none',
         movesData: config.volumes.enabled,
         kueue: config.kueue.enabled && config.loops.enabled,
+        multiKueue: isDispatcher(config) && config.loops.enabled,
       }),
       observer,
       writesPerSecond,

@@ -1,8 +1,8 @@
 /** Tests when Kueue waits for the checks of a Workload, and what names the data of it. */
 import { expect, test } from 'vitest'
 import { makeKueueWorkload } from '../../../test/builders.ts'
-import type { AdmissionCheckState } from '../../api/kueue.ts'
-import { awaitsChecks, isOpen, lacksJob, volumeManagersNamed } from './workload-state.ts'
+import type { AdmissionCheckState, KueueWorkload } from '../../api/kueue.ts'
+import { awaitsChecks, checkAwaitingNomination, isOpen, lacksJob, volumeManagersNamed } from './workload-state.ts'
 
 const at = '2026-01-02T03:00:00Z'
 const check = (state: AdmissionCheckState['state']) => ({ name: 'data', state, lastTransitionTime: at })
@@ -53,3 +53,28 @@ test('a pod template without the label requests nothing, since admission injects
   if (podSet?.template.metadata) podSet.template.metadata.labels = {}
   expect(volumeManagersNamed(workload)).toEqual([])
 })
+
+test.each<{ name: string; workload: KueueWorkload; waits: boolean }>([
+  { name: 'has quota', workload: makeKueueWorkload(), waits: true },
+  { name: 'waits for quota', workload: makeKueueWorkload({ conditions: [] }), waits: false },
+  { name: 'is in a worker cluster', workload: withStatus({ clusterName: 'worker1' }), waits: false },
+  { name: 'is ready', workload: withStatus({ admissionChecks: [check('Ready')] }), waits: false },
+  { name: 'is rejected by MultiKueue', workload: withStatus({ admissionChecks: [check('Rejected')] }), waits: false },
+  { name: 'has no check', workload: withStatus({ admissionChecks: [] }), waits: false },
+  {
+    name: 'has a second check of MultiKueue, which Kueue does not read',
+    workload: withStatus({ admissionChecks: [check('Ready'), { ...check('Pending'), name: 'second' }] }),
+    waits: false,
+  },
+])('MultiKueue waits for the nomination of a Workload that $name: $waits', ({ workload, waits }) => {
+  expect(checkAwaitingNomination(workload, () => true) !== undefined).toBe(waits)
+})
+
+test('a check of another controller needs no nomination', () => {
+  expect(checkAwaitingNomination(makeKueueWorkload(), () => false)).toBeUndefined()
+})
+
+function withStatus(status: KueueWorkload['status']): KueueWorkload {
+  const workload = makeKueueWorkload()
+  return { ...workload, status: { ...workload.status, ...status } }
+}

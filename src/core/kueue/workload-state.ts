@@ -30,6 +30,28 @@ export function isOpen({ state }: AdmissionCheckState, { status }: KueueWorkload
   return (state === 'Pending' || state === 'Ready') && !isTrue(status?.conditions, 'Admitted')
 }
 
+/** The condition that says why no worker cluster is nominated. */
+export const NOMINATED = 'lodestone.dev/Nominated'
+
+/**
+ * Returns the check of MultiKueue if MultiKueue waits for a nomination: no worker cluster has the Workload yet. Kueue reads only the first
+ * check of MultiKueue (kueue, pkg/util/admissioncheck).
+ */
+export function checkAwaitingNomination(
+  workload: KueueWorkload,
+  isOfMultiKueue: (check: string) => boolean,
+): AdmissionCheckState | undefined {
+  const { admissionChecks = [], clusterName } = workload.status ?? {}
+  if (!awaitsChecks(workload) || clusterName !== undefined) return undefined
+  const check = admissionChecks.find(({ name }) => isOfMultiKueue(name))
+  return check?.state === 'Pending' ? check : undefined
+}
+
+/** Returns the clusters for which the Workload is nominated at present. */
+export function nominatedClusters({ status }: KueueWorkload): readonly string[] {
+  return status?.nominatedClusterNames ?? []
+}
+
 /** Returns when Kueue reserved quota, in RFC 3339: the beginning of the wait. */
 export function reservedSince({ status }: KueueWorkload): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'QuotaReserved')?.lastTransitionTime

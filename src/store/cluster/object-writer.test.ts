@@ -80,3 +80,14 @@ test('a deletion succeeds when the object or its kind does not exist', async () 
   await deleteObject(connection, resourceBindings, existing)
   expect(server.requests.map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
 })
+
+test('a server-side apply takes the fields from other managers', async () => {
+  const { server, connection } = await open()
+  await createObject(connection, resourceBindings, binding)
+  const options = { subresource: 'status', fieldManager: 'kueue-admission' } as const
+  // The fake API server knows merge patches alone.
+  await expect(patchObject(connection, resourceBindings, reference, { status: {} }, options)).rejects.toThrow('415')
+  const { path, query } = server.requests.find(({ method }) => method === 'PATCH') ?? {}
+  expect(path).toMatch(/\/resourcebindings\/web\/status$/)
+  expect(Object.fromEntries(query ?? [])).toEqual({ fieldManager: 'kueue-admission', force: 'true' })
+})

@@ -32,7 +32,8 @@ export async function createObject<T extends K8sObject>(
 ): Promise<T> {
   refuseVersion(object)
   const { namespace } = object.metadata
-  return (await write(connection, { method: 'POST', type, namespace, body: object, isDryRun })) as T
+  const query = isDryRun ? { dryRun: 'All' } : undefined
+  return (await write(connection, { method: 'POST', type, namespace, body: object, query })) as T
 }
 
 /**
@@ -48,17 +49,20 @@ export async function updateObject<T extends K8sObject>(
   return (await write(connection, { method: 'PUT', type, namespace, name, body: object })) as T
 }
 
-/** Sends a JSON merge patch and returns the patched object. Throws as `updateObject` does. */
+/** Sends a JSON merge patch or a server-side apply, and returns the patched object. Throws as `updateObject` does. */
 export async function patchObject<T extends K8sObject>(
   connection: ApiConnection,
   type: ResourceType<T>,
   reference: ObjectName,
   patch: Record<string, unknown>,
-  { subresource }: PatchOptions = {},
+  { subresource, fieldManager }: PatchOptions = {},
 ): Promise<T> {
   requireName(type, reference)
-  const contentType = 'application/merge-patch+json'
-  return (await write(connection, { method: 'PATCH', type, ...reference, subresource, body: patch, contentType })) as T
+  const how =
+    fieldManager === undefined
+      ? { contentType: 'application/merge-patch+json' }
+      : { contentType: 'application/apply-patch+yaml', query: { fieldManager, force: 'true' } }
+  return (await write(connection, { method: 'PATCH', type, ...reference, subresource, body: patch, ...how })) as T
 }
 
 /**
@@ -126,7 +130,7 @@ interface WriteRequest {
   body: unknown
   /** Default: JSON. */
   contentType?: string
-  isDryRun?: boolean
+  query?: Record<string, string> | undefined
 }
 
 async function write(connection: ApiConnection, request: WriteRequest): Promise<K8sObject> {
@@ -134,11 +138,10 @@ async function write(connection: ApiConnection, request: WriteRequest): Promise<
 }
 
 async function send(connection: ApiConnection, request: WriteRequest): Promise<unknown> {
-  const { method, type, namespace, name, subresource, body, contentType, isDryRun } = request
+  const { method, type, namespace, name, subresource, body, contentType, query } = request
   const parent = name === undefined ? collectionPath(type, namespace) : objectPath(type, namespace, name)
   const path = subresource === undefined ? parent : `${parent}/${subresource}`
   try {
-    const query = isDryRun ? { dryRun: 'All' } : undefined
     return await connection.request(method, path, defined({ body, contentType: contentType || undefined, query }))
   } catch (error) {
     throw error instanceof ApiError ? storeErrorOf(error, request) : error

@@ -32,7 +32,7 @@ import type { CachedKind } from '../store.ts'
 import { bindingKinds } from './bindings.ts'
 import { cachedWorkloadKinds, dependencyKinds } from './dependencies.ts'
 import { keepMetadata } from './keep-metadata.ts'
-import { kueueKinds } from './kueue.ts'
+import { kueueKinds, multiKueueKinds } from './kueue.ts'
 import { nodeKinds } from './nodes.ts'
 import { volumeClaimKinds } from './persistent-volumes.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
@@ -208,10 +208,18 @@ interface Features {
   movesData: boolean
   /** Whether the AdmissionChecks of Kueue are answered. Default: false. */
   kueue?: boolean
+  /** Whether Lodestone is the dispatcher of MultiKueue. Default: false. */
+  multiKueue?: boolean
 }
 
 /** The kinds to cache from an API server for the enabled features. */
-export function kindsFor({ workloads, dependencies, movesData, kueue = false }: Features): AnyCachedKind[] {
+export function kindsFor({
+  workloads,
+  dependencies,
+  movesData,
+  kueue = false,
+  multiKueue = false,
+}: Features): AnyCachedKind[] {
   const kinds = [
     ...placementKinds,
     // Workloads name volumes, and are placed where the data of these is.
@@ -220,6 +228,7 @@ export function kindsFor({ workloads, dependencies, movesData, kueue = false }: 
     ...(dependencies ? [...dependencyKinds, ...relatedKindsOf(workloads), ...volumeClaimKinds] : []),
     ...(movesData ? [...volumeClaimKinds, ...nodeKinds] : []),
     ...(kueue ? kueueKinds : []),
+    ...(multiKueue ? multiKueueKinds : []),
   ]
   return [...new Set(kinds)]
 }

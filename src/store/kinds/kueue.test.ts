@@ -1,13 +1,22 @@
 /** Tests what is cached of the objects of Kueue. */
 import { expect, test } from 'vitest'
 import { makeAdmissionCheck, makeKueueWorkload } from '../../../test/builders.ts'
-import { type AdmissionCheck, admissionChecks, type KueueWorkload, kueueWorkloads } from '../../api/kueue.ts'
+import {
+  type AdmissionCheck,
+  admissionChecks,
+  type KueueWorkload,
+  kueueWorkloads,
+  type MultiKueueConfig,
+  multiKueueClusters,
+  multiKueueConfigs,
+} from '../../api/kueue.ts'
 import { awaitsChecks, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
 import type { CachedKind } from '../store.ts'
-import { kueueKinds } from './kueue.ts'
+import { kueueKinds, multiKueueKinds } from './kueue.ts'
 
-const kindOf = <T extends AdmissionCheck | KueueWorkload>(type: unknown) =>
-  kueueKinds.find((one) => one.type === type) as unknown as CachedKind<T>
+const allKinds = [...kueueKinds, ...multiKueueKinds]
+const kindOf = <T extends AdmissionCheck | KueueWorkload | MultiKueueConfig>(type: unknown) =>
+  allKinds.find((one) => one.type === type) as unknown as CachedKind<T>
 const workloads = kindOf<KueueWorkload>(kueueWorkloads)
 
 test('a Workload with quota keeps all of its checks, its jobs and its volumes', () => {
@@ -36,7 +45,7 @@ test.each([
   expect(Object.values(workloads.indexes).flatMap((keys) => keys(kept))).toEqual([])
 })
 
-test.each(kueueKinds.map((kind) => ({ kind, name: kind.type.kind })))('a $name may have a name only', ({ kind }) => {
+test.each(allKinds.map((kind) => ({ kind, name: kind.type.kind })))('a $name may have a name only', ({ kind }) => {
   const least = { apiVersion: 'kueue.x-k8s.io/v1beta2', kind: kind.type.kind, metadata: { name: 'least' } }
   const kept = kind.keep(least as never)
   expect(kept).toMatchObject(least)
@@ -46,4 +55,33 @@ test.each(kueueKinds.map((kind) => ({ kind, name: kind.type.kind })))('a $name m
 test('an AdmissionCheck keeps its parameters and conditions', () => {
   const check = makeAdmissionCheck({ parameters: { name: 'mine' } })
   expect(kindOf<AdmissionCheck>(admissionChecks).keep(check)).toEqual(check)
+})
+
+test('a Workload with quota keeps its nomination, its worker cluster and the condition of Lodestone', () => {
+  const raw = makeKueueWorkload({ conditions: ['QuotaReserved', 'PodsReady', 'lodestone.dev/Nominated'] })
+  const status = { ...raw.status, nominatedClusterNames: ['worker1'], clusterName: 'worker1' }
+  const kept = workloads.keep({ ...raw, status })
+  expect(kept.status).toMatchObject({ nominatedClusterNames: ['worker1'], clusterName: 'worker1' })
+  expect(kept.status?.conditions?.map(({ type }) => type)).toEqual(['QuotaReserved', 'lodestone.dev/Nominated'])
+})
+
+test.each([
+  { name: 'names', clusters: ['w2', 'w1'], kept: ['w2', 'w1'] },
+  { name: 'a name that is no text', clusters: ['w2', 3, null], kept: ['w2'] },
+  { name: 'no list', clusters: 'w1', kept: [] },
+])('a MultiKueueConfig with $name', ({ clusters, kept }) => {
+  const raw = { apiVersion: 'kueue.x-k8s.io/v1beta2', kind: 'MultiKueueConfig', metadata: { name: 'c' } }
+  const config = { ...raw, spec: { clusters: clusters as string[] } }
+  expect(kindOf<MultiKueueConfig>(multiKueueConfigs).keep(config)).toEqual({ ...raw, spec: { clusters: kept } })
+})
+
+test('of a MultiKueueCluster only the annotation with its name in DataSources is kept', () => {
+  const annotations = { 'lodestone.dev/cluster-name': 'paris', other: 'value' }
+  const raw = {
+    ...{ apiVersion: 'kueue.x-k8s.io/v1beta2', kind: 'MultiKueueCluster', spec: { clusterSource: {} } },
+    metadata: { name: 'worker1', annotations },
+  }
+  const { spec: _, ...rest } = raw
+  const metadata = { name: 'worker1', annotations: { 'lodestone.dev/cluster-name': 'paris' } }
+  expect(kindOf(multiKueueClusters).keep(raw as never)).toEqual({ ...rest, metadata })
 })

@@ -1,16 +1,26 @@
-/** The cached kinds of Kueue: AdmissionChecks, and Workloads with their state and what names their data. */
+/** The cached kinds of Kueue: AdmissionChecks, Workloads with their state and what names their data, and the worker clusters of MultiKueue. */
 import {
   type AdmissionCheck,
   admissionChecks,
   type KueueWorkload,
   kueueWorkloads,
   MULTIKUEUE_ORIGIN_LABEL,
+  type MultiKueueCluster,
+  type MultiKueueConfig,
+  multiKueueClusters,
+  multiKueueConfigs,
 } from '../../api/kueue.ts'
-import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { CLUSTER_NAME_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { objectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
-import { awaitsChecks, jobsOf, volumeAnnotationsOf, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
+import {
+  awaitsChecks,
+  jobsOf,
+  NOMINATED,
+  volumeAnnotationsOf,
+  volumeManagersNamed,
+} from '../../core/kueue/workload-state.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
 import { keepMetadata } from './keep-metadata.ts'
@@ -31,8 +41,8 @@ const admissionCheckKind: CachedKind<AdmissionCheck> = {
   optional: true,
 }
 
-/** The conditions that say whether Kueue waits for checks. */
-const CONDITIONS = ['QuotaReserved', 'Admitted', 'Evicted', 'Finished']
+/** The conditions that say whether Kueue waits for checks, and ours. */
+const CONDITIONS = ['QuotaReserved', 'Admitted', 'Evicted', 'Finished', NOMINATED]
 
 const workloadKind: CachedKind<KueueWorkload> = {
   type: kueueWorkloads,
@@ -53,6 +63,8 @@ const workloadKind: CachedKind<KueueWorkload> = {
         conditions: status?.conditions?.filter(({ type }) => CONDITIONS.includes(type)),
         // Whole: a patch replaces the list.
         admissionChecks: status?.admissionChecks,
+        nominatedClusterNames: status?.nominatedClusterNames,
+        clusterName: status?.clusterName,
       }),
     }
   },
@@ -75,3 +87,27 @@ function requesting(volumes: string) {
 
 /** The kinds that are cached only with `kueue.enabled`. */
 export const kueueKinds: readonly AnyCachedKind[] = [admissionCheckKind, workloadKind]
+
+const multiKueueConfigKind: CachedKind<MultiKueueConfig> = {
+  type: multiKueueConfigs,
+  keep({ apiVersion, kind, metadata, spec }) {
+    const clusters: unknown = spec?.clusters
+    const names = Array.isArray(clusters) ? clusters.filter((name) => typeof name === 'string') : []
+    return { apiVersion, kind, metadata: keepMetadata(metadata), spec: { clusters: names } }
+  },
+  indexes: {},
+  optional: true,
+}
+
+const multiKueueClusterKind: CachedKind<MultiKueueCluster> = {
+  type: multiKueueClusters,
+  keep({ apiVersion, kind, metadata }) {
+    return { apiVersion, kind, metadata: keepMetadata(metadata, [CLUSTER_NAME_ANNOTATION]) }
+  },
+  indexes: {},
+  metadataOnly: true,
+  optional: true,
+}
+
+/** The kinds that are cached besides with `kueue.multiKueue.enabled`. */
+export const multiKueueKinds: readonly AnyCachedKind[] = [multiKueueConfigKind, multiKueueClusterKind]

@@ -1,0 +1,46 @@
+/** Extracts what a field manager applied to an object, as the `Extract` functions of client-go do. */
+import type { K8sObject } from '../api/meta.ts'
+import { isObject, jsonEqual, parseJson } from './json.ts'
+
+/**
+ * Returns the fields that the last server-side apply of a manager to a subresource owns, with their present values. An apply with the same
+ * fields keeps them; one that lacks a field removes it. The result is empty if the manager applied nothing.
+ */
+export function appliedFields(object: K8sObject, manager: string, subresource: string): Record<string, unknown> {
+  const entry = object.metadata.managedFields?.find(
+    (one) => one.manager === manager && one.operation === 'Apply' && (one.subresource ?? '') === subresource,
+  )
+  const fields = entry?.fieldsV1
+  return isObject(fields) ? (ownedPart(object, fields) as Record<string, unknown>) : {}
+}
+
+/** The part of a value that a tree of fields names. A tree without members owns the whole value. */
+function ownedPart(value: unknown, fields: Record<string, unknown>): unknown {
+  const members = Object.entries(fields).filter(([key]) => key !== '.')
+  if (Object.keys(fields).length === 0) return value
+  if (Array.isArray(value)) return members.flatMap(([key, of]) => ownedItems(value, key, of))
+  if (!isObject(value)) return {}
+  return Object.fromEntries(
+    members.flatMap(([key, of]) => {
+      const name = key.slice(FIELD.length)
+      return key.startsWith(FIELD) && name in value
+        ? [[name, isObject(of) ? ownedPart(value[name], of) : value[name]]]
+        : []
+    }),
+  )
+}
+
+/** The items of a list that a key of the tree names. After `k:` are the key fields of an item, after `v:` is an item of a set. */
+function ownedItems(list: readonly unknown[], key: string, of: unknown): unknown[] {
+  const named: unknown = key.startsWith(ITEM) || key.startsWith(VALUE) ? parseJson(key.slice(ITEM.length)) : undefined
+  if (key.startsWith(VALUE)) return list.filter((item) => jsonEqual(item, named))
+  if (!isObject(named)) return []
+  const item = list.find(
+    (one) => isObject(one) && Object.entries(named).every(([name, value]) => jsonEqual(one[name], value)),
+  )
+  return isObject(item) ? [{ ...named, ...(isObject(of) && (ownedPart(item, of) as object)) }] : []
+}
+
+const FIELD = 'f:'
+const ITEM = 'k:'
+const VALUE = 'v:'

@@ -1,0 +1,116 @@
+/** Decides for which worker clusters of MultiKueue a Workload is nominated, from the decisions on its jobs. */
+import type { Placement } from '../../api/karmada.ts'
+import { MAX_NOMINATED_CLUSTERS } from '../../api/kueue.ts'
+import { defined, sortedUnique } from '../../base/json.ts'
+import { cut } from '../outcome.ts'
+import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
+import type { BindingDecision } from '../resource-binding/decide.ts'
+import { MAX_CHECK_MESSAGE } from './decide-check.ts'
+
+/** A cluster of a MultiKueueConfig. */
+export interface WorkerCluster {
+  /** The name of its MultiKueueCluster. */
+  name: string
+  /** The name that it has in DataSources. */
+  location: string
+}
+
+export interface NominationInput {
+  /** Why claims or sources may exist that are not known; absent if all are known. */
+  unknown?: string | undefined
+  /** Whether no job owns the Workload yet, so that no claim can name it. */
+  lacksJob: boolean
+  /** The name of the MultiKueueConfig; undefined if the AdmissionCheck names none. */
+  config: string | undefined
+  /** Its clusters, in its order; none if it does not exist. */
+  workers: readonly WorkerCluster[]
+  /** The decisions on the jobs of the Workload, whose policy allows the locations of the workers. */
+  placements: readonly BindingDecision[]
+  /** The present nomination. */
+  nominated: readonly string[]
+  /** The ms since Kueue reserved quota. */
+  waitedMs: number
+  /** The ms after which the next tier is nominated too. */
+  roundMs: number
+}
+
+export interface NominationDecision {
+  /** The names of MultiKueueClusters, the most preferred first; none while the Workload is on hold. */
+  clusters: readonly string[]
+  /** The reason, as a sentence. */
+  message: string
+  /** The ms until the next tier is nominated; absent if there is none. */
+  requeueAfterMs?: number
+}
+
+/** Returns the placement for which the jobs of a Workload are decided: one of the workers. */
+export function placementOfWorkers(workers: readonly WorkerCluster[]): Placement {
+  return {
+    clusterAffinity: { clusterNames: sortedUnique(workers.map(({ location }) => location)) },
+    spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }],
+  }
+}
+
+/**
+ * Nominates the clusters of the first tier at once, and one tier more after each round. MultiKueue copies a Workload to all nominated clusters,
+ * and the first one that admits it gets it: an order alone would prefer nothing. A nomination is taken back only from a cluster that may not
+ * have the Workload any more. Without the knowledge of all claims, the present nomination stays.
+ */
+export function decideNomination(input: NominationInput): NominationDecision {
+  const { unknown, lacksJob, config, workers, placements, nominated } = input
+  if (unknown !== undefined) return decision(nominated, [unknown])
+  if (lacksJob) return decision([], ['no job owns this Workload yet; claims name the job'])
+  if (config === undefined) return decision([], ['its AdmissionCheck names no MultiKueueConfig'])
+  if (workers.length === 0) return decision([], [`MultiKueueConfig ${config} does not exist, or names no cluster`])
+  const held = placements.filter(({ state }) => state === 'OnHold')
+  if (held.length > 0) return decision([], held.map(heldMessage(config)))
+  const tiers = tiersOf(workers, placements)
+  if (tiers.length === 0)
+    return decision([], [`no cluster of MultiKueueConfig ${config} is allowed for all of its jobs`])
+  return nominate(tiers, input)
+}
+
+function nominate(tiers: readonly string[][], input: NominationInput): NominationDecision {
+  const { placements, nominated, waitedMs, roundMs } = input
+  const rounds = 1 + Math.max(0, Math.floor(waitedMs / roundMs))
+  const open = new Set([...tiers.slice(0, rounds).flat(), ...nominated])
+  const clusters = tiers.flat().filter((name) => open.has(name))
+  const located = placements.map(({ message }) => message).filter((message) => message !== '')
+  return defined({
+    ...decision(clusters, located.length > 0 ? located : ['no claim names data for it']),
+    requeueAfterMs: rounds < tiers.length ? rounds * roundMs - waitedMs : undefined,
+  })
+}
+
+/** The names of the workers by preference, in the order of the config within a tier. A Workload with several jobs counts by its worst tier. */
+function tiersOf(workers: readonly WorkerCluster[], placements: readonly BindingDecision[]): string[][] {
+  const ranksOfJobs = placements.map(rankOf)
+  const ranked = workers.flatMap(({ name, location }) => {
+    const ranks = ranksOfJobs.flatMap((of) => of(location) ?? [])
+    return ranks.length < placements.length ? [] : [{ name, rank: Math.max(0, ...ranks) }]
+  })
+  const tiers = [...new Set(ranked.map(({ rank }) => rank))].sort((a, b) => a - b)
+  return tiers.map((tier) => ranked.filter(({ rank }) => rank === tier).map(({ name }) => name))
+}
+
+/** Returns the index of the first affinity that allows a cluster; undefined if none does. */
+function rankOf({ binding }: BindingDecision): (location: string) => number | undefined {
+  const ranks = new Map<string, number>()
+  affinityTerms(effectiveAffinity(binding.spec.placement), false).forEach(({ clusterNames = [] }, i) => {
+    for (const name of clusterNames) if (!ranks.has(name)) ranks.set(name, i)
+  })
+  return (location) => ranks.get(location)
+}
+
+/** Names the MultiKueueConfig to which the sentence refers as the policy. */
+function heldMessage(config: string): (decision: BindingDecision) => string {
+  return ({ message, decided }) =>
+    decided?.hold?.reason === 'Unsatisfiable' ? `${message}; the policy is MultiKueueConfig ${config}` : message
+}
+
+function decision(clusters: readonly string[], messages: readonly string[]): NominationDecision {
+  return {
+    clusters: clusters.slice(0, MAX_NOMINATED_CLUSTERS),
+    message: cut([...new Set(messages)].join('; '), MAX_CHECK_MESSAGE),
+  }
+}

@@ -1,0 +1,87 @@
+/** Plans for a Workload of MultiKueue: writes its nominated clusters, and says why none is nominated. */
+import { KUEUE_ADMISSION_MANAGER, type KueueWorkload, kueueWorkloads } from '../../api/kueue.ts'
+import { apiVersionOf, nameOfObject } from '../../api/meta.ts'
+import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
+import { isObject, isSameSet, jsonEqual } from '../../base/json.ts'
+import { appliedFields } from '../../base/managed-fields.ts'
+import { type EventAction, NOTHING, type PatchAction, type Plan } from '../plan.ts'
+import type { NominationDecision } from './decide-nomination.ts'
+import { NOMINATED, nominatedClusters } from './workload-state.ts'
+
+/**
+ * Plans at most one write: the nomination, or when that is as decided, the condition. MultiKueue copies the Workload to all of its clusters at
+ * once, so another order needs no write. A Workload that was never on hold gets no condition.
+ *
+ * @param workload as the API server has it: the managed fields decide what a write contains
+ * @param now in ms since the epoch
+ */
+export function planNomination(workload: KueueWorkload, { clusters, message }: NominationDecision, now: number): Plan {
+  const isOnHold = clusters.length === 0
+  if (isSameSet(clusters, nominatedClusters(workload))) {
+    if (isOnHold) return planCondition(workload, condition(NOMINATED, false, 'OnHold', message), now)
+    const wasOnHold = workload.status?.conditions?.some(({ type }) => type === NOMINATED)
+    return wasOnHold ? planCondition(workload, condition(NOMINATED, true, 'Nominated', message), now) : NOTHING
+  }
+  const nomination = writeNomination(workload, clusters)
+  if (isOnHold) return { actions: [nomination] }
+  const text = `nominated ${clusters.join(', ')}: ${message}`
+  return { actions: [nomination, event(workload, 'ClustersNominated', text)] }
+}
+
+/** Plans for a Workload whose nominations another dispatcher changes: says so, and leaves them. */
+export function planOverruled(workload: KueueWorkload, now: number): Plan {
+  return planCondition(workload, condition(NOMINATED, false, 'OtherDispatcher', OTHER_DISPATCHER), now)
+}
+
+const OTHER_DISPATCHER =
+  'another dispatcher changes the nomination; set multiKueue.dispatcherName of Kueue to lodestone.dev/dispatcher'
+
+/** Plans the condition, with an Event if it is False. */
+function planCondition(workload: KueueWorkload, state: ConditionState, now: number): Plan {
+  const { resourceVersion, generation } = workload.metadata
+  const before = workload.status?.conditions ?? []
+  const conditions = withConditions(before, [state], generation, now)
+  const ours = (list: typeof before) => list.find(({ type }) => type === NOMINATED)
+  if (jsonEqual(ours(conditions), ours(before))) return NOTHING
+  const write: PatchAction = {
+    kind: 'patch',
+    of: referenceTo(workload),
+    subresource: 'status',
+    patch: { metadata: { resourceVersion }, status: { conditions } },
+  }
+  return { actions: [write, ...(state.status === 'False' ? [event(workload, 'NominationOnHold', state.message)] : [])] }
+}
+
+/**
+ * Returns a server-side apply in the name of Kueue, which removes the nomination with an apply of the same manager. It has all fields that
+ * Kueue applied, with their present values, so it changes no other field.
+ */
+function writeNomination(workload: KueueWorkload, nominatedClusterNames: readonly string[]): PatchAction {
+  const { name, namespace, uid, resourceVersion } = workload.metadata
+  const { status } = appliedFields(workload, KUEUE_ADMISSION_MANAGER, 'status')
+  return {
+    kind: 'patch',
+    of: referenceTo(workload),
+    patch: {
+      apiVersion: apiVersionOf(kueueWorkloads),
+      kind: kueueWorkloads.kind,
+      metadata: { name, namespace, uid, resourceVersion },
+      status: { ...(isObject(status) && status), nominatedClusterNames },
+    },
+    subresource: 'status',
+    fieldManager: KUEUE_ADMISSION_MANAGER,
+  }
+}
+
+function event(
+  { metadata }: KueueWorkload,
+  reason: 'ClustersNominated' | 'NominationOnHold',
+  message: string,
+): EventAction {
+  const about = { apiVersion: apiVersionOf(kueueWorkloads), kind: kueueWorkloads.kind, metadata }
+  return { kind: 'event', about, type: reason === 'NominationOnHold' ? 'Warning' : 'Normal', reason, message }
+}
+
+function referenceTo(workload: KueueWorkload) {
+  return { type: kueueWorkloads, ...nameOfObject(workload) }
+}
