@@ -56,6 +56,12 @@ test('a line has at most 160 characters outside of code and definitions of links
   expect(longLinesOf(page.join('\n'))).toEqual([2, 7])
 })
 
+test('the changes of the coming release fit on two screens', () => {
+  const [, unreleased = ''] = readFileSync('CHANGELOG.md', 'utf8').split(/^## /m)
+  expect(unreleased).toMatch(/^\[Unreleased\]/)
+  expect(unreleased.split('\n').length).toBeLessThanOrEqual(100)
+})
+
 test('docs/index.md leads to every page: to the pages of a data system and of a decision by a page of their folder', () => {
   const lists = ['docs/index.md', 'docs/guides/data-systems.md', 'docs/dev/adr/index.md']
   const linked = lists.flatMap((list) => linksOf(list).map((link) => join(dirname(list), link.replace(/#.*/, ''))))
