@@ -237,6 +237,22 @@ describe('a node', () => {
     await expect.poll(() => world.disks.size).toBe(0)
   })
 
+  test('that is short of disk loses unused data after a VolumeManager was deleted', async () => {
+    const world = await start('n1')
+    await create(world, 'sales', { evictionPolicy: 'LeastRecentlyUsed' })
+    await create(world, 'orders')
+    await expect.poll(stateOf(world, 'sales')).toBe('Running')
+    await expect.poll(stateOf(world, 'orders')).toBe('Running')
+    await world.use('reader', (await world.volume('vol1', 'orders'))?.volumeSource?.hostPath?.path ?? '', 'n1')
+    await expect.poll(async () => (await world.volume('vol1', 'orders'))?.replicas?.[0]?.inUse).toBe(true)
+    await world.deleteManager('orders')
+    await expect.poll(async () => (await world.manager('orders'))?.status?.message).toContain('in use by')
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    await world.end('reader')
+
+    await expect.poll(() => world.disks.size).toBe(0)
+  })
+
   test('whose label was taken away has it back', async () => {
     const world = await start('n1')
     await create(world, 'sales')

@@ -5,7 +5,14 @@ import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
-import { type EvictionInput, evictingNodes, fullNodes, planEviction, rootsToCollect } from './plan-eviction.ts'
+import {
+  type EvictionInput,
+  evictingNodes,
+  freeingNodes,
+  fullNodes,
+  planEviction,
+  rootsToCollect,
+} from './plan-eviction.ts'
 
 const NODE = makeNode('n1')
 const PRESSED: Node = { ...NODE, status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } }
@@ -236,7 +243,8 @@ test('deletions name nodes on which a VolumeManager found no free disk, or frees
     { node: 'n3', cause: 'Abandoned' },
   ])
 
-  expect([fullNodes(one), evictingNodes(one), evictingNodes(undefined)]).toEqual([['n1'], ['n2'], []])
+  expect([fullNodes(one), evictingNodes(one), freeingNodes(one)]).toEqual([['n1'], ['n2'], ['n2', 'n3']])
+  expect(evictingNodes(undefined)).toEqual([])
 })
 
 describe('a disk beyond a watermark', () => {

@@ -5,7 +5,7 @@ import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import { NOTHING, type Plan } from '../plan.ts'
-import type { DeletionCause, EvictionCause } from './codes.ts'
+import type { EvictionCause } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
 import { diskOf, rootOf, usedPercent } from './nodes/disk.ts'
 import { hasDiskPressure } from './nodes/feasibility.ts'
@@ -64,7 +64,7 @@ export function planEviction(input: EvictionInput): EvictionPlan {
   if (!enabled) return NOTHING
   const isShort = hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))
   if (!isShort && collecting.size === 0) return NOTHING
-  if (managers.some((manager) => isFreeingDisk(name, manager))) return NOTHING
+  if (managers.some((manager) => freeingNodes(manager).includes(name))) return NOTHING
   const waitMs = isShort && lastAt !== undefined ? onPresentClock(lastAt, jumps) + pauseSeconds * 1000 - now : 0
   const inShortage = isShort ? inOrder(input, allowsInShortage) : []
   const short =
@@ -129,23 +129,25 @@ export function rootsToCollect(
 
 /** The nodes on which movers of a VolumeManager found no free disk. */
 export function fullNodes(manager: Pick<VolumeManager, 'status'>): string[] {
-  return nodesOfDeletions(manager, 'NoSpace')
+  return nodesOfDeletions(manager, (cause) => cause === 'NoSpace')
 }
 
 /** The nodes on which evicted data of a VolumeManager is not deleted yet. */
 export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined): string[] {
-  return nodesOfDeletions(manager, 'Evicted')
+  return nodesOfDeletions(manager, (cause) => cause === 'Evicted')
 }
 
-function nodesOfDeletions(manager: Pick<VolumeManager, 'status'> | undefined, wanted: DeletionCause): string[] {
+/** The nodes on which no replica is evicted, since data of a VolumeManager is deleted there. */
+export function freeingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
+  return nodesOfDeletions(manager, (cause) => cause !== 'NoSpace')
+}
+
+function nodesOfDeletions(
+  manager: Pick<VolumeManager, 'status'> | undefined,
+  isWanted: (cause: string) => boolean,
+): string[] {
   return (manager?.status?.volumes ?? []).flatMap(({ deletions = [] }) =>
-    deletions.filter(({ cause }) => cause === wanted).map(({ node }) => node),
-  )
-}
-
-function isFreeingDisk(node: string, { status }: VolumeManager): boolean {
-  return (status?.volumes ?? []).some(({ deletions = [] }) =>
-    deletions.some((deletion) => deletion.node === node && deletion.cause !== 'NoSpace'),
+    deletions.filter(({ cause }) => isWanted(cause)).map(({ node }) => node),
   )
 }
 

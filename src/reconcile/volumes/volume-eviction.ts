@@ -2,7 +2,7 @@
 import { type Node, nodes } from '../../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { hasDiskPressure } from '../../core/volume-manager/nodes/feasibility.ts'
-import { evictingNodes, fullNodes, planEviction, rootsToCollect } from '../../core/volume-manager/plan-eviction.ts'
+import { freeingNodes, fullNodes, planEviction, rootsToCollect } from '../../core/volume-manager/plan-eviction.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { directoryUsers, lastUseEnd } from '../../queries/volume-users.ts'
 import { applyPlan } from '../apply.ts'
@@ -26,8 +26,8 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
       if (type.kind === nodes.kind && !after && before) yield before.metadata.name ?? ''
       if (type.kind !== volumeManagers.kind) return
       for (const object of [before, after]) if (object) yield* fullNodes(object as VolumeManager)
-      // The next replica follows when the data of the last one is deleted.
-      if (before) yield* evictingNodes(before as VolumeManager)
+      // The next replica follows when other data of the node is deleted.
+      if (before) yield* freeingNodes(before as VolumeManager)
     },
     *allKeys(store) {
       for (const node of store.list(nodes)) yield isConcerned(node) ? (node.metadata.name ?? '') : undefined
