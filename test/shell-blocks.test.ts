@@ -2,7 +2,7 @@
 import { existsSync, globSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { runWords } from '../src/cli/cli.fake.ts'
-import { CAUSED } from './alerts/caused.ts'
+import { CAUSED_IN } from './alerts/caused.ts'
 import { HUB, MEMBER } from './e2e/walked-blocks.ts'
 import { type BlockName, blocksOf, findBlock, nameOf, wordsOnExamples } from './shell-blocks.ts'
 
@@ -35,7 +35,6 @@ test('enough blocks run here', () => {
   expect(onExamples.length).toBeGreaterThan(12)
 })
 
-const ALERTS = 'docs/guides/alerts.md'
 const QUICK_START = 'docs/tutorials/quick-start.md'
 const HUB_PAGE = 'docs/tutorials/getting-started-hub.md'
 const VOLUMES_PAGE = 'docs/tutorials/getting-started-volumes.md'
@@ -88,22 +87,23 @@ const NOT_RUN: { block: BlockName; reason: string }[] = [
   { block: ['docs/reference/compatibility.md', 'npm run e2e'], reason: 'it runs the end-to-end tests' },
 ]
 
-/** The sections of a page whose blocks no test runs. `alerts.test.ts` checks that Lodestone writes what they look for. */
-const sectionsNotRun = blocks
-  .filter(({ page, section }) => page === ALERTS && section.startsWith('Lodestone') && !CAUSED.includes(section))
-  .map(nameOf)
+/** The blocks of the alerts. */
+const OF_ALERTS = Object.entries(CAUSED_IN).flatMap(([name, alerts]) =>
+  alerts.map((alert): (typeof ELSEWHERE)[number] => ({
+    block: ['docs/guides/alerts.md', '', alert],
+    test: `test/e2e/${name}.test.ts`,
+  })),
+)
+const OTHERS = [...ELSEWHERE, ...OF_ALERTS]
 
 describe('a block', () => {
-  const names: BlockName[] = [
-    ...[...Object.values(HUB), ...Object.values(MEMBER), ...ELSEWHERE.map(({ block }) => block)],
-    ...CAUSED.map((alert): BlockName => [ALERTS, '', alert]),
-  ]
+  const names: BlockName[] = [...Object.values(HUB), ...Object.values(MEMBER), ...OTHERS.map(({ block }) => block)]
   const accounted = () => [...names, ...NOT_RUN.map(({ block }) => block)].map((name) => nameOf(findBlock(name)))
   const rest = blocks.filter((block) => !onExamples.includes(block)).map(nameOf)
 
   test('is run by a test, or has a reason', () => {
     const known = accounted()
-    expect(rest.filter((name) => !known.includes(name) && !sectionsNotRun.includes(name))).toEqual([])
+    expect(rest.filter((name) => !known.includes(name))).toEqual([])
   })
 
   test('is run in one place', () => {
@@ -112,6 +112,6 @@ describe('a block', () => {
   })
 
   test('is run by a test that exists', () => {
-    expect(ELSEWHERE.filter(({ test: file }) => !existsSync(file))).toEqual([])
+    expect(OTHERS.filter(({ test: file }) => !existsSync(file))).toEqual([])
   })
 })

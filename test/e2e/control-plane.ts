@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { parseAllDocuments } from 'yaml'
+import { aggregatedApi } from './aggregated-api.ts'
 import { ApiClient, ApiError, type KubeObject } from './api-client.ts'
 import {
   type Binaries,
@@ -369,7 +370,14 @@ async function installKarmada(
   ])
   const webhookUrl = plane.url('karmada-webhook')
   await Promise.all([
-    plane.apply(aggregation(plane)),
+    plane.apply(
+      aggregatedApi(plane.pki, {
+        group: 'cluster.karmada.io',
+        version: 'v1alpha1',
+        host: aggregatedApiserverHost,
+        port: Number(new URL(plane.url('karmada-aggregated-apiserver')).port),
+      }),
+    ),
     plane.apply(karmadaWebhookConfigurations(webhookUrl, plane.pki.caBundle)),
   ])
   // The API is there before discovery speaks of it, and the controllers below find their kinds by discovery.
@@ -407,34 +415,6 @@ async function installCrds(plane: ControlPlane, folder: string): Promise<void> {
 function isEstablished(crd: KubeObject): boolean {
   const { conditions = [] } = (crd['status'] ?? {}) as { conditions?: { type: string; status: string }[] }
   return conditions.some(({ type, status }) => type === 'Established' && status === 'True')
-}
-
-// The aggregation layer reaches Karmada's API server through a Service that is only a DNS name. The address of the
-// loopback interface passes for a DNS name, and the certificate is checked against the Service's own name.
-function aggregation(plane: ControlPlane): KubeObject[] {
-  const port = Number(new URL(plane.url('karmada-aggregated-apiserver')).port)
-  const [name = '', serviceNamespace = ''] = aggregatedApiserverHost.split('.')
-  return [
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name, namespace: serviceNamespace },
-      spec: { type: 'ExternalName', externalName: '127.0.0.1', ports: [{ port }] },
-    },
-    {
-      apiVersion: 'apiregistration.k8s.io/v1',
-      kind: 'APIService',
-      metadata: { name: 'v1alpha1.cluster.karmada.io' },
-      spec: {
-        group: 'cluster.karmada.io',
-        version: 'v1alpha1',
-        groupPriorityMinimum: 2000,
-        versionPriority: 10,
-        service: { name, namespace: serviceNamespace, port },
-        caBundle: plane.pki.caBundle,
-      },
-    },
-  ]
 }
 
 function namespace(name: string): KubeObject {

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { reportApplied, scheduleBeside } from './holds.ts'
 import { type BindingObject, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, only, policy, source } from './manifests.ts'
@@ -74,7 +74,7 @@ test('one id joins the audit log, Events, log lines, explain and status', async 
   const { holds } = JSON.parse(await run(['status', '--held', '-o', 'json']))
   expect(holds).toContainEqual(expect.objectContaining({ binding: 'default/awaited-deployment', decisionId: held }))
 
-  await expect(schedule('awaited', 'member1')).rejects.toThrow('while Lodestone has the workload on hold')
+  await expect(scheduleBeside(plane, 'awaited', 'member1')).rejects.toThrow('while Lodestone has the workload on hold')
   await plane.eventually('the rejected write has the id of the hold', async () => {
     const rejected = (await audited('awaited')).filter(({ responseStatus }) => responseStatus?.code === 422)
     expect(rejected.map(idIn)).toContain(held)
@@ -94,20 +94,21 @@ test('a choice of the scheduler from before the narrowing is rejected, and the n
       expect(spec?.['placement']).toMatchObject({ clusterAffinity: { clusterNames: ['member2'] } })
       return true
     })
-    await expect(schedule('stale', 'member1')).rejects.toThrow(
+    await expect(scheduleBeside(plane, 'stale', 'member1')).rejects.toThrow(
       'the data of the workload is in member2, and not in member1; choose again from the present placement',
     )
   } finally {
     await plane.start('karmada-scheduler')
   }
   await isScheduledTo('stale', 'member2')
+  await hub.isOnlyIn(deployment('stale'), 'member2')
   expect(await hub.membersThatEverHad(deployment('stale'))).toBe('member2')
 })
 
 test('a hold that was not honored while Lodestone was away is reported and restored', async () => {
   await putOnHold('strayed')
   await lodestone.stop()
-  await schedule('strayed', 'member1')
+  await scheduleBeside(plane, 'strayed', 'member1')
   await lodestone.restart()
 
   await plane.eventually('it is on hold again', async () => {
@@ -130,8 +131,8 @@ test('a hold that was not honored while Lodestone was away is reported and resto
 test('a workload that runs when its hold is found not honored is not removed', async () => {
   await putOnHold('running', only('member1'))
   await lodestone.stop()
-  await schedule('running', 'member1')
-  await reportApplied('running', 'member1')
+  await scheduleBeside(plane, 'running', 'member1')
+  await reportApplied(plane, 'running', 'member1')
   await lodestone.restart()
 
   await plane.eventually('the hold ends', async () => {
@@ -213,44 +214,6 @@ async function putOnHold(name: string, placement?: object): Promise<void> {
 async function another(name: string): Promise<string> {
   await hub.apply(policy(name), deployment(name))
   return name
-}
-
-/** Writes the clusters of a binding as a scheduler does that does not honor the hold. */
-async function schedule(name: string, cluster: string): Promise<void> {
-  const patch = JSON.stringify({ spec: { clusters: [{ name: cluster }] } })
-  await plane.kubectl(['patch', 'rb', `${name}-deployment`, '--type=merge', '-p', patch])
-}
-
-/** Reports that the workload was applied, as the agent of the member does. */
-async function reportApplied(name: string, cluster: string): Promise<void> {
-  const namespace = `karmada-es-${cluster}`
-  const work = await plane.eventually('its Work is made', async () => {
-    const works = await plane.listJson('works.work.karmada.io', namespace)
-    return works.find((found) => manifestsOf(found).some(({ metadata }) => metadata.name === name))
-  })
-  const applied = { type: 'Applied', status: 'True', reason: 'AppliedSuccessful', message: '' }
-  const conditions = [{ ...applied, lastTransitionTime: '2026-01-01T00:00:00Z' }]
-  const patch = JSON.stringify({ status: { conditions } })
-  const words = [
-    'patch',
-    'work',
-    work.metadata.name,
-    '-n',
-    namespace,
-    '--subresource=status',
-    '--type=merge',
-    '-p',
-    patch,
-  ]
-  await plane.kubectl(words)
-  await plane.eventually('Karmada aggregates it', async () => {
-    const { status } = (await bindingOf(name)) as { status?: { aggregatedStatus?: { applied?: boolean }[] } }
-    return status?.aggregatedStatus?.some((member) => member.applied)
-  })
-}
-
-function manifestsOf(work: KubeObject): KubeObject[] {
-  return (work as KubeObject & { spec: { workload: { manifests: KubeObject[] } } }).spec.workload.manifests
 }
 
 async function isScheduledTo(name: string, clusters: string): Promise<void> {
