@@ -67,6 +67,12 @@ const groups = {
     module: 'kueue',
     packages: { kueue: 'sigs.k8s.io/kueue/cmd/kueue' },
   },
+  // The operator of KubeRay, with Kubernetes libraries of its own. Its CRDs are in workloadDefinitions.
+  kuberay: {
+    variable: 'KUBERAY_ASSETS',
+    module: 'kuberay',
+    packages: { 'ray-operator': 'github.com/ray-project/kuberay/ray-operator' },
+  },
   // The code of Argo CD and Flux that compares and syncs objects, and that tells their health. The sources are in the folder.
   gitops: {
     variable: 'GITOPS_ASSETS',
@@ -79,7 +85,7 @@ const groups = {
     module: 'definitions',
     packages: {},
   },
-  // No program: the CRDs of the workloads of the tutorials. Their modules are large, and only walk.full.test.ts needs them.
+  // No program: the CRDs of the workloads of the tutorials. Their modules are large, and only long tests need them.
   workloadDefinitions: {
     variable: 'WORKLOAD_DEFINITIONS_ASSETS',
     module: 'workload-definitions',
@@ -201,6 +207,11 @@ export async function ensureWorkloadDefinitions(log: Log = logToStderr): Promise
 /** The absolute path of the controllers of cert-manager. */
 export async function ensureCertManager(log: Log = logToStderr): Promise<string> {
   return (await ensureGroup('certManager', log))['cert-manager']
+}
+
+/** The absolute path of the operator of KubeRay. */
+export async function ensureRayOperator(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('kuberay', log))['ray-operator']
 }
 
 /** The absolute path of jq. */
