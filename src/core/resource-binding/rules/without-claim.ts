@@ -1,7 +1,7 @@
 /** The rules of a workload without one of its claims: it stays with its data until a successor of the claim may have come. */
 import { jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
-import { hasTarget } from '../../placement/binding-state.ts'
+import { targetClusters } from '../../placement/binding-state.ts'
 import { demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { beginningOf, holdAnnotation } from '../hold.ts'
@@ -58,16 +58,18 @@ export function awaitSuccessor(situation: Situation): PlacementDecision | undefi
 }
 
 /**
- * Gives a workload without a claim its base back. If its clusters cannot take it any more, the scheduler must begin with the first group of
- * the base. The groups get their own names back later. A workload that has lost all of its clusters keeps the annotation until it runs again.
- * Without it, a claim that is created meanwhile would put it on hold.
+ * Gives a workload without a claim its base back. Our annotation stays until the workload runs again if it has lost its clusters, or if they
+ * cannot take it any more. Without the annotation, a claim that is created meanwhile would put it on hold. The scheduler must also begin with
+ * the first group of the base then. The groups get their own names back later.
  */
 export function restore(situation: Situation): PlacementDecision {
   const { input, base, last } = situation
   const why = 'no claim is left for this workload'
   if (!last || !input.isScheduled) return applyBase('Restored', base, why)
-  if (hasTarget(input.binding.spec) && !skipsFirstGroup(base, input.observedGroup))
-    return applyBase('Restored', base, why)
+  const targets = targetClusters(input.binding.spec)
+  if (targets.length === 0) return relaxed(input, base, constraintIn(last), why)
+  const isHome = targets.some((name) => last.required?.includes(name))
+  if (!isHome && !skipsFirstGroup(base, input.observedGroup)) return applyBase('Restored', base, why)
   const kept = keep(situation, last, why)
   return kept.state === 'Relaxed' ? kept : applyBase('Restored', base, why)
 }
