@@ -100,6 +100,11 @@ describe('a node that is short of disk', () => {
       more: { users: () => [{ pod: 'default/p', node: 'n2' }] },
       want: 'default/a',
     },
+    {
+      name: 'loses data while other data there cannot be deleted, since a pod uses it',
+      managers: [manager('a', {}), manager('b', { node: 'n2' }, EVICTABLE, [{ state: 'Waiting', reason: 'InUse' }])],
+      want: 'default/a',
+    },
     { name: 'keeps data on another node', managers: [manager('a', { node: 'n2' })], want: undefined },
     { name: 'keeps data that is not ready', managers: [manager('a', { state: 'Downloading' })], want: undefined },
     {
@@ -241,9 +246,11 @@ test('deletions name nodes on which a VolumeManager found no free disk, or frees
     { node: 'n1', cause: 'NoSpace' },
     { node: 'n2', cause: 'Evicted' },
     { node: 'n3', cause: 'Abandoned' },
+    { node: 'n4', cause: 'Removed', state: 'Waiting', reason: 'InUse' },
+    { node: 'n5', cause: 'Evicted', state: 'Waiting', reason: 'Claim' },
   ])
 
-  expect([fullNodes(one), evictingNodes(one), freeingNodes(one)]).toEqual([['n1'], ['n2'], ['n2', 'n3']])
+  expect([fullNodes(one), evictingNodes(one), freeingNodes(one)]).toEqual([['n1'], ['n2', 'n5'], ['n2', 'n3']])
   expect(evictingNodes(undefined)).toEqual([])
 })
 

@@ -2,7 +2,7 @@
 import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
-import type { ReplicaStatus } from '../../api/volume-status.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
 import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import type { EvictionCause } from './codes.ts'
@@ -129,25 +129,31 @@ export function rootsToCollect(
 
 /** The nodes on which movers of a VolumeManager found no free disk. */
 export function fullNodes(manager: Pick<VolumeManager, 'status'>): string[] {
-  return nodesOfDeletions(manager, (cause) => cause === 'NoSpace')
+  return nodesOfDeletions(manager, ({ cause }) => cause === 'NoSpace')
 }
 
 /** The nodes on which evicted data of a VolumeManager is not deleted yet. */
 export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined): string[] {
-  return nodesOfDeletions(manager, (cause) => cause === 'Evicted')
+  return nodesOfDeletions(manager, ({ cause }) => cause === 'Evicted')
 }
 
-/** The nodes on which no replica is evicted, since data of a VolumeManager is deleted there. */
+/**
+ * The nodes on which no replica is evicted, since data of a VolumeManager is deleted there. A deletion that waits for a pod or for a claim frees
+ * nothing for as long as that lives, so it does not count.
+ */
 export function freeingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
-  return nodesOfDeletions(manager, (cause) => cause !== 'NoSpace')
+  return nodesOfDeletions(manager, ({ cause, reason = '' }) => cause !== 'NoSpace' && !WAITS_FOR_USERS.has(reason))
 }
+
+/** Reasons of a deletion that waits (replica/deletion.ts). */
+const WAITS_FOR_USERS: ReadonlySet<string> = new Set(['InUse', 'Claim'])
 
 function nodesOfDeletions(
   manager: Pick<VolumeManager, 'status'> | undefined,
-  isWanted: (cause: string) => boolean,
+  isWanted: (deletion: DeletionStatus) => boolean,
 ): string[] {
   return (manager?.status?.volumes ?? []).flatMap(({ deletions = [] }) =>
-    deletions.filter(({ cause }) => isWanted(cause)).map(({ node }) => node),
+    deletions.filter(isWanted).map(({ node }) => node),
   )
 }
 
