@@ -7,7 +7,7 @@ import { decideBinding } from '../resource-binding/decide.ts'
 import { compareOutcomes, presentOutcome } from './effect.ts'
 import { evict, findEviction } from './evict.ts'
 import { compileFleet } from './fleet.ts'
-import { settle } from './settle.ts'
+import { type Settled, settle } from './settle.ts'
 import { loseCluster } from './suppose.ts'
 
 const divided = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
@@ -128,6 +128,18 @@ test('a workload that ran elsewhere comes home when the failback window is over'
   expect(compareOutcomes(away, base, back).map(({ effect, to, afterSeconds }) => [effect, to, afterSeconds])).toEqual([
     ['comesHome', ['m2'], 300],
   ])
+})
+
+test('a workload that does not run yet may go to one cluster less, at once and later', () => {
+  const binding = makeBinding({ placement })
+  const in2 = (settled: Settled, names: string[]): Settled => {
+    const schedule = { keeps: names, among: [], takesAll: false, waits: false }
+    return { ...settled, later: { ...settled.first, schedule, afterSeconds: 2 } }
+  }
+  const base = presentOutcome(in2(outcome({ binding, claims: [], fleet: PRESENT }), ['m1', 'm2', 'm3']))
+  const without = outcome({ binding, claims: [], fleet: WITHOUT_M2 })
+  expect(compareOutcomes(binding, base, in2(without, ['m1', 'm3']))).toEqual([])
+  expect(compareOutcomes(binding, base, in2(without, ['m4']))).toMatchObject([{ effect: 'placed', to: ['m4'] }])
 })
 
 test('a deleted workload is removed, and a new one is placed', () => {

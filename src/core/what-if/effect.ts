@@ -86,7 +86,7 @@ function compareSteps(runs: readonly string[], base: PresentStep | undefined, st
   const { schedule, decision, afterSeconds } = step
   const { keeps, among, takesAll, problem } = schedule
   const from = runs.filter((name) => !keeps.includes(name)).toSorted()
-  const goesOn = effect === 'moves' && among.length === 0
+  const goesOn = (effect === 'moves' || effect === 'placed') && among.length === 0
   return {
     effect,
     from,
@@ -104,8 +104,8 @@ function effectOf(runs: readonly string[], base: PresentStep | undefined, step: 
   if (now.waits) return was?.waits ? undefined : 'waits'
   const isReleased = decision.state === 'Released' && base?.state !== 'Released'
   if (was?.waits || isReleased) return 'released'
+  if (runs.length === 0) return was !== undefined && isPartOf(placesOf(now), placesOf(was)) ? undefined : 'placed'
   const isSame = was !== undefined && goesTheSameWay(was, now)
-  if (runs.length === 0) return isSame ? undefined : 'placed'
   const unchanged = base?.state === decision.state ? undefined : 'stays'
   if (isSame && was.problem === undefined) return unchanged
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
@@ -114,6 +114,12 @@ function effectOf(runs: readonly string[], base: PresentStep | undefined, step: 
     return now.among.length === 0 && isDuplicated(decision.binding.spec) ? 'loses' : 'moves'
   }
   return now.among.length > 0 ? 'gains' : unchanged
+}
+
+/** The clusters of a workload that does not run yet: a later step keeps those that an earlier one chose. */
+function placesOf({ keeps, among }: Schedule): readonly string[] {
+  if (keeps.length === 0) return among
+  return among.length === 0 ? keeps : [...keeps, ...among].sort()
 }
 
 /** Whether the scheduler does the same, or the same with a smaller choice. */
