@@ -57,3 +57,24 @@ test.each([
 test('an object without managed fields has none of a manager', () => {
   expect(appliedFields({ apiVersion: 'v1', kind: 'X', metadata: {} }, 'kueue-admission', 'status')).toEqual({})
 })
+
+test('a long list is read a few times, not once for each of its items', () => {
+  let reads = 0
+  const count = 500
+  const items = Array.from({ length: count }, (_, i) => ({
+    get type() {
+      reads++
+      return `t${i}`
+    },
+  }))
+  const keys = Object.fromEntries(items.map((_, i) => [`k:{"type":"t${i}"}`, {}]))
+  const ours = {
+    manager: 'm',
+    operation: 'Apply',
+    subresource: 'status',
+    fieldsV1: { 'f:status': { 'f:items': keys } },
+  }
+  const object = { apiVersion: 'v1', kind: 'X', metadata: { managedFields: [ours] }, status: { items } } as K8sObject
+  expect(appliedFields(object, 'm', 'status')).toMatchObject({ status: { items: { length: count } } })
+  expect(reads).toBeLessThan(10 * count)
+})
