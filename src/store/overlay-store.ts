@@ -1,5 +1,4 @@
 /** A store that shows the objects of another store with supposed changes: the inputs of a decision in a supposed world. */
-
 import { type K8sObject, keyOfObject, objectKey, type ResourceType, splitObjectKey } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
 import { type AnyCachedKind, kindKey } from './any-kind.ts'

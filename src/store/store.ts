@@ -109,8 +109,8 @@ export interface ObjectStore {
    */
   update<T extends K8sObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>
   /**
-   * Changes an object by a JSON merge patch (RFC 7386), or by a server-side apply, and returns the result. A `metadata.resourceVersion` in the patch is a precondition.
-   * Throws `ConflictError` when the object changed since, and `NotFoundError` when it was deleted.
+   * Changes an object by a JSON merge patch (RFC 7386), or by a server-side apply, and returns the result. A `metadata.resourceVersion` in the
+   * patch is a precondition. Throws `ConflictError` when the object changed since, and `NotFoundError` when it was deleted.
    */
   patch<T extends K8sObject>(
     type: ResourceType<T>,

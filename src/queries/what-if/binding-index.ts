@@ -1,5 +1,4 @@
 /** An index of the bindings of a world: which of them a change may concern. It is built once for many questions. */
-
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {

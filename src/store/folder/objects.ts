@@ -228,8 +228,8 @@ function requireSame({ metadata }: K8sObject, read: K8sObject): void {
 type ObjectWithStatus = K8sObject & { status?: unknown }
 
 /**
- * Returns the object after a patch. A folder has no field managers, so a server-side apply is a merge. Every kind has a status subresource here: a patch of the status changes only the status, and any
- * other patch does not change it.
+ * Returns the object after a patch. A folder has no field managers, so a server-side apply is a merge. Every kind has a status subresource here:
+ * a patch of the status changes only the status, and any other patch does not change it.
  *
  * @throws ConflictError when `metadata.resourceVersion` or `metadata.uid` of the patch differs from the object
  */
