@@ -123,11 +123,11 @@ const CASES: Given[] = [
     want: { among: ['m3'], group: 'second' },
   },
   {
-    name: 'without an observed group, the scheduler begins with the group in which the workload runs',
+    name: 'without an observed group, the scheduler begins with the first one, and the workload leaves the second',
     placement: { ...groups, ...divided },
-    before: groups,
+    before: { ...names('m2'), ...divided },
     runs: ['m2'],
-    want: { keeps: ['m2'], among: [], group: 'second' },
+    want: { keeps: [], among: ['m1'], group: 'first' },
   },
   {
     name: 'fixed weights divide the replicas anew when the placement changes',

@@ -148,19 +148,10 @@ function acceptedIn(group: Group, spec: BindingSpec, refuses: Refusal): readonly
   return sortedUnique([...open.filter((name) => !evicted.has(name)), ...own])
 }
 
-/**
- * The groups that the scheduler tries: it begins with the one that it chose last (pkg/scheduler/helper.go, getAffinityIndex). If that is not
- * known, it is the first one that allows every cluster in which the workload runs.
- */
+/** The groups that the scheduler tries: it begins with the one that it chose last, or with the first (pkg/scheduler/helper.go, getAffinityIndex). */
 function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly Group[] {
   const groups = fleet.groupsOf(spec)
-  if (groups.length === 1) return groups
-  const observed = status?.schedulerObservingAffinityName
-  const targets = targetClusters(spec)
-  const begin =
-    observed === undefined
-      ? groups.findIndex((group) => targets.every((name) => group.allows(name)))
-      : groups.findIndex(({ name }) => name === observed)
+  const begin = groups.findIndex(({ name }) => name === status?.schedulerObservingAffinityName)
   return groups.slice(Math.max(0, begin))
 }
 

@@ -99,14 +99,16 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
   }
 }
 
-/** The fields of the status that a decision reads. Most bindings have no annotation of Lodestone and need none. */
+/** The fields of the status that a decision reads. Most bindings have no annotation of Lodestone and no groups, and need none. */
 function keptStatus(binding: ResourceBinding): Pick<ResourceBinding, 'status'> {
   const aggregatedStatus = keptMembers(binding)
   const { lastScheduledTime, schedulerObservingAffinityName } = binding.status ?? {}
   const isOurs = hasOurAnnotations(binding.metadata.annotations)
   const status = defined({
     lastScheduledTime: (isOurs && lastScheduledTime) || undefined,
-    schedulerObservingAffinityName: (isOurs && schedulerObservingAffinityName) || undefined,
+    schedulerObservingAffinityName: schedulerObservingAffinityName
+      ? intern.string(schedulerObservingAffinityName)
+      : undefined,
     aggregatedStatus,
   })
   return Object.keys(status).length > 0 ? { status } : {}
