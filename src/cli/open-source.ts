@@ -93,6 +93,7 @@ async function openManifests(
   const observer = {
     fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
       complain(`${file}${line ? `:${line}` : ''}: ${message}`),
+    error: ({ message, error }: ReadError) => complain(`${message}: ${(error as Error).message}`),
   }
   const store = openFolder(folder, { watch, observer, workloads, ...defined({ kinds: folderKinds }) })
   await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))

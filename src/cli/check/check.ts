@@ -66,6 +66,8 @@ async function makeReport(options: CheckOptions, config: Config, args: Arguments
     workloads: configuredWorkloadKinds(config),
     observer: {
       fileError: ({ message, ...place }) => given.problems.push(finding('invalid-manifest', message, place)),
+      error: ({ message, error }) =>
+        given.problems.push(finding('invalid-manifest', `${message}: ${(error as Error).message}`, {})),
     },
   })
   const copy: NonNullable<CheckInput['copyHub']> = (placed, context) => copyHub(placed, context, config, args, io)

@@ -176,6 +176,16 @@ test('a claim for an attached dependency of the hub is ignored, with the reason'
   )
 })
 
+test('an object of the folder that cannot be read is a finding', async () => {
+  const hub = makeFolder({ 'a.yaml': [{ ...makeBinding(), status: { conditions: 7 } }] })
+
+  const { findings, status } = await check([makeClaim()], '--folder', hub)
+
+  const found = findings.find(({ id }) => id === 'invalid-manifest')
+  expect(found?.message).toContain('ResourceBinding default/app-deployment cannot be cached: ')
+  expect(status).toBe(1)
+})
+
 describe('a claim whose workload is not in the input', () => {
   test.each([
     { name: 'a similar name', given: [trainr, trainer], hint: '(did you mean trainer?)' },
