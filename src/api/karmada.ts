@@ -86,9 +86,17 @@ export interface ResourceBinding extends K8sObject {
   status?: BindingStatus
 }
 
+/** The condition of a binding that says whether the scheduler could schedule it. */
+export const SCHEDULED_CONDITION = 'Scheduled'
+/** Its reason if no cluster fits. The scheduler does not try again by itself, as it does after every other failure. */
+export const NO_CLUSTER_FIT = 'NoClusterFit'
+
 export interface BindingStatus {
+  conditions?: Pick<Condition, 'type' | 'status' | 'reason'>[]
   /** RFC 3339: when the scheduler last chose clusters. Absent if the workload was never scheduled. */
   lastScheduledTime?: string
+  /** The generation of the binding that the scheduler handled last. */
+  schedulerObservedGeneration?: number
   /** The affinity group that the scheduler chose last. It does not go back to the groups before it. */
   schedulerObservingAffinityName?: string
   aggregatedStatus?: AggregatedStatusItem[]
@@ -191,6 +199,8 @@ export const BINDING_ID_LABEL = 'resourcebinding.karmada.io/permanent-id'
 export const CLUSTER_BINDING_ID_LABEL = 'clusterresourcebinding.karmada.io/permanent-id'
 /** On a workload's binding, by Karmada's distributor: the recorded dependencies, as JSON of `DependentObjectReference[]`. */
 export const DEPENDENCIES_ANNOTATION = 'resourcebinding.karmada.io/dependencies'
+/** On a binding, by Karmada's scheduler: the placement that it applied last, as JSON. */
+export const APPLIED_PLACEMENT_ANNOTATION = 'policy.karmada.io/applied-placement'
 /** On attached bindings, by Karmada's distributor; a hash of the referrer follows. */
 export const DEPENDED_BY_LABEL_PREFIX = 'resourcebinding.karmada.io/depended-by-'
 /** On every binding, by Karmada: the objects are removed from members before the binding is deleted. */

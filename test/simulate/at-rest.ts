@@ -56,9 +56,16 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   ])
   const isLocated = answers.every(([, { kind: answer }]) => answer === 'located')
   const narrowed = required.length > 0 && isLocated ? narrowedTo(base, dataOf(answers), clusters) : base
-  if (isLocated && narrowed && schedule(withAffinities(binding, narrowed), clusters).kind === 'fit') {
+  if (isLocated && narrowed && schedule(withAffinities(binding, withoutOverflow(narrowed)), clusters).kind === 'fit') {
     checkHome(binding, claims, narrowed, clusters, memory)
   } else checkHold(binding, required)
+}
+
+// The replicas of this world do not know the version of Karmada, so they do not count overflow tiers.
+function withoutOverflow({ clusterAffinities, ...placement }: Placement): Placement {
+  return clusterAffinities
+    ? { ...placement, clusterAffinities: clusterAffinities.map(({ overflowAffinities: _, ...term }) => term) }
+    : placement
 }
 
 function checkAllowed(binding: Binding, base: Placement, clusters: readonly Cluster[]): void {

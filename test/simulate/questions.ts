@@ -3,9 +3,10 @@ import { type DataSource, dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { type Cluster, clusters, propagationPolicies } from '../../src/api/karmada.ts'
 import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
+import type { Taint } from '../../src/api/node.ts'
 import { strictestRules } from '../../src/core/karmada-rules.ts'
 import type { Effect } from '../../src/core/what-if/effect.ts'
-import { leaveCluster, loseCluster, moveData, taintCluster } from '../../src/core/what-if/suppose.ts'
+import { leaveCluster, loseCluster, moveData } from '../../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { openFleet, type WorkloadChange } from '../../src/queries/what-if/ask.ts'
 import { allKinds } from '../../src/store/kinds/cached-kinds.ts'
@@ -72,13 +73,17 @@ function changePolicy(world: World, random: Random): AskedAction | undefined {
   return { do: 'apply', object, via: random.below(2) }
 }
 
-// Without a source, the location of a claim is not known.
+// Without a source, the location of a claim is not known. One that no claim refers to is not kept current.
 function addClaim(world: World, random: Random): AskedAction | undefined {
   const action = chooseClaim(world, random)
   if (action.do !== 'apply' || action.object.kind !== 'DataSourceClaim') return undefined
   const { system, dataSourceName } = (action.object as K8sObject as DataSourceClaim).spec
   const sources = world.api.list<K8sObject & DataSource>('DataSource')
-  return sources.some(({ spec }) => spec.system === system && spec.name === dataSourceName) ? action : undefined
+  return sources.some(
+    ({ spec, status }) => spec.system === system && spec.name === dataSourceName && status?.boundClaims,
+  )
+    ? action
+    : undefined
 }
 
 function deleteAny(world: World, random: Random): AskedAction | undefined {
@@ -132,7 +137,9 @@ function suppose(world: World, action: AskedAction, overlay: OverlayStore): Stor
   switch (action.do) {
     case 'cluster': {
       const cluster = overlay.get(clusters, undefined, action.name)
-      return cluster ? [overlay.put(clusters, changedCluster(cluster, action.change))] : []
+      // Karmada does not look any more at a cluster that is being deleted.
+      if (!cluster || cluster.metadata.deletionTimestamp) return []
+      return [overlay.put(clusters, changedCluster(cluster, action.change))]
     }
     case 'leave': {
       const cluster = overlay.get(clusters, undefined, action.name)
@@ -164,15 +171,13 @@ function suppose(world: World, action: AskedAction, overlay: OverlayStore): Stor
   }
 }
 
-function changedCluster(cluster: Cluster, { taints, ready }: { taints?: unknown[]; ready?: boolean }): Cluster {
+function changedCluster(cluster: Cluster, { taints, ready }: { taints?: Taint[]; ready?: boolean }): Cluster {
   if (ready === false) return loseCluster(cluster)
-  const isOurs = ({ key }: { key: string }) =>
-    key === 'maintenance' || (ready === true && key.startsWith('cluster.karmada.io/'))
-  const left = {
-    ...cluster,
-    spec: { ...cluster.spec, taints: (cluster.spec?.taints ?? []).filter((taint) => !isOurs(taint)) },
-  }
-  return (taints as NonNullable<Cluster['spec']['taints']> | undefined)?.reduce(taintCluster, left) ?? left
+  const present = cluster.spec?.taints ?? []
+  const isKarmadas = ({ key }: Taint) => key.startsWith('cluster.karmada.io/')
+  const byUsers = taints ?? present.filter((taint) => !isKarmadas(taint))
+  const byKarmada = ready === true ? [] : present.filter(isKarmadas)
+  return { ...cluster, spec: { ...cluster.spec, taints: [...byUsers, ...byKarmada] } }
 }
 
 function typeOf(kind: string): ResourceType {
@@ -211,13 +216,15 @@ export function checkAnswer(world: World, action: AskedAction, { before, changes
   }
 }
 
-// Two cases are not compared. The replicas of this world do not know the version of Karmada, so they do not count overflow tiers. For a binding
-// whose policy is gone, the cache lacks the placement by which Karmada's taint manager decides.
+// Two cases are not compared. The replicas of this world do not know the version of Karmada, so they do not count overflow tiers. And the
+// scheduler retries a binding that failed before a user deleted its policy, but only until the scheduler starts again, which no object says.
 function isPredicted(world: World, key: string): boolean {
   const [namespace, name = ''] = key.split('/')
   const binding = world.api.get<Binding>('ResourceBinding', namespace, name)
   const hasOverflow = binding?.spec.placement?.clusterAffinities?.some((term) => term.overflowAffinities !== undefined)
-  return !binding || (!hasOverflow && policyNameOf(binding) !== undefined)
+  const hasFailed = binding?.status?.conditions?.some(({ status }) => status === 'False')
+  const mayBeRetried = binding && policyNameOf(binding) === undefined && hasFailed
+  return !hasOverflow && !mayBeRetried
 }
 
 interface Compared {

@@ -81,6 +81,35 @@ test('several suppositions hold together', async () => {
   expect(stdout).toContain('Deployment default/app: member2 → member3\n')
 })
 
+test('an object of the folder that cannot be read is named', async () => {
+  const { status, stderr } = await whatIf(
+    ['--cluster-lost', 'member2'],
+    [...clusters, { ...narrowed, status: { conditions: 7 } }],
+  )
+  expect(stderr).toMatch(/^lodestone what-if: ResourceBinding default\/app-deployment cannot be cached: [^\n]+\n$/)
+  expect(status).toBe(0)
+})
+
+describe('a workload for which the scheduler found no cluster', () => {
+  const stuck = {
+    ...makeBinding({ placement: { clusterAffinity: { clusterNames: ['member1'] } } }),
+    status: { conditions: [{ type: 'Scheduled', status: 'False', reason: 'NoClusterFit' }] },
+  }
+  const taint = (taint: string) => whatIf(['--taint', taint], [...clusters, policy, stuck])
+
+  test('is placed when a cluster of its policy changes, since the scheduler tries again', async () => {
+    expect((await taint('member1=full:PreferNoSchedule')).stdout).toContain('Deployment default/app: to member1\n')
+  })
+
+  test('is not shown when that cluster gets a taint that keeps it away', async () => {
+    expect((await taint('member1=full:NoSchedule')).stdout).toContain('Nothing changes for 1 workload.')
+  })
+
+  test('is not shown when another cluster changes', async () => {
+    expect((await taint('member3=full:PreferNoSchedule')).stdout).toContain('Nothing changes for 1 workload.')
+  })
+})
+
 describe('a workload that waits for the scheduler', () => {
   const waiting = makeBinding({ placement: { clusterAffinity: { clusterNames: ['member1', 'member3'] } } })
   const lose = (...names: string[]) =>

@@ -1,5 +1,5 @@
 /** What a binding says about its workload, as Karmada reads it: every decision asks here. */
-import type { BindingSpec } from '../../api/karmada.ts'
+import { type BindingSpec, NO_CLUSTER_FIT, type ResourceBinding, SCHEDULED_CONDITION } from '../../api/karmada.ts'
 
 /**
  * Whether the resource has replicas or requirements: overflow tiers apply only to such resources. It is `ResourceBindingSpec.IsWorkload` of
@@ -34,4 +34,15 @@ export function isPlaced(spec: Pick<BindingSpec, 'clusters' | 'gracefulEvictionT
 /** Whether the scheduler leaves the binding alone, by Lodestone or by another client. */
 export function isSuspended(spec: Pick<BindingSpec, 'suspension'> | undefined): boolean {
   return spec?.suspension?.scheduling === true
+}
+
+/** The reason for which the scheduler could not schedule a binding when it last tried; undefined if it could, or did not try. */
+export function schedulingFailure({ status }: ResourceBinding): string | undefined {
+  return status?.conditions?.find(({ type, status: holds }) => type === SCHEDULED_CONDITION && holds === 'False')
+    ?.reason
+}
+
+/** Whether the scheduler found no cluster for a binding. It tries again when the binding or the spec of a cluster changes. */
+export function hasNoFit(binding: ResourceBinding): boolean {
+  return !hasTarget(binding.spec) && schedulingFailure(binding) === NO_CLUSTER_FIT
 }

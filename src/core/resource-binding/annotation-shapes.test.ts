@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
+import { isGroups, isHold, isLocality, isTerm, isTolerant } from './annotation-shapes.ts'
 
 const selector = { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] }
 const hold = { since: '2026-01-02T03:04:05Z', reason: 'Unresolved', message: 'm' }
@@ -22,6 +22,22 @@ describe('a ClusterAffinity', () => {
     { value: [], want: false },
   ])('$value: $want', ({ value, want }) => {
     expect(isTerm(value)).toBe(want)
+  })
+})
+
+describe('a placement whose tolerations are read', () => {
+  test.each<{ value: unknown; want: boolean }>([
+    { value: {}, want: true },
+    { value: { clusterTolerations: [{}], clusterAffinity: 1 }, want: true },
+    { value: { clusterTolerations: [{ key: 'a', operator: 'Exists', tolerationSeconds: 1 }] }, want: true },
+    { value: { clusterTolerations: [{ key: 1 }] }, want: false },
+    { value: { clusterTolerations: [{ effect: null }] }, want: false },
+    { value: { clusterTolerations: [{ tolerationSeconds: '1' }] }, want: false },
+    { value: { clusterTolerations: [null] }, want: false },
+    { value: { clusterTolerations: {} }, want: false },
+    { value: null, want: false },
+  ])('$value: $want', ({ value, want }) => {
+    expect(isTolerant(value)).toBe(want)
   })
 })
 

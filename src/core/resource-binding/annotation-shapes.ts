@@ -1,9 +1,11 @@
-/** Checks the shapes of our annotations on bindings before they are read, since a user can write anything there. */
+/** Checks the shapes of annotations on bindings before they are read, since a user can write anything there. */
+import type { Placement } from '../../api/karmada.ts'
 import { isObject } from '../../base/json.ts'
 
 type Check = (value: unknown) => boolean
 
 const isString: Check = (value) => typeof value === 'string'
+const isNumber: Check = (value) => typeof value === 'number'
 const isStrings: Check = (value) => isListOf(isString, value)
 
 function isListOf(check: Check, value: unknown): boolean {
@@ -40,6 +42,14 @@ const isGroup: Check = (value) =>
 
 /** Whether a value is a list of ClusterAffinityTerms, of one at least. */
 export const isGroups: Check = (value) => isListOf(isGroup, value) && (value as unknown[]).length > 0
+
+const isToleration: Check = (value) =>
+  hasShape(value, { key: isString, operator: isString, value: isString, effect: isString, tolerationSeconds: isNumber })
+
+/** Whether the tolerations of a placement can be read. Its other fields are not checked. */
+export function isTolerant(value: unknown): value is Pick<Placement, 'clusterTolerations'> {
+  return hasShape(value, { clusterTolerations: (tolerations) => isListOf(isToleration, tolerations) })
+}
 
 const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value as string))
 

@@ -1,5 +1,5 @@
 /** Keeps our annotations small: a large base refers to the policy, and a long list of clusters becomes a digest. */
-import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { APPLIED_PLACEMENT_ANNOTATION, type Placement, type PlacementAffinity } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { listDigest } from '../../base/hash.ts'
 import { jsonEqual, memberNames } from '../../base/json.ts'
@@ -21,8 +21,6 @@ const MAX_BASE_LENGTH = 32 * 1024
 const MAX_REQUIRED_CLUSTERS = 200
 /** Reserved for the annotations of other writers, in bytes. */
 const RESERVED_BYTES = 16 * 1024
-/** Karmada's scheduler writes the placement that it applied into an annotation of the same object. */
-const APPLIED_PLACEMENT_ANNOTATION = 'policy.karmada.io/applied-placement'
 /** In characters, of at most three bytes each. If our annotations and those of the object have at most so many each, nothing is measured. */
 const SHORT_LENGTH = 5000
 

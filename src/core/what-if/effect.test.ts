@@ -50,6 +50,37 @@ function effectOf(binding: ResourceBinding, base: ClaimAnswer[], supposed: Claim
 
 const inM2 = [located(['m2'])]
 
+describe('a taint with the effect NoExecute', () => {
+  const tainted = fleetOf(makeCluster('m1', { taints: [{ key: 'maintenance', effect: 'NoExecute' }] }))
+  const tolerant = { ...placement, clusterTolerations: [{ key: 'maintenance', operator: 'Exists' }] }
+  const appliedPlacement = (value: unknown) => ({ 'policy.karmada.io/applied-placement': JSON.stringify(value) })
+  const bindingWith = (present: Placement, annotations: Record<string, string>): ResourceBinding => {
+    const binding = makeBinding({ placement: present, clusters: [{ name: 'm1' }] })
+    return { ...binding, metadata: { ...binding.metadata, annotations } }
+  }
+
+  test.each<{ name: string; binding: ResourceBinding; evicted: boolean }>([
+    { name: 'evicts no workload that tolerates it', binding: bindingWith(tolerant, {}), evicted: false },
+    {
+      name: 'evicts a workload if the scheduler has not applied the toleration yet',
+      binding: bindingWith(tolerant, appliedPlacement(placement)),
+      evicted: true,
+    },
+    {
+      name: 'evicts no workload while the scheduler has not applied that the toleration is gone',
+      binding: bindingWith(placement, appliedPlacement(tolerant)),
+      evicted: false,
+    },
+    {
+      name: 'is compared with the present placement if the applied one cannot be read',
+      binding: bindingWith(tolerant, appliedPlacement({ clusterTolerations: [{ key: 1 }] })),
+      evicted: false,
+    },
+  ])('$name', ({ binding, evicted }) => {
+    expect(findEviction(binding, tainted)).toEqual(evicted ? { from: ['m1'], afterSeconds: 0 } : undefined)
+  })
+})
+
 describe('the loss of a cluster', () => {
   test('moves a workload without a claim to the other clusters of its policy', () => {
     const binding = makeBinding({ placement, clusters: [{ name: 'm2' }] })

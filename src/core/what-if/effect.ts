@@ -111,7 +111,8 @@ function effectOf(runs: readonly string[], base: PresentStep | undefined, step: 
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
   if (leaves(now)) {
     if (isReturn(base, step)) return 'comesHome'
-    return now.among.length === 0 && isDuplicated(decision.binding.spec) ? 'loses' : 'moves'
+    const isLess = now.among.length === 0 ? isDuplicated(decision.binding.spec) : isPartOf(now.among, runs.toSorted())
+    return isLess ? 'loses' : 'moves'
   }
   return now.among.length > 0 ? 'gains' : unchanged
 }

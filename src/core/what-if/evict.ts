@@ -1,6 +1,9 @@
 /** The evictions of Karmada's taint manager, for a workload whose clusters get taints. */
-import type { ResourceBinding } from '../../api/karmada.ts'
+import { APPLIED_PLACEMENT_ANNOTATION, type ResourceBinding } from '../../api/karmada.ts'
+import type { Toleration } from '../../api/node.ts'
 import { targetClusters } from '../placement/binding-state.ts'
+import { isTolerant } from '../resource-binding/annotation-shapes.ts'
+import { parseAnnotation } from '../resource-binding/annotations.ts'
 import { secondsUntilEviction } from '../tolerations.ts'
 import type { Fleet } from './fleet.ts'
 
@@ -11,10 +14,21 @@ export interface Eviction {
   afterSeconds: number
 }
 
+/**
+ * The tolerations that the taint manager reads: those of the placement that the scheduler applied last (v1.18.1,
+ * pkg/controllers/cluster/taint_manager.go, syncBindingEviction). The cache keeps that placement while it can differ from the one of the binding.
+ */
+function appliedTolerations({ metadata, spec }: ResourceBinding): Toleration[] | undefined {
+  const text = metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]
+  const applied = text === undefined ? undefined : parseAnnotation(text)
+  return (isTolerant(applied) ? applied : spec.placement)?.clusterTolerations
+}
+
 /** Finds the clusters that a workload leaves because of taints with the effect NoExecute; undefined if it leaves none. */
-export function findEviction({ spec }: ResourceBinding, { clusters }: Fleet): Eviction | undefined {
-  const evictions = targetClusters(spec).flatMap((name) => {
-    const seconds = secondsUntilEviction(clusters?.(name)?.spec?.taints, spec.placement?.clusterTolerations)
+export function findEviction(binding: ResourceBinding, { clusters }: Fleet): Eviction | undefined {
+  const tolerations = appliedTolerations(binding)
+  const evictions = targetClusters(binding.spec).flatMap((name) => {
+    const seconds = secondsUntilEviction(clusters?.(name)?.spec?.taints, tolerations)
     return seconds === undefined ? [] : [{ name, seconds }]
   })
   if (evictions.length === 0) return undefined

@@ -16,6 +16,8 @@ const groups = {
     { affinityName: 'second', clusterNames: ['m2', 'm3'] },
   ],
 }
+const failed = (reason: string) => ({ conditions: [{ type: 'Scheduled', status: 'False' as const, reason }] })
+const noFit = failed('NoClusterFit')
 const atMost = (maxGroups: number, minGroups = 1) => ({
   spreadConstraints: [{ spreadByField: 'cluster', minGroups, maxGroups }],
 })
@@ -135,6 +137,49 @@ const CASES: Given[] = [
     before: { ...names('m1'), ...weighted },
     runs: ['m1'],
     want: { keeps: ['m1'], among: ['m2'], takesAll: false },
+  },
+  {
+    name: 'a workload without a cluster is scheduled, since it waits in the queue',
+    placement: { ...names('m1'), ...divided },
+    runs: [],
+    want: { among: ['m1'] },
+  },
+  {
+    name: 'a workload for which the scheduler found no cluster is not scheduled again by itself',
+    placement: { ...names('m1'), ...divided },
+    runs: [],
+    status: noFit,
+    want: { among: [], problem: 'the scheduler has found no cluster, and tries again after a change' },
+  },
+  {
+    name: 'a workload for which the scheduler found no cluster is scheduled when a cluster changes',
+    placement: { ...names('m1'), ...divided },
+    runs: [],
+    status: noFit,
+    isQueued: true,
+    want: { among: ['m1'] },
+  },
+  {
+    name: 'replicas that could not be placed go to another cluster',
+    placement: { ...names('m1', 'm2'), ...divided },
+    runs: ['m1'],
+    status: failed('SchedulerError'),
+    isQueued: true,
+    want: { keeps: ['m1'], among: ['m2'] },
+  },
+  {
+    name: 'replicas that are no longer duplicated leave some of their clusters',
+    placement: { ...names('m1', 'm2', 'm3'), ...divided },
+    before: names('m1', 'm2'),
+    runs: ['m1', 'm2'],
+    want: { keeps: [], among: ['m1', 'm2'], takesAll: false },
+  },
+  {
+    name: 'replicas that are no longer duplicated go to any cluster by fixed weights',
+    placement: { ...names('m1', 'm2', 'm3'), ...weighted },
+    before: names('m1', 'm2'),
+    runs: ['m1', 'm2'],
+    want: { keeps: [], among: ['m1', 'm2', 'm3'], takesAll: false },
   },
   {
     name: 'a suspended workload waits',

@@ -2,11 +2,19 @@
  * Predicts between which clusters Karmada's scheduler chooses for a binding. Which of them it takes depends on free capacity and on scores
  * that Lodestone does not know, so that is not predicted.
  */
-import type { BindingSpec, ResourceBinding } from '../../api/karmada.ts'
+import { APPLIED_PLACEMENT_ANNOTATION, type BindingSpec, type ResourceBinding } from '../../api/karmada.ts'
 import { defined, jsonEqual, membership, sortedUnique } from '../../base/json.ts'
 import { type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
-import { evictedClusters, isSuspended, isWorkload, targetClusters } from '../placement/binding-state.ts'
+import {
+  evictedClusters,
+  hasNoFit,
+  isSuspended,
+  isWorkload,
+  schedulingFailure,
+  targetClusters,
+} from '../placement/binding-state.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
+import { parseAnnotation } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
 import type { Fleet, Group } from './fleet.ts'
 
@@ -45,8 +53,12 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
       ? stays(targets)
       : { ...stays([]), problem: 'the scheduler ignores it, since it has no policy' }
   if (isSuspended(spec)) return { ...stays(targets), waits: targets.length === 0 }
-  // A binding that runs is left alone until it or a cluster changes. One without clusters waits in the queue.
-  if (targets.length > 0 && binding === before && !isQueued) return stays(targets)
+  // A binding that runs is left alone until it or a cluster changes. One without clusters waits in the queue, unless none was found for it.
+  if (binding === before && !isQueued) {
+    if (targets.length > 0) return stays(targets)
+    if (hasNoFit(binding))
+      return { ...stays([]), problem: 'the scheduler has found no cluster, and tries again after a change' }
+  }
   const copies = isDuplicated(spec)
   if (!copies && !mustSchedule(binding, before, fleet)) return stays(targets)
   const found = findCandidates(binding, fleet)
@@ -58,10 +70,11 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
 
 /** Which of the clusters that are left the scheduler takes, as far as that can be known. */
 function choose(
-  { spec }: ResourceBinding,
+  binding: ResourceBinding,
   before: ResourceBinding | undefined,
   { names, group }: Extract<Candidates, { kind: 'fit' }>,
 ): Schedule {
+  const { spec } = binding
   const targets = targetClusters(spec).toSorted()
   const keeps = targets.filter((name) => names.includes(name))
   const others = keeps.length === 0 ? names : names.filter((name) => !keeps.includes(name))
@@ -71,8 +84,12 @@ function choose(
     const among = keeps.length >= most ? [] : others
     return { ...result, among, takesAll: !spec.placement?.spreadConstraints?.length }
   }
+  // Each of its clusters runs all replicas. The scheduler removes some of them, and maybe all of a cluster.
+  if (keeps.length > 1 && before && isDuplicated(before.spec))
+    return { ...result, keeps: [], among: hasFixedWeights(spec) ? names : keeps, takesAll: false }
   // Fixed weights divide the replicas anew; else they stay where they are.
-  const isComplete = keeps.length > 0 && keeps.length === targetClusters(before?.spec).length
+  const isComplete =
+    keeps.length > 0 && keeps.length === targetClusters(before?.spec).length && schedulingFailure(binding) === undefined
   const among = isComplete && !isDividedAnew(spec, before?.spec) ? [] : others
   return { ...result, among, takesAll: among.length === 1 && keeps.length === 0 }
 }
@@ -87,16 +104,21 @@ export function isDuplicated(spec: BindingSpec): boolean {
   return !isWorkload(spec) || replicaSchedulingType === 'Duplicated'
 }
 
-/** Whether a changed placement has fixed weights, or equal ones (pkg/scheduler/core/division_algorithm.go). */
-function isDividedAnew({ placement }: BindingSpec, before: BindingSpec | undefined): boolean {
+/** Whether a changed placement has fixed weights (pkg/scheduler/core/division_algorithm.go). */
+function isDividedAnew(spec: BindingSpec, before: BindingSpec | undefined): boolean {
+  return hasFixedWeights(spec) && !jsonEqual(spec.placement, before?.placement)
+}
+
+/** Whether replicas are divided by weights that do not depend on free capacity: listed ones, or equal ones. */
+function hasFixedWeights({ placement }: BindingSpec): boolean {
   const { replicaDivisionPreference, weightPreference } = placement?.replicaScheduling ?? {}
-  const isFixed = replicaDivisionPreference === 'Weighted' && !weightPreference?.dynamicWeight
-  return isFixed && !jsonEqual(placement, before?.placement)
+  return replicaDivisionPreference === 'Weighted' && !weightPreference?.dynamicWeight
 }
 
 /** Whether the scheduler schedules a divided workload again: not while its placement and its clusters are as before. */
-function mustSchedule({ spec }: ResourceBinding, before: ResourceBinding | undefined, fleet: Fleet): boolean {
+function mustSchedule(binding: ResourceBinding, before: ResourceBinding | undefined, fleet: Fleet): boolean {
   const { clusters } = fleet
+  const { spec } = binding
   const targets = targetClusters(spec)
   const isGone = (name: string) => {
     const cluster = clusters?.(name)
@@ -106,10 +128,17 @@ function mustSchedule({ spec }: ResourceBinding, before: ResourceBinding | undef
     targets.length === 0 ||
     evictedClusters(spec).size > 0 ||
     targets.some(isGone) ||
-    // The scheduler could not apply the placement yet, and retries.
-    targets.some((name) => !fleet.allows(spec, name)) ||
+    // The scheduler retries after a failure.
+    schedulingFailure(binding) !== undefined ||
+    isUnapplied(binding) ||
     !jsonEqual(spec.placement, before?.spec.placement)
   )
+}
+
+/** Whether the scheduler has not applied the placement yet: the cache keeps what it applied while that can differ. */
+function isUnapplied({ metadata, spec }: ResourceBinding): boolean {
+  const applied = metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]
+  return applied !== undefined && !jsonEqual(parseAnnotation(applied), spec.placement)
 }
 
 type Candidates =

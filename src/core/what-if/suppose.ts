@@ -23,8 +23,9 @@ export function leaveCluster(cluster: Cluster, now: number): Cluster {
 /** Returns the cluster with a taint. It replaces one with the same key and effect, as in kubectl. */
 export function taintCluster(cluster: Cluster, taint: Taint): Cluster {
   const isSame = ({ key, effect }: Taint) => key === taint.key && effect === taint.effect
-  const taints = (cluster.spec?.taints ?? []).filter((one) => !isSame(one))
-  return { ...cluster, spec: { ...cluster.spec, taints: [...taints, taint] } }
+  const { taints = [] } = cluster.spec ?? {}
+  const next = taints.some(isSame) ? taints.map((one) => (isSame(one) ? taint : one)) : [...taints, taint]
+  return { ...cluster, spec: { ...cluster.spec, taints: next } }
 }
 
 /** Returns a source whose data is in these clusters. Its data system has just confirmed that. */

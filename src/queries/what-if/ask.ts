@@ -3,6 +3,7 @@ import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
+import { hasNoFit } from '../../core/placement/binding-state.ts'
 import {
   type Change,
   compareOutcomes,
@@ -83,9 +84,9 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
   const changeOf = (key: string, supposed: World): WorkloadChange | undefined => {
     const name = splitObjectKey(key)
     const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposed.store)]
-    // A binding that is not at rest yet would change by any event: that is no effect of this one.
     const isQueued = after !== undefined && isQueuedIn(after, supposed)
-    const base = before && outcomeBefore(before, isQueued)
+    // A binding that is not at rest yet would change by any event: that is no effect of this one. One without a fit is at rest.
+    const base = before && outcomeBefore(before, isQueued && !hasNoFit(before))
     const outcome = after && outcomeOf(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
     const [first, next] = compareOutcomes(before, base, outcome)
     const binding = after ?? before

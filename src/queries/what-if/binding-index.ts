@@ -14,7 +14,7 @@ import {
 import { keyOfObject, objectKey } from '../../api/meta.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
-import { hasTarget, isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
+import { hasNoFit, hasTarget, isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import type { Fleet } from '../../core/what-if/fleet.ts'
@@ -96,7 +96,8 @@ class UnscheduledBindings {
 
   add(key: string, binding: ResourceBinding): void {
     const { spec } = binding
-    if (hasTarget(spec) || spec.placement?.spreadConstraints?.length) return void this.#others.push({ key, spec })
+    const isOther = hasTarget(spec) || hasNoFit(binding) || spec.placement?.spreadConstraints?.length
+    if (isOther) return void this.#others.push({ key, spec })
     const { first, later } = outcomeOf(binding, this.#world, { isQueued: false })
     if (later) this.#others.push({ key, spec })
     else addTo(this.#byChoice, first.schedule.among, key)

@@ -1,5 +1,6 @@
 /** Writes a changed policy into a binding, as Karmada's detector does. */
 import {
+  APPLIED_PLACEMENT_ANNOTATION,
   CLUSTER_POLICY_NAME_ANNOTATION,
   clusterPropagationPolicies,
   isPolicy,
@@ -16,7 +17,13 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingPolicy } from '../binding.ts'
 import type { World } from './world.ts'
 
-const POLICY_ANNOTATIONS = [POLICY_NAMESPACE_ANNOTATION, POLICY_NAME_ANNOTATION, CLUSTER_POLICY_NAME_ANNOTATION]
+/** The scheduler applies a new placement, so the one that it applied before does not count any more. */
+const REPLACED_ANNOTATIONS = [
+  POLICY_NAMESPACE_ANNOTATION,
+  POLICY_NAME_ANNOTATION,
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  APPLIED_PLACEMENT_ANNOTATION,
+]
 
 /**
  * Returns the binding with the new placement of its policy, or with the next policy that selects the workload if it has none any more. Without a
@@ -35,7 +42,7 @@ export function detectPolicy(binding: ResourceBinding, { store, changes }: World
 function withPolicy(binding: ResourceBinding, policy: PropagationPolicy | undefined): ResourceBinding {
   const { metadata, spec } = binding
   if (!policy && !policyReferenceOf(metadata)) return binding
-  const others = Object.entries(metadata.annotations ?? {}).filter(([key]) => !POLICY_ANNOTATIONS.includes(key))
+  const others = Object.entries(metadata.annotations ?? {}).filter(([key]) => !REPLACED_ANNOTATIONS.includes(key))
   const annotations = { ...Object.fromEntries(others), ...(policy && policyAnnotations(policy)) }
   const placement = policy ? (policy.spec.placement ?? {}) : spec.placement
   return { ...binding, metadata: { ...metadata, annotations }, spec: { ...spec, ...(placement && { placement }) } }

@@ -1,5 +1,13 @@
 /** Gathers what becomes of bindings in a world: the present one, or a supposed one that overlays it. */
-import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import {
+  type Cluster,
+  clusterResourceBindings,
+  clusters,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { jsonEqual } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
@@ -72,9 +80,16 @@ export function outcomeOf(
 /** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */
 export function isQueuedIn({ spec }: ResourceBinding, { changes, fleet }: World): boolean {
   const changed = changes
-    .filter(({ type }) => type === clusters)
+    .filter((change) => change.type === clusters && isSpecChanged(change))
     .map(({ before, after }) => (after ?? before)?.metadata.name ?? '')
   return changed.some((name) => fleet.allows(spec, name))
+}
+
+/** Whether a cluster got another spec or other labels, or was added, removed or marked for deletion. */
+function isSpecChanged({ before, after }: StoreChange): boolean {
+  const compared = (cluster: K8sObject | undefined) =>
+    cluster && [(cluster as Cluster).spec, cluster.metadata.labels, cluster.metadata.deletionTimestamp]
+  return !jsonEqual(compared(before), compared(after))
 }
 
 /** Returns the data of a workload whose location is known, by the names of the sources. */

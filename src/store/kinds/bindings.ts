@@ -1,8 +1,10 @@
 /** The cached kinds of bindings. Most cached objects are bindings, so only fields that decisions read are kept. */
 import {
   type AggregatedStatusItem,
+  APPLIED_PLACEMENT_ANNOTATION,
   BINDING_ID_LABEL,
   type BindingSpec,
+  type BindingStatus,
   CLUSTER_BINDING_ID_LABEL,
   CLUSTER_POLICY_NAME_ANNOTATION,
   clusterResourceBindings,
@@ -13,6 +15,7 @@ import {
   POLICY_NAMESPACE_ANNOTATION,
   type ResourceBinding,
   resourceBindings,
+  SCHEDULED_CONDITION,
 } from '../../api/karmada.ts'
 import {
   BASE_AFFINITY_ANNOTATION,
@@ -26,7 +29,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { keepMemberStatus } from '../../core/dependencies/locate-volume-manager.ts'
-import { hasTarget, isWorkload } from '../../core/placement/binding-state.ts'
+import { hasTarget, isWorkload, schedulingFailure } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION } from '../../core/resource-binding/volcano-global.ts'
@@ -57,11 +60,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
     apiVersion: intern.string(apiVersion),
     kind: intern.string(kind),
     metadata: {
-      ...keepMetadata(
-        metadata,
-        propagateDeps ? [...BINDING_ANNOTATIONS, DEPENDENCIES_ANNOTATION] : BINDING_ANNOTATIONS,
-        keptLabels(metadata.labels, isReferrer),
-      ),
+      ...keepMetadata(metadata, keptAnnotations(binding), keptLabels(metadata.labels, isReferrer)),
       // kubectl finds the Events of an object by its uid. Only bindings with annotations of Lodestone have Events.
       ...defined({
         generateName: generateName || undefined,
@@ -99,12 +98,19 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
   }
 }
 
+/** The placement that the scheduler applied counts while it differs from that of the binding. */
+function keptAnnotations({ metadata: { generation }, spec, status }: ResourceBinding): string[] {
+  const kept = spec.propagateDeps ? [...BINDING_ANNOTATIONS, DEPENDENCIES_ANNOTATION] : BINDING_ANNOTATIONS
+  return generation === status?.schedulerObservedGeneration ? kept : [...kept, APPLIED_PLACEMENT_ANNOTATION]
+}
+
 /** The fields of the status that a decision reads. Most bindings have no annotation of Lodestone and no groups, and need none. */
 function keptStatus(binding: ResourceBinding): Pick<ResourceBinding, 'status'> {
   const aggregatedStatus = keptMembers(binding)
   const { lastScheduledTime, schedulerObservingAffinityName } = binding.status ?? {}
   const isOurs = hasOurAnnotations(binding.metadata.annotations)
   const status = defined({
+    conditions: keptConditions(binding),
     lastScheduledTime: (isOurs && lastScheduledTime) || undefined,
     schedulerObservingAffinityName: schedulerObservingAffinityName
       ? intern.string(schedulerObservingAffinityName)
@@ -112,6 +118,14 @@ function keptStatus(binding: ResourceBinding): Pick<ResourceBinding, 'status'> {
     aggregatedStatus,
   })
   return Object.keys(status).length > 0 ? { status } : {}
+}
+
+/** The scheduler tries to schedule a binding again after some failures only. */
+function keptConditions(binding: ResourceBinding): BindingStatus['conditions'] {
+  const failure = schedulingFailure(binding)
+  return failure === undefined
+    ? undefined
+    : intern.json([{ type: SCHEDULED_CONDITION, status: 'False' as const, reason: failure }])
 }
 
 /** The status of the members: of VolumeManagers, and of workloads that were scheduled on hold. */

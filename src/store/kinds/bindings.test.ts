@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { makeBinding } from '../../../test/builders.ts'
+import { type BindingStatus, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import type { CachedKind } from '../store.ts'
+import { allKinds } from './cached-kinds.ts'
+
+const { keep } = allKinds(SHIPPED_KINDS).find(({ type }) => type === resourceBindings) as CachedKind<ResourceBinding>
+const APPLIED = { 'policy.karmada.io/applied-placement': '{}' }
+
+function kept(status: BindingStatus): ResourceBinding {
+  const binding = makeBinding({ placement: {} })
+  return keep({ ...binding, metadata: { ...binding.metadata, annotations: APPLIED, generation: 2 }, status })
+}
+
+test.each<{ name: string; status: BindingStatus; want: unknown }>([
+  { name: 'keeps the placement that the scheduler applied to an earlier generation', status: {}, want: APPLIED },
+  {
+    name: 'has no second placement after the scheduler has applied the first',
+    status: { schedulerObservedGeneration: 2 },
+    want: undefined,
+  },
+])('the cache $name', ({ status, want }) => {
+  expect(kept(status).metadata.annotations).toEqual(want)
+})
+
+const noFit = { type: 'Scheduled', status: 'False' as const, reason: 'NoClusterFit' }
+
+test.each<{ name: string; status: BindingStatus; want: BindingStatus | undefined }>([
+  { name: 'has no status that no decision reads', status: { schedulerObservedGeneration: 2 }, want: undefined },
+  {
+    name: 'keeps the affinity group of every binding',
+    status: { schedulerObservingAffinityName: 'second' },
+    want: { schedulerObservingAffinityName: 'second' },
+  },
+  {
+    name: 'keeps why the scheduler failed',
+    status: { conditions: [{ ...noFit, type: 'FullyApplied' }, noFit] },
+    want: { conditions: [noFit] },
+  },
+  {
+    name: 'forgets that the scheduler succeeded',
+    status: { conditions: [{ type: 'Scheduled', status: 'True', reason: 'Success' }] },
+    want: undefined,
+  },
+])('the cache $name', ({ status, want }) => {
+  expect(kept(status).status).toEqual(want)
+})
