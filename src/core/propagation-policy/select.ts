@@ -115,5 +115,5 @@ function selectorKey(
   namespace: string,
   name: string,
 ): string {
-  return `${groupOf(apiVersion)}/${kind}/${namespace}/${name}`
+  return [groupOf(apiVersion), kind, namespace, name].join('/')
 }

@@ -17,7 +17,7 @@ import {
   PROPAGATE_DEPS_SET_ANNOTATION,
   REQUIRES_CLAIM_ANNOTATION,
 } from '../../api/lodestone.ts'
-import { groupOf, type ResourceType } from '../../api/meta.ts'
+import { type Condition, groupOf, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
@@ -164,15 +164,32 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
 function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, metadata, spec, status }: T) {
   const { uid, generation, finalizers } = metadata
   return defined({
-    apiVersion,
-    kind,
+    apiVersion: intern.string(apiVersion),
+    kind: intern.string(kind),
     metadata: {
       ...keepMetadata(metadata),
-      ...defined({ uid: uid || undefined, generation: generation || undefined, finalizers }),
+      ...defined({
+        uid: uid || undefined,
+        generation: generation || undefined,
+        finalizers: finalizers && intern.json(finalizers),
+      }),
     },
     spec,
-    status,
+    status: status && { ...status, ...defined({ conditions: status.conditions?.map(sharedCondition) }) },
   }) as T
+}
+
+/** A hub has hundreds of thousands of conditions, with few types, reasons and times. Messages often name the object. */
+function sharedCondition(condition: Condition): Condition {
+  const { type, reason, lastTransitionTime } = condition
+  return {
+    ...condition,
+    ...defined({
+      type: intern.json(type),
+      reason: intern.json(reason),
+      lastTransitionTime: intern.json(lastTransitionTime),
+    }),
+  }
 }
 
 /** The kinds that every decision on a placement reads. The API server must serve claims and sources; the other kinds are optional. */
