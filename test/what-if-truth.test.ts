@@ -12,7 +12,7 @@ import { evict, findEviction } from '../src/core/what-if/evict.ts'
 import { loseCluster, moveData } from '../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../src/queries/binding.ts'
-import { indexBindings } from '../src/queries/what-if/binding-index.ts'
+import { openFleet } from '../src/queries/what-if/ask.ts'
 import { isQueuedIn, openWorld, outcomeOf, type World } from '../src/queries/what-if/world.ts'
 import { bindingNamed } from '../src/queries/workload.ts'
 import { allKinds } from '../src/store/kinds/cached-kinds.ts'
@@ -40,8 +40,7 @@ test('10000 answers are what admission and the loop decide', async () => {
   const { store } = await written({
     store: await storeOf(new Fleet(1, { clusters: 60, sources: 300, bindings: 2000 })),
   })
-  const present = openWorld(store, SETTINGS)
-  const index = await indexBindings(present)
+  const { index } = await openFleet(store, SETTINGS)
   const random = randomFrom(1)
   const states = new Set<string>()
   const differing: string[] = []

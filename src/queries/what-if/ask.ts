@@ -15,7 +15,7 @@ import {
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingNamed } from '../workload.ts'
-import { type BindingIndex, indexBindings } from './binding-index.ts'
+import { type BindingIndex, indexBindings, type PresentOutcomes } from './binding-index.ts'
 import { detectPolicy } from './detect-policy.ts'
 import { type TransferTotal, type WorkloadTransfer, withTransfers } from './transfer.ts'
 import {
@@ -79,8 +79,8 @@ export interface Fleet {
 /** Reads all bindings of a store once, and yields to the event loop meanwhile. Throws when the signal aborts. */
 export async function openFleet(store: ObjectStore, settings: WorldSettings, signal?: AbortSignal): Promise<Fleet> {
   const present = openWorld(store, settings)
-  const index = await indexBindings(present, signal)
   const outcomeBefore = rememberOutcomes(present)
+  const index = await indexBindings(present, outcomeBefore, signal)
   const changeOf = (key: string, supposed: World): WorkloadChange | undefined => {
     const name = splitObjectKey(key)
     const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposed.store)]
@@ -122,7 +122,7 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
 const MAX_REMEMBERED = 1_000_000
 
 /** The outcomes in the present world: several questions concern the same bindings. */
-function rememberOutcomes(present: World): (binding: ResourceBinding, isQueued: boolean) => PresentOutcome {
+function rememberOutcomes(present: World): PresentOutcomes {
   const [idle, queued] = [new Map<ResourceBinding, PresentOutcome>(), new Map<ResourceBinding, PresentOutcome>()]
   return (binding, isQueued) => {
     const known = isQueued ? queued : idle

@@ -14,10 +14,19 @@ import {
 import { keyOfObject, objectKey } from '../../api/meta.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
-import { hasNoFit, hasTarget, isSuspended, isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
+import {
+  hasNoFit,
+  hasTarget,
+  isSuspended,
+  isWorkload,
+  schedulingFailure,
+  targetClusters,
+} from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import type { PresentOutcome } from '../../core/what-if/effect.ts'
 import type { Fleet } from '../../core/what-if/fleet.ts'
+import type { Schedule } from '../../core/what-if/schedule.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { claimsFor, claimsRegranted } from '../permission.ts'
@@ -35,17 +44,31 @@ export interface BindingIndex {
   dependenciesOf(key: string): number
 }
 
+/** Returns the outcome of a binding in the present world, and remembers it. */
+export type PresentOutcomes = (binding: ResourceBinding, isQueued: boolean) => PresentOutcome
+
 /** Reads every binding of a world once, and yields to the event loop meanwhile. Throws when the signal aborts. */
-export async function indexBindings(world: World, signal?: AbortSignal): Promise<BindingIndex> {
+export async function indexBindings(
+  world: World,
+  outcomeBefore: PresentOutcomes,
+  signal?: AbortSignal,
+): Promise<BindingIndex> {
   const { store, fleet } = world
   const byCluster = new Map<string, string[]>()
+  const heldByCluster = new Map<string, ResourceBinding[]>()
   const byPolicy = new Map<string, string[]>()
   const unscheduled = new UnscheduledBindings(world)
   const size = await forEachInSlices(placedBindings(store), (binding) => {
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
-    if (!isSuspended(binding.spec) && !isScheduled(binding.spec, fleet)) unscheduled.add(key, binding)
-    for (const name of clustersAround(binding, world)) addTo(byCluster, name, key)
+    const isKnown = !isSuspended(binding.spec) && !isScheduled(binding.spec, fleet) && unscheduled.add(key, binding)
+    if (!isKnown) {
+      const isHeld = isSuspended(binding.spec) && !hasTarget(binding.spec)
+      for (const name of clustersAround(binding, world)) {
+        if (isHeld) addTo(heldByCluster, name, binding)
+        else addTo(byCluster, name, key)
+      }
+    }
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
   })
@@ -71,6 +94,9 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
         for (const each of [store, supposed.store]) add(concernedByData(change, each))
       }
       add(unscheduled.concernedBy(worse))
+      for (const name of worse)
+        for (const binding of heldByCluster.get(name) ?? [])
+          if (mayGetWorse(outcomeBefore(binding, false), worse)) keys.add(keyOfObject(binding))
       return keys
     },
     dependenciesOf(key) {
@@ -86,7 +112,7 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
  */
 class UnscheduledBindings {
   readonly #world: World
-  /** Those that run nowhere, and are decided: the clusters between which the scheduler chooses, with the keys of the bindings. */
+  /** Those that run nowhere: the clusters between which the scheduler chooses, with the keys of the bindings. */
   readonly #byChoice = new Map<readonly string[], string[]>()
   readonly #others: { key: string; spec: BindingSpec }[] = []
 
@@ -94,20 +120,23 @@ class UnscheduledBindings {
     this.#world = world
   }
 
-  add(key: string, binding: ResourceBinding): void {
+  /** Returns whether `concernedBy` says all about the binding: then its data does not matter. */
+  add(key: string, binding: ResourceBinding): boolean {
     const { spec } = binding
     const isOther = hasTarget(spec) || hasNoFit(binding) || spec.placement?.spreadConstraints?.length
-    if (isOther) return void this.#others.push({ key, spec })
-    const { first, later } = outcomeOf(binding, this.#world, { isQueued: false })
-    if (later) this.#others.push({ key, spec })
-    else addTo(this.#byChoice, first.schedule.among, key)
+    if (isOther) {
+      this.#others.push({ key, spec })
+      return false
+    }
+    for (const choice of schedulerChoices(outcomeOf(binding, this.#world, { isQueued: false })))
+      addTo(this.#byChoice, choice, key)
+    return true
   }
 
   /** Returns the keys of those that a loss of clusters may concern. A smaller choice is no effect, and no choice does not get worse. */
   *concernedBy(lost: ReadonlySet<string>): Generator<string, void, undefined> {
     if (lost.size === 0) return
-    for (const [choice, keys] of this.#byChoice)
-      if (choice.length > 0 && choice.every((name) => lost.has(name))) yield* keys
+    for (const [choice, keys] of this.#byChoice) if (choice.every((name) => lost.has(name))) yield* keys
     for (const { key, spec } of this.#others)
       for (const name of lost) if (this.#world.fleet.allows(spec, name)) yield key
   }
@@ -119,27 +148,63 @@ function isScheduled(spec: BindingSpec, fleet: Fleet): boolean {
   return targets.length > 0 && targets.every((name) => fleet.allows(spec, name))
 }
 
-function addTo<K>(map: Map<K, string[]>, name: K, key: string): void {
-  const keys = map.get(name)
-  if (keys) keys.push(key)
-  else map.set(name, [key])
+/** Whether worse clusters may change what becomes of a workload that is on hold. They end no hold, and a smaller choice is no effect. */
+function mayGetWorse(outcome: PresentOutcome, worse: ReadonlySet<string>): boolean {
+  return schedulerChoices(outcome).some((choice) => choice.every((name) => worse.has(name)))
+}
+
+/** The schedules of an outcome: at once, and after a waiting time. */
+interface Scheduled {
+  first: { schedule: Schedule }
+  later?: { schedule: Schedule } | undefined
+}
+
+/** The clusters between which the scheduler chooses for a workload that runs nowhere. */
+function schedulerChoices({ first, later }: Scheduled): (readonly string[])[] {
+  return [first, ...(later ? [later] : [])].map(({ schedule }) => schedule.among).filter((choice) => choice.length > 0)
+}
+
+function addTo<K, V>(map: Map<K, V[]>, name: K, value: V): void {
+  const values = map.get(name)
+  if (values) values.push(value)
+  else map.set(name, [value])
 }
 
 /** The clusters that matter to a binding: where it runs, where its data is, and what its narrowing names. */
-function clustersAround(binding: ResourceBinding, { store, scope }: World): Set<string> {
+function clustersAround(binding: ResourceBinding, world: World): Set<string> {
   const { spec, metadata } = binding
-  const names = new Set(targetClusters(spec))
-  const claims = claimsFor(spec.resource, store, scope)
-  for (const claim of claims)
-    for (const name of claimSource(claim, store)?.spec.locality?.clusterNames ?? []) names.add(name)
-  for (const { answer } of locateVolumes(binding, store)) {
-    if (answer.kind === 'located') for (const name of answer.clusters) names.add(name)
-  }
-  if (claims.length > 0 || hasOurAnnotations(metadata.annotations)) {
+  const targets = targetClusters(spec)
+  const places = placesOfData(binding, world)
+  const names = new Set(targets)
+  if (isAtHome(binding, places, world)) return names
+  for (const clusters of places) for (const name of clusters) names.add(name)
+  if (places.length > 0 || hasOurAnnotations(metadata.annotations)) {
     for (const { clusterNames = [] } of affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec)))
       for (const name of clusterNames) names.add(name)
   }
   return names
+}
+
+/** The clusters of each claim and each volume of a workload; none for one without a known location. */
+function placesOfData(binding: ResourceBinding, { store, scope }: World): (readonly string[])[] {
+  const claims = claimsFor(binding.spec.resource, store, scope)
+  const volumes = locateVolumes(binding, store)
+  return [
+    ...claims.map((claim) => claimSource(claim, store)?.spec.locality?.clusterNames ?? []),
+    ...volumes.map(({ answer }) => (answer.kind === 'located' ? answer.clusters : [])),
+  ]
+}
+
+/**
+ * Whether a workload runs where all of its data is, and the scheduler has nothing left to do. If another cluster gets worse, it stays. Spread
+ * constraints count the other clusters too.
+ */
+function isAtHome(binding: ResourceBinding, places: (readonly string[])[], { fleet }: World): boolean {
+  const { spec } = binding
+  if (places.length === 0 || spec.placement?.spreadConstraints?.length) return false
+  if (isSuspended(spec) || schedulingFailure(binding) !== undefined || !isScheduled(spec, fleet)) return false
+  const targets = targetClusters(spec)
+  return places.every((clusters) => targets.every((name) => clusters.includes(name)))
 }
 
 /**
