@@ -9,7 +9,7 @@ import { interpretDependencies } from '../src/core/dependencies/interpret.ts'
 import { attachesAny } from '../src/core/dependencies/needs.ts'
 import { planAttachedBinding } from '../src/core/dependencies/plan-attached.ts'
 import { NOTHING_RELATED } from '../src/core/dependencies/related.ts'
-import { workloadOf } from '../src/core/dependencies/workload.ts'
+import { interpretWorkload } from '../src/core/dependencies/workload.ts'
 import { planPolicy } from '../src/core/propagation-policy/plan.ts'
 import { selectorKeys, selects } from '../src/core/propagation-policy/select.ts'
 import { planBinding } from '../src/core/resource-binding/plan.ts'
@@ -137,7 +137,7 @@ const TABLE: [name: string, size: number, open: (size: number) => Opened][] = [
       const env = range(n).map((i) => ({ name: `E${i}`, valueFrom: { secretKeyRef: { name: `s${i}`, key: 'k' } } }))
       const template = { metadata: { labels: { app: 'app' } }, spec: { containers: [{ name: 'main', env }] } }
       const deployment = makeObject('apps/v1', 'Deployment', 'app', { spec: { template } })
-      return [deployment, () => interpretDependencies(workloadOf(deployment), NOTHING_RELATED)]
+      return [deployment, () => interpretDependencies(interpretWorkload(deployment), NOTHING_RELATED)]
     },
   ],
   [

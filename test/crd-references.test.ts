@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { K8sObject } from '../src/api/meta.ts'
 import { pathSegments } from '../src/base/json-path.ts'
-import { workloadOf } from '../src/core/dependencies/workload.ts'
+import { interpretWorkload } from '../src/core/dependencies/workload.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import fields from './crd-references/fields.json' with { type: 'json' }
 import { type ScannedKind, scanCrd } from './crd-references/scan.ts'
@@ -66,7 +66,7 @@ function needsOf({ group, kind, versions: [version] }: ScannedKind, path: string
     // A cluster-scoped SidecarSet names the namespace of its pods.
     spec: { ...spec, ...(!namespaced && { namespace: 'ns' }) },
   }
-  return workloadOf(object as K8sObject).dependencies.references.map((one) => `${one.kind} ${one.name}`)
+  return interpretWorkload(object as K8sObject).dependencies.references.map((one) => `${one.kind} ${one.name}`)
 }
 
 const container = { name: 'c', image: 'i', envFrom: [{ secretRef: { name: 'found' } }] }

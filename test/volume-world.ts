@@ -11,7 +11,12 @@ import type { MoverDisk } from '../src/core/mover-contract/contract.ts'
 import type { ReadMoverResult } from '../src/core/mover-contract/termination-message.ts'
 import type { EventAction } from '../src/core/plan.ts'
 import { directoryOfMover } from '../src/core/volume-manager/mover/affinity.ts'
-import { allowsNode, hasDiskPressure, healthOf, toleratesNode } from '../src/core/volume-manager/nodes/feasibility.ts'
+import {
+  allowsNode,
+  hasDiskPressure,
+  readNodeHealth,
+  toleratesNode,
+} from '../src/core/volume-manager/nodes/feasibility.ts'
 import { DEFAULT_VOLUME_LIMITS, type VolumeSettings } from '../src/core/volume-manager/rules/settings.ts'
 import { toTime } from '../src/core/volume-manager/time.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
@@ -255,7 +260,7 @@ export class VolumeWorld {
   async #liveOn(pod: Pod): Promise<void> {
     const node = this.store.get(nodes, undefined, pod.spec.nodeName ?? '')
     // A node that is not ready starts and ends nothing.
-    if (node && !healthOf(node).isReady) return
+    if (node && !readNodeHealth(node).isReady) return
     if (!pod.spec.nodeName) await this.#schedule(pod)
     else if (pod.status?.phase === 'Running') await this.#finish(pod)
     else await this.setStatus(pod, { phase: 'Running' })
@@ -309,7 +314,7 @@ export class VolumeWorld {
       // The node controller taints such nodes.
       .filter(
         (one) =>
-          (healthOf(one).isReady && !hasDiskPressure(one)) ||
+          (readNodeHealth(one).isReady && !hasDiskPressure(one)) ||
           pod.spec.tolerations?.some(({ key }) => key === undefined),
       )
       .map(({ metadata }) => metadata.name ?? '')

@@ -23,10 +23,10 @@ const since: Readonly<Record<keyof KarmadaRules, { minor: number; source: string
  * The rules if the version is not known: a cluster counts as allowed only if every supported version allows it. A narrowing to a cluster that
  * the scheduler refuses would delete the workload.
  */
-export const strictestRules: KarmadaRules = rulesOf({ minor: 0 })
+export const strictestRules: KarmadaRules = rulesOfMinor({ minor: 0 })
 
 /** The rules of the newest supported version. */
-export const newestRules: KarmadaRules = rulesOf({ minor: Number.POSITIVE_INFINITY })
+export const newestRules: KarmadaRules = rulesOfMinor({ minor: Number.POSITIVE_INFINITY })
 
 /** The form of a version in the configuration and on the command line: `1.17`, `v1.17` or `v1.17.1`. */
 export const KARMADA_VERSION_PATTERN = /^v?1\.(\d{1,4})(\.\d+)?([-+].*)?$/
@@ -34,7 +34,7 @@ export const KARMADA_VERSION_PATTERN = /^v?1\.(\d{1,4})(\.\d+)?([-+].*)?$/
 /** Returns the rules of a version such as `1.17` or `v1.17.1`; undefined if it is no version of Karmada. */
 export function rulesOfVersion(version: string): KarmadaRules | undefined {
   const minor = KARMADA_VERSION_PATTERN.exec(version)?.[1]
-  return minor === undefined ? undefined : rulesOf({ minor: Number(minor) })
+  return minor === undefined ? undefined : rulesOfMinor({ minor: Number(minor) })
 }
 
 /**
@@ -42,10 +42,10 @@ export function rulesOfVersion(version: string): KarmadaRules | undefined {
  * with 1.18.0, and so did the field `overflowAffinities`. Schemas without the field, or none, give the strictest rules.
  */
 export function rulesOfSchemas(schemas: Readonly<Record<string, unknown>> = {}): KarmadaRules {
-  return Object.values(schemas).some(hasOverflowAffinities) ? rulesOf({ minor: 18 }) : strictestRules
+  return Object.values(schemas).some(hasOverflowAffinities) ? rulesOfMinor({ minor: 18 }) : strictestRules
 }
 
-function rulesOf({ minor }: { minor: number }): KarmadaRules {
+function rulesOfMinor({ minor }: { minor: number }): KarmadaRules {
   return {
     zoneInMatchesAny: minor >= since.zoneInMatchesAny.minor,
     overflowAffinities: minor >= since.overflowAffinities.minor,

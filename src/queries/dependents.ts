@@ -20,7 +20,7 @@ import { interpretDependencies } from '../core/dependencies/interpret.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import { propagates, refersTo } from '../core/dependencies/needs.ts'
 import type { RelatedObjects } from '../core/dependencies/related.ts'
-import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { interpretWorkload, type Workload } from '../core/dependencies/workload.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/any-kind.ts'
 import { labelKey, selectorKey } from '../store/kinds/dependencies.ts'
@@ -101,7 +101,7 @@ export function interpretObject(
   scope?: ClusterScope,
 ): DependentObjectReference[] {
   const rules = { clusterScopedClaims: scope, kinds }
-  return interpretDependencies(workloadOf(object, kinds), relatedObjects(store, rules))
+  return interpretDependencies(interpretWorkload(object, kinds), relatedObjects(store, rules))
 }
 
 /**

@@ -5,7 +5,7 @@ import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { ClaimAnswer } from '../core/data-source/locate.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import { locateUnread, locateVolumeManager, type VolumeUse } from '../core/dependencies/locate-volume-manager.ts'
-import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { interpretWorkload, type Workload } from '../core/dependencies/workload.ts'
 import { hasTarget } from '../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
 import { bindingName } from '../core/resource-binding/derive.ts'
@@ -53,7 +53,7 @@ export async function readVolumes(
 ): Promise<ClaimAnswer[]> {
   const { namespace } = object.metadata
   const located = await Promise.all(
-    locationUses(workloadOf(object, kinds), dependenciesFollow).map(async (use) => {
+    locationUses(interpretWorkload(object, kinds), dependenciesFollow).map(async (use) => {
       const manager = await store.read(volumeManagers, namespace, use.name)
       const binding = await store.read(resourceBindings, namespace, bindingName(volumeManagers.kind, use.name))
       return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) })

@@ -11,14 +11,14 @@ import { jsonEqual } from '../base/json.ts'
 import type { NodeLookup, RetryTrigger, VolumeManagerInput } from '../core/volume-manager/input.ts'
 import { nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
-import { hasDiskPressure, healthOf } from '../core/volume-manager/nodes/feasibility.ts'
+import { hasDiskPressure, readNodeHealth } from '../core/volume-manager/nodes/feasibility.ts'
 import { evictingNodes } from '../core/volume-manager/plan-eviction.ts'
 import { isEnded } from '../core/volume-manager/pod-use.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/rules/names.ts'
 import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { moverToPreempt, overdueMovers } from '../core/volume-manager/schedule/preemption.ts'
 import { isInQueue } from '../core/volume-manager/schedule/queue.ts'
-import { allowanceOf } from '../core/volume-manager/schedule/shares.ts'
+import { moverAllowance } from '../core/volume-manager/schedule/shares.ts'
 import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { type KnownSlots, managersFor, nextManagers, type SlotContext, slotShares } from './mover-slots.ts'
@@ -70,7 +70,7 @@ export function gatherVolumeManager(
       kind === 'PersistentVolume'
         ? store.get(persistentVolumes, undefined, name) !== undefined
         : store.get(persistentVolumeClaims, namespace, name) !== undefined,
-    allowance: allowanceOf(key, shares),
+    allowance: moverAllowance(key, shares),
     preempted: moverToPreempt(overdue, shares)?.metadata.name,
     now,
   }
@@ -148,7 +148,7 @@ function nodesToRetry({ type, before, after }: StoreChange, store: ObjectStore):
 }
 
 function isFit(node: Node | undefined): boolean {
-  return node !== undefined && healthOf(node).isReady && !hasDiskPressure(node)
+  return node !== undefined && readNodeHealth(node).isReady && !hasDiskPressure(node)
 }
 
 /** Whether the node could take the same data before a change: it was fit, with the same taints and the same labels of others. */

@@ -5,7 +5,7 @@ import { persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { defined } from '../base/json.ts'
 import type { VolumeUser } from '../core/volume-manager/input.ts'
-import { latestOf } from '../core/volume-manager/time.ts'
+import { latestTime } from '../core/volume-manager/time.ts'
 import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
 import type { ObjectStore } from '../store/store.ts'
 
@@ -45,5 +45,5 @@ export function lastUseEnd(store: ObjectStore, node: string, directory: string):
       .filter((one) => one.node === node)
       .flatMap(({ claim }) => store.byIndex(pods, 'endedWith', claim)),
   ]
-  return latestOf(ended.flatMap(({ pastUse }) => pastUse?.endTime ?? []))
+  return latestTime(ended.flatMap(({ pastUse }) => pastUse?.endTime ?? []))
 }

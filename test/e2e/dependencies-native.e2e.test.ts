@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DependentObjectReference } from '../../src/api/dependencies.ts'
 import { apiVersionOf } from '../../src/api/meta.ts'
-import { workloadOf } from '../../src/core/dependencies/workload.ts'
+import { interpretWorkload } from '../../src/core/dependencies/workload.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -141,7 +141,7 @@ async function interpretedByKarmada(workload: KubeObject): Promise<DependentObje
 /** Of the object as it is stored, defaults included. */
 async function interpretedByLodestone(workload: KubeObject): Promise<string[]> {
   const stored = (await hub.read(workload)) as KubeObject
-  return sorted(workloadOf(stored).dependencies.references)
+  return sorted(interpretWorkload(stored).dependencies.references)
 }
 
 /** Waits for the Event that says so; Karmada records no dependencies then. */

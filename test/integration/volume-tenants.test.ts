@@ -4,7 +4,7 @@ import { LABELS_ANNOTATION, MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION
 import { nodes } from '../../src/api/node.ts'
 import { type Pod, pods } from '../../src/api/pod.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
-import { leftoverKey, leftoversOf } from '../../src/core/volume-manager/nodes/leftovers.ts'
+import { leftoverDigests, leftoverKey } from '../../src/core/volume-manager/nodes/leftovers.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { VOLUME_SETTINGS, VolumeWorld } from '../volume-world.ts'
 
@@ -46,7 +46,7 @@ test('a forged task of a leftover does not make Lodestone forget data on the dis
   await world.pass(5)
   await world.pass(601)
   const node = world.store.get(nodes, undefined, 'n1')
-  const [digest = ''] = node ? leftoversOf(node) : []
+  const [digest = ''] = node ? leftoverDigests(node) : []
   expect(digest).not.toBe('')
 
   const task = { manager: leftoverKey('n1', digest), id: 'vol1', role: 'leftover', index: 0, attempt: 1 }
@@ -54,7 +54,7 @@ test('a forged task of a leftover does not make Lodestone forget data on the dis
   world.fate = () => 'goes on'
   await world.setCondition('n1', 'Ready', 'True')
   await world.pass(5)
-  expect(leftoversOf(world.store.get(nodes, undefined, 'n1') as never)).toEqual([digest])
+  expect(leftoverDigests(world.store.get(nodes, undefined, 'n1') as never)).toEqual([digest])
   expect(world.events.map(({ reason }) => reason)).not.toContain('LeftoverDeleted')
 })
 

@@ -6,7 +6,7 @@ import { nodes } from '../../src/api/node.ts'
 import type { Pod } from '../../src/api/pod.ts'
 import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
 import type { Secret } from '../../src/core/volume-manager/mover/credentials.ts'
-import { leftoversOf, MAX_LEFTOVERS } from '../../src/core/volume-manager/nodes/leftovers.ts'
+import { leftoverDigests, MAX_LEFTOVERS } from '../../src/core/volume-manager/nodes/leftovers.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { Crash, VOLUME_SETTINGS, VolumeWorld } from '../volume-world.ts'
 
@@ -45,7 +45,7 @@ async function worldWith({
 
 const pathOf = async (world: VolumeWorld) => (await world.volume())?.volumeSource?.hostPath?.path ?? ''
 const disksOf = (world: VolumeWorld) => [...world.disks.keys()].map((place) => `${place}/data`)
-const leftOn = (world: VolumeWorld, node: string) => leftoversOf(world.store.get(nodes, undefined, node) as never)
+const leftOn = (world: VolumeWorld, node: string) => leftoverDigests(world.store.get(nodes, undefined, node) as never)
 
 /** The namespaces of the movers that delete, as they run. */
 function deletions(world: VolumeWorld): string[] {

@@ -7,7 +7,7 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { MEASURED_TASKS } from '../../core/volume-manager/mover/measured-mover.ts'
-import { REPLICA_STATES, totalsOf, type VolumeTotals } from '../../core/volume-manager/status/totals.ts'
+import { countTotals, REPLICA_STATES, type VolumeTotals } from '../../core/volume-manager/status/totals.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { DomainMetrics } from '../../telemetry/domain-metrics.ts'
 import { type HoldMeterInput, openHoldMeter } from './hold-meter.ts'
@@ -56,10 +56,11 @@ type VolumeMetrics = Pick<DomainMetrics, 'replicas' | 'moverQueue' | 'writeBackC
 function openVolumeMeter(store: ObjectStore, now: () => number): { read: () => VolumeMetrics; stop: () => void } {
   const totals = new Map<string, VolumeTotals>()
   const isCached = store.kinds().some(({ kind }) => kind === volumeManagers.kind)
-  for (const manager of isCached ? store.list(volumeManagers) : []) totals.set(keyOfObject(manager), totalsOf(manager))
+  for (const manager of isCached ? store.list(volumeManagers) : [])
+    totals.set(keyOfObject(manager), countTotals(manager))
   const stop = store.subscribe(({ type, before, after }) => {
     if (type.kind !== volumeManagers.kind) return
-    if (after) totals.set(keyOfObject(after), totalsOf(after as VolumeManager))
+    if (after) totals.set(keyOfObject(after), countTotals(after as VolumeManager))
     else if (before) totals.delete(keyOfObject(before))
   })
   return { read: () => sumOf(totals.values(), now()), stop }

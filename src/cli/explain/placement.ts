@@ -5,7 +5,7 @@ import { defined } from '../../base/json.ts'
 import { bindingDecisionId } from '../../core/decision-id.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
-import { declineOf } from '../../core/propagation-policy/decide.ts'
+import { declineReason } from '../../core/propagation-policy/decide.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import type { BindingDecision } from '../../core/resource-binding/decide.ts'
 import { firstNames } from './lists.ts'
@@ -21,7 +21,7 @@ export function placementNodes({ policy, placement, isPartial }: Placed): TreeNo
 }
 
 function policyNode(policy: PropagationPolicy): TreeNode {
-  const declined = declineOf(policy)
+  const declined = declineReason(policy)
   return {
     ...referenceOf(policy),
     text: `${policy.kind} ${keyOfObject(policy)}: ${describeAffinity(effectiveAffinity(policy.spec.placement))}`,

@@ -6,7 +6,7 @@ import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf } from 
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
-import { decidePolicy, declineOf } from '../../core/propagation-policy/decide.ts'
+import { decidePolicy, declineReason } from '../../core/propagation-policy/decide.ts'
 import { selectorKeys, selects } from '../../core/propagation-policy/select.ts'
 import { gatherPolicyInput } from '../../queries/policy.ts'
 import { firstNodes } from './lists.ts'
@@ -54,7 +54,7 @@ async function explainPolicy(policy: PropagationPolicy, context: Context): Promi
 
 /** Whether the dependencies of its workloads follow, and why. */
 function dependenciesNode(policy: PropagationPolicy, { store, scope, config }: Context): TreeNode {
-  const declined = declineOf(policy)
+  const declined = declineReason(policy)
   if (declined) return { text: `dependencies do not follow: ${declined}`, state: 'Declined', reason: declined }
   const { propagateDeps, ...spec } = policy.spec
   // The reason for a field that is set already is that for which Lodestone would set it.

@@ -1,7 +1,7 @@
 /** The kinds that the page caches. */
 import { type Pod, pods } from '../../api/pod.ts'
 import { defined } from '../../base/json.ts'
-import { useOf } from '../../core/volume-manager/pod-use.ts'
+import { readPodUse } from '../../core/volume-manager/pod-use.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import { bindingKinds } from '../../store/kinds/bindings.ts'
@@ -27,6 +27,6 @@ function withUse(kind: AnyCachedKind): AnyCachedKind {
   const complete = kind.type.kind === pods.kind && injectionKinds.find(({ type }) => type.kind === pods.kind)
   if (!complete) return kind
   const { directory, claim } = complete.indexes
-  const keep = (raw: Pod) => ({ ...kind.keep(raw as never), ...defined({ use: useOf(raw) }) })
+  const keep = (raw: Pod) => ({ ...kind.keep(raw as never), ...defined({ use: readPodUse(raw) }) })
   return { ...kind, keep, indexes: { ...kind.indexes, ...defined({ directory, claim }) } }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { keyOfObject } from '../../api/meta.ts'
 import { type Node, nodes } from '../../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
-import { dataOf, leftoversOn, type NodeData } from '../../core/uninstall/volumes.ts'
+import { leftoversOn, listNodeData, type NodeData } from '../../core/uninstall/volumes.ts'
 import { ConflictError } from '../../store/store.ts'
 import { collect, type UninstallContext } from './gather.ts'
 
@@ -13,7 +13,7 @@ const MAX_LISTED = 20
 
 /** Returns the data of VolumeManagers, and that of deleted ones on nodes that are ready. */
 export async function findData(context: UninstallContext): Promise<NodeData[]> {
-  const ofManagers = await collect(volumeManagers, context, (object) => dataOf(object as VolumeManager))
+  const ofManagers = await collect(volumeManagers, context, (object) => listNodeData(object as VolumeManager))
   const ofNodes = await collect(nodes, context, (object) => (isReady(object as Node) ? leftoversOn(object) : []))
   return [...ofManagers, ...ofNodes]
 }

@@ -20,12 +20,12 @@ export type IsDeclared = (value: Path, note: Path) => boolean
 export function declarationsIn(object: K8sObject): IsDeclared {
   let found: Declaration[] | undefined
   return (value, note) => {
-    found ??= declarationsOf(object)
+    found ??= readDeclarations(object)
     return found.some((has) => has(value) && !has(note))
   }
 }
 
-function declarationsOf({ metadata }: K8sObject): Declaration[] {
+function readDeclarations({ metadata }: K8sObject): Declaration[] {
   const applied = parseJson(metadata.annotations?.[LAST_APPLIED_ANNOTATION])
   const managers = Array.isArray(metadata.managedFields) ? metadata.managedFields : []
   return [

@@ -27,16 +27,16 @@ export function ratchet(outcome: Outcome, { object, stored }: Write, parts: Vali
 }
 
 const VALIDATED: Readonly<Record<ValidatedParts, (object: K8sObject) => unknown>> = {
-  spec: contentOf,
-  'spec and annotations': (object) => [contentOf(object), ownOf(object.metadata.annotations)],
-  'labels and annotations': ({ metadata }) => [ownOf(metadata.labels), ownOf(metadata.annotations)],
+  spec: objectContent,
+  'spec and annotations': (object) => [objectContent(object), ownValues(object.metadata.annotations)],
+  'labels and annotations': ({ metadata }) => [ownValues(metadata.labels), ownValues(metadata.annotations)],
 }
 
-function contentOf({ metadata: _metadata, ...rest }: K8sObject): unknown {
+function objectContent({ metadata: _metadata, ...rest }: K8sObject): unknown {
   const { status: _status, ...content } = rest as typeof rest & { status?: unknown }
   return content
 }
 
-function ownOf(values: Readonly<Record<string, string>> = {}): Record<string, string> {
+function ownValues(values: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(values).filter(([key]) => key.startsWith(OUR_PREFIX)))
 }

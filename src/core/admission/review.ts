@@ -82,14 +82,14 @@ function applies({ op, path }: Operation, object: unknown): boolean {
   let parent = object
   let start = 1
   for (let end = path.indexOf('/', start); end > 0; end = path.indexOf('/', start)) {
-    parent = memberOf(parent, unescaped(path.slice(start, end)))
+    parent = readMember(parent, unescaped(path.slice(start, end)))
     start = end + 1
   }
   if (!isObject(parent)) return false
-  return op === 'add' || memberOf(parent, unescaped(path.slice(start))) !== undefined
+  return op === 'add' || readMember(parent, unescaped(path.slice(start))) !== undefined
 }
 
-function memberOf(value: unknown, name: string): unknown {
+function readMember(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 

@@ -54,7 +54,7 @@ function planObject(input: SourceInput): Action[] | undefined {
 }
 
 function create({ source, attempt, crd = 'ours' }: SourceInput): Action {
-  const locality = localityFor(crd, localityOf(attempt) ?? (crd === 'upstream' ? {} : undefined))
+  const locality = localityFor(crd, attemptLocality(attempt) ?? (crd === 'upstream' ? {} : undefined))
   const object = {
     ...source,
     metadata: { ...source.metadata, finalizers: [SOURCE_FINALIZER] },
@@ -81,7 +81,7 @@ function updateObject({ source, claims, attempt, crd = 'ours' }: SourceInput): A
   const others = finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER)
   const wanted = claims.length > 0 ? [...others, SOURCE_FINALIZER] : others
   const before = source.spec.locality
-  const after = localityFor(crd, localityOf(attempt)) ?? before
+  const after = localityFor(crd, attemptLocality(attempt)) ?? before
   const isProtected = wanted.length === finalizers.length
   const isSame = jsonEqual(before, after)
   if (isProtected && isSame) return undefined
@@ -91,7 +91,7 @@ function updateObject({ source, claims, attempt, crd = 'ours' }: SourceInput): A
       source,
       defined({
         metadata: isProtected ? undefined : { finalizers: wanted },
-        spec: isSame ? undefined : { locality: { ...removalOf(before), ...after } },
+        spec: isSame ? undefined : { locality: { ...removeMembers(before), ...after } },
       }),
     ),
     ...(moved
@@ -101,11 +101,11 @@ function updateObject({ source, claims, attempt, crd = 'ours' }: SourceInput): A
 }
 
 /** Removes every member in a merge patch. */
-function removalOf(locality: object = {}): Record<string, null> {
+function removeMembers(locality: object = {}): Record<string, null> {
   return Object.fromEntries(Object.keys(locality).map((key) => [key, null]))
 }
 
-function localityOf(attempt: Attempt | undefined): DataSource['spec']['locality'] {
+function attemptLocality(attempt: Attempt | undefined): DataSource['spec']['locality'] {
   if (attempt?.kind !== 'located') return undefined
   const { clusters, location, bytes, bytesAreMinimum } = attempt
   const size = bytes === undefined ? {} : defined({ bytes, bytesAreMinimum: bytesAreMinimum || undefined })

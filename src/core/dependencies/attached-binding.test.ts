@@ -3,7 +3,13 @@ import { makeBinding, makeObject } from '../../../test/builders.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
-import { combineStrategies, labelsFor, newAttachedBinding, objectResource, snapshotsOf } from './attached-binding.ts'
+import {
+  combineStrategies,
+  labelsFor,
+  newAttachedBinding,
+  objectResource,
+  referrerSnapshots,
+} from './attached-binding.ts'
 import { dependedByLabel } from './names.ts'
 
 const referrer = (
@@ -48,20 +54,22 @@ describe('the snapshots', () => {
   const attached = { namespace: 'default', name: 'cm-configmap' }
 
   test('have the name of each referrer, and its clusters if it has any', () => {
-    expect(snapshotsOf(attached, [referrer('a', { clusters: [{ name: 'm1', replicas: 2 }] }), referrer('b')])).toEqual([
+    expect(
+      referrerSnapshots(attached, [referrer('a', { clusters: [{ name: 'm1', replicas: 2 }] }), referrer('b')]),
+    ).toEqual([
       { namespace: 'default', name: 'a', clusters: [{ name: 'm1', replicas: 2 }] },
       { namespace: 'default', name: 'b' },
     ])
   })
 
   test('have one entry for all cluster-scoped referrers, named as the attached binding', () => {
-    expect(snapshotsOf(attached, [clusterScoped('x', 'm2', 'm1'), clusterScoped('y', 'm2', 'm3')])).toEqual([
+    expect(referrerSnapshots(attached, [clusterScoped('x', 'm2', 'm1'), clusterScoped('y', 'm2', 'm3')])).toEqual([
       { ...attached, clusters: [{ name: 'm1' }, { name: 'm2' }, { name: 'm3' }] },
     ])
   })
 
   test('of a cluster-scoped attached binding have the name of each such referrer', () => {
-    expect(snapshotsOf({ name: 'r-clusterrole' }, [clusterScoped('x', 'm1')])).toEqual([
+    expect(referrerSnapshots({ name: 'r-clusterrole' }, [clusterScoped('x', 'm1')])).toEqual([
       { name: 'x', clusters: [{ name: 'm1' }] },
     ])
   })

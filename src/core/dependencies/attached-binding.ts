@@ -39,7 +39,7 @@ export function newAttachedBinding(
     }),
     spec: {
       resource: objectResource(dependent),
-      requiredBy: snapshotsOf(
+      requiredBy: referrerSnapshots(
         defined({ namespace: (type.namespaced && namespace) || undefined, name: bindingName(kind, name) }),
         referrers,
       ),
@@ -59,7 +59,7 @@ export function labelsFor(referrers: readonly ResourceBinding[]): Record<string,
  * finds a cluster-scoped binding. Therefore one entry represents all cluster-scoped referrers. It has the name of the attached binding
  * itself, which always exists.
  */
-export function snapshotsOf(attached: BindingSnapshot, referrers: readonly ResourceBinding[]): BindingSnapshot[] {
+export function referrerSnapshots(attached: BindingSnapshot, referrers: readonly ResourceBinding[]): BindingSnapshot[] {
   const named = referrers.filter(({ metadata }) => metadata.namespace || !attached.namespace)
   const unnamed = referrers.filter(({ metadata }) => !metadata.namespace && attached.namespace)
   const clusters = new Map(unnamed.flatMap(({ spec }) => spec.clusters ?? []).map((cluster) => [cluster.name, cluster]))

@@ -13,7 +13,7 @@ import { isNeverPropagatedByDefault } from './never-propagated.ts'
 import { withoutOrdinals } from './pod-labels.ts'
 import { NOTHING_RELATED, type RelatedObjects } from './related.ts'
 import { type RelatedObject, relationsOf, selectsAny, targets } from './relations.ts'
-import { type Workload, workloadOf } from './workload.ts'
+import { interpretWorkload, type Workload } from './workload.ts'
 
 interface Template {
   labels?: Record<string, string>
@@ -28,7 +28,7 @@ function workload(...templates: Template[]): Workload {
     metadata: { labels, ...defined({ annotations: volumes ? { 'lodestone.dev/volumes': volumes } : undefined }) },
     spec,
   }))
-  return workloadOf(
+  return interpretWorkload(
     pods.length === 1
       ? { apiVersion: 'apps/v1', kind: 'Deployment', metadata, ...{ spec: { template: pods[0] } } }
       : {
@@ -51,7 +51,7 @@ function service(name: string, selector?: Record<string, string>) {
 
 function ingress(name: string, to: string, ...tls: string[]): Workload {
   const spec = { defaultBackend: { service: { name: to } }, tls: tls.map((secretName) => ({ secretName })) }
-  return workloadOf({
+  return interpretWorkload({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',
     metadata: { name, namespace: 'shop' },
@@ -243,7 +243,7 @@ describe('claims for data', () => {
   })
 
   test('of any namespace are listed for a cluster-scoped workload', () => {
-    const volume = workloadOf({
+    const volume = interpretWorkload({
       apiVersion: 'v1',
       kind: 'PersistentVolume',
       metadata: { name: 'pv' },
@@ -280,7 +280,7 @@ describe('objects that each cluster creates for itself are no dependencies', () 
     const spec = { sparkConfigMap: CA, imagePullSecrets: [TOKEN], driver: { serviceAccount: 'default' } }
     const metadata = { name: 'app', namespace: 'shop' }
     const app = { apiVersion: 'sparkoperator.k8s.io/v1beta2', kind: 'SparkApplication', metadata, spec }
-    expect(dependencies(workloadOf(app))).toEqual([])
+    expect(dependencies(interpretWorkload(app))).toEqual([])
   })
 
   test('if lodestone.dev/depends-on names it; the other items stay', () => {
@@ -290,7 +290,7 @@ describe('objects that each cluster creates for itself are no dependencies', () 
     ]
     const annotations = { 'lodestone.dev/depends-on': JSON.stringify(items) }
     const metadata = { name: 'app', namespace: 'shop', annotations }
-    expect(dependencies(workloadOf({ apiVersion: 'apps/v1', kind: 'Deployment', metadata }))).toEqual([
+    expect(dependencies(interpretWorkload({ apiVersion: 'apps/v1', kind: 'Deployment', metadata }))).toEqual([
       'ConfigMap shop/settings',
     ])
   })
@@ -378,7 +378,7 @@ describe('the ServiceAccount default', () => {
 
 describe('a StatefulSet', () => {
   const statefulSet = (spec: object): Workload =>
-    workloadOf({
+    interpretWorkload({
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',
       metadata: { name: 'web', namespace: 'shop' },
@@ -492,14 +492,16 @@ describe('an object of an enabled kind', () => {
       metadata: { name: 'app', namespace: 'shop' },
       ...{ spec: { template: { spec: { volumes } } } },
     }
-    expect(dependencies(workloadOf(raw, buildWorkloadKinds([], enabled)))).toEqual(['SecretProviderClass shop/vault'])
-    expect(dependencies(workloadOf(raw))).toEqual([])
+    expect(dependencies(interpretWorkload(raw, buildWorkloadKinds([], enabled)))).toEqual([
+      'SecretProviderClass shop/vault',
+    ])
+    expect(dependencies(interpretWorkload(raw))).toEqual([])
   })
 })
 
 test('objects that the annotation declares are dependencies, unless it is invalid', () => {
   const withAnnotation = (text: string) =>
-    workloadOf({
+    interpretWorkload({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata: { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/depends-on': text } },

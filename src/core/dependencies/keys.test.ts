@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dependencyKey, referenceKeys } from './keys.ts'
-import { workloadOf } from './workload.ts'
+import { interpretWorkload } from './workload.ts'
 
 test('an object and a reference to it have the same key', () => {
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'db', namespace: 'shop' } }
@@ -25,7 +25,7 @@ test('a reference by selector has the key of its kind and namespace', () => {
 })
 
 test('a workload is indexed by every object that it names, with VolumeManagers', () => {
-  const pod = workloadOf({
+  const pod = interpretWorkload({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'p', namespace: 'shop', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' } },

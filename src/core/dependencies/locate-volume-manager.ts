@@ -90,10 +90,10 @@ function stateIn({ status }: AggregatedStatusItem): string {
 /** A VolumeManager whose changes are not written back is Failed and Ready: its data is usable. */
 function memberState(status: AggregatedStatusItem['status']): string | undefined {
   const [state] = stringsAt(status, 'state')
-  return state === 'Failed' && stringsAt(readyOf(status), 'status')[0] === 'True' ? 'Running' : state
+  return state === 'Failed' && stringsAt(readyCondition(status), 'status')[0] === 'True' ? 'Running' : state
 }
 
-function readyOf(status: AggregatedStatusItem['status']): unknown {
+function readyCondition(status: AggregatedStatusItem['status']): unknown {
   return valuesAt(status, 'conditions.*').find((each) => stringsAt(each, 'type')[0] === 'Ready')
 }
 
@@ -119,7 +119,7 @@ function described(members: readonly AggregatedStatusItem[]): string {
 export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
   const state = memberState(status)
   // The condition names the reason. VCK's own message is general.
-  const [message] = [...stringsAt(readyOf(status), 'message'), ...stringsAt(status, 'message')]
+  const [message] = [...stringsAt(readyCondition(status), 'message'), ...stringsAt(status, 'message')]
   const bytes = valuesAt(status, 'volumes.*.bytes')
   return {
     clusterName,

@@ -11,7 +11,13 @@ import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../.
 import { defined, jsonEqual } from '../../base/json.ts'
 import { hasTarget } from '../placement/binding-state.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
-import { combineStrategies, labelsFor, newAttachedBinding, objectResource, snapshotsOf } from './attached-binding.ts'
+import {
+  combineStrategies,
+  labelsFor,
+  newAttachedBinding,
+  objectResource,
+  referrerSnapshots,
+} from './attached-binding.ts'
 import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
 
 /** A binding whose workload needs the dependency. */
@@ -87,7 +93,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const clusterScoped = [...attached, ...unknown].filter(({ metadata }) => own.namespace && !metadata.namespace)
   const requiredBy = merge(
     entries.filter((entry) => (isSame(entry, own) ? clusterScoped.length > 0 : !isReleased(entry, released, labels))),
-    snapshotsOf(own, [...attached.filter((binding) => !left.has(binding)), ...clusterScoped]),
+    referrerSnapshots(own, [...attached.filter((binding) => !left.has(binding)), ...clusterScoped]),
   )
   const referrers = [
     ...requiredBy.filter((entry) => !isSame(entry, own)).flatMap((entry) => bindingOf(entry) ?? []),

@@ -6,7 +6,7 @@ import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { interpretDependencies } from './interpret.ts'
 import { dependencyKey } from './keys.ts'
 import { NOTHING_RELATED } from './related.ts'
-import { workloadOf } from './workload.ts'
+import { interpretWorkload } from './workload.ts'
 
 const name = fc.constantFrom('a', 'b', 'c', 'd')
 const named = fc.record({ name })
@@ -70,8 +70,8 @@ describe('dependencies', () => {
   test('do not depend on the order of lists', () => {
     fc.assert(
       fc.property(job, fc.array(fc.integer(), { minLength: 1, maxLength: 9 }), (spec, order) => {
-        expect(JSON.stringify(workloadOf(volcanoJob(shuffled(spec, order))).dependencies)).toBe(
-          JSON.stringify(workloadOf(volcanoJob(spec)).dependencies),
+        expect(JSON.stringify(interpretWorkload(volcanoJob(shuffled(spec, order))).dependencies)).toBe(
+          JSON.stringify(interpretWorkload(volcanoJob(spec)).dependencies),
         )
       }),
     )
@@ -82,10 +82,10 @@ describe('dependencies', () => {
       fc.property(job, (spec) => {
         const raw = volcanoJob(spec)
         const before = structuredClone(raw)
-        const dependencies = interpretDependencies(workloadOf(raw), NOTHING_RELATED)
+        const dependencies = interpretDependencies(interpretWorkload(raw), NOTHING_RELATED)
         const keys = dependencies.map(dependencyKey)
         expect(keys).toEqual([...new Set(keys)].sort())
-        expect(interpretDependencies(workloadOf(raw), NOTHING_RELATED)).toEqual(dependencies)
+        expect(interpretDependencies(interpretWorkload(raw), NOTHING_RELATED)).toEqual(dependencies)
         expect(raw).toEqual(before)
       }),
     )
@@ -94,9 +94,9 @@ describe('dependencies', () => {
   test('of an extended workload include those of the original one', () => {
     fc.assert(
       fc.property(job, template, (spec, added) => {
-        const less = interpretDependencies(workloadOf(volcanoJob(spec)), NOTHING_RELATED)
+        const less = interpretDependencies(interpretWorkload(volcanoJob(spec)), NOTHING_RELATED)
         const more = { ...spec, tasks: [...spec.tasks, { template: added }] }
-        expect(interpretDependencies(workloadOf(volcanoJob(more)), NOTHING_RELATED)).toEqual(
+        expect(interpretDependencies(interpretWorkload(volcanoJob(more)), NOTHING_RELATED)).toEqual(
           expect.arrayContaining(less),
         )
       }),
@@ -127,7 +127,7 @@ test.each(SHIPPED_KINDS.all)('a $type.kind of any shape is read without an error
   fc.assert(
     fc.property(anything, anything, (metadata, spec) => {
       const raw = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec } as unknown as K8sObject
-      const { dependencies } = workloadOf(raw)
+      const { dependencies } = interpretWorkload(raw)
       for (const reference of [...dependencies.references, ...dependencies.furtherReferences]) {
         expect(reference.name ?? reference.labelSelector).toBeTruthy()
       }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
-import { workloadOf } from './workload.ts'
+import { interpretWorkload } from './workload.ts'
 
 function deployment(template: unknown, more: object = {}): K8sObject {
   const metadata = { name: 'app', namespace: 'shop', labels: { own: 'label' } }
@@ -12,7 +12,7 @@ test('a workload is reduced to identity, metadata and dependencies', () => {
     { metadata: { labels: { app: 'x' } }, spec: { serviceAccountName: 'sa' } },
     { status: { replicas: 1 } },
   )
-  const workload = workloadOf(raw)
+  const workload = interpretWorkload(raw)
   expect(workload).toEqual({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -31,7 +31,7 @@ test('a workload is reduced to identity, metadata and dependencies', () => {
 })
 
 test('an object of a kind that is not interpreted has no dependencies', () => {
-  const { dependencies } = workloadOf({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
+  const { dependencies } = interpretWorkload({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
   expect(dependencies).toEqual({
     references: [],
     furtherReferences: [],
@@ -51,7 +51,7 @@ test('references are sorted by apiVersion, kind, namespace and name, each once',
       volumes: [{ configMap: { name: 'z' } }, { persistentVolumeClaim: { claimName: 'p' } }],
     },
   })
-  expect(workloadOf(raw).dependencies.references.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+  expect(interpretWorkload(raw).dependencies.references.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
     'ConfigMap z',
     'PersistentVolumeClaim p',
     'Secret a',
@@ -64,13 +64,13 @@ test('references are sorted by apiVersion, kind, namespace and name, each once',
 
 test('the namespace in a pod template does not count', () => {
   const raw = deployment({ metadata: { namespace: 'other' }, spec: { serviceAccountName: 'sa' } })
-  expect(workloadOf(raw).dependencies.references).toMatchObject([{ namespace: 'shop' }])
+  expect(interpretWorkload(raw).dependencies.references).toMatchObject([{ namespace: 'shop' }])
 })
 
 test('the claim that an ephemeral volume clones is a reference that Karmada lacks', () => {
   const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
   const raw = deployment({ spec: { volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }] } })
-  expect(workloadOf(raw).dependencies).toMatchObject({
+  expect(interpretWorkload(raw).dependencies).toMatchObject({
     references: [],
     furtherReferences: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'golden' }],
   })
@@ -96,13 +96,13 @@ describe('the labels of pods', () => {
   ])('$name', ({ templates, want }) => {
     const spec = { tasks: templates.map((template) => ({ template })) }
     const raw = { ...deployment({}), apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', ...{ spec } }
-    expect(workloadOf(raw).dependencies.podLabels).toEqual(want)
+    expect(interpretWorkload(raw).dependencies.podLabels).toEqual(want)
   })
 })
 
 test('a Pod has labels of its own', () => {
   const metadata = { name: 'p', namespace: 'shop', labels: { app: 'x' } }
-  expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.podLabels).toEqual([{ app: 'x' }])
+  expect(interpretWorkload({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.podLabels).toEqual([{ app: 'x' }])
 })
 
 describe('the annotation lodestone.dev/volumes', () => {
@@ -117,13 +117,15 @@ describe('the annotation lodestone.dev/volumes', () => {
     { text: 5, want: [] },
   ])('$text names $want', ({ text, want }) => {
     const raw = deployment({ metadata: { annotations: { 'lodestone.dev/volumes': text } } })
-    expect(workloadOf(raw).dependencies.volumeManagers).toEqual(want)
+    expect(interpretWorkload(raw).dependencies.volumeManagers).toEqual(want)
   })
 
   test('is read in Pods and pod templates only', () => {
     const metadata = { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' } }
-    expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.volumeManagers).toEqual(['sales'])
-    expect(workloadOf(deployment({}, { metadata })).dependencies.volumeManagers).toEqual([])
+    expect(interpretWorkload({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.volumeManagers).toEqual([
+      'sales',
+    ])
+    expect(interpretWorkload(deployment({}, { metadata })).dependencies.volumeManagers).toEqual([])
   })
 })
 
@@ -141,7 +143,7 @@ test('the backends of an Ingress are the Services of its rules and its default',
       ],
     },
   }
-  expect(workloadOf(raw).dependencies.backends).toEqual(['api', 'fallback', 'web'])
+  expect(interpretWorkload(raw).dependencies.backends).toEqual(['api', 'fallback', 'web'])
 })
 
 test('a limited number of sets of pod labels is compared with Services', () => {
@@ -152,5 +154,5 @@ test('a limited number of sets of pod labels is compared with Services', () => {
     metadata: { name: 'flow', namespace: 'shop' },
     spec: { templates: steps },
   }
-  expect(workloadOf(workflow).dependencies.podLabels).toHaveLength(100)
+  expect(interpretWorkload(workflow).dependencies.podLabels).toHaveLength(100)
 })

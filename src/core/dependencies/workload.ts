@@ -64,7 +64,7 @@ export function workloadWithVolumesOnly<T extends Workload>(workload: T): T {
  * Returns the object with its dependencies instead of its spec. Parts of the wrong shape add no dependencies, and neither does a kind that
  * is not in the table. It throws nothing for an object that an API server accepted.
  */
-export function workloadOf(raw: K8sObject, kinds: WorkloadKinds = SHIPPED_KINDS): Workload {
+export function interpretWorkload(raw: K8sObject, kinds: WorkloadKinds = SHIPPED_KINDS): Workload {
   const { apiVersion, kind, metadata } = raw
   const interpreted = kinds.find(apiVersion, kind)
   return {

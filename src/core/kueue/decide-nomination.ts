@@ -64,7 +64,7 @@ export function decideNomination(input: NominationInput): NominationDecision {
   if (workers.length === 0) return decision([], [`MultiKueueConfig ${config} does not exist, or names no cluster`])
   const held = placements.filter(({ state }) => state === 'OnHold')
   if (held.length > 0) return decision([], held.map(heldMessage(config)))
-  const tiers = tiersOf(workers, placements)
+  const tiers = workerTiers(workers, placements)
   if (tiers.length === 0)
     return decision([], [`no cluster of MultiKueueConfig ${config} is allowed for all of its jobs`])
   return nominate(tiers, input)
@@ -83,8 +83,8 @@ function nominate(tiers: readonly string[][], input: NominationInput): Nominatio
 }
 
 /** The names of the workers by preference, in the order of the config within a tier. A Workload with several jobs counts by its worst tier. */
-function tiersOf(workers: readonly WorkerCluster[], placements: readonly BindingDecision[]): string[][] {
-  const ranksOfJobs = placements.map(rankOf)
+function workerTiers(workers: readonly WorkerCluster[], placements: readonly BindingDecision[]): string[][] {
+  const ranksOfJobs = placements.map(rankByAffinity)
   const ranked = workers.flatMap(({ name, location }) => {
     const ranks = ranksOfJobs.flatMap((of) => of(location) ?? [])
     return ranks.length < placements.length ? [] : [{ name, rank: Math.max(0, ...ranks) }]
@@ -94,7 +94,7 @@ function tiersOf(workers: readonly WorkerCluster[], placements: readonly Binding
 }
 
 /** Returns the index of the first affinity that allows a cluster; undefined if none does. */
-function rankOf({ binding }: BindingDecision): (location: string) => number | undefined {
+function rankByAffinity({ binding }: BindingDecision): (location: string) => number | undefined {
   const ranks = new Map<string, number>()
   affinityTerms(effectiveAffinity(binding.spec.placement), false).forEach(({ clusterNames = [] }, i) => {
     for (const name of clusterNames) if (!ranks.has(name)) ranks.set(name, i)

@@ -24,11 +24,13 @@ export function withAffinity(placement: Placement, affinity: PlacementAffinity):
 }
 
 /** The affinities of a group that the scheduler may use: the group's own and, for workloads only, its overflow tiers. */
-export function tiersOf(term: ClusterAffinityTerm, isWorkload: boolean): readonly ClusterAffinity[] {
+export function affinityTiers(term: ClusterAffinityTerm, isWorkload: boolean): readonly ClusterAffinity[] {
   return isWorkload ? [term, ...(term.overflowAffinities ?? [])] : [term]
 }
 
 /** Every affinity that may allow a cluster. If the placement has no affinity, the result is one empty affinity, which allows all. */
 export function affinityTerms(affinity: PlacementAffinity, isWorkload: boolean): readonly ClusterAffinity[] {
-  return affinity.clusterAffinities?.flatMap((term) => tiersOf(term, isWorkload)) ?? [affinity.clusterAffinity ?? {}]
+  return (
+    affinity.clusterAffinities?.flatMap((term) => affinityTiers(term, isWorkload)) ?? [affinity.clusterAffinity ?? {}]
+  )
 }

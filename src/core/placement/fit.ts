@@ -1,7 +1,7 @@
 /** Whether Karmada's scheduler would find a cluster for a narrowed affinity. If it finds none, it removes a workload from every cluster. */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import type { Refusal } from './acceptance.ts'
-import { tiersOf } from './affinity.ts'
+import { affinityTiers } from './affinity.ts'
 import type { SpreadCheck } from './spread.ts'
 
 export interface FitInput {
@@ -38,7 +38,7 @@ function candidates({ affinity, isWorkload, observedGroup }: FitInput): (readonl
   const { clusterAffinity, clusterAffinities } = affinity
   if (!clusterAffinities) return [namesIn(clusterAffinity ? [clusterAffinity] : [])]
   const begin = clusterAffinities.findIndex(({ affinityName }) => affinityName === observedGroup)
-  return clusterAffinities.slice(Math.max(0, begin)).map((group) => namesIn(tiersOf(group, isWorkload)))
+  return clusterAffinities.slice(Math.max(0, begin)).map((group) => namesIn(affinityTiers(group, isWorkload)))
 }
 
 function namesIn(terms: readonly ClusterAffinity[]): readonly string[] {

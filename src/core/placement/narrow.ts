@@ -8,7 +8,7 @@ import type {
 } from '../../api/karmada.ts'
 import { sortedUnique } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { affinityTerms, type ClusterLookup, effectiveAffinity, tiersOf } from './affinity.ts'
+import { affinityTerms, affinityTiers, type ClusterLookup, effectiveAffinity } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
 import { comparisons, MAX_AFFINITIES, MAX_COMPARISONS, MAX_WRITTEN_NAMES } from './limits.ts'
@@ -101,7 +101,7 @@ function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Re
 
 /** The names of a narrowed group, sorted. */
 function narrowedNames(group: ClusterAffinityTerm, isWorkload: boolean): readonly string[] {
-  const [own, ...overflow] = tiersOf(group, isWorkload)
+  const [own, ...overflow] = affinityTiers(group, isWorkload)
   if (overflow.length === 0) return own?.clusterNames ?? []
   return sortedUnique([own, ...overflow].flatMap((tier) => tier?.clusterNames ?? []))
 }
@@ -110,7 +110,7 @@ function narrowedNames(group: ClusterAffinityTerm, isWorkload: boolean): readonl
 function nameLimit(groups: readonly ClusterAffinityTerm[]): number {
   const named = ({ clusterNames = [] }: ClusterAffinity) => clusterNames.length
   return groups.reduce(
-    (sum, group) => tiersOf(group, true).reduce((inGroup, tier) => inGroup + named(tier), sum),
+    (sum, group) => affinityTiers(group, true).reduce((inGroup, tier) => inGroup + named(tier), sum),
     MAX_WRITTEN_NAMES,
   )
 }

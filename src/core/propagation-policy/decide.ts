@@ -65,7 +65,7 @@ export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): 
   }
   // A client may have removed the field, and not the note.
   const unset = withAnnotation(policy, PROPAGATE_DEPS_SET_ANNOTATION, undefined)
-  const declined = declineOf(policy)
+  const declined = declineReason(policy)
   if (propagateDeps === false && !isAnnotated(policy.metadata)) {
     return {
       state: 'Declined',
@@ -92,7 +92,7 @@ function withoutPropagateDeps(policy: PropagationPolicy): PropagationPolicy {
 }
 
 /** Why the author of a policy declines to propagate the dependencies of its workloads; undefined if the author does not decline. */
-export function declineOf(policy: PropagationPolicy): string | undefined {
+export function declineReason(policy: PropagationPolicy): string | undefined {
   if (policy.spec.propagateDeps === true) return undefined
   if (isAnnotated(policy.metadata)) return DECLINED
   return declaredPropagateDeps(policy) === false ? 'its manifest says propagateDeps: false' : undefined
@@ -100,7 +100,7 @@ export function declineOf(policy: PropagationPolicy): string | undefined {
 
 /** Whether the loop has to decide on a policy: it neither propagates nor declines. */
 export function isUndecided(policy: PropagationPolicy): boolean {
-  return policy.spec.propagateDeps !== true && declineOf(policy) === undefined
+  return policy.spec.propagateDeps !== true && declineReason(policy) === undefined
 }
 
 /** The response of admission: a patch if the policy changes, and a warning that describes the change. */

@@ -87,14 +87,14 @@ function compiled(policy: PropagationPolicy): Map<string, Candidate[]> {
     if (selector.namespace && selector.namespace !== namespace) continue
     const key = selectorKey(selector, namespace, selector.name || ANY)
     const found = byKey.get(key)
-    if (found) found.push(candidateOf(selector))
-    else byKey.set(key, [candidateOf(selector)])
+    if (found) found.push(selectorCandidate(selector))
+    else byKey.set(key, [selectorCandidate(selector)])
   }
   compiledPolicies.set(policy, byKey)
   return byKey
 }
 
-function candidateOf({ apiVersion, name, labelSelector }: ResourceSelector): Candidate {
+function selectorCandidate({ apiVersion, name, labelSelector }: ResourceSelector): Candidate {
   if (name) return { apiVersion, closeness: 3, matches: undefined }
   if (!labelSelector) return { apiVersion, closeness: 1, matches: undefined }
   return { apiVersion, closeness: 2, matches: labelMatcher(labelSelector) }

@@ -41,7 +41,7 @@ function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPo
       (a, b) =>
         (b.policy.spec.priority ?? 0) - (a.policy.spec.priority ?? 0) ||
         b.closeness - a.closeness ||
-        (nameOf(a.policy) < nameOf(b.policy) ? -1 : 1),
+        (templateName(a.policy) < templateName(b.policy) ? -1 : 1),
     )[0]?.policy
 }
 
@@ -49,7 +49,7 @@ function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPo
 export function deriveBinding(template: K8sObject, policy: PropagationPolicy): ResourceBinding {
   const { namespace, name = '' } = template.metadata
   const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec
-  const replicas = replicasOf(template)
+  const replicas = templateReplicas(template)
   const spec: BindingSpec & Record<string, unknown> = defined({
     resource: referenceOf(template),
     replicas,
@@ -78,7 +78,7 @@ export function policyAnnotations({ metadata: { namespace, name = '' } }: Propag
 }
 
 /** The replicas of a template, as Karmada's native interpreter counts them; undefined for a kind without replicas. */
-function replicasOf(template: K8sObject): number | undefined {
+function templateReplicas(template: K8sObject): number | undefined {
   const spec = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
   switch (template.kind) {
     case 'Deployment':
@@ -94,6 +94,6 @@ function replicasOf(template: K8sObject): number | undefined {
   }
 }
 
-function nameOf({ metadata }: K8sObject): string {
+function templateName({ metadata }: K8sObject): string {
   return metadata.name ?? ''
 }

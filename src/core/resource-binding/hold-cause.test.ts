@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { located, nowhere as nowhereClaim, unknown } from '../../../test/builders.ts'
-import { describeUnlocated, nowhere, sentenceOf, shortest, unresolved, unsatisfiable, whereIs } from './hold-cause.ts'
+import { describeUnlocated, holdMessage, nowhere, shortest, unresolved, unsatisfiable, whereIs } from './hold-cause.ts'
 
 describe('an unresolved claim', () => {
   const cause = { reason: 'Unresolved', message: 'default/sales: no DataSource yet', hold: true }
@@ -90,8 +90,8 @@ describe('messages', () => {
   })
 
   test('have at most 1,024 characters', () => {
-    expect(sentenceOf(['a', 'b'])).toBe('a; b')
-    expect(sentenceOf(['x'.repeat(2000)])).toHaveLength(1024)
+    expect(holdMessage(['a', 'b'])).toBe('a; b')
+    expect(holdMessage(['x'.repeat(2000)])).toHaveLength(1024)
   })
 })
 

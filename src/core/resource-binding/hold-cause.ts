@@ -76,7 +76,7 @@ export function whereIs({ claim, answer }: ClaimAnswer): string {
 }
 
 export function describeUnlocated(claims: readonly ClaimAnswer[]): string {
-  return sentenceOf(
+  return holdMessage(
     claims.flatMap(({ claim, answer }) => (answer.kind === 'located' ? [] : [`${claim}: ${answer.reason}`])),
   )
 }
@@ -84,7 +84,7 @@ export function describeUnlocated(claims: readonly ClaimAnswer[]): string {
 /** In characters. Messages are written into an annotation, and a workload may have many claims. */
 export const MAX_MESSAGE_LENGTH = 1024
 
-export function sentenceOf(parts: readonly string[]): string {
+export function holdMessage(parts: readonly string[]): string {
   return cut(parts.join('; '), MAX_MESSAGE_LENGTH)
 }
 

@@ -24,7 +24,7 @@ export function holdAnnotation(
   cause: Pick<HoldAnnotation, 'message' | 'reason'>,
   timeoutSeconds: number | undefined,
 ): HoldAnnotation {
-  const since = beginningOf(storedAnnotations.hold?.since, annotations.hold?.since, now)
+  const since = stateSince(storedAnnotations.hold?.since, annotations.hold?.since, now)
   const { message, reason } = cause
   const hold: HoldAnnotation = { message, reason, since }
   const isOver = timeoutSeconds !== undefined && msSince(since, { now, jumps }) >= timeoutSeconds * 1000
@@ -53,7 +53,7 @@ export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding
  * A stored time is not changed if the clocks of replicas differ a little: each replica would write its own. A time far in the future counts
  * as now, since the state would never end.
  */
-export function beginningOf(stored: string | undefined, sent: string | undefined, now: number): string {
+export function stateSince(stored: string | undefined, sent: string | undefined, now: number): string {
   if (stored !== undefined && Date.parse(stored) <= now + MAX_CLOCK_SKEW_MS) return stored
   const since = Date.parse(sent ?? '')
   return new Date(since <= now && since > now - SAME_REQUEST_MS ? since : now).toISOString()

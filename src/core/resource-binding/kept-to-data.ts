@@ -11,7 +11,7 @@ import { readDecision } from './annotations.ts'
  * `lodestone-decided-bindings` (webhooks/absence.ts) states the same in CEL.
  */
 export function allowsMoreThanData({ metadata, spec }: Pick<ResourceBinding, 'metadata' | 'spec'>): boolean {
-  const data = dataOf(metadata)
+  const data = narrowedClusters(metadata)
   if (!data) return false
   const terms = affinityTerms(effectiveAffinity(spec.placement), true)
   return terms.some(
@@ -20,7 +20,7 @@ export function allowsMoreThanData({ metadata, spec }: Pick<ResourceBinding, 'me
 }
 
 /** Returns the clusters with the data to which a placement is narrowed; undefined if it is not, or if they are too many to list. */
-export function dataOf({ annotations }: ObjectMeta): ReadonlySet<string> | undefined {
+export function narrowedClusters({ annotations }: ObjectMeta): ReadonlySet<string> | undefined {
   const { locality } = readDecision(annotations)
   return locality?.required?.length && locality.state !== 'Relaxed' ? new Set(locality.required) : undefined
 }

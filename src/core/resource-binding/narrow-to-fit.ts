@@ -10,7 +10,7 @@ import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import { rankedFigure } from '../transfer-cost/rank.ts'
 import type { ParsedInput } from './parse-input.ts'
-import { roundOf } from './placement-decision.ts'
+import { groupNameRound } from './placement-decision.ts'
 
 /** A narrowing for which the scheduler would find a cluster. */
 export interface FittingNarrowing {
@@ -44,7 +44,7 @@ export function narrowToFit(
   const { preferred } = constraint
   const { placement, narrowing, preferenceProblem: problem } = narrowBase(input, base, constraint)
   if (narrowing.kind === 'unsatisfiable') return narrowing
-  const round = roundOf(input)
+  const round = groupNameRound(input)
   const affinity = nameGroups(narrowing.affinity, round)
   const fit = {
     refuses: schedulingRefusal(binding.spec, clusters),

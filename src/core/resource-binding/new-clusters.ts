@@ -5,7 +5,7 @@ import { targetClusters } from '../placement/binding-state.ts'
 import { decideBinding } from './decide.ts'
 import { withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
-import { dataOf } from './kept-to-data.ts'
+import { narrowedClusters } from './kept-to-data.ts'
 
 /**
  * Returns an error if a write schedules a workload to a cluster without its data, or for the first time although it has to wait.
@@ -21,13 +21,13 @@ export function newClusterErrors(input: BindingInput): FieldError[] {
   if (!stored || added.length === 0) return []
   const isFirst = before.size === 0
   // A workload that runs and is not narrowed yet may go where its policy allows it, for instance after a failover.
-  if (!isFirst && !dataOf(stored.metadata)) return []
+  if (!isFirst && !narrowedClusters(stored.metadata)) return []
   // Before its first clusters, a workload does not run.
   const decided = decideBinding(isFirst ? { ...input, binding: withoutClusters(binding) } : input)
   if (isFirst && decided.state === 'OnHold') {
     return [forbidden(`cannot be set yet (${decided.message}); it is scheduled when the hold ends`)]
   }
-  const data = dataOf(decided.binding.metadata)
+  const data = narrowedClusters(decided.binding.metadata)
   const outside = data ? added.filter((name) => !data.has(name)) : []
   if (!data || outside.length === 0) return []
   const [where, not] = [data, outside].map((names) => listNames(names, SHOWN))

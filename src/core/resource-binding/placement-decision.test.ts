@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { located, makeBinding, makeInput } from '../../../test/builders.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { parseInput } from './parse-input.ts'
-import { keptInBase, narrowed, relaxed, roundOf } from './placement-decision.ts'
+import { groupNameRound, keptInBase, narrowed, relaxed } from './placement-decision.ts'
 
 const base = { clusterAffinity: { clusterNames: ['m1', 'm2'] } }
 const groups = {
@@ -63,7 +63,7 @@ test('the round of the request counts before the stored one; a forged one is abs
       { annotations: { [LOCALITY_ANNOTATION]: JSON.stringify({ state: 'Kept', message: 'm', claims: [], round }) } },
     )
   const rounds = [undefined, 3, -1, 1e9, '7', 1.5].map((round) =>
-    roundOf(parseInput(makeInput({ binding: binding(round), stored: binding(2) }))),
+    groupNameRound(parseInput(makeInput({ binding: binding(round), stored: binding(2) }))),
   )
   expect(rounds).toEqual([2, 3, 2, 2, 2, 2])
 })

@@ -4,7 +4,7 @@ import { cut } from '../outcome.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import type { LocalityAnnotation } from './annotations.ts'
-import { MAX_MESSAGE_LENGTH, sentenceOf, whereIs } from './hold-cause.ts'
+import { holdMessage, MAX_MESSAGE_LENGTH, whereIs } from './hold-cause.ts'
 import type { ParsedInput, ResolvedAnnotations } from './parse-input.ts'
 
 /**
@@ -55,7 +55,7 @@ export function narrowed(
 ): PlacementDecision {
   const decided = state ?? 'Narrowed'
   const where = decided === 'Narrowed' ? input.claims.map(whereIs) : []
-  const message = sentenceOf(why === undefined ? where : [...where, why])
+  const message = holdMessage(why === undefined ? where : [...where, why])
   const locality = localityAnnotation(input, { state: decided, constraint, message, round, since })
   return { state: decided, affinity, annotations: { base, locality }, message }
 }
@@ -72,7 +72,7 @@ export function relaxed(
   since?: string,
 ): PlacementDecision {
   const { storedAnnotations, isPlaced, observedGroup } = input
-  const before = roundOf(input)
+  const before = groupNameRound(input)
   const isNew = storedAnnotations.locality?.state !== 'Relaxed' || !isPlaced
   const skips = isNew && skipsFirstGroup(nameGroups(base, before), observedGroup)
   const round = skips ? before + 1 : before
@@ -113,6 +113,6 @@ export function keptInBase(input: ParsedInput, base: PlacementAffinity, message:
 }
 
 /** The round of the names of groups. A new one comes with the write of the loop. */
-export function roundOf({ annotations, storedAnnotations }: ParsedInput): number {
+export function groupNameRound({ annotations, storedAnnotations }: ParsedInput): number {
   return annotations.locality?.round ?? storedAnnotations.locality?.round ?? 0
 }

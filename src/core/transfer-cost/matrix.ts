@@ -71,7 +71,7 @@ export function validateTransferLinks(links: readonly TransferLink[], at: string
         { path: `${path}.bytesPerSecond`, code: 'Invalid', message: 'must be at least 1 byte, and a safe number' },
       ]
     const repeated = FIGURES.filter((figure) => link[figure] !== undefined).flatMap((figure) => {
-      const key = JSON.stringify([figure, ...endsOf(link)])
+      const key = JSON.stringify([figure, ...linkEnds(link)])
       const earlier = first.get(key)
       if (earlier === undefined) first.set(key, i)
       return earlier === undefined ? [] : [{ figure, earlier }]
@@ -86,7 +86,7 @@ export function validateTransferLinks(links: readonly TransferLink[], at: string
 
 const FIGURES = ['pricePerGiB', 'bytesPerSecond'] as const
 
-function endsOf({ from, to }: TransferLink): (string | undefined)[] {
+function linkEnds({ from, to }: TransferLink): (string | undefined)[] {
   return [from.provider, from.region, to.provider, to.region]
 }
 

@@ -77,7 +77,7 @@ interface Source {
  */
 export function openTransferCosts({ data, clusters, matrix, by = 'money' }: CostInput): (to: string) => TransferCost {
   const pieces = data.map((piece): Piece => {
-    const sources = matrix ? sourcesOf(piece, matrix, clusters) : []
+    const sources = matrix ? distinctSources(piece, matrix, clusters) : []
     return { ...piece, isIn: new Set(piece.clusters), sources }
   })
   const costOf = (cluster: string, place: Place | undefined): TransferCost => {
@@ -100,7 +100,11 @@ export function openTransferCosts({ data, clusters, matrix, by = 'money' }: Cost
   }
 }
 
-function sourcesOf({ clusters: names = [] }: UsedData, matrix: TransferMatrix, clusters: ClusterLookup | undefined) {
+function distinctSources(
+  { clusters: names = [] }: UsedData,
+  matrix: TransferMatrix,
+  clusters: ClusterLookup | undefined,
+) {
   const byPlace = new Map<Place, Source>()
   for (const cluster of names) {
     const place = matrix.placeOf(clusters?.(cluster))

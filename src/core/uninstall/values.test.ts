@@ -42,7 +42,7 @@ import { installedRules } from './installation.ts'
 import { checkRule } from './kueue.ts'
 import { policyRules } from './policies.ts'
 import type { Removal } from './removal.ts'
-import { dataOf, leftoversOn } from './volumes.ts'
+import { leftoversOn, listNodeData } from './volumes.ts'
 import { workloadRules } from './workloads.ts'
 
 const OPTIONS: UninstallOptions = {
@@ -522,7 +522,7 @@ test('data is found in the status of VolumeManagers and in the annotations of no
   const volumes = [
     { id: 'vol1', replicas: [replica, makeReplica({ node: undefined as never })], deletions: [makeDeletion()] },
   ]
-  expect(dataOf(makeVolumeManager([{}], { status: { volumes } as never }))).toEqual([
+  expect(listNodeData(makeVolumeManager([{}], { status: { volumes } as never }))).toEqual([
     { node: 'n1', path: replica.path },
   ])
   const node = makeNode('n1')

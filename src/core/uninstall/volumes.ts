@@ -36,7 +36,7 @@ export const claimRules: readonly RemovalRule[] = [
 
 /** VolumeManagers stay too. Persistent volumes are objects of Lodestone: claims come first, because pods mount them. */
 export const volumeRules: readonly RemovalRule[] = [
-  finalizerRule(volumeManagers, VOLUME_FINALIZER, (object) => dataOf(object as VolumeManager).map(dataKept)),
+  finalizerRule(volumeManagers, VOLUME_FINALIZER, (object) => listNodeData(object as VolumeManager).map(dataKept)),
   { type: nodes, metadataOnly: true, plan: planNode },
   persistentVolumeRule(persistentVolumeClaims),
   persistentVolumeRule(persistentVolumes),
@@ -63,7 +63,7 @@ export interface NodeData {
 }
 
 /** Returns the directories that the status of a VolumeManager names. */
-export function dataOf({ status }: VolumeManager): NodeData[] {
+export function listNodeData({ status }: VolumeManager): NodeData[] {
   const places = (status?.volumes ?? []).flatMap(({ replicas = [], deletions = [] }) => [...replicas, ...deletions])
   const found = places.flatMap(({ node, path }) => (node && path ? [{ node, path }] : []))
   return [...new Map(found.map((one) => [`${one.node}:${one.path}`, one])).values()]

@@ -8,8 +8,8 @@ import { jsonEqual } from '../../base/json.ts'
 import type { VolumeManagerInput, VolumeUser } from './input.ts'
 import { directoryOfMover } from './mover/affinity.ts'
 import { observeMover } from './mover/observed-state.ts'
-import { type MoverTask, readTask, taskOf } from './mover/task.ts'
-import { healthOf } from './nodes/feasibility.ts'
+import { buildTask, type MoverTask, readTask } from './mover/task.ts'
+import { readNodeHealth } from './nodes/feasibility.ts'
 import { isLeftover } from './nodes/leftovers.ts'
 import { type DeletionObservation, isDeletedInUse } from './replica/deletion.ts'
 import type { DownloadObservation, NodeState } from './replica/download.ts'
@@ -121,7 +121,7 @@ function observeReplica(observer: Observer, id: string, replica: ReplicaStatus):
   const { manager, nodes, lastEnd, now } = input
   const { index, node, path, since, upload, maintenance, oldTrees } = replica
   const observe = (role: MoverTask['role'], attempt: number, begin: string | undefined) =>
-    observeTask(observer, taskOf(manager, id, role, { index, attempt }), begin)
+    observeTask(observer, buildTask(manager, id, role, { index, attempt }), begin)
   const download = observe('replica', replica.attempt, since)
   const nodeName = download.mover?.node ?? node
   const home = nodeState(nodes, node ?? '')
@@ -178,7 +178,7 @@ function isDemanded(
 function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState {
   const node = nodes.get(name)
   if (!node) return { kind: 'deleted' }
-  const { isReady, since } = healthOf(node)
+  const { isReady, since } = readNodeHealth(node)
   return { kind: 'present', uid: node.metadata.uid, isReady, unreadySince: since }
 }
 
@@ -194,10 +194,10 @@ function observeDeletion(
   const labels = node?.metadata.labels ?? {}
   const needed = replicas.filter((one) => one.node === deletion.node).flatMap(nodeLabelsFor(manager, id))
   return {
-    ...observeTask(observer, taskOf(manager, id, 'deletion', deletion), deletion.since),
+    ...observeTask(observer, buildTask(manager, id, 'deletion', deletion), deletion.since),
     nodeGone: node === undefined,
     isLeftover: node !== undefined && isLeftover(node, deletion.path),
-    nodeReady: node !== undefined && healthOf(node).isReady,
+    nodeReady: node !== undefined && readNodeHealth(node).isReady,
     labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !needed.includes(label)),
     users: mounted(deletion.path, deletion.node),
     claimed: input.persistentVolumes.some((volume) => isAt(volume, deletion)),

@@ -11,7 +11,7 @@ import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
 import { MESSAGES } from './codes.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { claimOfVolume, volumeOf, type WantedPersistentVolume } from './mover/persistent-volume-objects.ts'
+import { buildPersistentVolume, claimOfVolume, type WantedPersistentVolume } from './mover/persistent-volume-objects.ts'
 import { isUsable } from './replica/download.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
 import { claimNameOf, replicaClaimName, volumeKey } from './rules/names.ts'
@@ -101,7 +101,7 @@ function byName<T extends PersistentVolume | PersistentVolumeClaim>(objects: rea
 
 function wantedByName(input: VolumeManagerInput, plans: readonly VolumePlan[], own: OwnObjects): WantedByName {
   const wanted = plans
-    .flatMap((plan) => wantedOf(input, plan))
+    .flatMap((plan) => wantedPersistentVolumes(input, plan))
     // A replica that left its node: its PersistentVolume is replaced when no pod names the claim any more.
     .filter((one) => isFor(one, own.PersistentVolume.get(one.name), own.PersistentVolumeClaim.has(one.name)))
   return new Map(wanted.map((one) => [one.name, one]))
@@ -124,7 +124,7 @@ function findConflicts(
 /** Creates the PersistentVolume first, and its claim when the volume was observed. */
 function missingObjects(manager: VolumeManager, wanted: WantedPersistentVolume, own: OwnObjects): Write[] {
   const volume = own.PersistentVolume.get(wanted.name)
-  if (!volume) return [create(persistentVolumes, volumeOf(manager, wanted))]
+  if (!volume) return [create(persistentVolumes, buildPersistentVolume(manager, wanted))]
   if (own.PersistentVolumeClaim.has(wanted.name) || !isObserved(volume)) return []
   return [create(persistentVolumeClaims, claimOfVolume(manager, wanted))]
 }
@@ -142,7 +142,10 @@ function claimNamesOf({ manager }: VolumeManagerInput, { config, set }: VolumePl
   return set.replicas.map(({ revision, index }) => replicaClaimName(manager, config.id, revision, index))
 }
 
-function wantedOf(input: VolumeManagerInput, { config, wanted, set }: VolumePlan): WantedPersistentVolume[] {
+function wantedPersistentVolumes(
+  input: VolumeManagerInput,
+  { config, wanted, set }: VolumePlan,
+): WantedPersistentVolume[] {
   if (!config) return []
   if (sourceTypeOf(config.sourceType).delivery === 'mounted') {
     return wanted ? [{ name: claimNameOf(input.manager, config), config }] : []

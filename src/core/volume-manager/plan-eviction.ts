@@ -7,7 +7,7 @@ import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import type { EvictionCause } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
-import { diskOf, rootOf, usedPercent } from './nodes/disk.ts'
+import { findRoot, readDiskReport, usedPercent } from './nodes/disk.ts'
 import { hasDiskPressure } from './nodes/feasibility.ts'
 import { evictReplica } from './replica/replica.ts'
 import { dropReplica } from './replica/replica-set.ts'
@@ -86,7 +86,7 @@ const allowsInShortage: MayEvict = ({ config }) => config.evictionPolicy === 'Le
 
 /** Whether a mover reported after the last eviction that the disk of a replica is beyond the low watermark. */
 function isOnFullDisk({ path = '' }: ReplicaStatus, { node, settings, lastAt = 0 }: EvictionInput): boolean {
-  const disk = diskOf(node, rootOf(path, settings.allowedRoots))
+  const disk = readDiskReport(node, findRoot(path, settings.allowedRoots))
   if (!disk || (fromTime(disk.time) ?? 0) <= lastAt) return false
   return usedPercent(disk) > settings.eviction.lowWatermarkPercent
 }
@@ -94,7 +94,7 @@ function isOnFullDisk({ path = '' }: ReplicaStatus, { node, settings, lastAt = 0
 /** Every volume that does not say Never: only the roots beyond a watermark count, and replicas that are unused for long enough. */
 const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting, now, jumps }) =>
   config.evictionPolicy !== 'Never' &&
-  collecting.has(rootOf(replica.path ?? '', settings.allowedRoots) ?? '') &&
+  collecting.has(findRoot(replica.path ?? '', settings.allowedRoots) ?? '') &&
   now - onPresentClock(lastUse(replica), jumps) >= settings.eviction.minUnusedSeconds * 1000
 
 /** The replicas that may be evicted, the least recently used first. */
@@ -102,10 +102,10 @@ function inOrder(input: EvictionInput, mayEvict: MayEvict): Candidate[] {
   const { node, managers, users } = input
   const { name = '' } = node.metadata
   return managers
-    .flatMap((manager) => candidatesOf(manager, name, input))
+    .flatMap((manager) => evictionCandidates(manager, name, input))
     .filter((candidate) => mayEvict(candidate, input))
     .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
-    .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (keyOf(a) < keyOf(b) ? -1 : 1))
+    .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (candidateKey(a) < candidateKey(b) ? -1 : 1))
 }
 
 /**
@@ -121,7 +121,7 @@ export function rootsToCollect(
   const { enabled, highWatermarkPercent: high, lowWatermarkPercent: low } = eviction
   if (!enabled || high === undefined) return new Set()
   const isBeyond = (root: string) => {
-    const disk = diskOf(node, root)
+    const disk = readDiskReport(node, root)
     return disk !== undefined && usedPercent(disk) > (before.has(root) ? low : high)
   }
   return new Set(allowedRoots.filter(isBeyond))
@@ -158,7 +158,7 @@ function nodesOfDeletions(
 }
 
 /** The replicas that may be evicted. The ends of pods count even if the status does not record them yet. */
-function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
+function evictionCandidates(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
   if (manager.metadata.deletionTimestamp) return []
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {
     const config = manager.spec.volumeConfigs.find((one) => one.id === id)
@@ -177,7 +177,7 @@ function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: Ev
   })
 }
 
-function keyOf({ manager, id }: Candidate): string {
+function candidateKey({ manager, id }: Candidate): string {
   return `${keyOfObject(manager)}/${id}`
 }
 

@@ -11,9 +11,9 @@ import type { VolumeUser } from './input.ts'
 import { apartFrom, directoryOfMover } from './mover/affinity.ts'
 import { leftoverMover } from './mover/build.ts'
 import { type MoverState, moverState } from './mover/observed-state.ts'
-import { healthOf } from './nodes/feasibility.ts'
+import { readNodeHealth } from './nodes/feasibility.ts'
 import { type Leftover, leftoverKey, readLeftover, removeLeftover } from './nodes/leftovers.ts'
-import { endTimeOf } from './pod-use.ts'
+import { podEndTime } from './pod-use.ts'
 import type { VolumeSettings } from './rules/settings.ts'
 import { openNodeSlots } from './schedule/slots.ts'
 import { fromTime } from './time.ts'
@@ -61,7 +61,7 @@ export function planLeftover(input: LeftoverInput): Plan {
   const leftover = readLeftover(node, digest, settings)
   if (!leftover || isManaged(leftover.uid)) return NOTHING
   // A mover on a node that is not ready would occupy a slot.
-  if (!healthOf(node).isReady) return { actions: movers.flatMap(deletePod) }
+  if (!readNodeHealth(node).isReady) return { actions: movers.flatMap(deletePod) }
   const [mover] = movers
   if (mover) return planMover(input, mover, leftoverTitle(leftover))
   const { users, active } = input
@@ -134,7 +134,7 @@ function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: strin
     }
     case 'failed': {
       if (mover.metadata.deletionTimestamp) return { actions: [], requeueAfterMs: CHECK_MS }
-      const waitMs = (fromTime(endTimeOf(mover.status)) ?? 0) + RETRY_MS - now
+      const waitMs = (fromTime(podEndTime(mover.status)) ?? 0) + RETRY_MS - now
       if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
       const message = `${what}: ${state.code}: ${state.message}; it is retried`
       return { actions: [event('Warning', 'LeftoverFailed', message), ...deletePod(mover)], requeueAfterMs: CHECK_MS }

@@ -17,7 +17,7 @@ import { isUsable } from './replica/download.ts'
 import { planVolume, type VolumePlan } from './replica/volume-plan.ts'
 import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
 import { startMovers } from './schedule/start.ts'
-import { statusEvents, statusOf } from './status/conditions.ts'
+import { buildManagerStatus, statusEvents } from './status/conditions.ts'
 import { summarize } from './status/summary.ts'
 import { earliest } from './time.ts'
 
@@ -78,7 +78,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   const ids = new Set(deletionTimestamp ? [] : configs.map(({ id }) => id))
   // The status of a volume that is no longer in the spec is removed with its data.
   const shown = summaries.filter(({ status, state }) => ids.has(status.id) || state !== 'deleted')
-  const status = statusOf(input, shown, persistent.waiting)
+  const status = buildManagerStatus(input, shown, persistent.waiting)
   const change = mergePatch(manager.status ?? {}, status)
   const writes: Write[] = [
     ...persistent.writes,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Pod, PodStatus } from '../../api/pod.ts'
-import { endTimeOf, pastUseOf, useOf } from './pod-use.ts'
+import { podEndTime, readPastUse, readPodUse } from './pod-use.ts'
 
 const directory = '/var/datasets/vck-resource-00000000-0000-0000-0000-000000000001-0123456789abc'
 const at = (seconds: number) => `2026-01-01T00:00:${String(seconds).padStart(2, '0')}Z`
@@ -22,14 +22,14 @@ describe('a pod that has data mounted', () => {
   test('uses it until it has ended, and then has a past use', () => {
     const running = makePod({ phase: 'Running' })
 
-    expect([useOf(running), pastUseOf(running)]).toEqual([
+    expect([readPodUse(running), readPastUse(running)]).toEqual([
       { node: 'n1', directories: [directory], claims: [] },
       undefined,
     ])
     for (const phase of ['Succeeded', 'Failed'] as const) {
       const ended = makePod({ phase, containerStatuses: finished(at(5)) })
 
-      expect([useOf(ended), pastUseOf(ended)]).toEqual([
+      expect([readPodUse(ended), readPastUse(ended)]).toEqual([
         undefined,
         { node: 'n1', directories: [directory], claims: [], endTime: at(5) },
       ])
@@ -42,31 +42,34 @@ describe('a pod that has data mounted', () => {
       { name: 'nfs', persistentVolumeClaim: { claimName: 'sales' } },
     ]
 
-    expect(useOf(makePod({}, { volumes }))).toEqual({ node: 'n1', directories: [directory], claims: ['sales'] })
+    expect(readPodUse(makePod({}, { volumes }))).toEqual({ node: 'n1', directories: [directory], claims: ['sales'] })
   })
 
   test('uses it before a kubelet reports a status', () => {
     const { status: _, ...pod } = makePod({})
 
-    expect([useOf(pod), pastUseOf(pod)]).toEqual([{ node: 'n1', directories: [directory], claims: [] }, undefined])
+    expect([readPodUse(pod), readPastUse(pod)]).toEqual([
+      { node: 'n1', directories: [directory], claims: [] },
+      undefined,
+    ])
   })
 
   test.each<{ name: string; spec: Partial<Pod['spec']> }>([
     { name: 'other volumes', spec: { volumes: [{ name: 'tmp' }, { name: 'logs', hostPath: { path: '/var/log' } }] } },
     { name: 'no volumes', spec: { volumes: [] } },
   ])('uses no data with $name', ({ spec }) => {
-    expect(useOf(makePod({ phase: 'Running' }, spec))).toBeUndefined()
+    expect(readPodUse(makePod({ phase: 'Running' }, spec))).toBeUndefined()
   })
 
   test('has no past use without an end time', () => {
-    expect(pastUseOf(makePod({ phase: 'Failed' }))).toBeUndefined()
+    expect(readPastUse(makePod({ phase: 'Failed' }))).toBeUndefined()
   })
 
   test.each([
     { name: 'had no node', spec: { nodeName: '' } },
     { name: 'had other directories', spec: { volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] } },
   ])('has no past use if it $name', ({ spec }) => {
-    expect(pastUseOf(makePod({ phase: 'Succeeded', containerStatuses: finished(at(5)) }, spec))).toBeUndefined()
+    expect(readPastUse(makePod({ phase: 'Succeeded', containerStatuses: finished(at(5)) }, spec))).toBeUndefined()
   })
 })
 
@@ -99,6 +102,6 @@ describe('the end of a pod', () => {
     },
     { name: 'is unknown without times', status: {}, want: undefined },
   ])('$name', ({ status, want }) => {
-    expect(endTimeOf(status)).toBe(want)
+    expect(podEndTime(status)).toBe(want)
   })
 })

@@ -3,7 +3,7 @@
 import type { Pod, PodStatus } from '../../api/pod.ts'
 import { defined } from '../../base/json.ts'
 import { directoryAround } from './rules/names.ts'
-import { latestOf } from './time.ts'
+import { latestTime } from './time.ts'
 
 export interface PodUse {
   /** Absent while the pod waits for a node. */
@@ -24,21 +24,21 @@ export interface PastUse {
 }
 
 /** The data that a pod uses; undefined for a pod that uses none or has ended. A pod that is being deleted still runs. */
-export function useOf({ spec, status }: Pod): PodUse | undefined {
+export function readPodUse({ spec, status }: Pod): PodUse | undefined {
   if (isEnded(status)) return undefined
-  const directories = directoriesOf(spec)
-  const claims = claimsOf(spec)
+  const directories = usedDirectories(spec)
+  const claims = usedClaims(spec)
   if (directories.length + claims.length === 0) return undefined
   const startTime = status?.startTime
   return defined({ node: spec.nodeName || undefined, startTime, directories, claims })
 }
 
 /** The directories and claims whose data a pod may have changed before it ended; undefined for a pod that runs, or was on no node. */
-export function pastUseOf({ spec, status }: Pod): PastUse | undefined {
+export function readPastUse({ spec, status }: Pod): PastUse | undefined {
   if (!isEnded(status) || !spec?.nodeName) return undefined
-  const directories = directoriesOf(spec)
-  const claims = claimsOf(spec)
-  const endTime = endTimeOf(status)
+  const directories = usedDirectories(spec)
+  const claims = usedClaims(spec)
+  const endTime = podEndTime(status)
   if (directories.length + claims.length === 0 || endTime === undefined) return undefined
   return { node: spec.nodeName, directories, claims, endTime }
 }
@@ -47,7 +47,7 @@ export function pastUseOf({ spec, status }: Pod): PastUse | undefined {
  * When a pod ended, by the clock of its node. The kubelet reports no end time for a container that it cannot find (reason
  * `ContainerStatusUnknown`, pkg/kubelet/status). Then the result is the time at which the pod ceased to be ready, or its start time.
  */
-export function endTimeOf({
+export function podEndTime({
   containerStatuses = [],
   initContainerStatuses = [],
   conditions = [],
@@ -55,7 +55,7 @@ export function endTimeOf({
 }: PodStatus = {}): string | undefined {
   const ends = [...initContainerStatuses, ...containerStatuses].map(({ state }) => state?.terminated?.finishedAt)
   const ready = conditions.find(({ type }) => type === 'Ready')
-  return latestOf(ends.filter((end) => typeof end === 'string')) ?? ready?.lastTransitionTime ?? startTime
+  return latestTime(ends.filter((end) => typeof end === 'string')) ?? ready?.lastTransitionTime ?? startTime
 }
 
 /** Whether all containers of a pod have ended. */
@@ -63,14 +63,14 @@ export function isEnded(status: PodStatus | undefined): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'
 }
 
-function directoriesOf(spec: Pod['spec'] | undefined): string[] {
-  return volumesOf(spec).flatMap(({ hostPath }) => (hostPath?.path && directoryAround(hostPath.path)) || [])
+function usedDirectories(spec: Pod['spec'] | undefined): string[] {
+  return specVolumes(spec).flatMap(({ hostPath }) => (hostPath?.path && directoryAround(hostPath.path)) || [])
 }
 
-function claimsOf(spec: Pod['spec'] | undefined): string[] {
-  return volumesOf(spec).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName || [])
+function usedClaims(spec: Pod['spec'] | undefined): string[] {
+  return specVolumes(spec).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName || [])
 }
 
-function volumesOf(spec: Pod['spec'] | undefined): NonNullable<Pod['spec']['volumes']> {
+function specVolumes(spec: Pod['spec'] | undefined): NonNullable<Pod['spec']['volumes']> {
   return Array.isArray(spec?.volumes) ? spec.volumes : []
 }

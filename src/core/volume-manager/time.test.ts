@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fromTime, latestOf, toTime } from './time.ts'
+import { fromTime, latestTime, toTime } from './time.ts'
 
 test.each([
   { ms: 0, want: '1970-01-01T00:00:00Z' },
@@ -26,5 +26,5 @@ test.each([
   },
   { times: ['2026-01-01T01:00:00+01:00', '2026-01-01T00:30:00Z'], want: '2026-01-01T00:30:00Z' },
 ])('the latest of $times is $want', ({ times, want }) => {
-  expect(latestOf(times)).toBe(want)
+  expect(latestTime(times)).toBe(want)
 })

@@ -17,7 +17,7 @@ export function fromTime(text: string | undefined, jumps?: readonly ClockJump[])
 }
 
 /** The latest of some times, unchanged; undefined when none is valid. */
-export function latestOf(times: readonly string[]): string | undefined {
+export function latestTime(times: readonly string[]): string | undefined {
   let latest: string | undefined
   let latestMs = Number.NEGATIVE_INFINITY
   for (const time of times) {

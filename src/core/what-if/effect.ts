@@ -81,7 +81,7 @@ function removal(runs: readonly string[]): Change {
 }
 
 function compareSteps(runs: readonly string[], base: PresentStep | undefined, step: Step): Change | undefined {
-  const effect = effectOf(runs, base, step)
+  const effect = classifyEffect(runs, base, step)
   if (effect === undefined) return undefined
   const { schedule, decision, afterSeconds } = step
   const { keeps, among, takesAll, problem } = schedule
@@ -97,14 +97,15 @@ function compareSteps(runs: readonly string[], base: PresentStep | undefined, st
   }
 }
 
-function effectOf(runs: readonly string[], base: PresentStep | undefined, step: Step): Effect | undefined {
+function classifyEffect(runs: readonly string[], base: PresentStep | undefined, step: Step): Effect | undefined {
   const { schedule: now, decision } = step
   const was = base?.schedule
   if (now.problem !== undefined) return was?.problem === undefined ? 'stranded' : undefined
   if (now.waits) return was?.waits ? undefined : 'waits'
   const isReleased = decision.state === 'Released' && base?.state !== 'Released'
   if (was?.waits || isReleased) return 'released'
-  if (runs.length === 0) return was !== undefined && isPartOf(placesOf(now), placesOf(was)) ? undefined : 'placed'
+  if (runs.length === 0)
+    return was !== undefined && isPartOf(possibleClusters(now), possibleClusters(was)) ? undefined : 'placed'
   const isSame = was !== undefined && goesTheSameWay(was, now)
   const unchanged = base?.state === decision.state ? undefined : 'stays'
   if (isSame && was.problem === undefined) return unchanged
@@ -118,7 +119,7 @@ function effectOf(runs: readonly string[], base: PresentStep | undefined, step: 
 }
 
 /** The clusters of a workload that does not run yet: a later step keeps those that an earlier one chose. */
-function placesOf({ keeps, among }: Schedule): readonly string[] {
+function possibleClusters({ keeps, among }: Schedule): readonly string[] {
   if (keeps.length === 0) return among
   return among.length === 0 ? keeps : [...keeps, ...among].sort()
 }

@@ -3,7 +3,7 @@ import type { BindingSpec, Cluster, ClusterAffinity, Placement } from '../../api
 import { sortedUnique } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
-import { type ClusterLookup, effectiveAffinity, tiersOf } from '../placement/affinity.ts'
+import { affinityTiers, type ClusterLookup, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload } from '../placement/binding-state.ts'
 import { clusterFilter } from '../placement/cluster-filter.ts'
 
@@ -64,7 +64,7 @@ interface FleetClusters {
 function compileGroups(placement: Placement, usesOverflow: boolean, clusters: FleetClusters): readonly Group[] {
   const { clusterAffinity = {}, clusterAffinities: terms } = effectiveAffinity(placement)
   return terms
-    ? terms.map((term) => compileGroup(term.affinityName, tiersOf(term, usesOverflow), placement, clusters))
+    ? terms.map((term) => compileGroup(term.affinityName, affinityTiers(term, usesOverflow), placement, clusters))
     : [compileGroup(undefined, [clusterAffinity], placement, clusters)]
 }
 

@@ -159,7 +159,9 @@ function findCandidates(binding: ResourceBinding, fleet: Fleet): Candidates {
     const reason = accepted.length > 0 ? spread(accepted) : undefined
     if (accepted.length > 0 && reason === undefined) return { kind: 'fit', names: accepted, group: group.name }
     failure ??=
-      reason === undefined ? { kind: 'noFit', reason: refusalsOf(group.allowed(), refuses) } : { kind: 'error', reason }
+      reason === undefined
+        ? { kind: 'noFit', reason: describeRefusals(group.allowed(), refuses) }
+        : { kind: 'error', reason }
   }
   return failure ?? { kind: 'noFit', reason: 'its placement allows no cluster' }
 }
@@ -186,7 +188,7 @@ function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly 
 
 const MAX_SHOWN = 3
 
-function refusalsOf(names: readonly string[], refuses: Refusal): string {
+function describeRefusals(names: readonly string[], refuses: Refusal): string {
   if (names.length === 0) return 'its placement allows no cluster'
   const shown = names.slice(0, MAX_SHOWN).map((name) => `${name} ${refuses(name)}`)
   const more = names.length > MAX_SHOWN ? [`and so on for ${names.length - MAX_SHOWN} more`] : []

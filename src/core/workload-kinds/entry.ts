@@ -37,14 +37,14 @@ export interface WorkloadKindEntry extends TypeEntry {
 }
 
 const path = { type: 'string', maxLength: 1024 }
-const pathsOf = (description: string) => ({ type: 'array', maxItems: 64, items: path, description })
+const pathList = (description: string) => ({ type: 'array', maxItems: 64, items: path, description })
 
 /** The properties are those of `WorkloadKindEntry`. */
 const properties: Record<keyof WorkloadKindEntry, object> = {
   ...typeProperties,
   scope: { enum: ['Namespaced', 'Cluster'], description: 'Default: `Namespaced`.' },
-  templates: pathsOf('Pod templates: objects with `metadata` and `spec`. Templates without containers are allowed.'),
-  podMetadata: pathsOf('Further objects with labels and annotations of pods, such as `spec.driver` of Spark.'),
+  templates: pathList('Pod templates: objects with `metadata` and `spec`. Templates without containers are allowed.'),
+  podMetadata: pathList('Further objects with labels and annotations of pods, such as `spec.driver` of Spark.'),
   allPods: {
     ...path,
     description:
@@ -70,9 +70,9 @@ const properties: Record<keyof WorkloadKindEntry, object> = {
     description:
       'Labels that the controller adds to pods, for Services. `{name}` is the name of the workload, a final `*` the ordinal of a StatefulSet.',
   },
-  podSpecs: pathsOf('Objects with some of the fields of a pod spec.'),
-  containers: pathsOf('Objects with the `env` and `envFrom` of a container.'),
-  claimTemplates: pathsOf('Templates of PersistentVolumeClaims, as `volumeClaimTemplates` of a StatefulSet.'),
+  podSpecs: pathList('Objects with some of the fields of a pod spec.'),
+  containers: pathList('Objects with the `env` and `envFrom` of a container.'),
+  claimTemplates: pathList('Templates of PersistentVolumeClaims, as `volumeClaimTemplates` of a StatefulSet.'),
   references: {
     type: 'array',
     maxItems: 64,
@@ -86,7 +86,7 @@ const properties: Record<keyof WorkloadKindEntry, object> = {
     },
     description: 'Names of other objects.',
   },
-  backends: pathsOf('Names of Services to which an Ingress sends requests.'),
+  backends: pathList('Names of Services to which an Ingress sends requests.'),
   namespace: {
     ...path,
     description:

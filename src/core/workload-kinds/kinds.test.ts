@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
-import { workloadOf } from '../dependencies/workload.ts'
+import { interpretWorkload } from '../dependencies/workload.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from './entry.ts'
 import { buildWorkloadKinds, hasPods, SHIPPED_ENTRIES, SHIPPED_KINDS } from './kinds.ts'
 import { validateWorkloadKinds } from './validate.ts'
@@ -45,7 +45,7 @@ function interpret({ apiVersion, kind, spec }: Row) {
     kind,
     metadata: defined({ name: 'w', namespace: namespaced ? 'ns' : undefined }),
   }
-  return workloadOf({ ...object, ...{ spec } }).dependencies
+  return interpretWorkload({ ...object, ...{ spec } }).dependencies
 }
 
 function expectInterpreted(row: Row): void {
@@ -745,11 +745,11 @@ describe('a configured kind', () => {
 
   test('is interpreted as those of the table', () => {
     const object = gadgetOf({ license: 'key', parts: [{ template: template('a') }] })
-    const { references } = workloadOf(object, buildWorkloadKinds([gadget])).dependencies
+    const { references } = interpretWorkload(object, buildWorkloadKinds([gadget])).dependencies
     expect(references.map(({ kind, name }) => `${kind} ns/${name}`).sort()).toEqual(
       [...allOf('a'), 'Secret ns/key'].sort(),
     )
-    expect(workloadOf(object).dependencies.references).toEqual([])
+    expect(interpretWorkload(object).dependencies.references).toEqual([])
   })
 
   test('has pods if it has templates or metadata of pods', () => {

@@ -7,8 +7,8 @@ import type { Plan } from '../../core/plan.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import {
   type Leftover,
+  leftoverDigests,
   leftoverKey,
-  leftoversOf,
   readLeftover,
   splitLeftoverKey,
 } from '../../core/volume-manager/nodes/leftovers.ts'
@@ -150,5 +150,5 @@ function* keysOfNodes(store: ObjectStore): Generator<string> {
 }
 
 function keysOfNode(node: Node): string[] {
-  return leftoversOf(node).map((digest) => leftoverKey(node.metadata.name ?? '', digest))
+  return leftoverDigests(node).map((digest) => leftoverKey(node.metadata.name ?? '', digest))
 }

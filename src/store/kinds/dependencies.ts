@@ -18,7 +18,7 @@ import { defined, isObject } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
 import { withoutOrdinals } from '../../core/dependencies/pod-labels.ts'
-import { type Workload, workloadOf } from '../../core/dependencies/workload.ts'
+import { interpretWorkload, type Workload } from '../../core/dependencies/workload.ts'
 import { selectableKeys } from '../../core/propagation-policy/select.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
@@ -38,7 +38,7 @@ export function workloadKind(type: ResourceType, kinds: WorkloadKinds): CachedKi
   return {
     type: type as ResourceType<Workload & Dependent>,
     keep(raw) {
-      const { apiVersion, kind, metadata, dependencies } = workloadOf(raw, kinds)
+      const { apiVersion, kind, metadata, dependencies } = interpretWorkload(raw, kinds)
       return {
         apiVersion,
         kind,

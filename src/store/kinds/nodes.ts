@@ -2,7 +2,7 @@
 import { DISK_PREFIX, LEFTOVER_PREFIX } from '../../api/lodestone.ts'
 import { type Node, nodes } from '../../api/node.ts'
 import { defined } from '../../base/json.ts'
-import { leftoversOf } from '../../core/volume-manager/nodes/leftovers.ts'
+import { leftoverDigests } from '../../core/volume-manager/nodes/leftovers.ts'
 import { ownerOfNodeLabel } from '../../core/volume-manager/rules/names.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
@@ -45,7 +45,7 @@ const nodeKind: CachedKind<Node> = {
   indexes: {
     owner: ({ metadata }) => Object.keys(metadata.labels ?? {}).flatMap((label) => ownerOfNodeLabel(label) ?? []),
     // Nodes with data of deleted VolumeManagers.
-    leftover: (node) => (leftoversOf(node).length > 0 ? ['all'] : []),
+    leftover: (node) => (leftoverDigests(node).length > 0 ? ['all'] : []),
   },
   optional: true,
 }

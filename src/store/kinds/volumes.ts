@@ -15,7 +15,7 @@ import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { moverSecrets } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
-import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../../core/volume-manager/pod-use.ts'
+import { isEnded, type PastUse, type PodUse, readPastUse, readPodUse } from '../../core/volume-manager/pod-use.ts'
 import { ownerKey } from '../../core/volume-manager/rules/names.ts'
 import { isInQueue } from '../../core/volume-manager/schedule/queue.ts'
 import { isGated } from '../../core/workload/gate/gate-state.ts'
@@ -101,8 +101,8 @@ const podKind: CachedKind<CachedPod> = {
     const pod = raw as unknown as Pod
     const kept = asWorkload.keep(raw as Workload & Dependent)
     if (isMover(pod.metadata)) return keepMover(kept, pod)
-    const use = useOf(pod)
-    const pastUse = pastUseOf(pod)
+    const use = readPodUse(pod)
+    const pastUse = readPastUse(pod)
     const used = { ...kept, ...defined({ use, pastUse }) }
     const { spec } = raw
     if (!spec?.schedulingGates || !isGated(pod)) return used

@@ -5,7 +5,7 @@ import { groupOf, type K8sObject, referenceOf } from '../../../api/meta.ts'
 import { pods } from '../../../api/pod.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { suggest } from '../../../base/suggest.ts'
-import { workloadOf } from '../../../core/dependencies/workload.ts'
+import { interpretWorkload } from '../../../core/dependencies/workload.ts'
 import { cut } from '../../../core/outcome.ts'
 import { missingVolumeManager } from '../../../core/workload/requests/resolve.ts'
 import { hasPods } from '../../../core/workload-kinds/kinds.ts'
@@ -98,7 +98,7 @@ function requestPath({ metadata }: K8sObject): string {
 
 /** The names of VolumeManagers that the pods of a workload request and that do not exist. */
 function missingVolumeManagers(object: K8sObject, { store, workloads }: ReviewContext): string[] {
-  const { volumeManagers: names } = workloadOf(object, workloads).dependencies
+  const { volumeManagers: names } = interpretWorkload(object, workloads).dependencies
   return names.filter((name) => store.get(volumeManagers, object.metadata.namespace, name) === undefined)
 }
 

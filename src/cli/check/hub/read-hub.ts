@@ -20,7 +20,7 @@ import type { SystemsConfig } from '../../../app/config/systems-config.ts'
 import { defined } from '../../../base/json.ts'
 import { UserError } from '../../../base/user-error.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
-import { workloadOf } from '../../../core/dependencies/workload.ts'
+import { interpretWorkload } from '../../../core/dependencies/workload.ts'
 import { selectorKeys, selects } from '../../../core/propagation-policy/select.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
 import type { AnyCachedKind } from '../../../store/any-kind.ts'
@@ -183,7 +183,7 @@ class HubReader {
     await this.#readBinding(template.kind, namespace, name)
     for (const claim of hub.byIndex(dataSourceClaims, 'workload', objectWorkloadKey(template)))
       await this.#copyClaim(claim)
-    for (const manager of workloadOf(template, session.workloads).dependencies.volumeManagers) {
+    for (const manager of interpretWorkload(template, session.workloads).dependencies.volumeManagers) {
       await this.#read(volumeManagers, { namespace, name: manager })
       await this.#readBinding(volumeManagers.kind, namespace, manager)
     }

@@ -5,9 +5,9 @@ import { holdAnnotation } from '../hold.ts'
 import {
   describeUnlocated,
   type HoldCause,
+  holdMessage,
   missingClaim,
   nowhere,
-  sentenceOf,
   shortest,
   unresolved,
   unsatisfiable,
@@ -60,7 +60,7 @@ export function holdOrApplyBase(
   base: PlacementAffinity,
   causes: readonly HoldCause[],
 ): PlacementDecision {
-  const message = sentenceOf(causes.map(({ message }) => message))
+  const message = holdMessage(causes.map(({ message }) => message))
   const holding = causes.filter(({ hold }) => hold)
   const [first] = holding
   if (!first) return applyBase('Ignored', base, message)

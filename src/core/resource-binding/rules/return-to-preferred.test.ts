@@ -5,7 +5,7 @@ import type { ClockJump } from '../../../base/time/clock-jumps.ts'
 import { narrowToFit } from '../narrow-to-fit.ts'
 import { parseInput } from '../parse-input.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
-import { renew, stayOf } from './return-to-preferred.ts'
+import { explainStay, renew } from './return-to-preferred.ts'
 
 const WINDOW = DEFAULT_TIMING.failbackWindowMs
 const preferred = { enforcement: 'Preferred' } as const
@@ -50,7 +50,7 @@ function waiting({
   const input = parseInput(makeInput({ binding, stored: binding, claims, clusters, jumps, leavesMovesToLoop: !ofLoop }))
   const narrowing = narrowToFit(input, { clusterAffinity: divided.clusterAffinity }, input.constraint)
   if (narrowing.kind !== 'narrowed') throw new Error(narrowing.reason)
-  return { stay: stayOf(input, narrowing), round: renew(input, narrowing).round }
+  return { stay: explainStay(input, narrowing), round: renew(input, narrowing).round }
 }
 
 const now = new Date(NOW).toISOString()

@@ -1,7 +1,7 @@
 /** Decides when a workload returns to preferred data, after it ran elsewhere. */
 import { msSince } from '../../../base/time/clock-jumps.ts'
 import { nameGroups, skipsFirstGroup } from '../../placement/group-names.ts'
-import { beginningOf } from '../hold.ts'
+import { stateSince } from '../hold.ts'
 import { whereIs } from '../hold-cause.ts'
 import type { FittingNarrowing } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
@@ -10,7 +10,7 @@ import { staysAfterFailover } from '../rebalance.ts'
 import { DEFAULT_TIMING, FAILBACK_WINDOW } from '../timing.ts'
 
 /** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
-export function stayOf(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typeof narrowed>[2] {
+export function explainStay(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typeof narrowed>[2] {
   const { preferenceProblem } = narrowing
   if (preferenceProblem) {
     const isKept = input.constraint.required === undefined && input.isPlaced
@@ -54,7 +54,7 @@ function waitForPreferred(
   const { clusters = [], resource } = binding.spec
   const isThere = preferredGroup && clusters.every(({ name }) => preferredGroup.includes(name))
   if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
-  const since = beginningOf(storedAnnotations.locality?.since, annotations.locality?.since, now)
+  const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
   const stays = staysAfterFailover(resource, claims, kinds)
   if (stays) return { isOver: false, since, stays }
   const { failbackWindowMs } = timing ?? DEFAULT_TIMING

@@ -6,14 +6,14 @@ import { msSince } from '../../../base/time/clock-jumps.ts'
 import { evictedClusters, targetClusters } from '../../placement/binding-state.ts'
 import { demandsSame } from '../../placement/constraint.ts'
 import type { LocalityAnnotation } from '../annotations.ts'
-import { beginningOf } from '../hold.ts'
+import { stateSince } from '../hold.ts'
 import { describeUnlocated, nowhere, unresolved } from '../hold-cause.ts'
 import { type FittingNarrowing, narrowToFit } from '../narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { staysAfterFailover, staysBecause } from '../rebalance.ts'
 import { DEFAULT_TIMING, FAILBACK_WINDOW } from '../timing.ts'
-import { renew, stayOf } from './return-to-preferred.ts'
+import { explainStay, renew } from './return-to-preferred.ts'
 import type { Situation } from './situation.ts'
 
 export function stayWhileUnlocated(situation: Situation): PlacementDecision | undefined {
@@ -60,7 +60,7 @@ export function awaitReturn(situation: Situation): PlacementDecision | undefined
     return relaxed(input, base, constraint, why)
   }
   const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING
-  const since = beginningOf(storedAnnotations.locality?.since, annotations.locality?.since, now)
+  const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && msSince(since, input) >= failbackWindowMs) return undefined
   const why = `the data is available again; the workload returns to it when ${FAILBACK_WINDOW} is over`
   return relaxed(input, base, constraint, why, since)
@@ -82,7 +82,7 @@ export function awaitLoop(situation: Situation): PlacementDecision | undefined {
 export function followData({ input, base, narrowing }: Situation): PlacementDecision | undefined {
   const found = narrowing()
   if (found.kind !== 'narrowed') return undefined
-  return narrowed(input, { base, constraint: input.constraint, ...renew(input, found) }, stayOf(input, found))
+  return narrowed(input, { base, constraint: input.constraint, ...renew(input, found) }, explainStay(input, found))
 }
 
 /** Keeps the workload where it is, or relaxes it if it cannot stay: Lodestone never moves a running workload because a location is unknown. */

@@ -4,7 +4,7 @@ import { msSince } from '../../../base/time/clock-jumps.ts'
 import { targetClusters } from '../../placement/binding-state.ts'
 import { demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
-import { beginningOf, holdAnnotation } from '../hold.ts'
+import { holdAnnotation, stateSince } from '../hold.ts'
 import { claimUnknown } from '../hold-cause.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, type PlacementDecision, relaxed } from '../placement-decision.ts'
@@ -49,7 +49,7 @@ export function awaitSuccessor(situation: Situation): PlacementDecision | undefi
   if (gotOne || !(lostOne || isWaiting) || demandsSame(constraintIn(last), constraint)) return undefined
   if (input.leavesMovesToLoop && endsWait(input)) return undefined
   const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
-  const since = beginningOf(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
+  const since = stateSince(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && msSince(since, input) >= releaseDelayMs) return undefined
   const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
   const why = `${what}; it stays with its data until ${RELEASE_DELAY} is over, unless a claim is created again`

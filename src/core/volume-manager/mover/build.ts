@@ -10,9 +10,9 @@ import { parseBoolean, parseGlobs } from '../rules/options.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import type { MoverPlacement } from './affinity.ts'
-import { directoryMount, MOUNT_PATH, mountOf, moverPod, TARGET } from './pod.ts'
+import { directoryMount, MOUNT_PATH, moverMount, moverPod, TARGET } from './pod.ts'
 import { type MoverSource, moverSourceOf } from './source.ts'
-import { taskOf } from './task.ts'
+import { buildTask } from './task.ts'
 
 const ROOT = ['--root', MOUNT_PATH]
 
@@ -36,14 +36,14 @@ export function replicaMover(input: TransferInput): Pod {
   return moverPod({
     manager,
     config: withOwnImage(config),
-    task: taskOf(manager, config.id, 'replica', replica),
+    task: buildTask(manager, config.id, 'replica', replica),
     // A volume without a source has no download: its mover checks that the directory can be read.
     args: source
       ? [...downloadArguments(config, replica, source, input), ...(replica.isDamaged ? ['--existing', 'verify'] : [])]
       : prepareArguments(input),
     env: source?.env ?? [],
-    mount: mountOf(manager, config, replica, input),
-    ...readerOf(config),
+    mount: moverMount(manager, config, replica, input),
+    ...readerCapabilities(config),
     placement,
     slot,
     settings,
@@ -51,7 +51,7 @@ export function replicaMover(input: TransferInput): Pod {
 }
 
 /** The directory of a user may be readable only by its owner. */
-function readerOf(config: VolumeConfig) {
+function readerCapabilities(config: VolumeConfig) {
   return isPresent(config) ? { capabilities: ['DAC_READ_SEARCH'] } : {}
 }
 
@@ -75,7 +75,7 @@ function prepareArguments({ config, replica, localRoots }: Omit<TransferInput, '
   return ['prepare', ...ROOT, '--target', `${MOUNT_PATH}${below}`, '--must-exist', 'true']
 }
 
-function targetOf(source: MoverSource | undefined): string[] {
+function targetArguments(source: MoverSource | undefined): string[] {
   return [...ROOT, '--target', source?.folder ? `${TARGET}/${source.folder}` : TARGET]
 }
 
@@ -87,13 +87,13 @@ function downloadArguments(
 ): Arguments {
   return [
     'download',
-    ...targetOf(source),
+    ...targetArguments(source),
     ...['--source', source.url],
-    ...serverOf(source, networks),
+    ...serverArguments(source, networks),
     ...['--keep-free', settings.keepFree],
     ...(source.verify ? ['--verify', source.verify] : []),
     ...(shard === undefined ? [] : ['--match', shard]),
-    ...selectionOf(config),
+    ...selectionArguments(config),
     ...(config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
   ]
 }
@@ -114,17 +114,17 @@ export function maintenanceMover(input: MaintenanceInput): Pod {
   return moverPod({
     manager,
     config: withOwnImage(config),
-    task: taskOf(manager, config.id, 'maintenance', { index, attempt: maintenance?.attempt ?? 1 }),
+    task: buildTask(manager, config.id, 'maintenance', { index, attempt: maintenance?.attempt ?? 1 }),
     args: source
       ? [
           ...(isRefresh
             ? ([...downloadArguments(config, replica, source, input), '--existing', 'compare'] as const)
-            : (['check', ...targetOf(source), '--contents', contentsFor(config, replica)] as const)),
+            : (['check', ...targetArguments(source), '--contents', contentsFor(config, replica)] as const)),
           ...(before ? ['--delete-old', before] : []),
         ]
       : prepareArguments(input),
     env: isRefresh ? (source?.env ?? []) : [],
-    mount: mountOf(manager, config, replica, input),
+    mount: moverMount(manager, config, replica, input),
     // Pods may have made the data private.
     ...(!isRefresh && { capabilities: ['DAC_READ_SEARCH'], deadlineSeconds: checks.timeoutSeconds }),
     placement: { on: node, anyTaint: true },
@@ -139,7 +139,7 @@ function contentsFor(config: VolumeConfig, replica: ReplicaStatus): string {
 }
 
 /** The objects that are left out, and whether their folders are. */
-function selectionOf({ options = {} }: VolumeConfig): string[] {
+function selectionArguments({ options = {} }: VolumeConfig): string[] {
   return [
     ...(parseGlobs(options['exclude'] ?? '') ?? []).flatMap((glob) => ['--exclude', glob]),
     ...(parseBoolean(options['flatten'] ?? '') ? ['--flat', 'true'] : []),
@@ -147,7 +147,7 @@ function selectionOf({ options = {} }: VolumeConfig): string[] {
 }
 
 /** The endpoint and the region, when the volume has them. */
-function serverOf(source: MoverSource | undefined, networks: readonly string[]): string[] {
+function serverArguments(source: MoverSource | undefined, networks: readonly string[]): string[] {
   if (source === undefined) return []
   const { endpoint, region, requests } = source
   return [
@@ -166,17 +166,17 @@ export function uploadMover(input: Omit<TransferInput, 'placement'>): Pod {
   return moverPod({
     manager,
     config,
-    task: taskOf(manager, config.id, 'upload', { index, attempt: upload?.attempt ?? 1 }),
+    task: buildTask(manager, config.id, 'upload', { index, attempt: upload?.attempt ?? 1 }),
     args: [
       'upload',
       ...ROOT,
       ...['--source', source?.folder ? `${TARGET}/${source.folder}` : TARGET],
       // A single object goes to its own prefix, whereas VCK writes to the root of the bucket.
       ...['--target', (source?.url ?? '').replace(/[^/]*$/, '')],
-      ...serverOf(source, networks),
+      ...serverArguments(source, networks),
     ],
     env: source?.env ?? [],
-    mount: mountOf(manager, config, replica, input),
+    mount: moverMount(manager, config, replica, input),
     placement: { on: node, anyTaint: true },
     slot,
     settings,
@@ -196,7 +196,7 @@ export function deletionMover({ manager, id, config, deletion, slot, settings }:
     manager,
     // Uses the image that wrote the data: only this image knows its files.
     config,
-    task: taskOf(manager, id, 'deletion', deletion),
+    task: buildTask(manager, id, 'deletion', deletion),
     args: ['delete', ...ROOT, '--target', TARGET],
     env: [],
     mount: directoryMount(deletion.path),

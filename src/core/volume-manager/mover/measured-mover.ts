@@ -5,7 +5,7 @@ import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { FAILURES } from '../../mover-contract/contract.ts'
 import { MESSAGES } from '../codes.ts'
-import { endTimeOf, isEnded } from '../pod-use.ts'
+import { isEnded, podEndTime } from '../pod-use.ts'
 import { fromTime } from '../time.ts'
 import { isKnownPodReason, moverResult, REJECTED } from './observed-state.ts'
 import { type MoverTask, readTask } from './task.ts'
@@ -36,7 +36,7 @@ export function endedMover(pod: Pod): EndedMover | undefined {
   const task = isEnded(pod.status) && pod.metadata.labels?.[MOVER_LABEL] !== undefined ? readTask(pod) : undefined
   if (!task) return undefined
   const start = fromTime(pod.status?.startTime)
-  const end = fromTime(endTimeOf(pod.status))
+  const end = fromTime(podEndTime(pod.status))
   return {
     task: TASKS[task.role],
     result: pod.status?.phase === 'Succeeded' ? 'succeeded' : 'failed',
@@ -59,8 +59,8 @@ interface Attempts {
 
 /** Returns the failures of movers that a new status has and the one before it had not. */
 export function newFailures(before: VolumeManager | undefined, after: VolumeManager): CountedFailure[] {
-  const known = new Map(attemptsOf(before).map(({ key, failures = 0 }) => [key, failures]))
-  return attemptsOf(after).flatMap(({ key, task, state, failures = 0, reason }) =>
+  const known = new Map(listAttempts(before).map(({ key, failures = 0 }) => [key, failures]))
+  return listAttempts(after).flatMap(({ key, task, state, failures = 0, reason }) =>
     state === 'Failed' && failures > (known.get(key) ?? 0) ? [{ task, reason: boundedReason(reason) }] : [],
   )
 }
@@ -71,14 +71,14 @@ function boundedReason(reason = ''): string {
   return REASONS.has(reason) || isKnownPodReason(reason) ? reason : 'Other'
 }
 
-function attemptsOf(manager: VolumeManager | undefined): (Attempts & { key: string; task: MeasuredTask })[] {
+function listAttempts(manager: VolumeManager | undefined): (Attempts & { key: string; task: MeasuredTask })[] {
   return (manager?.status?.volumes ?? []).flatMap((volume) =>
-    worksOf(volume).map(([task, index, work]) => ({ ...work, task, key: `${volume.id} ${task} ${index}` })),
+    listVolumeWork(volume).map(([task, index, work]) => ({ ...work, task, key: `${volume.id} ${task} ${index}` })),
   )
 }
 
 /** All work of a volume: the downloads, uploads, checks and deletions, each with its index. */
-export function worksOf({ replicas = [], deletions = [] }: Pick<VolumeStatus, 'replicas' | 'deletions'>) {
+export function listVolumeWork({ replicas = [], deletions = [] }: Pick<VolumeStatus, 'replicas' | 'deletions'>) {
   const works: [MeasuredTask, number, Attempts & { since?: string }][] = []
   for (const replica of replicas) {
     works.push(['download', replica.index, replica])

@@ -9,7 +9,7 @@ import { type ReadMoverResult, readTerminationMessage } from '../../mover-contra
 import { cut } from '../../outcome.ts'
 import { MESSAGES } from '../codes.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
-import { endTimeOf } from '../pod-use.ts'
+import { podEndTime } from '../pod-use.ts'
 import { fromTime } from '../time.ts'
 
 /**
@@ -202,7 +202,7 @@ function succeeded(pod: Pod, node: { node?: string }): MoverState {
     bytes,
     oldTrees: oldTrees || undefined,
     replaced: replaced === true ? replaced : undefined,
-    endTime: endTimeOf(pod.status),
+    endTime: podEndTime(pod.status),
   })
 }
 

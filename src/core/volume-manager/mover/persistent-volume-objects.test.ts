@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import { makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import { volumeKey } from '../rules/names.ts'
-import { claimOfVolume, nfsOf, volumeOf } from './persistent-volume-objects.ts'
+import { buildPersistentVolume, claimOfVolume, nfsExport } from './persistent-volume-objects.ts'
 
 const manager = makeVolumeManager()
 const labels = { key1: 'val1', 'lodestone.dev/volume': volumeKey(manager, 'vol1') }
@@ -13,7 +13,7 @@ const NFS = makeVolume({
 const local = { replica: makeReplica({ bytes: 4096 }), node: { name: 'n1', hostname: 'host-1' } }
 
 test('the PersistentVolume of a replica is on the node of its data, for one claim only', () => {
-  expect(volumeOf(manager, { name: 'c0', config: makeVolume(), local })).toEqual({
+  expect(buildPersistentVolume(manager, { name: 'c0', config: makeVolume(), local })).toEqual({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: 'c0', labels, annotations: { 'lodestone.dev/node': 'n1' } },
@@ -54,11 +54,11 @@ test.each([
   ['one byte, while it has none', { ...local, replica: makeReplica() }, '1'],
 ])('a replica without a declared capacity has that of %s', (_name, of, storage) => {
   const config = makeVolume({ capacity: '' })
-  expect(volumeOf(manager, { name: 'c0', config, local: of }).spec?.capacity).toEqual({ storage })
+  expect(buildPersistentVolume(manager, { name: 'c0', config, local: of }).spec?.capacity).toEqual({ storage })
 })
 
 test('the PersistentVolume of NFS is an export, on every node', () => {
-  const { metadata, spec } = volumeOf(manager, { name: 'c', config: NFS })
+  const { metadata, spec } = buildPersistentVolume(manager, { name: 'c', config: NFS })
   expect(metadata).toEqual({ name: 'c', labels })
   expect(spec).toMatchObject({
     storageClassName: 'vck',
@@ -68,5 +68,5 @@ test('the PersistentVolume of NFS is an export, on every node', () => {
 })
 
 test('an export is writable unless the access mode is ReadOnlyMany', () => {
-  expect(nfsOf({ ...NFS, accessMode: 'ReadWriteMany' })).toEqual({ server: 'nfs.example.com', path: '/exports' })
+  expect(nfsExport({ ...NFS, accessMode: 'ReadWriteMany' })).toEqual({ server: 'nfs.example.com', path: '/exports' })
 })

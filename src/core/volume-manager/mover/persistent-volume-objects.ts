@@ -28,18 +28,18 @@ export interface WantedPersistentVolume {
 }
 
 /** The PersistentVolume, for a create request. */
-export function volumeOf(manager: VolumeManager, wanted: WantedPersistentVolume): PersistentVolume {
+export function buildPersistentVolume(manager: VolumeManager, wanted: WantedPersistentVolume): PersistentVolume {
   const { name, config, local } = wanted
   return {
     apiVersion: 'v1',
     kind: persistentVolumes.kind,
     metadata: {
-      ...metadataOf(manager, wanted),
+      ...volumeMetadata(manager, wanted),
       ...(local && { annotations: { [NODE_ANNOTATION]: local.node.name } }),
     },
     spec: {
       ...sharedSpec(wanted),
-      capacity: { storage: storageOf(wanted) },
+      capacity: { storage: requestedStorage(wanted) },
       // Movers delete the data. Lodestone deletes nothing on an NFS server.
       persistentVolumeReclaimPolicy: 'Retain',
       claimRef: {
@@ -48,7 +48,7 @@ export function volumeOf(manager: VolumeManager, wanted: WantedPersistentVolume)
         namespace: manager.metadata.namespace ?? 'default',
         name,
       },
-      ...(local ? localSource(local) : { nfs: nfsOf(config) }),
+      ...(local ? localSource(local) : { nfs: nfsExport(config) }),
     },
   }
 }
@@ -59,16 +59,16 @@ export function claimOfVolume(manager: VolumeManager, wanted: WantedPersistentVo
   return {
     apiVersion: 'v1',
     kind: persistentVolumeClaims.kind,
-    metadata: defined({ ...metadataOf(manager, wanted), namespace: namespace || undefined }),
+    metadata: defined({ ...volumeMetadata(manager, wanted), namespace: namespace || undefined }),
     spec: {
       ...sharedSpec(wanted),
       volumeName: wanted.name,
-      resources: { requests: { storage: storageOf(wanted) } },
+      resources: { requests: { storage: requestedStorage(wanted) } },
     },
   }
 }
 
-function metadataOf(manager: VolumeManager, { name, config }: WantedPersistentVolume) {
+function volumeMetadata(manager: VolumeManager, { name, config }: WantedPersistentVolume) {
   return { name, labels: { ...config.labels, [VOLUME_LABEL]: volumeKey(manager, config.id) } }
 }
 
@@ -77,7 +77,7 @@ function sharedSpec({ config: { accessMode = '' }, local }: WantedPersistentVolu
 }
 
 /** Required by the API server, and counted by ResourceQuotas: the declared size, or that of the data. */
-function storageOf({ config, local }: WantedPersistentVolume): string {
+function requestedStorage({ config, local }: WantedPersistentVolume): string {
   return config.capacity || String(Math.max(1, local?.replica.bytes ?? 0))
 }
 
@@ -91,7 +91,7 @@ function localSource({ replica, node }: NonNullable<WantedPersistentVolume['loca
 }
 
 /** The export of an NFS volume. */
-export function nfsOf({ options = {}, accessMode }: VolumeConfig) {
+export function nfsExport({ options = {}, accessMode }: VolumeConfig) {
   const { server = '', path = '' } = options
   return defined({ server, path, readOnly: accessMode === 'ReadOnlyMany' || undefined })
 }

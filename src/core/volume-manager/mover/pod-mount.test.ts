@@ -4,7 +4,7 @@ import { makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { claimNameOf } from '../rules/names.ts'
-import { directoryMount, mountOf, TARGET } from './pod.ts'
+import { directoryMount, moverMount, TARGET } from './pod.ts'
 
 const manager = makeVolumeManager()
 const NFS = makeVolume({
@@ -31,10 +31,12 @@ test.each<[string, VolumeConfig, string | undefined, object]>([
   ['the export of NFS in another namespace', NFS, 'movers', { at: TARGET, volume: { nfs: exported }, readOnly: true }],
 ])('a mover mounts %s', (_name, config, namespace, want) => {
   const settings = { ...VOLUME_SETTINGS.movers, ...(namespace !== undefined && { namespace }) }
-  expect(mountOf(manager, config, makeReplica(), { settings, localRoots: ['/var/datasets'] })).toEqual(want)
+  expect(moverMount(manager, config, makeReplica(), { settings, localRoots: ['/var/datasets'] })).toEqual(want)
 })
 
 test('a mover of a replica without a directory mounts nothing', () => {
   const { path: _, ...replica } = makeReplica()
-  expect(mountOf(manager, makeVolume(), replica, { settings: VOLUME_SETTINGS.movers, localRoots: [] })).toBeUndefined()
+  expect(
+    moverMount(manager, makeVolume(), replica, { settings: VOLUME_SETTINGS.movers, localRoots: [] }),
+  ).toBeUndefined()
 })

@@ -20,12 +20,12 @@ import { STS_VARIABLE } from '../../../s3/role.ts'
 import { CANCEL_ANNOTATION } from '../../mover-contract/contract.ts'
 import { localRootOf } from '../rules/host-paths.ts'
 import { claimNameOf, moverName, volumeKey } from '../rules/names.ts'
-import { claimOf, isReadOnly } from '../rules/published.ts'
+import { isReadOnly, publishedClaim } from '../rules/published.ts'
 import { moverNamespace, type VolumeSettings } from '../rules/settings.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import { type MoverPlacement, moverAffinity } from './affinity.ts'
 import { withCopiedSecret } from './credentials.ts'
-import { nfsOf } from './persistent-volume-objects.ts'
+import { nfsExport } from './persistent-volume-objects.ts'
 import type { MoverTask } from './task.ts'
 
 export interface MoverPodInput {
@@ -107,25 +107,25 @@ export function moverPod(input: MoverPodInput): Pod {
     },
     spec: {
       restartPolicy: 'Never',
-      serviceAccountName: accountOf(input),
+      serviceAccountName: moverServiceAccount(input),
       ...(settings.imagePullSecrets.length > 0 && {
         imagePullSecrets: settings.imagePullSecrets.map((secret) => ({ name: secret })),
       }),
-      ...priorityOf(input),
-      ...deadlineOf(input),
+      ...moverPriority(input),
+      ...moverDeadline(input),
       // The mover stops within two seconds.
       terminationGracePeriodSeconds: 10,
-      tolerations: tolerationsOf(input),
+      tolerations: moverTolerations(input),
       affinity: moverAffinity(placement, key, slot, settings.architectures),
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-      containers: [containerOf({ ...input, env }, isBeside)],
-      volumes: volumesOf(input),
+      containers: [moverContainer({ ...input, env }, isBeside)],
+      volumes: moverVolumes(input),
     },
   }
 }
 
 /** Only a mover that reads or writes the source has the role of a ServiceAccount of users. */
-function accountOf({ config, args, settings }: MoverPodInput): string {
+function moverServiceAccount({ config, args, settings }: MoverPodInput): string {
   return (usesSource(args) ? config?.mover?.serviceAccountName : undefined) ?? settings.serviceAccountName
 }
 
@@ -133,7 +133,7 @@ function usesSource([verb]: MoverPodInput['args']): boolean {
   return verb === 'download' || verb === 'upload'
 }
 
-function containerOf(
+function moverContainer(
   { config, manager, task, args, env, mount, settings, capabilities }: MoverPodInput,
   isBeside: boolean,
 ): Container {
@@ -180,25 +180,25 @@ function containerOf(
   }
 }
 
-function volumesOf({ mount }: MoverPodInput): PodVolume[] {
+function moverVolumes({ mount }: MoverPodInput): PodVolume[] {
   const cancel = { path: 'cancel', fieldRef: { fieldPath: `metadata.annotations['${CANCEL_ANNOTATION}']` } }
   return [...(mount ? [{ name: 'volume', ...mount.volume }] : []), { name: 'mover', downwardAPI: { items: [cancel] } }]
 }
 
-function priorityOf({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorityClassName'> {
+function moverPriority({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorityClassName'> {
   const priorityClassName = config?.mover?.priorityClassName ?? settings.priorityClassName
   return priorityClassName === undefined ? {} : { priorityClassName }
 }
 
 /** VCK's option `timeoutForDataDownload`. The next attempt continues with the data that arrived in time. */
-function deadlineOf({ config, task, deadlineSeconds }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
+function moverDeadline({ config, task, deadlineSeconds }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
   if (deadlineSeconds !== undefined) return { activeDeadlineSeconds: deadlineSeconds }
   const isDownload = task.role === 'replica' || task.role === 'maintenance'
   const ms = isDownload ? parseDuration(config?.options?.['timeoutForDataDownload'] ?? '') : undefined
   return ms === undefined ? {} : { activeDeadlineSeconds: Math.max(1, Math.ceil(ms / 1000)) }
 }
 
-function tolerationsOf({ config, placement }: MoverPodInput): Toleration[] {
+function moverTolerations({ config, placement }: MoverPodInput): Toleration[] {
   if ('anyTaint' in placement) return [{ operator: 'Exists' }]
   return config?.tolerations ?? []
 }
@@ -222,7 +222,7 @@ function labelValue(text: string): string {
 export const TARGET = `${MOUNT_PATH}/data`
 
 /** The mount for the mover of a replica; undefined for a replica without a directory. */
-export function mountOf(
+export function moverMount(
   manager: VolumeManager,
   config: VolumeConfig,
   { path }: ReplicaStatus,
@@ -239,8 +239,8 @@ export function mountOf(
     // A mover in another namespace than the claim mounts the export itself.
     const isBeside = moverNamespace(manager, settings) === manager.metadata.namespace
     const volume = isBeside
-      ? { persistentVolumeClaim: claimOf(config, claimNameOf(manager, config)) }
-      : { nfs: nfsOf(config) }
+      ? { persistentVolumeClaim: publishedClaim(config, claimNameOf(manager, config)) }
+      : { nfs: nfsExport(config) }
     return { at: TARGET, volume, readOnly }
   }
   return path === undefined ? undefined : directoryMount(path)

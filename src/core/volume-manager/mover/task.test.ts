@@ -6,10 +6,18 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaState } from '../../../api/volume-status.ts'
 import { moverName } from '../rules/names.ts'
-import { expectedMovers, type MoverTask, moverOf, moversAtWork, readTask, taskOf, unsettledMovers } from './task.ts'
+import {
+  buildTask,
+  expectedMovers,
+  findMover,
+  type MoverTask,
+  moversAtWork,
+  readTask,
+  unsettledMovers,
+} from './task.ts'
 
 const manager = makeVolumeManager()
-const task = taskOf(manager, 'vol1', 'replica', { index: 0, attempt: 1 })
+const task = buildTask(manager, 'vol1', 'replica', { index: 0, attempt: 1 })
 const podWith = (annotation: string | undefined): Pod => ({
   ...makeMover(),
   metadata: {
@@ -38,17 +46,17 @@ test('a mover is found by its name and its task, not a pod of a user with that n
   const moversWith = (pod: Pod) => new Map([[pod.metadata.name ?? '', pod]])
   const mover = podWith(JSON.stringify(task))
 
-  expect(moverOf(manager, task, moversWith(mover))).toBe(mover)
-  expect(moverOf(manager, task, moversWith(podWith(undefined)))).toBeUndefined()
+  expect(findMover(manager, task, moversWith(mover))).toBe(mover)
+  expect(findMover(manager, task, moversWith(podWith(undefined)))).toBeUndefined()
   expect(
-    moverOf(manager, task, moversWith(podWith(JSON.stringify({ ...task, manager: 'default/other' })))),
+    findMover(manager, task, moversWith(podWith(JSON.stringify({ ...task, manager: 'default/other' })))),
   ).toBeUndefined()
-  expect(moverOf(manager, { ...task, attempt: 2 }, moversWith(mover))).toBeUndefined()
+  expect(findMover(manager, { ...task, attempt: 2 }, moversWith(mover))).toBeUndefined()
 })
 
 describe('the movers according to a status', () => {
   const nameOf = (role: MoverTask['role'], index: number, attempt = 1) =>
-    moverName(manager, taskOf(manager, 'vol1', role, { index, attempt }))
+    moverName(manager, buildTask(manager, 'vol1', role, { index, attempt }))
 
   test.each<{ state: ReplicaState; isAtWork: boolean; isUnsettled: boolean }>([
     { state: 'Queued', isAtWork: false, isUnsettled: true },

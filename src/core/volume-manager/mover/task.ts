@@ -48,7 +48,7 @@ function isTask(task: unknown): task is MoverTask {
 }
 
 /** The task of one attempt at a replica, an upload or a deletion. */
-export function taskOf(
+export function buildTask(
   manager: VolumeManager,
   id: string,
   role: MoverTask['role'],
@@ -58,7 +58,7 @@ export function taskOf(
 }
 
 /** Finds the mover of a task. It compares the annotation too, since a user may have created a Pod with the same name. */
-export function moverOf(manager: VolumeManager, task: MoverTask, movers: ReadonlyMap<string, Pod>): Pod | undefined {
+export function findMover(manager: VolumeManager, task: MoverTask, movers: ReadonlyMap<string, Pod>): Pod | undefined {
   const pod = movers.get(moverName(manager, task))
   return pod && jsonEqual(readTask(pod), task) ? pod : undefined
 }
@@ -68,7 +68,7 @@ const UNSETTLED: readonly string[] = [...AT_WORK, 'Queued', 'Failed']
 
 /** The names of the movers that work for a volume, according to its status. */
 export function moversAtWork(manager: VolumeManager, volume: Volume): string[] {
-  return namesOf(manager, volume, (state) => AT_WORK.includes(state))
+  return taskNames(manager, volume, (state) => AT_WORK.includes(state))
 }
 
 /**
@@ -81,13 +81,13 @@ export function expectedMovers(manager: VolumeManager): string[] {
 /** The names of all movers that wait for a slot, work, or failed and were not retried yet. */
 export function unsettledMovers(manager: VolumeManager): string[] {
   return (manager.status?.volumes ?? []).flatMap((volume) =>
-    namesOf(manager, volume, (state) => UNSETTLED.includes(state)),
+    taskNames(manager, volume, (state) => UNSETTLED.includes(state)),
   )
 }
 
 type Volume = Pick<VolumeStatus, 'id' | 'replicas' | 'deletions'>
 
-function namesOf(
+function taskNames(
   manager: VolumeManager,
   { id, replicas = [], deletions = [] }: Volume,
   isIncluded: (state: string) => boolean,
@@ -102,5 +102,5 @@ function namesOf(
   ]
   return tasks
     .filter(({ state }) => isIncluded(state))
-    .map((one) => moverName(manager, taskOf(manager, id, one.role, one)))
+    .map((one) => moverName(manager, buildTask(manager, id, one.role, one)))
 }

@@ -6,7 +6,7 @@ import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { nodesWithoutRoom, sizeOf } from './disk.ts'
+import { nodesWithoutRoom, replicaSize } from './disk.ts'
 
 describe('the size of the data', () => {
   test.each<{
@@ -35,7 +35,7 @@ describe('the size of the data', () => {
     },
   ])('$name', ({ others = [], config = {}, shard, want }) => {
     const replica = makeReplica({ state: 'Queued', ...(shard !== undefined && { shard }) })
-    expect(sizeOf(replica, makeVolume({ capacity: '5Gi', ...config }), others.map(makeReplica))).toBe(want)
+    expect(replicaSize(replica, makeVolume({ capacity: '5Gi', ...config }), others.map(makeReplica))).toBe(want)
   })
 })
 

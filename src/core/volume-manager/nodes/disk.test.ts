@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { at, makeNode, nodeWithDisk } from '../../../../test/volume-builders.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { type DiskReport, diskOf, recordDisk, rootOf, usedPercent } from './disk.ts'
+import { type DiskReport, findRoot, readDiskReport, recordDisk, usedPercent } from './disk.ts'
 
 const ROOT = '/var/datasets'
 const REPORT: DiskReport = { root: ROOT, freeBytes: 500, totalBytes: 1000, time: at(0) }
@@ -14,10 +14,12 @@ test('a report that was recorded is read again, for its root only', () => {
     },
   })
   const node = nodeWithDisk(REPORT)
-  expect(diskOf(node, ROOT)).toEqual(REPORT)
-  expect([diskOf(node, '/other'), diskOf(node, undefined), diskOf(makeNode('n1'), ROOT)]).toEqual([
-    ...[undefined, undefined, undefined],
-  ])
+  expect(readDiskReport(node, ROOT)).toEqual(REPORT)
+  expect([
+    readDiskReport(node, '/other'),
+    readDiskReport(node, undefined),
+    readDiskReport(makeNode('n1'), ROOT),
+  ]).toEqual([...[undefined, undefined, undefined]])
 })
 
 test.each([
@@ -27,7 +29,7 @@ test.each([
   JSON.stringify({ ...REPORT, freeBytes: '1' }),
   JSON.stringify({ ...REPORT, root: '/other' }),
 ])('the annotation %s is no report', (text) => {
-  expect(diskOf(nodeWithDisk(text), ROOT)).toBeUndefined()
+  expect(readDiskReport(nodeWithDisk(text), ROOT)).toBeUndefined()
 })
 
 describe('a report', () => {
@@ -51,7 +53,7 @@ test.each([
   ['/var/datasets/fast/a', '/var/datasets/fast'],
   ['/other/a', undefined],
 ])('the root of %s is %s', (path, want) => {
-  expect(rootOf(path, ['/var/datasets', '/var/datasets/fast'])).toBe(want)
+  expect(findRoot(path, ['/var/datasets', '/var/datasets/fast'])).toBe(want)
 })
 
 test.each([

@@ -15,7 +15,7 @@ import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moverResult } from '../mover/observed-state.ts'
 import type { MoverPod } from '../observe.ts'
-import { endTimeOf, isEnded } from '../pod-use.ts'
+import { isEnded, podEndTime } from '../pod-use.ts'
 import { isBelow } from '../rules/host-paths.ts'
 import { isOfVolume } from '../rules/names.ts'
 import { parseQuantity } from '../rules/options.ts'
@@ -33,13 +33,13 @@ export interface DiskReport {
 }
 
 /** The root that contains a directory: its disk counts as one. Undefined for a directory below none of them. */
-export function rootOf(path: string, roots: readonly string[]): string | undefined {
+export function findRoot(path: string, roots: readonly string[]): string | undefined {
   return roots.filter((root) => isBelow(path, [root])).sort((a, b) => b.length - a.length)[0]
 }
 
 /** The last report about a root of a node; undefined when there is none. */
-export function diskOf({ metadata }: Node, root: string | undefined): DiskReport | undefined {
-  const value = root === undefined ? undefined : parseJson(metadata.annotations?.[annotationOf(root)])
+export function readDiskReport({ metadata }: Node, root: string | undefined): DiskReport | undefined {
+  const value = root === undefined ? undefined : parseJson(metadata.annotations?.[diskAnnotation(root)])
   return isReport(value) && value.root === root ? value : undefined
 }
 
@@ -85,8 +85,8 @@ function diskReport(pod: Pod, roots: readonly string[]): DiskReport | undefined 
   const path = directoryOfMover(pod)
   if (!isEnded(pod.status) || path === undefined || !isOfVolume(path)) return undefined
   const { disk } = moverResult(pod) ?? {}
-  const root = rootOf(path, roots)
-  const time = endTimeOf(pod.status)
+  const root = findRoot(path, roots)
+  const time = podEndTime(pod.status)
   return disk && root !== undefined && time !== undefined ? { root, ...disk, time } : undefined
 }
 
@@ -99,14 +99,14 @@ const MAX_AGE_MS = 600_000
  * @param isAwaited whether the report is recorded although it hardly differs: after a deletion, the next eviction depends on its time
  */
 export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): Write | undefined {
-  const known = diskOf(node, report.root)
+  const known = readDiskReport(node, report.root)
   if (known) {
     const isSimilar = known.totalBytes === report.totalBytes && Math.abs(usedPercent(known) - usedPercent(report)) < 1
-    const isOld = timeOf(report) - timeOf(known) >= MAX_AGE_MS
+    const isOld = reportTime(report) - reportTime(known) >= MAX_AGE_MS
     if (!isLater(report, known) || (isSimilar && !isAwaited && !isOld)) return undefined
   }
   const { name = '', uid } = node.metadata
-  const annotations = { [annotationOf(report.root)]: JSON.stringify(report) }
+  const annotations = { [diskAnnotation(report.root)]: JSON.stringify(report) }
   return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: defined({ uid, annotations }) } }
 }
 
@@ -127,15 +127,15 @@ function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: Node): 
  * of the fuller disk counts. Otherwise a disk beyond the high watermark could stay unknown until the next mover ends.
  */
 function isLater(report: DiskReport, known: DiskReport): boolean {
-  const ageMs = timeOf(report) - timeOf(known)
+  const ageMs = reportTime(report) - reportTime(known)
   return ageMs > 0 || (ageMs === 0 && usedPercent(report) > usedPercent(known))
 }
 
-function timeOf({ time }: DiskReport): number {
+function reportTime({ time }: DiskReport): number {
   return fromTime(time) ?? 0
 }
 
-function annotationOf(root: string): string {
+function diskAnnotation(root: string): string {
   return DISK_PREFIX + fnv1a(root)
 }
 
@@ -143,7 +143,7 @@ function annotationOf(root: string): string {
  * The size of the data of a replica: of the replicas that are complete, or as a mover listed it. Without both, `capacity` of the volume,
  * which is that of all its parts together. Undefined when nothing is known.
  */
-export function sizeOf(
+export function replicaSize(
   { revision, shard }: Pick<ReplicaStatus, 'revision' | 'shard'>,
   config: VolumeConfig | undefined,
   replicas: readonly ReplicaStatus[],
@@ -162,10 +162,10 @@ export function nodesWithoutRoom(
   { path, bytes }: { path: string; bytes: number | undefined },
   { allowedRoots, movers }: Pick<VolumeSettings, 'allowedRoots' | 'movers'>,
 ): string[] {
-  const root = rootOf(path, allowedRoots)
+  const root = findRoot(path, allowedRoots)
   const keepFree = parseBytes(movers.keepFree) ?? 0
   return candidates.flatMap((node) => {
-    const disk = diskOf(node, root)
+    const disk = readDiskReport(node, root)
     return bytes !== undefined && disk && disk.freeBytes < bytes + keepFree ? (node.metadata.name ?? []) : []
   })
 }

@@ -6,10 +6,10 @@ import { affinityProblems } from '../rules/affinity-rules.ts'
 import {
   allowsNode,
   hasDiskPressure,
-  healthOf,
   isClosedTo,
   type NodeHealth,
   platformRequirements,
+  readNodeHealth,
   runsMovers,
   toleratesNode,
   unreadyFor,
@@ -40,7 +40,7 @@ test.each<{ name: string; node: Node; want: NodeHealth }>([
     want: { isReady: false },
   },
 ])('the health of a node $name', ({ node, want }) => {
-  expect(healthOf(node)).toEqual(want)
+  expect(readNodeHealth(node)).toEqual(want)
 })
 
 test.each([

@@ -20,7 +20,7 @@ export interface NodeHealth {
 }
 
 /** Reads the condition Ready. A node without it counts as ready, because manifests in a folder have no status. */
-export function healthOf({ status }: Node): NodeHealth {
+export function readNodeHealth({ status }: Node): NodeHealth {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   if (!ready || ready.status === 'True') return { isReady: true }
   const since = Date.parse(ready.lastTransitionTime ?? '')
@@ -29,7 +29,7 @@ export function healthOf({ status }: Node): NodeHealth {
 
 /** When a node that is not ready was not ready for this long, in ms since the epoch; undefined while the node is ready. */
 export function unreadyFor(node: Node, seconds: number, since: number): number | undefined {
-  const health = healthOf(node)
+  const health = readNodeHealth(node)
   return health.isReady ? undefined : (health.since ?? since) + seconds * 1000
 }
 

@@ -7,8 +7,8 @@ import {
   addLeftover,
   isLeftover,
   type Leftover,
+  leftoverDigests,
   leftoverKey,
-  leftoversOf,
   MAX_LEFTOVERS,
   readLeftover,
   removeLeftover,
@@ -37,7 +37,7 @@ test('a leftover that was added is read again, and removed', () => {
     },
   })
   const after = nodeWith({ [PATH]: JSON.stringify(LEFTOVER) })
-  expect(leftoversOf(after)).toEqual([DIGEST])
+  expect(leftoverDigests(after)).toEqual([DIGEST])
   expect([isLeftover(after, PATH), isLeftover(after, `${PATH}x`), isLeftover(node, PATH)]).toEqual([true, false, false])
   expect(readLeftover(after, DIGEST, VOLUME_SETTINGS)).toEqual(LEFTOVER)
   expect(removeLeftover(after, DIGEST)).toMatchObject({

@@ -139,11 +139,11 @@ export function skippedAt(
 
 /** Whether the node has the directory as a leftover. */
 export function isLeftover({ metadata }: Node, path: string): boolean {
-  return metadata.annotations?.[annotationOf(path)] !== undefined
+  return metadata.annotations?.[leftoverAnnotation(path)] !== undefined
 }
 
 /** The digests of the leftovers of a node. */
-export function leftoversOf({ metadata }: Pick<Node, 'metadata'>): string[] {
+export function leftoverDigests({ metadata }: Pick<Node, 'metadata'>): string[] {
   return Object.keys(metadata.annotations ?? {})
     .filter((key) => key.startsWith(LEFTOVER_PREFIX))
     .map((key) => key.slice(LEFTOVER_PREFIX.length))
@@ -186,21 +186,21 @@ function isShaped(value: unknown): value is Leftover {
  */
 export function addLeftover(node: Node, leftover: Leftover, most: number = MAX_LEFTOVERS): Write | undefined {
   const text = JSON.stringify(leftover)
-  if (text.length > MAX_LENGTH || leftoversOf(node).length >= most) return undefined
-  return patchOf(node, annotationOf(leftover.path), text)
+  if (text.length > MAX_LENGTH || leftoverDigests(node).length >= most) return undefined
+  return patchLeftover(node, leftoverAnnotation(leftover.path), text)
 }
 
 /** The patch that removes a leftover from a node. */
 export function removeLeftover(node: Node, digest: string): Write {
-  return patchOf(node, LEFTOVER_PREFIX + digest, null)
+  return patchLeftover(node, LEFTOVER_PREFIX + digest, null)
 }
 
-function annotationOf(path: string): string {
+function leftoverAnnotation(path: string): string {
   return LEFTOVER_PREFIX + fnv1a(path)
 }
 
 /** Each leftover has its own annotation, so patches of several VolumeManagers do not conflict. */
-function patchOf({ metadata: { name = '', uid } }: Node, key: string, value: string | null): Write {
+function patchLeftover({ metadata: { name = '', uid } }: Node, key: string, value: string | null): Write {
   return {
     kind: 'patch',
     of: { type: nodes, name },

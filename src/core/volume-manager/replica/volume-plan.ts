@@ -6,7 +6,7 @@ import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moversAtWork } from '../mover/task.ts'
-import { allowsNode, healthOf, isClosedTo, runsMovers } from '../nodes/feasibility.ts'
+import { allowsNode, isClosedTo, readNodeHealth, runsMovers } from '../nodes/feasibility.ts'
 import { skippedAt } from '../nodes/leftovers.ts'
 import type { MoverPod, ObservedVolume } from '../observe.ts'
 import { wantedReplicas } from '../rules/distribution.ts'
@@ -200,7 +200,8 @@ export function countEveryNode(
   let count = 0
   for (const node of nodes.all()) {
     if (!allowsNode(config.nodeAffinity, node)) continue
-    const isFree = healthOf(node).isReady && runsMovers(node, architectures) && !isClosedTo(config.tolerations, node)
+    const isFree =
+      readNodeHealth(node).isReady && runsMovers(node, architectures) && !isClosedTo(config.tolerations, node)
     if (isFree || placed.has(node.metadata.name)) count++
   }
   const sharing = manager.spec.volumeConfigs.filter(({ onEveryNode }) => onEveryNode).length

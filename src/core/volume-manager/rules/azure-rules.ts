@@ -14,7 +14,7 @@ import {
   verify,
   whenSet,
 } from './option-rules.ts'
-import { hostOf, isEndpoint } from './options.ts'
+import { endpointHost, isEndpoint } from './options.ts'
 
 const SECRET = 'azureCredentialsSecretName'
 const EXAMPLE = 'https://ACCOUNT.blob.core.windows.net'
@@ -32,7 +32,7 @@ const blobUrl: Rule = whenSet('sourceURL', (url, { options = {} }, limits) => {
     return `sourceURL has to be the URL of a container, a folder or a blob, e.g. ${EXAMPLE}/container/folder/.`
   }
   return isContainerName(source.container)
-    ? hostMessage('sourceURL', hostOf(source.endpoint), limits)
+    ? hostMessage('sourceURL', endpointHost(source.endpoint), limits)
     : 'sourceURL has to have the name of a container after the server: 3 to 63 lower-case letters, digits and "-".'
 })
 

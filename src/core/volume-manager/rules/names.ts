@@ -22,7 +22,7 @@ type Owner = Pick<VolumeManager, 'metadata'>
  */
 export function directoryOf(manager: Owner, config: VolumeConfig, revision: string = revisionOf(config)): string {
   const root = withoutTrailingSlashes(config.options?.['dataPath'] || DEFAULT_DATA_PATH)
-  return `${root}/${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revision]))}`
+  return `${root}/${PREFIX}${ownerId(manager)}-${fnv1a(JSON.stringify([config.id, revision]))}`
 }
 
 /** The directory of complete data, inside the directory of a volume. The mover keeps incomplete data beside it. */
@@ -109,24 +109,24 @@ interface MoverAttempt {
 
 /** The name of the mover of one attempt. The name is deterministic, so that a second creation fails. */
 export function moverName(manager: Owner, { id, role, index, attempt }: MoverAttempt): string {
-  return `${PREFIX}${fnv1a(JSON.stringify([ownerOf(manager), id, role, index]))}-${attempt}`
+  return `${PREFIX}${fnv1a(JSON.stringify([ownerId(manager), id, role, index]))}-${attempt}`
 }
 
 /** The name of the PersistentVolume and the claim of an NFS volume. */
 export function claimNameOf(manager: Owner, config: VolumeConfig): string {
-  return `${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revisionOf(config)]))}`
+  return `${PREFIX}${ownerId(manager)}-${fnv1a(JSON.stringify([config.id, revisionOf(config)]))}`
 }
 
 /** The name of the PersistentVolume and the claim of one replica. It is known before the replica has a node. */
 export function replicaClaimName(manager: Owner, id: string, revision: string, index: number): string {
-  return `${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([id, revision, index]))}`
+  return `${PREFIX}${ownerId(manager)}-${fnv1a(JSON.stringify([id, revision, index]))}`
 }
 
 /** The uid, or a hash of the name for a manifest that is not stored. */
-function ownerOf({ metadata: { uid, namespace, name = '' } }: Owner): string {
+function ownerId({ metadata: { uid, namespace, name = '' } }: Owner): string {
   return uid ?? fnv1a(objectKey(namespace, name))
 }
 
 function compactOwner(manager: Owner): string {
-  return ownerOf(manager).replaceAll('-', '')
+  return ownerId(manager).replaceAll('-', '')
 }

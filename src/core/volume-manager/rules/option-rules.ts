@@ -9,7 +9,7 @@ import { cut } from '../../outcome.ts'
 import { MAX_SHARDS, parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
-import { hostOf, isEndpoint, MAX_GLOBS, parseBoolean, parseGlobs, parseSourceUrl } from './options.ts'
+import { endpointHost, isEndpoint, MAX_GLOBS, parseBoolean, parseGlobs, parseSourceUrl } from './options.ts'
 import type { VolumeLimits } from './settings.ts'
 
 export interface VolumeProblem {
@@ -77,14 +77,16 @@ export const sourceUrl: Rule = whenSet('sourceURL', (url, { mover }) => {
 
 export function endpoint(option: string, example = 'https://s3.amazonaws.com'): Rule {
   return whenSet(option, (url, _config, limits) =>
-    isEndpoint(url) ? hostMessage(option, hostOf(url), limits) : `${option} has to be a valid URL, e.g. ${example}.`,
+    isEndpoint(url)
+      ? hostMessage(option, endpointHost(url), limits)
+      : `${option} has to be a valid URL, e.g. ${example}.`,
   )
 }
 
 /** An option of older manifests: the host and the gRPC port of Pachyderm. */
 export const pachydermAddress: Rule = whenSet('pachydermServiceAddress', (address, _config, limits) =>
   isEndpoint(`http://${address}`) && !address.includes('/')
-    ? hostMessage('pachydermServiceAddress', hostOf(`http://${address}`), limits)
+    ? hostMessage('pachydermServiceAddress', endpointHost(`http://${address}`), limits)
     : 'pachydermServiceAddress has to be a host and a port, e.g. pachd.default.svc:650.',
 )
 

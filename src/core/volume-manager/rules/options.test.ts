@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hostOf, isEndpoint, isQuantity, parseBoolean, parseQuantity, parseSourceUrl } from './options.ts'
+import { endpointHost, isEndpoint, isQuantity, parseBoolean, parseQuantity, parseSourceUrl } from './options.ts'
 
 test.each([
   ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => ({ text, want: true })),
@@ -34,7 +34,7 @@ test.each([
   { url: 'http://user@s3', want: undefined },
   { url: 'http://s3/a?b', want: undefined },
 ])('the host of the endpoint $url is $want', ({ url, want }) => {
-  expect(isEndpoint(url) ? hostOf(url) : undefined).toBe(want)
+  expect(isEndpoint(url) ? endpointHost(url) : undefined).toBe(want)
 })
 
 test.each([

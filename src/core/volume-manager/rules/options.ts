@@ -43,7 +43,7 @@ export function isEndpoint(text: string): boolean {
 }
 
 /** The host of an endpoint, without its port. */
-export function hostOf(endpoint: string): string {
+export function endpointHost(endpoint: string): string {
   return /^https?:\/\/(\[[^\]]*\]|[^:/]*)/.exec(endpoint)?.[1] ?? ''
 }
 
@@ -70,16 +70,16 @@ const SUFFIXES: Readonly<Record<string, number>> = {
 
 /** The value of a quantity, rounded up, for example of 5Gi; undefined for any other text. */
 export function parseQuantity(text: string): number | undefined {
-  const value = amountOf(text)
+  const value = quantityAmount(text)
   return value === undefined ? undefined : Math.ceil(value)
 }
 
 /** Whether a quantity is at most another one; false for any other text. Less than a billionth of a value does not count. */
 export function isAtMost(text: string, most: string): boolean {
-  return (amountOf(text) ?? Number.NaN) <= (amountOf(most) ?? Number.NaN) * (1 + 1e-9)
+  return (quantityAmount(text) ?? Number.NaN) <= (quantityAmount(most) ?? Number.NaN) * (1 + 1e-9)
 }
 
-function amountOf(text: string): number | undefined {
+function quantityAmount(text: string): number | undefined {
   const [, number = '', , suffix = ''] = QUANTITY.exec(text) ?? []
   return number === '' ? undefined : Number(number) * (SUFFIXES[suffix] ?? Number(`1${suffix}`))
 }

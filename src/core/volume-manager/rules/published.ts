@@ -37,7 +37,7 @@ export function publishVolume(manager: VolumeManager, config: VolumeConfig, inde
   const labelled = nodesWith(nodeLabelOf(manager, id, revision))
   switch (sourceTypeOf(config.sourceType).delivery) {
     case 'mounted': {
-      const claim = claimOf(config, claimNameOf(manager, config))
+      const claim = publishedClaim(config, claimNameOf(manager, config))
       return { id, volumeSource: { persistentVolumeClaim: claim }, nodeAffinity: {} }
     }
     case 'present':
@@ -46,7 +46,7 @@ export function publishVolume(manager: VolumeManager, config: VolumeConfig, inde
       return {
         id,
         volumeSource: hasReplicaClaims(config)
-          ? { persistentVolumeClaim: claimOf(config, replicaClaimName(manager, id, revision, index)) }
+          ? { persistentVolumeClaim: publishedClaim(config, replicaClaimName(manager, id, revision, index)) }
           : { hostPath: { path: dataPathOf(manager, config, revision) } },
         nodeAffinity: labelled,
       }
@@ -76,7 +76,7 @@ export function isRefreshable(config: VolumeConfig): boolean {
 }
 
 /** The source with which a pod mounts a claim of the volume. */
-export function claimOf(config: VolumeConfig, claimName: string): { claimName: string; readOnly?: boolean } {
+export function publishedClaim(config: VolumeConfig, claimName: string): { claimName: string; readOnly?: boolean } {
   return defined({ claimName, readOnly: isReadOnly(config) || undefined })
 }
 

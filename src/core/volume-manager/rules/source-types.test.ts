@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeVolume } from '../../../../test/builders.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { optionsOf, revisionOf, SECRET_OPTIONS, SOURCE_TYPE_NAMES, sourceTypeOf } from './source-types.ts'
+import { revisionOf, SECRET_OPTIONS, SOURCE_TYPE_NAMES, sourceTypeOf, sourceTypeOptions } from './source-types.ts'
 
 test.each([
   { name: 'S3', want: 'moved' },
@@ -49,7 +49,7 @@ test.each<{ sourceType: string; option: string }>([
 })
 
 test.each(SOURCE_TYPE_NAMES)('every option of %s with the name of a Secret is followed to member clusters', (name) => {
-  const secrets = optionsOf(name)?.filter((option) => option.endsWith('SecretName'))
+  const secrets = sourceTypeOptions(name)?.filter((option) => option.endsWith('SecretName'))
 
   expect(secrets?.filter((option) => !SECRET_OPTIONS.includes(option))).toEqual([])
 })

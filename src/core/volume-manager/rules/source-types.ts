@@ -68,7 +68,7 @@ export const SECRET_OPTIONS: readonly string[] = [
 ]
 
 /** The names of all options of a source type; undefined for an unknown type. */
-export function optionsOf(name: string): readonly string[] | undefined {
+export function sourceTypeOptions(name: string): readonly string[] | undefined {
   if (!Object.hasOwn(SOURCE_TYPES, name)) return undefined
   const { contentOptions, otherOptions } = sourceTypeOf(name)
   return [...contentOptions, ...otherOptions]

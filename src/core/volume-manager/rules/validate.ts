@@ -10,7 +10,7 @@ import { suggest } from '../../../base/suggest.ts'
 import { cut, type Outcome } from '../../outcome.ts'
 import { namesNamespace } from './option-rules.ts'
 import type { VolumeLimits } from './settings.ts'
-import { optionsOf } from './source-types.ts'
+import { sourceTypeOptions } from './source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
@@ -53,7 +53,7 @@ export function admitVolumeManager(
   if (stored && jsonEqual(stored.spec, manager.spec))
     return defined({ kind: 'allow', warnings: unused ? [unused] : undefined })
   const errors = validateVolumeManager(manager, limits)
-  const warnings = [...warningsOf(manager), ...(unused ? [unused] : [])]
+  const warnings = [...listWarnings(manager), ...(unused ? [unused] : [])]
   const extra = warnings.length > 0 ? { warnings } : {}
   return errors.length > 0 ? { kind: 'deny', errors, ...extra } : { kind: 'allow', ...extra }
 }
@@ -68,7 +68,7 @@ function unusedRefresh({ metadata, spec }: VolumeManager, stored: VolumeManager 
   return `metadata.annotations[${REFRESH_ANNOTATION}]: has no effect, since no volume has readOnly: true; set it to refresh the data`
 }
 
-function warningsOf({ spec }: VolumeManager): string[] {
+function listWarnings({ spec }: VolumeManager): string[] {
   const configs: unknown = spec?.volumeConfigs
   if (!Array.isArray(configs)) return []
   return configs.flatMap((config: unknown, i) =>
@@ -134,7 +134,7 @@ const MAX_OPTIONS = 100
 
 /** The options that the source type does not have. An option that names a namespace has its own error (`ownNamespace`). */
 function unknownOptions({ sourceType, options }: Record<string, unknown>, at: string, most: number): FieldError[] {
-  const known = typeof sourceType === 'string' ? optionsOf(sourceType) : undefined
+  const known = typeof sourceType === 'string' ? sourceTypeOptions(sourceType) : undefined
   if (!known || !isObject(options)) return []
   const errors = new ErrorList(most)
   const isKnown = membership(known)

@@ -17,7 +17,7 @@ import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.t
 import { fnv1a } from '../../../base/hash.ts'
 import type { MoverPod } from '../observe.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
-import { placementOf, searchState, slotAmong } from './placement.ts'
+import { placeMover, searchState, slotAmong } from './placement.ts'
 import { openNodeSlots } from './slots.ts'
 
 const LABEL = 'vck.intelai.org/4b1d-0123456789abc'
@@ -143,7 +143,7 @@ describe('the mover of a replica', () => {
     const nodes = [makeNode('n1'), makeNode('n3'), makeNode('labelled', { labels: { [LABEL]: 'true' } })]
 
     const withMovers = { ...plan, movers: podsOf(movers) }
-    expect(placementOf(replica, withMovers, makeVolumeInput({ nodes }), openNodeSlots([], 4))).toEqual(want)
+    expect(placeMover(replica, withMovers, makeVolumeInput({ nodes }), openNodeSlots([], 4))).toEqual(want)
   })
 })
 
@@ -176,7 +176,7 @@ describe('a node whose disk is too small', () => {
     },
   ])('$name', ({ nodes, slots = [], notOn }) => {
     const plan = planOf({ nodeAffinity: {}, replicas: [replica] })
-    const placement = placementOf(replica, plan, makeVolumeInput({ nodes }), openNodeSlots(slots, 1))
+    const placement = placeMover(replica, plan, makeVolumeInput({ nodes }), openNodeSlots(slots, 1))
     expect(placement).toMatchObject({ notOn })
   })
 })

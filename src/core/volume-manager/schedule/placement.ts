@@ -3,8 +3,8 @@ import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover, isUnschedulable, type MoverPlacement, nodeOfMover } from '../mover/affinity.ts'
-import { nodesWithoutRoom, sizeOf } from '../nodes/disk.ts'
-import { allowsNode, healthOf, runsMovers, toleratesNode } from '../nodes/feasibility.ts'
+import { nodesWithoutRoom, replicaSize } from '../nodes/disk.ts'
+import { allowsNode, readNodeHealth, runsMovers, toleratesNode } from '../nodes/feasibility.ts'
 import type { MoverPod } from '../observe.ts'
 import { isEnded } from '../pod-use.ts'
 import { nodesToAvoid } from '../replica/download.ts'
@@ -29,7 +29,7 @@ function moversTo(movers: readonly MoverPod[], path: string | undefined): Pod[] 
 }
 
 /** Where the mover of a replica may run; undefined when it may not start now. Nodes on which its movers failed come last. */
-export function placementOf(
+export function placeMover(
   replica: ReplicaStatus,
   plan: VolumePlan,
   input: VolumeManagerInput,
@@ -71,7 +71,7 @@ function tooSmall(
   if (path === undefined) return []
   const names = freeNodes(plan, input, ANY_SLOT, taken)
   const candidates = [...names].flatMap((name) => input.nodes.get(name) ?? [])
-  const bytes = sizeOf(replica, plan.config, plan.set.replicas)
+  const bytes = replicaSize(replica, plan.config, plan.set.replicas)
   const small = nodesWithoutRoom(candidates, { path, bytes }, input.settings)
   return small.length < candidates.length ? small : []
 }
@@ -112,7 +112,7 @@ function freeNodes(
     const { name = '' } = node.metadata
     if (taken.has(name) || slots.isFull(name)) continue
     const isAllowed = allowsNode(config?.nodeAffinity, node) && toleratesNode(config?.tolerations, node)
-    if (healthOf(node).isReady && isAllowed && runsMovers(node, settings.movers.architectures)) free.add(name)
+    if (readNodeHealth(node).isReady && isAllowed && runsMovers(node, settings.movers.architectures)) free.add(name)
   }
   return free
 }

@@ -7,10 +7,10 @@ import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { Present } from '../../../base/time/clock-jumps.ts'
 import type { MoverProgress } from '../input.ts'
 import { nodeOfMover } from '../mover/affinity.ts'
-import { moverOf, taskOf } from '../mover/task.ts'
+import { buildTask, findMover } from '../mover/task.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
 import { fromTime } from '../time.ts'
-import { entriesOf, type QueueEntry, RANK } from './queue.ts'
+import { type QueueEntry, queueEntries, RANK } from './queue.ts'
 import { grantSlots, namespaceOfMover, type SharesInput } from './shares.ts'
 import { shareKey } from './turns.ts'
 
@@ -44,7 +44,7 @@ export function overdueMovers({ manager, movers, progress, settings, now, jumps 
           : []),
       ]
       return works.flatMap(({ role, attempt, since, preemptions = 0 }) => {
-        const pod = moverOf(manager, taskOf(manager, id, role, { index, attempt }), movers)
+        const pod = findMover(manager, buildTask(manager, id, role, { index, attempt }), movers)
         if (pod?.status?.phase !== 'Running' || pod.metadata.deletionTimestamp) return []
         const ranMs = (now - (fromTime(since, jumps) ?? now)) / 2 ** Math.min(preemptions, MAX_DOUBLINGS)
         const { bytesPerSecond = Number.POSITIVE_INFINITY } = progress.get(pod.metadata.name ?? '') ?? {}
@@ -74,7 +74,7 @@ export function moverToPreempt(overdue: readonly Pod[], input: PreemptionInput):
   const served = new Set(granted)
   const isClusterFull = staying.length + granted.length >= settings.maxInAll
   const countOf = (namespace: string, node?: string) => counts.get(shareKey(namespace, node)) ?? 0
-  const left = waiting.flatMap(entriesOf).filter((entry) => entry.rank !== RANK.maintenance && !served.has(entry))
+  const left = waiting.flatMap(queueEntries).filter((entry) => entry.rank !== RANK.maintenance && !served.has(entry))
 
   function isClaimed(pod: Pod): boolean {
     const own = namespaceOfMover(pod)

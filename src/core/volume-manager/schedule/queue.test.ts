@@ -6,7 +6,7 @@ import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { toTime } from '../time.ts'
 import { isInQueue } from './queue.ts'
-import { allowanceOf, firstManagers, grantSlots, type SharesInput } from './shares.ts'
+import { firstManagers, grantSlots, moverAllowance, type SharesInput } from './shares.ts'
 
 const queued = (since: number, more: Partial<ReplicaStatus> = {}): ReplicaStatus => ({
   ...{ index: since, state: 'Queued', revision: 'r', attempt: 1, since: toTime(NOW + since * 1000) },
@@ -177,7 +177,7 @@ test.each([
   const slotsWith = (maxPerNode: number) =>
     ['default/a', 'default/b'].map((name) => {
       const settings = { maxInAll: 9, maxPerNode }
-      return allowanceOf(name, input(waiting, { active: [running], settings })).slots
+      return moverAllowance(name, input(waiting, { active: [running], settings })).slots
     })
 
   expect([slotsWith(1), slotsWith(2)]).toEqual([
@@ -199,7 +199,7 @@ test.each([
   )
   const settings = { maxInAll, maxPerNode: 10 }
 
-  expect(allowanceOf('default/a', input(waiting, { active: movers, settings }))).toEqual({
+  expect(moverAllowance('default/a', input(waiting, { active: movers, settings }))).toEqual({
     slots: want,
     onNodes: new Map(want > 0 ? [['n1', want]] : []),
     active: movers,
@@ -216,5 +216,5 @@ test.each([
   const waiting = [...matchless, manager('last', { replicas: [replica] })]
   const settings = { maxInAll: 1, maxPerNode: 10 }
 
-  expect(allowanceOf('default/last', input(waiting, { settings })).slots).toBe(1)
+  expect(moverAllowance('default/last', input(waiting, { settings })).slots).toBe(1)
 })

@@ -7,7 +7,7 @@ import type { MoverTask } from '../mover/task.ts'
 import { fromTime } from '../time.ts'
 
 /** The work on data that is ready: an upload, and a check or a refresh. */
-function workOf({ upload, maintenance }: ReplicaStatus): (UploadStatus | MaintenanceStatus)[] {
+function uploadAndMaintenance({ upload, maintenance }: ReplicaStatus): (UploadStatus | MaintenanceStatus)[] {
   return [upload, maintenance].filter((work) => work !== undefined)
 }
 
@@ -20,7 +20,7 @@ function isWaiting({ state }: { state: string }): boolean {
 export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
   const volumes = Array.isArray(status?.volumes) ? status.volumes : []
   return volumes.some(({ replicas = [], deletions = [] }) =>
-    [...replicas, ...deletions, ...replicas.flatMap(workOf)].some(isWaiting),
+    [...replicas, ...deletions, ...replicas.flatMap(uploadAndMaintenance)].some(isWaiting),
   )
 }
 
@@ -49,7 +49,7 @@ const knownEntries = new WeakMap<object, readonly QueueEntry[]>()
  * The entries of a VolumeManager in their order, one for each mover that may start now. Deletions are first, because they free disk. The
  * rest is sorted by priority, then by waiting time. Stuck downloads are behind them, and checks and refreshes are last.
  */
-export function entriesOf(manager: VolumeManager): readonly QueueEntry[] {
+export function queueEntries(manager: VolumeManager): readonly QueueEntry[] {
   const known = knownEntries.get(manager)
   if (known) return known
   const entries = readEntries(manager).sort(compareEntries)

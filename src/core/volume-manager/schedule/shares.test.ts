@@ -4,7 +4,7 @@ import { asTask, at, makeDeletion, makeMover, makeReplica } from '../../../../te
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
-import { allowanceOf, firstManagers, grantSlots, type SharesInput } from './shares.ts'
+import { firstManagers, grantSlots, moverAllowance, type SharesInput } from './shares.ts'
 import { shareKey } from './turns.ts'
 
 const { node: _, ...unpinned } = makeReplica({ state: 'Queued' })
@@ -154,7 +154,7 @@ test('a VolumeManager may start as many movers on each node as it has slots ther
   ]
   const settings = { maxInAll: 9, maxPerNode: 2 }
 
-  expect(allowanceOf('a/1', input(waiting, { settings }))).toEqual({
+  expect(moverAllowance('a/1', input(waiting, { settings }))).toEqual({
     ...{ slots: 2, active: [] },
     onNodes: new Map([
       ['n1', 1],

@@ -10,7 +10,7 @@ import type { MoverAllowance } from '../input.ts'
 import { nodeOfMover } from '../mover/affinity.ts'
 import { readTask } from '../mover/task.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
-import { entriesOf, type QueueEntry, RANK } from './queue.ts'
+import { type QueueEntry, queueEntries, RANK } from './queue.ts'
 import { openNodeSlots } from './slots.ts'
 import { addTo, collect, openOrder } from './turns.ts'
 
@@ -72,7 +72,7 @@ export function grantSlots(
   let maintenances = Math.max(0, maxMaintenances(settings) - maintained)
   const isStartable = ({ rank }: QueueEntry) => rank !== RANK.maintenance || maintenances > 0
   const mayStart = (entry: QueueEntry) => entry.notBefore <= now && isStartable(entry) && mayUseSlot(entry)
-  const places = collect(free === 0 ? [] : waiting, free, entriesOf, mayStart, isBlocked)
+  const places = collect(free === 0 ? [] : waiting, free, queueEntries, mayStart, isBlocked)
   const order = openOrder(places, { counts: countShares(active), served, isFull: slots.isFull, isStartable })
   const granted: QueueEntry[] = []
   while (granted.length < free) {
@@ -91,7 +91,7 @@ export function grantSlots(
  *
  * @param manager `namespace/name`
  */
-export function allowanceOf(manager: string, input: SharesInput): MoverAllowance {
+export function moverAllowance(manager: string, input: SharesInput): MoverAllowance {
   const { namespace, name } = splitObjectKey(manager)
   const isWaiting = input.waiting.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace)
   // Most plans are of VolumeManagers whose movers run or have ended.
@@ -109,7 +109,7 @@ export function firstManagers(
   count: number,
 ): string[] {
   const first = (manager: VolumeManager) =>
-    entriesOf(manager)
+    queueEntries(manager)
       .slice(0, 1)
       .map((entry) => ({ ...entry, node: undefined }))
   const counts = countShares(active)

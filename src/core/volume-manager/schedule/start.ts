@@ -18,7 +18,7 @@ import type { VolumePlan } from '../replica/volume-plan.ts'
 import { claimNameOf } from '../rules/names.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import { earliest } from '../time.ts'
-import { placementOf, searchState, slotAmong } from './placement.ts'
+import { placeMover, searchState, slotAmong } from './placement.ts'
 import { maxMaintenances } from './shares.ts'
 import { type NodeSlots, openNodeSlots } from './slots.ts'
 
@@ -124,7 +124,7 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
     const isPinned = replica.node !== undefined
     if (!isPinned && search === 'unschedulable') return { next: stuck(replica, 'NoNode') }
     if (!isPinned && search === 'searching') return { next: replica }
-    const placement = placementOf(replica, plan, input, nodeSlots)
+    const placement = placeMover(replica, plan, input, nodeSlots)
     if (placement === undefined) return { next: stuck(replica, 'NoNode') }
     const moverIn = (slot: number) => replicaMover({ ...transferInput(input), config, replica, placement, slot })
     if ('on' in placement) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeDeletion, makeReplica } from '../../../../test/volume-builders.ts'
 import type { VolumeStatus } from '../../../api/volume-status.ts'
-import { changesOf } from './changes.ts'
+import { listChanges } from './changes.ts'
 
 const quota = (attempt: number) => ({
   ...{ reason: 'CreateRefused', attempt },
@@ -52,5 +52,5 @@ test.each<{ name: string; before: VolumeStatus | undefined; after: VolumeStatus;
   },
   { name: 'nothing of a new volume', before: undefined, after: deletions({ state: 'Failed', ...security }), want: [] },
 ])('Events report $name', ({ before, after, want }) => {
-  expect(changesOf(before, after).map(({ reason, text }) => `${reason}: ${text}`)).toEqual(want)
+  expect(listChanges(before, after).map(({ reason, text }) => `${reason}: ${text}`)).toEqual(want)
 })

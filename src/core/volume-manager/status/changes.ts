@@ -13,15 +13,18 @@ export interface Change {
 }
 
 /** Returns the changes of a volume that Events report. A new volume, replica or deletion has none. */
-export function changesOf(before: VolumeStatus | undefined, { replicas = [], deletions = [] }: VolumeStatus): Change[] {
+export function listChanges(
+  before: VolumeStatus | undefined,
+  { replicas = [], deletions = [] }: VolumeStatus,
+): Change[] {
   return [
-    ...pairsOf(before?.replicas, replicas).flatMap(([old, replica]) => replicaChanges(old, replica)),
-    ...pairsOf(before?.deletions, deletions).flatMap(([old, deletion]) => deletionChanges(old, deletion)),
+    ...pairByIndex(before?.replicas, replicas).flatMap(([old, replica]) => replicaChanges(old, replica)),
+    ...pairByIndex(before?.deletions, deletions).flatMap(([old, deletion]) => deletionChanges(old, deletion)),
   ]
 }
 
 /** The statuses that existed before, each with its new one. */
-function pairsOf<T extends { index: number }>(before: readonly T[] = [], after: readonly T[]): [T, T][] {
+function pairByIndex<T extends { index: number }>(before: readonly T[] = [], after: readonly T[]): [T, T][] {
   return after.flatMap((one): [T, T][] => {
     const old = before.find(({ index }) => index === one.index)
     return old === undefined ? [] : [[old, one]]
@@ -38,20 +41,20 @@ function replicaChanges(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
   const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
   const before = old.upload && lastFailure(old.upload)
   return [
-    ...preemptedWork(old, replica).map((work) => ({ node, reason: 'MoverPreempted' as const, text: textOf(work) })),
-    ...(reason !== undefined && isNews ? [{ node, reason, text: textOf(replica) }] : []),
+    ...preemptedWork(old, replica).map((work) => ({ node, reason: 'MoverPreempted' as const, text: stateText(work) })),
+    ...(reason !== undefined && isNews ? [{ node, reason, text: stateText(replica) }] : []),
     ...(isNewFailure && !isRepeated(before, lastFailure(upload))
-      ? [{ node, reason: 'WriteBackFailed' as const, text: textOf(upload) }]
+      ? [{ node, reason: 'WriteBackFailed' as const, text: stateText(upload) }]
       : []),
   ]
 }
 
 function deletionChanges(old: DeletionStatus, deletion: DeletionStatus): Change[] {
   const isNews = deletion.state === 'Failed' && old.state !== 'Failed' && !isRepeated(old.message, deletion.message)
-  return isNews ? [{ node: deletion.node, reason: 'DeletionFailed', text: textOf(deletion) }] : []
+  return isNews ? [{ node: deletion.node, reason: 'DeletionFailed', text: stateText(deletion) }] : []
 }
 
-function textOf({ state, reason, message }: StateStatus): string {
+function stateText({ state, reason, message }: StateStatus): string {
   return `${reason ?? state}${message ? `: ${message}` : ''}`
 }
 

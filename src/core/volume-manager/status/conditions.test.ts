@@ -4,7 +4,7 @@ import type { VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
-import { statusEvents, statusOf } from './conditions.ts'
+import { buildManagerStatus, statusEvents } from './conditions.ts'
 import type { VolumeSummary } from './summary.ts'
 
 function summary(
@@ -31,7 +31,7 @@ function summary(
 }
 
 const of = (...summaries: VolumeSummary[]) =>
-  statusOf({ manager: makeVolumeManager(), now: NOW } as VolumeManagerInput, summaries, [])
+  buildManagerStatus({ manager: makeVolumeManager(), now: NOW } as VolumeManagerInput, summaries, [])
 const ready = (status: ReturnType<typeof of>) => status.conditions?.find(({ type }) => type === 'Ready')?.message
 
 describe('the status for kubectl get', () => {
@@ -103,7 +103,11 @@ describe('the whole status', () => {
     ...{ type, status, reason, message, observedGeneration: 3, lastTransitionTime: new Date(NOW).toISOString() },
   })
   const statusWith = (summaries: VolumeSummary[]) =>
-    statusOf({ manager: makeVolumeManager([{}], { generation: 3 }), now: NOW } as VolumeManagerInput, summaries, [])
+    buildManagerStatus(
+      { manager: makeVolumeManager([{}], { generation: 3 }), now: NOW } as VolumeManagerInput,
+      summaries,
+      [],
+    )
 
   test('of complete volumes', () => {
     const summaries = [summary('usable', [{ node: 'n1' }]), summary('usable', [{ node: 'n2' }], { id: 'vol2' })]
@@ -156,7 +160,7 @@ describe('the whole status', () => {
       conditions.filter(({ type }) => type === 'Stalled').map(({ status, reason }) => `${status} ${reason}`)
     const failed = statusWith([summary('failed', [], { message: 'AccessDenied' })])
     const manager = makeVolumeManager([{}], { status: failed })
-    const retried = statusOf({ manager, now: NOW } as VolumeManagerInput, [summary('pending', [])], [])
+    const retried = buildManagerStatus({ manager, now: NOW } as VolumeManagerInput, [summary('pending', [])], [])
 
     expect(stalledIn(failed)).toEqual(['True DeploymentFailed'])
     expect(stalledIn(retried)).toEqual([])
@@ -286,7 +290,7 @@ describe('the state of a VolumeManager', () => {
   ])('$name', ({ metadata = {}, wanted, summaries, waiting = [], want }) => {
     const manager = makeVolumeManager([{}], { ...metadata, ...(wanted && { state: wanted }) })
 
-    const status = statusOf({ manager, now: NOW } as VolumeManagerInput, summaries, waiting)
+    const status = buildManagerStatus({ manager, now: NOW } as VolumeManagerInput, summaries, waiting)
 
     const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason
     expect([status.state, reason, status.message]).toEqual(want)
@@ -439,7 +443,11 @@ describe('a write-back that keeps failing', () => {
   test('of data that is to be deleted is a failure, with the way out', () => {
     const manager = makeVolumeManager([{}], { deletionTimestamp: '2024-01-01T00:00:00Z' })
     const input = { manager, now: NOW } as VolumeManagerInput
-    const { state, message, conditions } = statusOf(input, [{ ...summary('deleting', [{}]), writeBack: FAILING }], [])
+    const { state, message, conditions } = buildManagerStatus(
+      input,
+      [{ ...summary('deleting', [{}]), writeBack: FAILING }],
+      [],
+    )
 
     expect(state).toBe('Failed')
     expect(message).toBe(
@@ -456,7 +464,7 @@ describe('a write-back that keeps failing', () => {
   test('of many volumes keeps the way out in the length of an Event', () => {
     const manager = makeVolumeManager([{}], { deletionTimestamp: '2024-01-01T00:00:00Z' })
     const many = Array.from({ length: 40 }, () => ({ ...summary('deleting', [{}]), writeBack: FAILING }))
-    const { message = '' } = statusOf({ manager, now: NOW } as VolumeManagerInput, many, [])
+    const { message = '' } = buildManagerStatus({ manager, now: NOW } as VolumeManagerInput, many, [])
 
     expect(message.length).toBeLessThan(1024 - 'VolumeManager : '.length - 253)
     expect(message).toMatch(/; annotate lodestone.dev\/delete-in-use=true to delete the data without its changes$/)
@@ -464,7 +472,11 @@ describe('a write-back that keeps failing', () => {
 
   test('ends with a condition that is true', () => {
     const manager = makeVolumeManager([{ options: { resync: 'true' } }])
-    const { conditions } = statusOf({ manager, now: NOW } as VolumeManagerInput, [summary('usable', [{}])], [])
+    const { conditions } = buildManagerStatus(
+      { manager, now: NOW } as VolumeManagerInput,
+      [summary('usable', [{}])],
+      [],
+    )
     expect(conditions?.find(({ type }) => type === 'WrittenBack')?.status).toBe('True')
   })
 })

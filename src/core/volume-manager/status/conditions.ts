@@ -13,7 +13,7 @@ import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import type { Waiting } from '../persistent-volumes.ts'
 import { isWrittenBack } from '../replica/upload.ts'
-import { changesOf, isRepeated } from './changes.ts'
+import { isRepeated, listChanges } from './changes.ts'
 import type { VolumeSummary } from './summary.ts'
 
 /** VCK's messages: users and scripts wait for them. */
@@ -41,13 +41,13 @@ interface State {
 }
 
 /** The whole status. `waiting`: the PersistentVolumes and claims that still exist although they are not wanted. */
-export function statusOf(
+export function buildManagerStatus(
   { manager, now }: VolumeManagerInput,
   summaries: readonly VolumeSummary[],
   waiting: readonly Waiting[],
 ): VolumeManagerStatus {
   const { generation } = manager.metadata
-  const { state, message, reason, detail = message } = stateOf(manager, summaries, waiting)
+  const { state, message, reason, detail = message } = managerState(manager, summaries, waiting)
   const usable = summaries.filter(({ state }) => state === 'usable').length
   // The data is usable although changes are not written back.
   const isReady = state === 'Running' || (reason === 'WriteBackFailed' && usable === summaries.length)
@@ -62,8 +62,8 @@ export function statusOf(
     message,
     ...(generation !== undefined && { observedGeneration: generation }),
     ready: `${usable}/${summaries.length}`,
-    nodes: nodesOf(summaries),
-    ...columnsOf(summaries),
+    nodes: readyNodesColumn(summaries),
+    ...printerColumns(summaries),
     volumes: summaries.map(({ status }) => status),
     conditions: withConditions(manager.status?.conditions, states, generation, now, [STALLED]),
   }
@@ -83,7 +83,7 @@ function notWrittenBack(summaries: readonly VolumeSummary[]): string | undefined
 }
 
 /** The columns of kubectl. */
-function columnsOf(summaries: readonly VolumeSummary[]): Pick<VolumeManagerStatus, 'replicas' | 'size'> {
+function printerColumns(summaries: readonly VolumeSummary[]): Pick<VolumeManagerStatus, 'replicas' | 'size'> {
   const sum = (numberOf: (summary: VolumeSummary) => number) =>
     summaries.reduce((total, summary) => total + numberOf(summary), 0)
   const bytes = sum(({ status }) => status.bytes ?? 0)
@@ -93,7 +93,7 @@ function columnsOf(summaries: readonly VolumeSummary[]): Pick<VolumeManagerStatu
   })
 }
 
-function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly Waiting[]): State {
+function managerState(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly Waiting[]): State {
   const { metadata, spec } = manager
   if (spec?.state === 'Failed' && !metadata.deletionTimestamp) {
     return { state: 'Failed', message: MESSAGES.wantedFailed, reason: 'WantedFailed' }
@@ -140,7 +140,7 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
 }
 
 /** The names of the nodes with complete data, sorted and cut. */
-function nodesOf(summaries: readonly VolumeSummary[]): string {
+function readyNodesColumn(summaries: readonly VolumeSummary[]): string {
   const ready = summaries.flatMap(({ status }) => (status.replicas ?? []).filter(({ state }) => state === 'Ready'))
   const nodes = sortedUnique(ready.flatMap(({ node }) => node ?? []))
   return namesColumn(nodes)
@@ -180,7 +180,7 @@ export function statusEvents(
   return [
     ...(isNewState ? [event(state === 'Failed' ? 'Warning' : 'Normal', state, text)] : []),
     ...(status.volumes ?? []).flatMap((volume) =>
-      changesOf(
+      listChanges(
         before?.volumes?.find(({ id }) => id === volume.id),
         volume,
       ).map(({ node, reason, text }) => event('Warning', reason, `${volume.id}${node ? ` on ${node}` : ''}: ${text}`)),

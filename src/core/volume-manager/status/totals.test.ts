@@ -3,7 +3,7 @@ import { makeVolumeManager } from '../../../../test/builders.ts'
 import { at, makeDeletion, makeReplica } from '../../../../test/volume-builders.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../../api/volume-status.ts'
-import { totalsOf } from './totals.ts'
+import { countTotals } from './totals.ts'
 
 const managerWith = (...volumes: Partial<VolumeStatus>[]): VolumeManager => ({
   ...makeVolumeManager(),
@@ -28,7 +28,7 @@ test('replicas are counted by state, and waiting work by task with the time of t
     },
   )
 
-  expect(totalsOf(manager)).toEqual({
+  expect(countTotals(manager)).toEqual({
     replicas: { Ready: 3, Queued: 2 },
     queue: {
       download: { count: 2, since: Date.parse(at(10)) },
@@ -43,7 +43,7 @@ test('replicas are counted by state, and waiting work by task with the time of t
 test('a write-back that waits for the user is a conflict', () => {
   const upload = { state: 'Failed' as const, attempt: 1, reason: 'WriteConflict' }
 
-  expect(totalsOf(managerWith({ replicas: [makeReplica({ upload })] })).conflicts).toBe(1)
+  expect(countTotals(managerWith({ replicas: [makeReplica({ upload })] })).conflicts).toBe(1)
 })
 
 test.each([
@@ -53,5 +53,5 @@ test.each([
 ])('a VolumeManager with $name counts nothing', ({ status }) => {
   const manager = { ...makeVolumeManager(), status } as VolumeManager
 
-  expect(totalsOf(manager)).toEqual({ replicas: {}, queue: {}, conflicts: 0 })
+  expect(countTotals(manager)).toEqual({ replicas: {}, queue: {}, conflicts: 0 })
 })

@@ -1,7 +1,7 @@
 /** Counts the replicas and the waiting work of a VolumeManager, for the metrics. */
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaState } from '../../../api/volume-status.ts'
-import { type MeasuredTask, worksOf } from '../mover/measured-mover.ts'
+import { listVolumeWork, type MeasuredTask } from '../mover/measured-mover.ts'
 import { isConflict } from '../replica/upload.ts'
 import { fromTime } from '../time.ts'
 
@@ -25,7 +25,7 @@ export interface VolumeTotals {
 }
 
 /** Returns the totals of one VolumeManager. Any tenant may write a status, so an unknown state is left out. */
-export function totalsOf({ status }: VolumeManager): VolumeTotals {
+export function countTotals({ status }: VolumeManager): VolumeTotals {
   const totals: VolumeTotals = { replicas: {}, queue: {}, conflicts: 0 }
   for (const volume of Array.isArray(status?.volumes) ? status.volumes : []) {
     for (const replica of volume.replicas ?? []) {
@@ -34,7 +34,7 @@ export function totalsOf({ status }: VolumeManager): VolumeTotals {
       }
       if (isConflict(replica)) totals.conflicts++
     }
-    for (const [task, , { state, since }] of worksOf(volume)) {
+    for (const [task, , { state, since }] of listVolumeWork(volume)) {
       if (state !== 'Queued') continue
       const { count, since: oldest } = totals.queue[task] ?? { count: 0, since: Number.POSITIVE_INFINITY }
       totals.queue[task] = { count: count + 1, since: Math.min(oldest, fromTime(since) ?? oldest) }
