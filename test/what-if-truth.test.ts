@@ -13,7 +13,7 @@ import { loseCluster, moveData } from '../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../src/queries/binding.ts'
 import { openFleet } from '../src/queries/what-if/ask.ts'
-import { isQueuedIn, openWorld, outcomeOf, type World } from '../src/queries/what-if/world.ts'
+import { isQueuedIn, openWorld, predictOutcome, type World } from '../src/queries/what-if/world.ts'
 import { bindingNamed } from '../src/queries/workload.ts'
 import { allKinds } from '../src/store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../src/store/overlay-store.ts'
@@ -52,7 +52,7 @@ test('10000 answers are what admission and the loop decide', async () => {
     for (const key of index.concernedBy(supposed)) {
       const binding = bindingNamed(splitObjectKey(key), overlay)
       if (!binding || samples === SAMPLES) continue
-      const answered = outcomeOf(binding, supposed, { isQueued: isQueuedIn(binding, supposed) }).first.decision
+      const answered = predictOutcome(binding, supposed, { isQueued: isQueuedIn(binding, supposed) }).first.decision
       const eviction = findEviction(binding, supposed.fleet)
       const admitted = eviction ? admit(evict(binding, eviction.from), binding, supposed) : binding
       if (!jsonEqual(answered.binding, reconcile(admitted, supposed))) differing.push(key)

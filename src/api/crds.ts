@@ -192,14 +192,14 @@ export function customResourceDefinitions(): K8sObject[] {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: columns,
-          schema: { openAPIV3Schema: schemaOf(schema, unlimited) },
+          schema: { openAPIV3Schema: crdSchema(schema, unlimited) },
         },
       ],
     },
   }))
 }
 
-function schemaOf(schema: Schema, unlimited: readonly string[]): Schema {
+function crdSchema(schema: Schema, unlimited: readonly string[]): Schema {
   const relaxed = unlimited.reduce((all, path) => relax(all, ['spec', ...path.split('.')]), schema)
   return { ...relaxed, properties: { ...metaProperties, ...relaxed.properties } }
 }

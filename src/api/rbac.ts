@@ -49,18 +49,18 @@ export function role(metadata: { name: string; namespace: string }, rules: Polic
 }
 
 /** Binds the Role of the same name and namespace to a ServiceAccount. */
-export function roleBindingOf(
+export function bindRole(
   metadata: { name: string; namespace: string },
   account: { name: string; namespace: string },
 ): K8sObject {
   return {
-    ...bindingOf(metadata.name, metadata, account),
+    ...bindClusterRole(metadata.name, metadata, account),
     ...{ roleRef: { apiGroup: GROUP, kind: 'Role', name: metadata.name } },
   }
 }
 
 /** Binds a ClusterRole to a ServiceAccount: in the namespace of `metadata`, or in the whole cluster if it has none. */
-export function bindingOf(
+export function bindClusterRole(
   role: string,
   metadata: { name: string; namespace?: string },
   account: { name: string; namespace: string },

@@ -90,10 +90,12 @@ export function startRegistration(input: RegistrationInput): Loop {
       host: hostname(),
       version: VERSION,
       registration: listDigest(
-        [...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : []), ...wantedAbsencePolicies(config)].map(digestOf),
+        [...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : []), ...wantedAbsencePolicies(config)].map(
+          registeredDigest,
+        ),
       ),
     }
-    const context: RegistrarInput = { own, others: await replicas.announce(own), term: termOf(leadership, store) }
+    const context: RegistrarInput = { own, others: await replicas.announce(own), term: leaderTerm(leadership, store) }
     const results = [await registrars.admission.run(await readAdmissionRegistration(store, wanted), context)]
     // Called before the interpreter is registered: admission works already, and Karmada's own webhook may be unavailable while a hub
     // starts.
@@ -135,12 +137,12 @@ export function startRegistration(input: RegistrationInput): Loop {
 }
 
 /** The term of the leader, with a store that writes only while it lasts. */
-function termOf(state: LeadershipState, store: ObjectStore): LeaderTerm | undefined {
+function leaderTerm(state: LeadershipState, store: ObjectStore): LeaderTerm | undefined {
   const current = state.current()
   return current && { store: guardWrites(store, () => current.leadership.check()), sinceMs: current.sinceMs }
 }
 
-function digestOf({ metadata: { annotations = {} } }: K8sObject): string {
+function registeredDigest({ metadata: { annotations = {} } }: K8sObject): string {
   return annotations[DIGEST_ANNOTATION] ?? ''
 }
 

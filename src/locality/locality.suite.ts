@@ -24,7 +24,7 @@ export function locate(plugin: LocalityPlugin, query: LocalityQuery): Promise<Lo
 }
 
 /** Returns the error of a query that must fail. */
-export async function errorOf(answer: Promise<unknown>): Promise<LocalityError> {
+export async function queryError(answer: Promise<unknown>): Promise<LocalityError> {
   const error = await answer.then(
     (value) => new Error(`there is an answer: ${JSON.stringify(value)}`),
     (reason) => reason,
@@ -124,7 +124,7 @@ export function describePlugin(given: PluginCase): void {
 
     test.each(FAULTS)('throws $want on $name', async ({ fault, want, wantRetryAfterMs, timeout = '5s' }) => {
       server.fault = () => fault
-      const error = await errorOf(locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query))
+      const error = await queryError(locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query))
 
       expect(error.code).toBe(want)
       expect(error.retryAfterMs).toBe(wantRetryAfterMs)
@@ -144,7 +144,7 @@ export function describePlugin(given: PluginCase): void {
     const bodyFaults = withErrorInside === undefined ? [] : [...BODY_FAULTS, withErrorInside]
     test.each(bodyFaults)('throws $want on $name', async ({ fault, want, timeout = '5s' }) => {
       server.fault = (request) => (isBodyless(request) || isOptional(request) ? undefined : fault)
-      const error = await errorOf(locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query))
+      const error = await queryError(locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query))
 
       expect(error.code).toBe(want)
       expect(error.message).not.toContain(SECRET)
@@ -152,7 +152,7 @@ export function describePlugin(given: PluginCase): void {
 
     test('throws unreachable when no server listens', async () => {
       await server.close()
-      expect((await errorOf(locate(open(), given.query))).code).toBe('unreachable')
+      expect((await queryError(locate(open(), given.query))).code).toBe('unreachable')
     })
 
     const { bytes: _bytes, bytesAreMinimum: _isMinimum, ...unmeasured } = given.wantLocated
@@ -174,11 +174,11 @@ export function describePlugin(given: PluginCase): void {
 
     test.each(Object.entries(given.unproven))('does not take %s for absence', async (_name, serve) => {
       server.serve = serve
-      expect(await errorOf(locate(open(), given.query))).toBeInstanceOf(LocalityError)
+      expect(await queryError(locate(open(), given.query))).toBeInstanceOf(LocalityError)
     })
 
     test.each(given.otherNames)('rejects the name %j of another system, without a request', async (name) => {
-      const error = await errorOf(locate(open(), { ...given.query, name }))
+      const error = await queryError(locate(open(), { ...given.query, name }))
       expect([error.code, server.requests]).toEqual(['rejected', []])
       expect(error.message).not.toContain(SECRET)
     })
@@ -202,7 +202,7 @@ export function describePlugin(given: PluginCase): void {
 
     test('does not retry queries, even if the configuration allows retries', async () => {
       server.fault = () => ({ status: 503 })
-      const error = await errorOf(locate(open({ retryConfig: { maxRetries: 2 } }), given.query))
+      const error = await queryError(locate(open({ retryConfig: { maxRetries: 2 } }), given.query))
       expect([error.code, server.requests.length]).toEqual(['unavailable', 1])
     })
 
@@ -211,9 +211,9 @@ export function describePlugin(given: PluginCase): void {
       const { signal } = new AbortController()
       await expect(opened.health(signal)).resolves.toBeUndefined()
       server.fault = () => ({ status: 503 })
-      expect((await errorOf(opened.health(signal))).code).toBe('unavailable')
+      expect((await queryError(opened.health(signal))).code).toBe('unavailable')
       server.fault = () => HTML
-      expect((await errorOf(opened.health(signal))).code).toBe('invalidResponse')
+      expect((await queryError(opened.health(signal))).code).toBe('invalidResponse')
     })
 
     test('closes its connections', async () => {

@@ -7,7 +7,7 @@ import { S3_PROTOCOL } from './s3/protocol.ts'
 export const PROTOCOLS: readonly Protocol[] = [S3_PROTOCOL, AZURE_PROTOCOL]
 
 /** The protocol and the place of a URL; undefined for a URL that no protocol reads. */
-export function protocolOf(url: string): { protocol: Protocol; place: ObjectPlace } | undefined {
+export function findProtocol(url: string): { protocol: Protocol; place: ObjectPlace } | undefined {
   for (const protocol of PROTOCOLS) {
     const place = protocol.parse(url)
     if (place !== undefined) return { protocol, place }

@@ -129,13 +129,13 @@ function placementInputs(
   const gather = (binding: ResourceBinding) => gatherBindingInput(binding, binding, { store, ...present }, options)
   const bindings = bindingsOfWorkload(job, store)
   if (bindings.length > 0) return bindings.map(gather)
-  const input = gather(bindingOf(job, store))
+  const input = gather(deriveJobBinding(job, store))
   return [input.claims.length > 0 ? withHold(input, reservedSince(workload)) : input]
 }
 
 /** The binding of a job that Karmada has not created yet, or never creates, as in a hub of MultiKueue. */
-function bindingOf(job: WorkloadReference, store: ObjectStore): ResourceBinding {
-  const template = templateOf(job, store)
+function deriveJobBinding(job: WorkloadReference, store: ObjectStore): ResourceBinding {
+  const template = jobTemplate(job, store)
   const policies = policiesAround(job, store)
   const policy = selectPolicy(
     template,
@@ -156,7 +156,7 @@ export function withHold(input: BindingInput, since: string | undefined): Bindin
 }
 
 /** The cached job with its labels, by which policies select; its name alone if its kind is not cached. */
-function templateOf({ apiVersion, kind, namespace, name }: WorkloadReference, store: ObjectStore): K8sObject {
+function jobTemplate({ apiVersion, kind, namespace, name }: WorkloadReference, store: ObjectStore): K8sObject {
   const type = workloadTypeOf({ apiVersion, kind }, store)
   const labels = type && store.get(type, namespace, name)?.metadata.labels
   return { apiVersion, kind, metadata: defined({ namespace, name, labels }) }

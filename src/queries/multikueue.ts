@@ -51,8 +51,8 @@ export function gatherNomination(
   const check = checkAwaitingNomination(workload, (name) => isOfMultiKueue(name, store))
   const since = reservedSince(workload)
   if (!check || since === undefined) return undefined
-  const config = configOf(check.name, store)
-  const workers = config === undefined ? [] : workersOf(config, store)
+  const config = multiKueueConfigName(check.name, store)
+  const workers = config === undefined ? [] : listWorkers(config, store)
   const inputs = jobsOf(workload).map((job) => placementInput(job, workers, since, context))
   const decided = inputs.map((input) => ({ input, decision: decideBinding(input) }))
   const times = decided.flatMap(({ input, decision }) => requeueAfter(decision.binding, input) ?? [])
@@ -91,7 +91,7 @@ export function nominationsConcerned(change: StoreChange, store: ObjectStore): s
 function workloadsOfConfig(config: string, store: ObjectStore): string[] {
   return [...store.list(admissionChecks)]
     .flatMap(({ metadata }) => metadata.name ?? [])
-    .filter((check) => isOfMultiKueue(check, store) && configOf(check, store) === config)
+    .filter((check) => isOfMultiKueue(check, store) && multiKueueConfigName(check, store) === config)
     .flatMap((check) => workloadsWithCheck(check, store))
 }
 
@@ -100,12 +100,12 @@ function isOfMultiKueue(check: string, store: ObjectStore): boolean {
 }
 
 /** The name of the MultiKueueConfig of a check; undefined if its parameters are of another kind, which Kueue rejects. */
-function configOf(check: string, store: ObjectStore): string | undefined {
+function multiKueueConfigName(check: string, store: ObjectStore): string | undefined {
   const { apiGroup, kind, name } = store.get(admissionChecks, undefined, check)?.spec.parameters ?? {}
   return apiGroup === multiKueueConfigs.group && kind === multiKueueConfigs.kind ? name : undefined
 }
 
-function workersOf(config: string, store: ObjectStore): WorkerCluster[] {
+function listWorkers(config: string, store: ObjectStore): WorkerCluster[] {
   const { clusters } = store.get(multiKueueConfigs, undefined, config)?.spec ?? { clusters: [] }
   return clusters.map((name) => {
     const { annotations } = store.get(multiKueueClusters, undefined, name)?.metadata ?? {}

@@ -40,7 +40,7 @@ export function planCa<T extends Registrable>(
 ): { actions: WriteAction[] } {
   return {
     actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
-      const caBundle = caBundleOf(wanted)
+      const caBundle = registeredCaBundle(wanted)
       if (!current?.webhooks || caBundle === undefined || hasCa(current, caBundle)) return []
       const webhooks = current.webhooks.map((entry) => ({
         ...entry,
@@ -59,7 +59,7 @@ export function isCurrent(current: Registrable | undefined, wanted: Registrable)
 
 /** Whether the API server can call the webhooks of a configuration, of whichever version it is. */
 export function isServed(current: Registrable | undefined, wanted: Registrable): boolean {
-  return (current?.webhooks ?? []).length > 0 && hasCa(current, caBundleOf(wanted))
+  return (current?.webhooks ?? []).length > 0 && hasCa(current, registeredCaBundle(wanted))
 }
 
 function hasCa(current: Registrable | undefined, caBundle: string | undefined): boolean {
@@ -67,7 +67,7 @@ function hasCa(current: Registrable | undefined, caBundle: string | undefined): 
   return caBundle === undefined || webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)
 }
 
-function caBundleOf({ webhooks = [] }: Registrable): string | undefined {
+function registeredCaBundle({ webhooks = [] }: Registrable): string | undefined {
   return webhooks[0]?.clientConfig.caBundle
 }
 

@@ -46,7 +46,7 @@ const RULES: readonly ((input: TurnInput) => Turn | undefined)[] = [
   ({ registered }) => (registered === 'absent' ? { kind: 'replace' } : undefined),
   ({ own, others }) => {
     const other = others.find((one) => one.version !== own.version || one.registration !== own.registration)
-    return other && keep('otherReplicas', `until replica ${other.host} of ${differenceOf(own, other)} is gone`)
+    return other && keep('otherReplicas', `until replica ${other.host} of ${describeDifference(own, other)} is gone`)
   },
   ({ registered, leaderForMs }) =>
     registered === 'unnamed' && leaderForMs < UNNAMED_MS
@@ -90,6 +90,6 @@ function keep(cause: KeepCause, until: string): Turn {
   return { kind: 'keep', cause, message: `the present registration is kept ${until}` }
 }
 
-function differenceOf(own: Replica, other: Replica): string {
+function describeDifference(own: Replica, other: Replica): string {
   return own.version === other.version ? 'another configuration' : `version ${other.version}`
 }

@@ -12,13 +12,14 @@ export interface ListenAddress {
 /** The cause and the way out of each error that the user can solve. */
 const CAUSES: Readonly<Record<string, (address: ListenAddress) => string>> = {
   EADDRINUSE: (address) =>
-    `another process uses the port; choose another one with ${waysOf(address)}, 0 for a free one`,
-  EACCES: (address) => `the port requires more rights; choose one above 1023 with ${waysOf(address)}, 0 for a free one`,
+    `another process uses the port; choose another one with ${describeOption(address)}, 0 for a free one`,
+  EACCES: (address) =>
+    `the port requires more rights; choose one above 1023 with ${describeOption(address)}, 0 for a free one`,
   EADDRNOTAVAIL: ({ hostKey }) => `the host is not an address of this machine; change ${hostKey}`,
   ENOTFOUND: ({ hostKey }) => `the host has no address; change ${hostKey}`,
 }
 
-function waysOf({ option, portKey }: ListenAddress): string {
+function describeOption({ option, portKey }: ListenAddress): string {
   return portKey === undefined ? option : `${option} or ${portKey}`
 }
 

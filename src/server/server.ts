@@ -20,6 +20,7 @@ import { ReceivedRequest } from './received-request.ts'
 import { openRequestQueue } from './request-queue.ts'
 import { MAX_SHOWN, openResponses } from './responses.ts'
 import { isReviewPath, REVIEW_PREFIXES, serveUnknownPath } from './unknown-path.ts'
+import { urlPath } from './url-path.ts'
 
 export interface TlsMaterial {
   cert: string
@@ -104,7 +105,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
 
   /** Returns the problem of a request by its headers, before its body is read. */
   function findProblem(request: FastifyRequest): Problem | undefined {
-    const path = pathOf(request)
+    const path = urlPath(request)
     const endpoint = endpoints.find((candidate) => candidate.path === path)
     if (!endpoint && !isReviewPath(path)) {
       const known = endpoints.map((candidate) => candidate.path).join(', ')
@@ -133,7 +134,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   }
   for (const prefix of REVIEW_PREFIXES) {
     server.post(`${prefix}*`, (request, reply) =>
-      queue.add(new ReceivedRequest(reply, serveUnknownPath(pathOf(request), options), responses)),
+      queue.add(new ReceivedRequest(reply, serveUnknownPath(urlPath(request), options), responses)),
     )
   }
 
@@ -154,10 +155,6 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       clearTimeout(late)
     },
   }
-}
-
-function pathOf({ url }: FastifyRequest): string {
-  return url.split('?', 1)[0] ?? ''
 }
 
 function buildEndpoints({ webhooks, interpreter, ...dependencies }: ServerOptions): Endpoint[] {

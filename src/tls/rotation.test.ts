@@ -6,7 +6,7 @@ import { makeAuthority } from './renewal.ts'
 import { type OpenCertificatesInput, openCertificates } from './rotation.ts'
 import type { CertificateSource } from './source.ts'
 import { BrokenCertificatesError, type CertificateStorage, type StoredCertificates } from './storage.ts'
-import { caBundleOf } from './stored-files.ts'
+import { joinCaBundle } from './stored-files.ts'
 import { certificateHosts, isSignedBy, parseCertificates } from './x509.ts'
 
 const MINUTE = 60_000
@@ -103,7 +103,7 @@ describe('the rotation', () => {
     const source = await open({ renewAuthority: true })
     const { caBundlePem } = source.current()
     const stored = await storage.read()
-    expect(stored && caBundleOf(stored)).toBe(caBundlePem)
+    expect(stored && joinCaBundle(stored)).toBe(caBundlePem)
     clock += 3 * MINUTE
     await source.check()
     expect(heard).toEqual(['next CA: requested', 'signing CA: requested', 'serving certificate: not-signed-by-ca'])

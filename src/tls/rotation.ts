@@ -5,7 +5,7 @@ import { CHECK_INTERVAL_MS, OVERLAP_MS } from './renew.ts'
 import { applyCertificatePlan, gatherCertificates } from './renewal.ts'
 import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'
 import type { CertificateStorage, StoredCertificates } from './storage.ts'
-import { caBundleOf } from './stored-files.ts'
+import { joinCaBundle } from './stored-files.ts'
 import { startTicker } from './ticker.ts'
 import { parseCertificates } from './x509.ts'
 
@@ -123,7 +123,7 @@ class Rotation {
       now,
       checkIntervalMs: this.#checkIntervalMs,
       waitMs: this.#checkIntervalMs + (this.#input.overlapMs ?? OVERLAP_MS),
-      published: stored && this.#input.isPublished?.(caBundleOf(stored)),
+      published: stored && this.#input.isPublished?.(joinCaBundle(stored)),
       isRenewalRequested: this.#isRenewalRequested,
     })
   }
@@ -131,7 +131,7 @@ class Rotation {
   #serve(stored: StoredCertificates): void {
     const { certPem, keyPem } = stored.leaf
     const [leaf] = parseCertificates(certPem)
-    this.#holder.set({ certPem, keyPem, caBundlePem: caBundleOf(stored), notAfter: leaf.notAfter })
+    this.#holder.set({ certPem, keyPem, caBundlePem: joinCaBundle(stored), notAfter: leaf.notAfter })
   }
 
   #report({ authority, leaf }: CertificatePlan): void {

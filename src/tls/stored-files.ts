@@ -18,7 +18,7 @@ export const STORED_FILES = [CA_FILE, CA_KEY_FILE, NEXT_CA_KEY_FILE, LEAF_FILE, 
 export type StoredFiles = Partial<Record<(typeof STORED_FILES)[number], string>>
 
 /** The bundle that callers should trust. Its order stays the same when the next CA begins to sign, so the registration is not rewritten. */
-export function caBundleOf(certificates: StoredCertificates): string {
+export function joinCaBundle(certificates: StoredCertificates): string {
   const { next, signing, retired } = certificates
   return joinPem([...(next === undefined ? [] : [next.certPem]), signing.certPem, ...retired])
 }
@@ -26,7 +26,7 @@ export function caBundleOf(certificates: StoredCertificates): string {
 export function encodeStoredFiles(certificates: StoredCertificates): StoredFiles {
   const { next, signing, leaf } = certificates
   return {
-    [CA_FILE]: caBundleOf(certificates),
+    [CA_FILE]: joinCaBundle(certificates),
     [CA_KEY_FILE]: signing.keyPem,
     ...(next === undefined ? {} : { [NEXT_CA_KEY_FILE]: next.keyPem }),
     [LEAF_FILE]: leaf.certPem,

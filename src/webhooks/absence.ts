@@ -191,7 +191,7 @@ function claimed(): Pick<Spec, 'paramKind' | 'matchConditions' | 'validations'> 
     `${workload}.name == ${resource}.name`,
     `${workload}.kind == ${resource}.kind`,
     any(`!has(${workload}.namespace)`, `${workload}.namespace == request.namespace`),
-    `${groupOf(`${workload}.apiVersion`)} == ${groupOf(`${resource}.apiVersion`)}`,
+    `${groupExpression(`${workload}.apiVersion`)} == ${groupExpression(`${resource}.apiVersion`)}`,
   ]
   const isUndecided = [
     `!${isDecided('object')}`,
@@ -259,8 +259,8 @@ function narrows(locality: string): string {
   return all(`${locality}.contains('"required":["')`, `!${locality}.contains('"state":"Relaxed"')`)
 }
 
-/** The group of an `apiVersion`, which is empty for `v1`. */
-function groupOf(apiVersion: string): string {
+/** Returns an expression: the group of an `apiVersion`, which is empty for `v1`. */
+function groupExpression(apiVersion: string): string {
   return `(${apiVersion}.contains('/') ? ${apiVersion}.split('/')[0] : '')`
 }
 

@@ -9,7 +9,7 @@ import { IN_OUR_KEYS } from '../core/workload/requests/annotation-keys.ts'
  * The expression must not fail for any object, since a failure counts as a failure of Lodestone. So each step checks the type of its value.
  */
 export function hasOurKey(paths: readonly string[]): string {
-  return anyOf('object', [['metadata'], ...new Map(paths.map((path) => [path, pathSegments(path)])).values()], 0)
+  return isMarkedAt('object', [['metadata'], ...new Map(paths.map((path) => [path, pathSegments(path)])).values()], 0)
 }
 
 /** Returns an expression: whether the object itself has an annotation for workloads, or a key that begins in the same way. */
@@ -25,7 +25,7 @@ export function hasOwnerOf(kinds: readonly string[]): string {
   return `has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind in [${list}])`
 }
 
-function anyOf(value: string, paths: readonly (readonly string[])[], depth: number): string {
+function isMarkedAt(value: string, paths: readonly (readonly string[])[], depth: number): string {
   const isEnd = paths.some((path) => path.length === 0)
   const below = Map.groupBy(
     paths.filter((path) => path.length > 0),
@@ -37,13 +37,13 @@ function anyOf(value: string, paths: readonly (readonly string[])[], depth: numb
     ...(isEnd ? [isMarked(value)] : []),
     ...members.map(([name, through]) => {
       const { isThere, member } = celMember(value, name)
-      return `${isThere} && (${anyOf(member, rest(through), depth)})`
+      return `${isThere} && (${isMarkedAt(member, rest(through), depth)})`
     }),
   ]
   const items = below.get('*')
   return [
     ...(inMap.length > 0 ? [`type(${value}) == map && (${inMap.join(' || ')})`] : []),
-    ...(items ? [`${celItems(value)}.exists(v${depth}, ${anyOf(`v${depth}`, rest(items), depth + 1)})`] : []),
+    ...(items ? [`${celItems(value)}.exists(v${depth}, ${isMarkedAt(`v${depth}`, rest(items), depth + 1)})`] : []),
   ].join(' || ')
 }
 

@@ -73,7 +73,7 @@ const resource = {
   },
 }
 
-const listOf = (field: string) => ({
+const arrayWithField = (field: string) => ({
   type: 'array',
   items: { type: 'object', required: [field], properties: { [field]: { type: 'string' } } },
 })
@@ -94,9 +94,9 @@ export const bindingSchema = withSpec(['resource'], {
   resource,
   replicas: { type: 'integer' },
   components: { type: 'array' },
-  clusters: listOf('name'),
+  clusters: arrayWithField('name'),
   placement,
-  gracefulEvictionTasks: listOf('fromCluster'),
+  gracefulEvictionTasks: arrayWithField('fromCluster'),
   suspension: { type: 'object', properties: { scheduling: { type: 'boolean' } } },
 })
 

@@ -19,7 +19,7 @@ export const count = (description: string, format: 'int32' | 'int64' = 'int32'):
   minimum: 0,
   description,
 })
-export const listOf = (description: string, items: Schema, maxItems = 100): Schema => ({
+export const atomicList = (description: string, items: Schema, maxItems = 100): Schema => ({
   type: 'array',
   description,
   items,
@@ -34,13 +34,13 @@ export const strings = (description: string, maxProperties: number, maxLength = 
 })
 
 const requirements = (about: string): Schema =>
-  listOf(`Requirements for the ${about} of a node; all must match.`, {
+  atomicList(`Requirements for the ${about} of a node; all must match.`, {
     type: 'object',
     required: ['key', 'operator'],
     properties: {
       key: string(`The key of one of the ${about}.`, 317),
       operator: string('In, NotIn, Exists, DoesNotExist, Gt or Lt.', 16),
-      values: listOf('The values of the operator.', { type: 'string', maxLength: 253 }, 1000),
+      values: atomicList('The values of the operator.', { type: 'string', maxLength: 253 }, 1000),
     },
   })
 
@@ -59,9 +59,9 @@ export const nodeAffinity = (description: string): Schema => ({
       type: 'object',
       description: 'Required: nodes that match one of the terms.',
       required: ['nodeSelectorTerms'],
-      properties: { nodeSelectorTerms: listOf('One matching term is enough.', nodeSelectorTerm) },
+      properties: { nodeSelectorTerms: atomicList('One matching term is enough.', nodeSelectorTerm) },
     },
-    preferredDuringSchedulingIgnoredDuringExecution: listOf('Preferred nodes.', {
+    preferredDuringSchedulingIgnoredDuringExecution: atomicList('Preferred nodes.', {
       type: 'object',
       required: ['weight', 'preference'],
       properties: { weight: count('The weight, 1 to 100.'), preference: nodeSelectorTerm },

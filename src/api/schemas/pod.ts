@@ -7,23 +7,23 @@
 const MAX_ITEMS = 1000
 
 const text = { type: 'string' }
-const listOf = (items: object, maxItems = MAX_ITEMS) => ({ type: 'array', maxItems, items })
-const containers = listOf({
+const boundedArray = (items: object, maxItems = MAX_ITEMS) => ({ type: 'array', maxItems, items })
+const containers = boundedArray({
   type: 'object',
   required: ['name'],
   properties: {
     name: text,
-    volumeMounts: listOf({
+    volumeMounts: boundedArray({
       type: 'object',
       required: ['name', 'mountPath'],
       properties: { name: text, mountPath: text },
     }),
   },
 })
-const requirements = listOf({
+const requirements = boundedArray({
   type: 'object',
   required: ['key', 'operator'],
-  properties: { key: text, operator: text, values: listOf(text, 10 * MAX_ITEMS) },
+  properties: { key: text, operator: text, values: boundedArray(text, 10 * MAX_ITEMS) },
 })
 const term = { type: 'object', properties: { matchExpressions: requirements, matchFields: requirements } }
 
@@ -34,7 +34,7 @@ export const podSpecSchema = {
   properties: {
     containers,
     initContainers: containers,
-    volumes: listOf({
+    volumes: boundedArray({
       type: 'object',
       required: ['name'],
       properties: {
@@ -52,9 +52,9 @@ export const podSpecSchema = {
             requiredDuringSchedulingIgnoredDuringExecution: {
               type: 'object',
               required: ['nodeSelectorTerms'],
-              properties: { nodeSelectorTerms: { ...listOf(term, 100), minItems: 1 } },
+              properties: { nodeSelectorTerms: { ...boundedArray(term, 100), minItems: 1 } },
             },
-            preferredDuringSchedulingIgnoredDuringExecution: listOf({
+            preferredDuringSchedulingIgnoredDuringExecution: boundedArray({
               type: 'object',
               required: ['weight', 'preference'],
               properties: { preference: term },
@@ -63,8 +63,8 @@ export const podSpecSchema = {
         },
       },
     },
-    schedulingGates: listOf({ type: 'object', required: ['name'], properties: { name: text } }),
-    tolerations: listOf({ type: 'object', properties: { key: text, operator: text, value: text, effect: text } }),
+    schedulingGates: boundedArray({ type: 'object', required: ['name'], properties: { name: text } }),
+    tolerations: boundedArray({ type: 'object', properties: { key: text, operator: text, value: text, effect: text } }),
     nodeName: text,
     nodeSelector: { type: 'object', additionalProperties: text },
     os: { type: 'object', required: ['name'], properties: { name: text } },

@@ -10,11 +10,11 @@ import type {
   VolumeManagerSpec,
   VolumeManagerStatus,
 } from '../volume-manager.ts'
-import { conditions, listOf, NEW_STATUS, nodeAffinity, observedGeneration, string, strings } from './parts.ts'
+import { atomicList, conditions, NEW_STATUS, nodeAffinity, observedGeneration, string, strings } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 import { volumeStatusSchema } from './volume-status.ts'
 
-const tolerations = listOf('The taints of nodes that movers tolerate.', {
+const tolerations = atomicList('The taints of nodes that movers tolerate.', {
   type: 'object',
   properties: {
     key: string('The taint’s key; all taints when it is empty and the operator is Exists.', 317),
@@ -94,7 +94,7 @@ const volumeConfig: Schema = {
   } satisfies FieldsOf<VolumeConfig>,
 }
 
-const stateOf = (description: string, ...more: string[]): Schema => ({
+const stateSchema = (description: string, ...more: string[]): Schema => ({
   type: 'string',
   description,
   enum: [...more, 'Pending', 'Running', 'Completed', 'Failed'],
@@ -110,8 +110,8 @@ export const volumeManagerSchema: Schema = {
       type: 'object',
       description: 'The data and its wanted state.',
       properties: {
-        volumeConfigs: listOf('The volumes.', volumeConfig),
-        state: stateOf('The wanted state. Completed and Failed delete the data; every other value keeps it.', ''),
+        volumeConfigs: atomicList('The volumes.', volumeConfig),
+        state: stateSchema('The wanted state. Completed and Failed delete the data; every other value keeps it.', ''),
       } satisfies FieldsOf<VolumeManagerSpec>,
     },
     status: {
@@ -119,14 +119,14 @@ export const volumeManagerSchema: Schema = {
       description: 'The observed state of the data.',
       default: NEW_STATUS,
       properties: {
-        state: stateOf('Pending: not all of it can be used yet. Running: it can. Completed: it is deleted.'),
+        state: stateSchema('Pending: not all of it can be used yet. Running: it can. Completed: it is deleted.'),
         message: string('The state as a sentence.', 4096),
         observedGeneration,
         ready: string('How many volumes can be used, of all.', 63),
         nodes: string('The first nodes that have all of the data of a volume; for users.', 2300),
         replicas: string('How many replicas of all volumes are ready, of those that are wanted; for users.', 63),
         size: string('The size of the data of all volumes on one node, e.g. 5.0Gi; for users.', 63),
-        volumes: listOf('The volumes, by id.', volumeStatusSchema),
+        volumes: atomicList('The volumes, by id.', volumeStatusSchema),
         conditions,
       } satisfies FieldsOf<VolumeManagerStatus>,
     },

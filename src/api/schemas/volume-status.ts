@@ -10,7 +10,7 @@ import type {
   UploadStatus,
   VolumeStatus,
 } from '../volume-status.ts'
-import { count, listOf, nodeAffinity, string, time } from './parts.ts'
+import { atomicList, count, nodeAffinity, string, time } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
 const recordedProgress = {
@@ -37,7 +37,7 @@ const replica: Schema = {
     attempt: count('Number of movers that were started.'),
     failures: count('Number of consecutive failures.'),
     preemptions: count('How often its movers gave their slot to another namespace.'),
-    nodeFailures: listOf(
+    nodeFailures: atomicList(
       'Nodes on which movers failed, per reason; other nodes are tried first.',
       {
         type: 'object',
@@ -122,7 +122,7 @@ const deletion: Schema = {
     index: count('Number of the deletion; movers have it in their names.'),
     node: string('Node that has the data.', 253),
     path: string('Directory of the data.', 4096),
-    nodeLabels: listOf('Node labels that are removed with the data.', { type: 'string', maxLength: 317 }),
+    nodeLabels: atomicList('Node labels that are removed with the data.', { type: 'string', maxLength: 317 }),
     state: string('Waiting, Queued, Deleting or Failed.', 63),
     cause: string('Cause of the deletion: ScaledDown, Superseded, Moved, Evicted, Abandoned, NoSpace or Removed.', 63),
     revision: string('The revision of the data.', 63),
@@ -162,7 +162,7 @@ export const volumeStatusSchema: Schema = {
       } satisfies FieldsOf<PublishedSource>,
     },
     nodeAffinity: nodeAffinity('Nodes that have the data; pods that mount the volume need one of them.'),
-    shards: listOf('The parts of the data.', {
+    shards: atomicList('The parts of the data.', {
       type: 'object',
       required: ['name'],
       properties: {
@@ -174,8 +174,8 @@ export const volumeStatusSchema: Schema = {
     revision: string('The revision of the data.', 63),
     readyReplicas: count('Number of nodes that have the data.'),
     bytes: count('Bytes on one node.', 'int64'),
-    replicas: listOf('Replicas of the data.', replica, 5000),
+    replicas: atomicList('Replicas of the data.', replica, 5000),
     nextIndex: count('Number of the next new replica.'),
-    deletions: listOf('Data that the controller deletes.', deletion, 5000),
+    deletions: atomicList('Data that the controller deletes.', deletion, 5000),
   } satisfies FieldsOf<VolumeStatus>,
 }

@@ -1,7 +1,7 @@
 /** The section `systems` of the configuration: where the configurations of data systems are, and the right to read them. */
 import { configMaps } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { role, roleBindingOf } from '../../api/rbac.ts'
+import { bindRole, role } from '../../api/rbac.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import type { ConfigSource } from '../../locality/config/source.ts'
 import { type ConfigMap, configMapSource, folderSource } from '../../locality/config/source.ts'
@@ -58,5 +58,5 @@ export function systemsRoles({ configMap }: SystemsConfig): K8sObject[] {
   const rules = [
     { apiGroups: [configMaps.group], resources: [configMaps.plural], resourceNames: [configMap.name], verbs: ['get'] },
   ]
-  return [role(metadata, rules), roleBindingOf(metadata, LODESTONE)]
+  return [role(metadata, rules), bindRole(metadata, LODESTONE)]
 }

@@ -63,10 +63,10 @@ function openVolumeMeter(store: ObjectStore, now: () => number): { read: () => V
     if (after) totals.set(keyOfObject(after), countTotals(after as VolumeManager))
     else if (before) totals.delete(keyOfObject(before))
   })
-  return { read: () => sumOf(totals.values(), now()), stop }
+  return { read: () => sumTotals(totals.values(), now()), stop }
 }
 
-function sumOf(all: Iterable<VolumeTotals>, now: number): VolumeMetrics {
+function sumTotals(all: Iterable<VolumeTotals>, now: number): VolumeMetrics {
   const replicas: Record<string, number> = Object.fromEntries(REPLICA_STATES.map((state) => [state, 0]))
   const queue = MEASURED_TASKS.map((task) => ({ task, count: 0, since: Number.POSITIVE_INFINITY }))
   let writeBackConflicts = 0

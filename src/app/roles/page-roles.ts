@@ -11,7 +11,7 @@ import { events } from '../../api/event.ts'
 import { interpreterWebhookConfigurations } from '../../api/interpreter.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../api/persistent-volume.ts'
-import { bindingOf, clusterRole, type PolicyRule } from '../../api/rbac.ts'
+import { bindClusterRole, clusterRole, type PolicyRule } from '../../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
@@ -51,7 +51,7 @@ export function pageRoles(workloads: WorkloadKinds): K8sObject[] {
     { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
     { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
   ]
-  return [clusterRole(NAME, rules), bindingOf(NAME, { name: NAME }, PAGE_ACCOUNT)]
+  return [clusterRole(NAME, rules), bindClusterRole(NAME, { name: NAME }, PAGE_ACCOUNT)]
 }
 
 /** The objects of an installation, by name. */

@@ -13,7 +13,7 @@ import {
 } from '../../api/karmada.ts'
 import { admissionChecks, kueueWorkloads } from '../../api/kueue.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
-import { bindingOf, clusterRole, type PolicyRule, role, roleBindingOf } from '../../api/rbac.ts'
+import { bindClusterRole, bindRole, clusterRole, type PolicyRule, role } from '../../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
@@ -32,7 +32,7 @@ export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
 /** Returns a ClusterRole and its binding to Lodestone, in one namespace or in all. */
 export function grant(name: string, rules: PolicyRule[], namespace?: string): K8sObject[] {
   const metadata = defined({ name, namespace })
-  return [clusterRole(name, rules), bindingOf(name, metadata, LODESTONE)]
+  return [clusterRole(name, rules), bindClusterRole(name, metadata, LODESTONE)]
 }
 
 /**
@@ -120,7 +120,7 @@ export function electionRoles({ namespace, name }: { namespace: string; name: st
     { ...common, resourceNames: [name], verbs: ['get', 'update'] },
     { ...common, verbs: ['create'] },
   ]
-  return [role(metadata, rules), roleBindingOf(metadata, LODESTONE)]
+  return [role(metadata, rules), bindRole(metadata, LODESTONE)]
 }
 
 const BINDINGS = [clusterResourceBindings.plural, resourceBindings.plural]

@@ -21,7 +21,7 @@ import { nodes } from '../../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
 import {
-  bindingOf,
+  bindClusterRole,
   clusterRole,
   clusterRoleBindings,
   clusterRoles,
@@ -53,7 +53,7 @@ const NAME = 'lodestone-uninstall'
  */
 export function uninstallRoles(config?: Config): K8sObject[] {
   const account = { name: NAME, namespace: LODESTONE.namespace }
-  return [clusterRole(NAME, uninstallRules(config)), bindingOf(NAME, { name: NAME }, account)]
+  return [clusterRole(NAME, uninstallRules(config)), bindClusterRole(NAME, { name: NAME }, account)]
 }
 
 function uninstallRules(config: Config | undefined): PolicyRule[] {
@@ -70,7 +70,7 @@ function uninstallRules(config: Config | undefined): PolicyRule[] {
     // Only for dry runs: they show whether the API server calls the webhooks.
     rule([clusterResourceBindings], ['create']),
     rule([dataSources], ['create']),
-    ...rulesOf(
+    ...rulesByGroup(
       [
         propagationPolicies,
         clusterPropagationPolicies,
@@ -99,7 +99,7 @@ function uninstallRules(config: Config | undefined): PolicyRule[] {
   ]
 }
 
-function rulesOf(types: readonly ResourceType[], verbs: string[]): PolicyRule[] {
+function rulesByGroup(types: readonly ResourceType[], verbs: string[]): PolicyRule[] {
   return [...Map.groupBy(types, ({ group }) => group).values()].map((members) => rule(members, verbs))
 }
 

@@ -6,7 +6,7 @@ import type { ObjectPlace } from '../../base/objects.ts'
 import { parseBytes } from '../../base/quantity.ts'
 import { CA_VARIABLE } from '../../core/mover-contract/contract.ts'
 import type { Protocol } from '../../mover/objects/object-store.ts'
-import { PROTOCOLS, protocolOf } from '../../mover/protocols.ts'
+import { findProtocol, PROTOCOLS } from '../../mover/protocols.ts'
 import { REQUESTER_PAYS, requestHeaderFault } from '../../s3/request-headers.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 
@@ -171,7 +171,7 @@ export function needPlace(
   { isPrefix = false } = {},
 ): { place: ObjectPlace; protocol: Protocol } {
   const text = need(args, option)
-  const known = protocolOf(isPrefix && !text.endsWith('/') ? `${text}/` : text)
+  const known = findProtocol(isPrefix && !text.endsWith('/') ? `${text}/` : text)
   if (known) return known
   // A query may contain a credential.
   const shown = text.replace(/\?.*/s, '?…')

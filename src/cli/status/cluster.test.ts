@@ -100,7 +100,7 @@ test('--watch names a failure of the API server once, and goes on', async () => 
   const done = status(['--watch', '--held'], { signal: ending.signal, stdout: { write } })
   await expect.poll(() => server.watches(resourceBindings).length, { timeout: 10_000 }).toBe(1)
   const failure = () => answers.status(500, 'InternalError')
-  server.misbehave(answers.isWatchOf(resourceBindings), failure(), failure())
+  server.misbehave(answers.isWatchRequest(resourceBindings), failure(), failure())
 
   server.watches(resourceBindings)[0]?.end()
   await expect.poll(() => server.watchRequests(resourceBindings).length, { timeout: 20_000 }).toBe(4)

@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { ResourceType } from '../../api/meta.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { UserError } from '../../base/user-error.ts'
+import { urlPath } from '../../server/url-path.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import type { ServingCertificates } from '../../tls/source.ts'
 import type { Context } from '../explain/target.ts'
@@ -102,7 +103,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
   })
   const viewerOf = (request: FastifyRequest): Viewer => {
     const viewer = readers.get(request)
-    if (!viewer) throw new Error(`no reader of ${pathOf(request)}`)
+    if (!viewer) throw new Error(`no reader of ${urlPath(request)}`)
     return viewer
   }
   server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
@@ -110,7 +111,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
   )
   server.setNotFoundHandler((request, reply) => {
     if (request.method === 'GET' && !request.url.startsWith('/v1')) return sendAsset(reply, 'index.html')
-    return sendRejection(reply, { status: 404, message: `path ${pathOf(request).slice(0, 100)} not found; see /v1` })
+    return sendRejection(reply, { status: 404, message: `path ${urlPath(request).slice(0, 100)} not found; see /v1` })
   })
 
   access.addRoutes(server)
@@ -228,10 +229,6 @@ function problemOf(error: Error & { statusCode?: number }, bodyLimit: number): R
   if (error instanceof ApiError) return { status: error.status === 403 ? 403 : 502, message: error.message }
   if (error instanceof ReviewError) return { status: 503, message: error.message }
   return { status: error.statusCode ?? 500, message: error.message }
-}
-
-function pathOf({ url }: FastifyRequest): string {
-  return url.split('?', 1)[0] ?? ''
 }
 
 function queryOf({ url }: FastifyRequest): URLSearchParams {

@@ -19,7 +19,7 @@ import {
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
 import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
-import { type Answer, isListOf, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
+import { type Answer, isListRequest, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
@@ -203,7 +203,7 @@ test('an API server that is overloaded, restarts or breaks a list off does not e
   putAll()
   const ofClaim = ({ method, path }: ApiRequest) => method === 'PATCH' && path.endsWith('/datasourceclaims/sales')
   server.misbehave(ofClaim, status(429, 'TooManyRequests'), reset, status(503, 'ServiceUnavailable'))
-  server.misbehave(isListOf(dataSources), reset, brokenOff)
+  server.misbehave(isListRequest(dataSources), reset, brokenOff)
   expect(await run('uninstall', '--yes')).toEqual({ status: 0, stdout: `${PLAN}8 objects: removed\n`, stderr: '' })
 })
 
@@ -244,7 +244,7 @@ test('a value that another client writes again and again is reported', async () 
 
 test('a kind that may not be read is reported with the right that is missing, and proves nothing', async () => {
   putAll()
-  const forbid = () => server.misbehave(isListOf(dataSources), status(403, 'Forbidden'))
+  const forbid = () => server.misbehave(isListRequest(dataSources), status(403, 'Forbidden'))
   forbid()
   const { status: code, stderr } = await run('uninstall', '--yes')
   expect({ code, stderr }).toEqual({

@@ -173,15 +173,15 @@ function completeRetry(given: Retry = {}, report: GoReport): Retry {
   }
   return {
     maxRetries: limited('maxRetries', maxRetries, [-1, MAX_RETRIES], report),
-    initialBackoff: durationOf('initialBackoff', given, report),
-    maxBackoff: durationOf('maxBackoff', given, report),
-    backoffMultiplier: multiplierOf(given, report),
-    timeout: durationOf('timeout', given, report),
+    initialBackoff: retryDuration('initialBackoff', given, report),
+    maxBackoff: retryDuration('maxBackoff', given, report),
+    backoffMultiplier: retryMultiplier(given, report),
+    timeout: retryDuration('timeout', given, report),
   }
 }
 
 /** In volcano-global, 0 and absent mean no pause after the first retry. */
-function multiplierOf({ backoffMultiplier = 0 }: Retry, report: GoReport): number {
+function retryMultiplier({ backoffMultiplier = 0 }: Retry, report: GoReport): number {
   if (backoffMultiplier > 0) {
     return limited('backoffMultiplier', backoffMultiplier, [MULTIPLIER.minimum, MULTIPLIER.maximum], report)
   }
@@ -197,7 +197,7 @@ function limited(name: string, value: number, [least, most]: [number, number], r
 }
 
 /** A back-off of 0 would repeat queries without a pause, so the default is used. In volcano-global, a timeout of 0 means the default. */
-function durationOf(name: 'initialBackoff' | 'maxBackoff' | 'timeout', given: Retry, report: GoReport): string {
+function retryDuration(name: 'initialBackoff' | 'maxBackoff' | 'timeout', given: Retry, report: GoReport): string {
   const text = given[name]
   const byDefault = DEFAULT_RETRY[name]
   if (!text) return byDefault

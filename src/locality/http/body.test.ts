@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { errorOf } from '../locality.suite.ts'
+import { queryError } from '../locality.suite.ts'
 import { openBodyReader } from './body.ts'
 
 const MIB = 1024 * 1024
@@ -50,7 +50,7 @@ test.each([
   },
   { name: '100 MiB in 100 KiB of gzip', encoding: 'gzip', body: gzipSync(Buffer.alloc(100 * MIB)), want: '8 MiB' },
 ])('$name: $want', async ({ encoding, body, want }) => {
-  const error = await errorOf(read(encoding, body))
+  const error = await queryError(read(encoding, body))
   expect([error.code, error.message]).toEqual(['invalidResponse', expect.stringContaining(want)])
 })
 
@@ -69,7 +69,7 @@ test('concurrent bodies have a common limit, and finished ones do not count', as
   const large = Array.from({ length: 4 }, () => reader.read(slow(), undefined, 'GET http://x/'))
   await nextTurn()
 
-  const error = await errorOf(reader.read(chunks(Buffer.alloc(5 * MIB)), undefined, 'GET http://x/'))
+  const error = await queryError(reader.read(chunks(Buffer.alloc(5 * MIB)), undefined, 'GET http://x/'))
 
   expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('larger than 32 MiB') })
   gate.resolve()

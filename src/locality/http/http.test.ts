@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
-import { errorOf } from '../locality.suite.ts'
+import { queryError } from '../locality.suite.ts'
 import { plugins } from '../plugins/index.ts'
 import { DataServer } from './data-server.fake.ts'
 import { type HttpClient, openHttpClient } from './http.ts'
@@ -39,7 +39,7 @@ describe('requests', () => {
 
   test.each([408, 429, 500, 503])('a request that got %i is not sent again, and throws', async (status) => {
     server.serve = () => ({ status })
-    await errorOf(open(server.url).send({ method: 'GET', url: server.url }, never))
+    await queryError(open(server.url).send({ method: 'GET', url: server.url }, never))
     expect(server.requests).toHaveLength(1)
   })
 
@@ -112,7 +112,7 @@ describe('credentials', () => {
   })
 
   test('with a missing file cause an error with its name', async () => {
-    const error = await errorOf(get({ type: 'bearer', tokenFile: 'missing' }))
+    const error = await queryError(get({ type: 'bearer', tokenFile: 'missing' }))
     expect(error).toMatchObject({
       code: 'unauthorized',
       message: `endpoint.auth.tokenFile: ${join(folder, 'missing')} cannot be read`,
@@ -154,7 +154,7 @@ describe('TLS', () => {
   const get = (tls: object) => open(url, { endpoint: { tls } }).send({ method: 'GET', url }, never)
 
   test('an unknown authority is rejected without a retry', async () => {
-    expect((await errorOf(get({}))).code).toBe('rejected')
+    expect((await queryError(get({}))).code).toBe('rejected')
   })
 
   test.each([

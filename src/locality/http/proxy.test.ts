@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
-import { errorOf } from '../locality.suite.ts'
+import { queryError } from '../locality.suite.ts'
 import { plugins } from '../plugins/index.ts'
 import { DataServer } from './data-server.fake.ts'
 import type { Environment } from './dispatchers.ts'
@@ -62,7 +62,7 @@ describe('to a server with http', () => {
     await get(`http://${HOST}`, env)
     expect(proxy.authorizations).toEqual([`Basic ${Buffer.from('user:pa@ss').toString('base64')}`])
     server.serve = () => ({ status: 503 })
-    const error = await errorOf(get(`http://${HOST}`, env))
+    const error = await queryError(get(`http://${HOST}`, env))
     expect(error.message).toBe(`GET http://${HOST}/v1/config through proxy ${proxy.url}: HTTP 503`)
   })
 
@@ -70,7 +70,7 @@ describe('to a server with http', () => {
     { name: 'HTTPS_PROXY alone', env: () => ({ HTTPS_PROXY: proxy.url }) },
     { name: 'NO_PROXY', env: () => ({ HTTP_PROXY: proxy.url, NO_PROXY: `.invalid,${HOST}` }) },
   ])('with $name the request goes directly to the server', async ({ env }) => {
-    const error = await errorOf(get(`http://${HOST}`, env()))
+    const error = await queryError(get(`http://${HOST}`, env()))
     expect(['unreachable', 'timeout']).toContain(error.code)
     expect(proxy.requests).toEqual([])
   })
@@ -83,7 +83,7 @@ describe('to a server with http', () => {
 
   test('a proxy that refuses connections is named', async () => {
     await proxy.close()
-    const error = await errorOf(get(`http://${HOST}`, { HTTP_PROXY: proxy.url }))
+    const error = await queryError(get(`http://${HOST}`, { HTTP_PROXY: proxy.url }))
     expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining(`through proxy ${proxy.url}`) })
     proxy = await new ProxyServer(server.url).listen()
   })
@@ -91,7 +91,7 @@ describe('to a server with http', () => {
   test('a proxy without a scheme uses http, and another scheme is rejected', async () => {
     await get(`http://${HOST}`, { HTTP_PROXY: proxy.url.replace('http://', '') })
     expect(proxy.requests).toHaveLength(1)
-    const error = await errorOf(get(`http://${HOST}`, { HTTP_PROXY: 'ftp://user:hunter2@proxy' }))
+    const error = await queryError(get(`http://${HOST}`, { HTTP_PROXY: 'ftp://user:hunter2@proxy' }))
     expect(error).toMatchObject({ code: 'rejected', message: expect.not.stringContaining('hunter2') })
   })
 })
@@ -131,19 +131,19 @@ describe('to a server with https', () => {
   })
 
   test('a server with an unknown authority is rejected', async () => {
-    expect((await errorOf(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('rejected')
+    expect((await queryError(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('rejected')
     expect(certified).toEqual([])
   })
 
   test('the error of a rejected CONNECT names the proxy', async () => {
     proxy.connectStatus = 403
-    const error = await errorOf(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))
+    const error = await queryError(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))
     expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining(`through proxy ${proxy.url}`) })
   })
 
   test('a proxy that refuses connections is named', async () => {
     await proxy.close()
-    const error = await errorOf(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))
+    const error = await queryError(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))
     expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining(`through proxy ${proxy.url}`) })
     proxy = await new ProxyServer(proxy.url).listen()
   })
@@ -167,7 +167,7 @@ describe('to a server with https', () => {
 
   test('a proxy without a response ends the request at its timeout and leaves no client', async () => {
     proxy.connectStatus = 'hang'
-    expect((await errorOf(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('timeout')
+    expect((await queryError(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('timeout')
     await http?.close()
     http = undefined
   })

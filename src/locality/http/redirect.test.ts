@@ -1,6 +1,6 @@
 /** Tests redirects: one to the same server is followed, and no credential reaches another server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { errorOf, locate, openPlugin } from '../locality.suite.ts'
+import { locate, openPlugin, queryError } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'
 import { DataServer, type Serve } from './data-server.fake.ts'
 
@@ -48,7 +48,7 @@ describe('a redirect to the same server', () => {
 
   test('is followed only once', async () => {
     server.serve = () => moved(302, '/again')
-    expect((await errorOf(locate(open('amoro'), table))).code).toBe('rejected')
+    expect((await queryError(locate(open('amoro'), table))).code).toBe('rejected')
     expect(server.paths.slice(1)).toEqual(['GET /again'])
   })
 })
@@ -56,7 +56,7 @@ describe('a redirect to the same server', () => {
 describe('a redirect to another server', () => {
   test.each([301, 302, 303, 307, 308])('with %i causes an error with its name', async (status) => {
     server.serve = () => moved(status, `${other.url}/v1/config?token=a`)
-    const error = await errorOf(locate(open('amoro'), table))
+    const error = await queryError(locate(open('amoro'), table))
     expect(error.code).toBe('rejected')
     expect(error.message).toMatch(new RegExp(`HTTP ${status} \\(redirects to ${other.url}\\)$`))
     expect(other.requests).toEqual([])
@@ -72,7 +72,7 @@ describe('a redirect to another server', () => {
     { name: 'a file', location: () => 'file:///etc/passwd' },
   ])('$name is not followed', async ({ location }) => {
     server.serve = () => moved(307, location())
-    expect((await errorOf(locate(open('amoro'), table))).code).toBe('rejected')
+    expect((await queryError(locate(open('amoro'), table))).code).toBe('rejected')
     expect([server.requests.length, other.requests]).toEqual([1, []])
   })
 })
@@ -104,7 +104,7 @@ describe('a token endpoint', () => {
 
   test.each([302, 307, 308])('that redirects with %i gets no second request', async (status) => {
     server.serve = () => moved(status, `${other.url}/token`)
-    expect((await errorOf(locate(open('iceberg-rest', oauth2()), table))).code).toBe('unauthorized')
+    expect((await queryError(locate(open('iceberg-rest', oauth2()), table))).code).toBe('unauthorized')
     expect([server.paths, other.requests]).toEqual([['POST /token'], []])
   })
 
@@ -112,7 +112,7 @@ describe('a token endpoint', () => {
     'whose token is %j is an invalid response',
     async (token) => {
       server.serve = () => ({ body: { access_token: token } })
-      expect((await errorOf(locate(open('iceberg-rest', oauth2()), table))).code).toBe('invalidResponse')
+      expect((await queryError(locate(open('iceberg-rest', oauth2()), table))).code).toBe('invalidResponse')
       expect(server.paths).toEqual(['POST /token'])
     },
   )

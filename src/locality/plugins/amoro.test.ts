@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
-import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
+import { describePlugin, locate, openPlugin, queryError } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'
 
 const TABLE = {
@@ -95,7 +95,7 @@ describe('the plugin amoro', () => {
   })
 
   test('rejects a branch that the table does not have', async () => {
-    const error = await errorOf(locate(open(), { ...query, attributes: { ref: 'dev' } }))
+    const error = await queryError(locate(open(), { ...query, attributes: { ref: 'dev' } }))
     expect([error.code, error.message]).toEqual(['rejected', expect.stringContaining('has no branch or tag dev')])
     expect(await locate(open(), { ...query, attributes: { ref: 'main' } })).toMatchObject({ kind: 'located' })
   })
@@ -152,7 +152,7 @@ describe('the plugin amoro', () => {
     { name: 'code 404', details: { code: 404 }, want: 'rejected' },
   ])('details with $name: $want', async ({ details, want }) => {
     server.serve = external({ body: details })
-    expect((await errorOf(locate(open(), query))).code).toBe(want)
+    expect((await queryError(locate(open(), query))).code).toBe(want)
   })
 
   test('signs requests to the API with key and secret', async () => {
@@ -173,7 +173,7 @@ describe('the plugin amoro', () => {
 
   test('is unhealthy for HTTP 200 with an error code from the health endpoint', async () => {
     server.serve = () => ({ body: { code: 403, message: 'Please login first' } })
-    expect((await errorOf(open().health(new AbortController().signal))).code).toBe('unauthorized')
+    expect((await queryError(open().health(new AbortController().signal))).code).toBe('unauthorized')
     expect(server.paths).toEqual(['GET /api/ams/v1/health/status'])
   })
 
@@ -185,6 +185,6 @@ describe('the plugin amoro', () => {
       'a%1Fb/tables/c?snapshots=refs',
       'db/tables/a%2Fb?snapshots=refs',
     ])
-    expect((await errorOf(locate(opened, { ...query, name: 'db.user' }))).code).toBe('rejected')
+    expect((await queryError(locate(opened, { ...query, name: 'db.user' }))).code).toBe('rejected')
   })
 })

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defined } from '../../base/json.ts'
 import { selfSigned } from '../http/self-signed.fake.ts'
-import { errorOf, locate, openPlugin } from '../locality.suite.ts'
+import { locate, openPlugin, queryError } from '../locality.suite.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin } from '../locality.ts'
 import { TYPES } from '../thrift/protocol.ts'
 import { ThriftServer, type ThriftServerOptions } from '../thrift/thrift-server.fake.ts'
@@ -102,7 +102,7 @@ describe('a table', () => {
     { name: 'a table of another database', more: { 2: text('archive') } },
   ])('whose answer is about $name is not located', async ({ more }) => {
     server.serve = () => result(table('s3a://lake/orders', {}, more))
-    expect(await errorOf(locate(open(), query))).toMatchObject({
+    expect(await queryError(locate(open(), query))).toMatchObject({
       code: 'invalidResponse',
       message: expect.stringContaining('the answer is about the '),
     })
@@ -111,13 +111,13 @@ describe('a table', () => {
   test.each(['orders', 'a.b.c.d', '', 'a..b', 'a."b'])(
     'of the invalid name %j is rejected without a call',
     async (name) => {
-      expect((await errorOf(locate(open(), { ...query, name }))).code).toBe('rejected')
+      expect((await queryError(locate(open(), { ...query, name }))).code).toBe('rejected')
       expect(server.connections).toBe(0)
     },
   )
 
   test('of another type is rejected', async () => {
-    expect((await errorOf(locate(open(), { ...query, type: 'bucket' }))).code).toBe('rejected')
+    expect((await queryError(locate(open(), { ...query, type: 'bucket' }))).code).toBe('rejected')
   })
 
   test('of an older metastore is queried by its older method, on the same connection', async () => {
@@ -135,7 +135,7 @@ describe('a table', () => {
 
   test('that is a view is rejected, with the remedy', async () => {
     server.serve = () => result(table(undefined, {}, { 12: text('VIRTUAL_VIEW') }))
-    expect(await errorOf(locate(open(), query))).toMatchObject({
+    expect(await queryError(locate(open(), query))).toMatchObject({
       code: 'rejected',
       message: 'sales.orders: cannot be located: it is a view, which has no location; name the tables that it reads',
     })
@@ -156,7 +156,7 @@ describe('a table', () => {
     { name: 'of links', inputFormat: 'x.SymlinkTextInputFormat', want: 'list of its files' },
   ])('$name is rejected, and has no location', async ({ parameters = {}, inputFormat, want }) => {
     server.serve = () => result(table('s3a://lake', parameters, { 7: descriptor('s3a://lake', {}, inputFormat) }))
-    const error = await errorOf(locate(open(), query))
+    const error = await queryError(locate(open(), query))
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining(want) })
   })
 
@@ -175,7 +175,7 @@ describe('a table', () => {
     'without a usable location is an invalid response',
     async (location) => {
       server.serve = () => result(table(location))
-      expect((await errorOf(locate(open(), query))).code).toBe('invalidResponse')
+      expect((await queryError(locate(open(), query))).code).toBe('invalidResponse')
     },
   )
 })
@@ -279,14 +279,14 @@ describe('only a NoSuchObjectException means nowhere', () => {
     },
   ])('$name: $want', async ({ serve, want }) => {
     server.serve = serve
-    const error = await errorOf(locate(open(), query))
+    const error = await queryError(locate(open(), query))
     expect(error.code).toBe(want)
     expect(error.message).not.toContain(SECRET)
   })
 
   test('no reply in time: timeout', async () => {
     server.serve = () => 'hang'
-    const error = await errorOf(locate(open({}, { retryConfig: { maxRetries: 0, timeout: '200ms' } }), query))
+    const error = await queryError(locate(open({}, { retryConfig: { maxRetries: 0, timeout: '200ms' } }), query))
     expect(error).toMatchObject({
       code: 'timeout',
       message: `get_table_req at ${server.url}: no response within 200 ms`,
@@ -295,7 +295,7 @@ describe('only a NoSuchObjectException means nowhere', () => {
 
   test('no server: unreachable', async () => {
     await server.close()
-    expect((await errorOf(locate(open(), query))).code).toBe('unreachable')
+    expect((await queryError(locate(open(), query))).code).toBe('unreachable')
     server = await new ThriftServer(good).listen()
   })
 })
@@ -334,7 +334,7 @@ describe('hostile replies', () => {
     const reply = message('reply', 'get_table_req', 1, { type: TYPES.struct, bytes: fields })
     server.serve = () => reply
     const started = performance.now()
-    expect((await errorOf(locate(open(), query))).code).toBe('unreachable')
+    expect((await queryError(locate(open(), query))).code).toBe('unreachable')
     expect(performance.now() - started).toBeLessThan(5000)
   })
 })
@@ -375,7 +375,7 @@ describe('the connection', () => {
     const passwordFile = join(folder, 'password')
     writeFileSync(passwordFile, 'wrong\n')
     const opened = open({ url: secure.url, auth: { type: 'basic', username: 'bob', passwordFile } })
-    const error = await errorOf(locate(opened, query))
+    const error = await queryError(locate(opened, query))
     expect(error.code).toBe('unauthorized')
     expect(error.message).not.toContain('wrong')
     writeFileSync(passwordFile, `${SECRET}\n`)
@@ -386,7 +386,7 @@ describe('the connection', () => {
   test('with a missing file causes an error with its name, and no other error', async () => {
     await server.close()
     const auth = { type: 'basic', username: 'bob', passwordFile: join(folder, 'missing') }
-    expect(await errorOf(locate(open({ auth }), query))).toMatchObject({
+    expect(await queryError(locate(open({ auth }), query))).toMatchObject({
       code: 'unauthorized',
       message: expect.stringContaining('endpoint.auth.passwordFile'),
     })
@@ -405,7 +405,7 @@ describe('the connection', () => {
     const secure = await another({ tls: certificate })
     expect(await locate(open({ url: secure.url, tls: { caFile } }), query)).toEqual(located)
     await plugin?.close()
-    const error = await errorOf(locate(open({ url: secure.url, tls: { enabled: true } }), query))
+    const error = await queryError(locate(open({ url: secure.url, tls: { enabled: true } }), query))
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT') })
   })
 
@@ -434,9 +434,9 @@ test('is healthy when the metastore and its database answer', async () => {
   }
   expect(server.calls[0]).toMatchObject({ method: 'get_database', texts: ['default'] })
   server.serve = () => exception(2)
-  expect((await errorOf(opened.health(signal))).code).toBe('invalidResponse')
+  expect((await queryError(opened.health(signal))).code).toBe('invalidResponse')
   server.serve = () => Buffer.from('HTTP/1.1 200 OK\r\n\r\n')
-  expect((await errorOf(opened.health(signal))).code).toBe('invalidResponse')
+  expect((await queryError(opened.health(signal))).code).toBe('invalidResponse')
 })
 
 describe('the configuration', () => {
@@ -468,7 +468,7 @@ describe('the configuration', () => {
   })
 
   test('has the port 9083 by default', async () => {
-    const error = await errorOf(locate(open({ url: 'thrift://127.0.0.2/' }), query))
+    const error = await queryError(locate(open({ url: 'thrift://127.0.0.2/' }), query))
     expect(error.message).toContain('thrift://127.0.0.2:9083')
   })
 })

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
-import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
+import { describePlugin, locate, openPlugin, queryError } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'
 
 const CONFIG = { defaults: {}, overrides: { prefix: 'ws/main' } }
@@ -124,7 +124,7 @@ describe('the plugin iceberg-rest', () => {
   test.each([{ name: 'user' }, { name: 'db..user' }, { name: 'db."..".user' }, { name: 'db."user' }, { name: '' }])(
     'refuses the name $name without asking for it',
     async ({ name }) => {
-      expect((await errorOf(locate(open(), { ...query, name }))).code).toBe('rejected')
+      expect((await queryError(locate(open(), { ...query, name }))).code).toBe('rejected')
       expect(tablePaths()).toEqual([])
     },
   )
@@ -140,7 +140,7 @@ describe('the plugin iceberg-rest', () => {
 
   test('names the warehouse that the catalog does not have', async () => {
     server.serve = () => ({ status: 500, body: { error: { type: 'IllegalStateException', message: 'no', code: 500 } } })
-    const error = await errorOf(locate(open(), { ...query, attributes: { warehouse: 'asia' } }))
+    const error = await queryError(locate(open(), { ...query, attributes: { warehouse: 'asia' } }))
     expect(error).toMatchObject({
       code: 'serverError',
       message: `GET ${server.url}/v1/config: HTTP 500 (warehouse asia, IllegalStateException)`,
@@ -152,7 +152,7 @@ describe('the plugin iceberg-rest', () => {
     { prefix: 'a/%2e%2E/b', want: 'invalidResponse' },
   ])('rejects the prefix $prefix', async ({ prefix, want }) => {
     server.serve = () => ({ body: { defaults: {}, overrides: { prefix } } })
-    expect((await errorOf(locate(open(), query))).code).toBe(want)
+    expect((await queryError(locate(open(), query))).code).toBe(want)
     expect(tablePaths()).toEqual([])
   })
 
@@ -175,14 +175,14 @@ describe('the plugin iceberg-rest', () => {
 
   test('304 for a query without an ETag is rejected', async () => {
     server.serve = catalog(() => ({ status: 304 }))
-    expect((await errorOf(locate(open(), query))).code).toBe('rejected')
+    expect((await queryError(locate(open(), query))).code).toBe('rejected')
   })
 
   test('returns the size of the branch or snapshot of the query', async () => {
     const opened = open()
     expect(await locate(opened, { ...query, attributes: { ref: 'audit' } })).toMatchObject({ bytes: 11 })
     expect(await locate(opened, { ...query, attributes: { 'snapshot-id': '1' } })).toMatchObject({ bytes: 11 })
-    const gone = await errorOf(locate(opened, { ...query, attributes: { ref: 'gone' } }))
+    const gone = await queryError(locate(opened, { ...query, attributes: { ref: 'gone' } }))
     expect([gone.code, gone.message]).toEqual([
       'rejected',
       'table db.user has no branch or tag gone; correct the attribute ref of the claim',
@@ -199,7 +199,7 @@ describe('the plugin iceberg-rest', () => {
     { name: 'a text that is not JSON', body: 'Not Found' },
   ])('404 with $name is rejected', async ({ body }) => {
     server.serve = catalog(() => ({ status: 404, body }))
-    expect((await errorOf(locate(open(), query))).code).toBe('rejected')
+    expect((await queryError(locate(open(), query))).code).toBe('rejected')
   })
 
   test.each([
@@ -250,7 +250,7 @@ describe('the plugin iceberg-rest', () => {
   test('a table whose files are placed by a class of the user cannot be located', async () => {
     const properties = { 'write.location-provider.impl': 'org.example.Provider' }
     server.serve = catalog(() => ({ body: { metadata: { ...TABLE.metadata, properties } } }))
-    const error = await errorOf(locate(open(), query))
+    const error = await queryError(locate(open(), query))
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('db.user: cannot be located') })
   })
 
@@ -259,13 +259,13 @@ describe('the plugin iceberg-rest', () => {
     expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
     await plugin?.close()
     server.serve = () => ({ status: 404, body: { error: { type: 'NoSuchWarehouseException' } } })
-    const error = await errorOf(locate(open({ extra: { warehouse: 'typo' } }), query))
+    const error = await queryError(locate(open({ extra: { warehouse: 'typo' } }), query))
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('NoSuchWarehouseException') })
   })
 
   test('406 without the usual error object is rejected with its exception', async () => {
     server.serve = catalog(() => ({ status: 406, body: { message: 'x', type: 'UnsupportedOperationException' } }))
-    const error = await errorOf(locate(open(), query))
+    const error = await queryError(locate(open(), query))
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('UnsupportedOperationException') })
   })
 
@@ -331,7 +331,7 @@ describe('the plugin iceberg-rest', () => {
 
     test('fails when the new token is rejected too, with no token in the message', async () => {
       server.serve = secured(() => 'none')
-      const error = await errorOf(locate(open({ auth: auth() }), query))
+      const error = await queryError(locate(open({ auth: auth() }), query))
       expect(error.code).toBe('unauthorized')
       expect(issued).toBe(2)
       expect(String(error)).not.toMatch(/hunter2|t1|t2/)
@@ -364,7 +364,7 @@ describe('the plugin iceberg-rest', () => {
       { name: 'an outage', answer: { status: 503 }, want: 'unavailable' },
     ])('$name from the token server: $want', async ({ answer, want }) => {
       server.serve = () => answer
-      const error = await errorOf(locate(open({ auth: auth() }), query))
+      const error = await queryError(locate(open({ auth: auth() }), query))
       expect(error.code).toBe(want)
       expect(error.message).not.toContain('hunter2')
     })
@@ -386,7 +386,7 @@ describe('an unhealthy catalog', () => {
   test.each(bad)('$name causes an error, not nowhere', async ({ serve, want }) => {
     const server = await new DataServer(catalog(serve)).listen()
     const plugin = openPlugin({ system: 'iceberg-rest', endpoint: { url: server.url } })
-    expect((await errorOf(locate(plugin, query))).code).toBe(want)
+    expect((await queryError(locate(plugin, query))).code).toBe(want)
     await plugin.close()
     await server.close()
   })

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defined } from '../../base/json.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
-import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
+import { describePlugin, locate, openPlugin, queryError } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'
 
 const S3 = { 'x-amz-request-id': '4442587FB7D0A2F9' }
@@ -157,7 +157,7 @@ describe('the plugin s3', () => {
       location: 's3://wh-dc1/raw?region=dc1',
     })
     await plugin?.close()
-    expect((await errorOf(locate(open({ size: 'none' }), query))).code).toBe('unauthorized')
+    expect((await queryError(locate(open({ size: 'none' }), query))).code).toBe('unauthorized')
   })
 
   test('counts the pages before one that fails, as a minimum', async () => {
@@ -215,7 +215,7 @@ describe('the plugin s3', () => {
 
   test('404 of a server that is not S3 is rejected', async () => {
     server.serve = () => ({ status: 404 })
-    expect((await errorOf(locate(open(), query))).code).toBe('rejected')
+    expect((await queryError(locate(open(), query))).code).toBe('rejected')
   })
 
   test.each([
@@ -225,7 +225,7 @@ describe('the plugin s3', () => {
     { type: 'bucket', name: '' },
     { type: 'bucket', name: 'evil.example.com:80@x' },
   ])('rejects the $type "$name"', async ({ type, name }) => {
-    expect((await errorOf(locate(open(), { ...query, type, name }))).code).toBe('rejected')
+    expect((await queryError(locate(open(), { ...query, type, name }))).code).toBe('rejected')
     expect(server.requests).toEqual([])
   })
 

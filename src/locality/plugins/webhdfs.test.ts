@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
-import { describePlugin, errorOf, locate, openPlugin } from '../locality.suite.ts'
+import { describePlugin, locate, openPlugin, queryError } from '../locality.suite.ts'
 import type { LocalityPlugin } from '../locality.ts'
 
 const DIRECTORY = { FileStatus: { type: 'DIRECTORY', length: 0, pathSuffix: '' } }
@@ -109,7 +109,7 @@ describe('the plugin webhdfs', () => {
   test('is unavailable while both are on standby, after one request to each', async () => {
     nn1.fault = () => exception(403, 'StandbyException')
     nn2.fault = () => exception(403, 'RetriableException')
-    expect((await errorOf(locate(open({ retryConfig: { maxRetries: 1 } }), query))).code).toBe('unavailable')
+    expect((await queryError(locate(open({ retryConfig: { maxRetries: 1 } }), query))).code).toBe('unavailable')
     expect([nn1.requests.length, nn2.requests.length]).toEqual([1, 1])
   })
 
@@ -117,7 +117,7 @@ describe('the plugin webhdfs', () => {
     nn1.serve = () => exception(404, 'FileNotFoundException')
     expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
     nn1.serve = () => exception(403, 'AccessControlException')
-    expect((await errorOf(locate(open(), query))).code).toBe('unauthorized')
+    expect((await queryError(locate(open(), query))).code).toBe('unauthorized')
     expect(nn2.requests).toEqual([])
   })
 
@@ -128,7 +128,7 @@ describe('the plugin webhdfs', () => {
     { answer: { status: 404 }, want: 'rejected' },
   ])('$want: $answer', async ({ answer, want }) => {
     nn1.serve = () => answer
-    const error = await errorOf(locate(open(), query))
+    const error = await queryError(locate(open(), query))
     expect(error.code).toBe(want)
     expect(error.message).not.toContain('hunter2')
   })
@@ -153,7 +153,7 @@ describe('the plugin webhdfs', () => {
       '/webhdfs/v1/x/y?op=GETFILESTATUS',
     ])
     for (const name of ['relative', '/a/../b', '']) {
-      expect((await errorOf(locate(opened, { ...query, name }))).code).toBe('rejected')
+      expect((await queryError(locate(opened, { ...query, name }))).code).toBe('rejected')
     }
   })
 
@@ -171,7 +171,7 @@ describe('the plugin webhdfs', () => {
       's3a://lake/x',
       'webhdfs://127.0.0.1:1/x',
     ]) {
-      const error = await errorOf(locate(opened, { ...query, name }))
+      const error = await queryError(locate(opened, { ...query, name }))
       expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('this system is hdfs://lake') })
     }
     expect(nn1.requests).toHaveLength(sent)
@@ -194,7 +194,7 @@ describe('the plugin webhdfs', () => {
     }
     expect(await locate(opened, query)).toMatchObject({ kind: 'located' })
     nn1.fault = () => exception(401, 'SecurityException')
-    const error = await errorOf(locate(opened, query))
+    const error = await queryError(locate(opened, query))
     expect(error.code).toBe('unauthorized')
     expect(String(error)).not.toContain('token')
     rmSync(folder, { recursive: true })

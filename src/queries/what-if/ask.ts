@@ -24,8 +24,8 @@ import {
   type LocatedData,
   type Outcome,
   openWorld,
-  outcomeOf,
   placedBindings,
+  predictOutcome,
   type World,
   type WorldSettings,
 } from './world.ts'
@@ -87,7 +87,7 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
     const isQueued = after !== undefined && isQueuedIn(after, supposed)
     // A binding that is not at rest yet would change by any event: that is no effect of this one. One without a fit is at rest.
     const base = before && outcomeBefore(before, isQueued && !hasNoFit(before))
-    const outcome = after && outcomeOf(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
+    const outcome = after && predictOutcome(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
     const [first, next] = compareOutcomes(before, base, outcome)
     const binding = after ?? before
     if (!first || !binding) return undefined
@@ -112,7 +112,7 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
         const change = changeOf(key, supposed)
         if (change) found.push(change)
       })
-      const answer = { workloads: index.size, totals: totalsOf(found), changes: found.sort(byEffect) }
+      const answer = { workloads: index.size, totals: effectTotals(found), changes: found.sort(byEffect) }
       return transfers ? { ...answer, ...withTransfers(answer, supposed) } : answer
     },
   }
@@ -129,7 +129,7 @@ function rememberOutcomes(present: World): PresentOutcomes {
     const remembered = known.get(binding)
     if (remembered) return remembered
     if (known.size >= MAX_REMEMBERED) known.clear()
-    const outcome = presentOutcome(outcomeOf(binding, present, { isQueued }))
+    const outcome = presentOutcome(predictOutcome(binding, present, { isQueued }))
     known.set(binding, outcome)
     return outcome
   }
@@ -145,7 +145,7 @@ function delayed(change: Change, outcome: Outcome | undefined): Change {
   return seconds === 0 ? change : { ...change, afterSeconds: change.afterSeconds + seconds }
 }
 
-function totalsOf(changes: readonly WorkloadChange[]): Record<Effect, EffectTotal> {
+function effectTotals(changes: readonly WorkloadChange[]): Record<Effect, EffectTotal> {
   const byEffectName = Object.groupBy(changes, ({ effect }) => effect)
   const total = (of: readonly WorkloadChange[] = []): EffectTotal => {
     const bytes = new Map(of.flatMap(({ data }) => data.map((each) => [each.source, each.bytes ?? 0] as const)))
@@ -162,9 +162,9 @@ function totalsOf(changes: readonly WorkloadChange[]): Record<Effect, EffectTota
 }
 
 function byEffect(a: WorkloadChange, b: WorkloadChange): number {
-  return EFFECT_NAMES.indexOf(a.effect) - EFFECT_NAMES.indexOf(b.effect) || (titleOf(a) < titleOf(b) ? -1 : 1)
+  return EFFECT_NAMES.indexOf(a.effect) - EFFECT_NAMES.indexOf(b.effect) || (changeKey(a) < changeKey(b) ? -1 : 1)
 }
 
-function titleOf({ workload: { kind, namespace = '', name } }: WorkloadChange): string {
+function changeKey({ workload: { kind, namespace = '', name } }: WorkloadChange): string {
   return `${namespace}/${name}/${kind}`
 }

@@ -33,7 +33,7 @@ import { claimsFor, claimsRegranted } from '../permission.ts'
 import { claimSource, claimsOfSource } from '../source.ts'
 import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
 import { bindingsOfClaim } from '../workload.ts'
-import { outcomeOf, placedBindings, type World } from './world.ts'
+import { placedBindings, predictOutcome, type World } from './world.ts'
 
 export interface BindingIndex {
   /** The number of bindings with a placement. */
@@ -128,7 +128,7 @@ class UnscheduledBindings {
       this.#others.push({ key, spec })
       return false
     }
-    for (const choice of schedulerChoices(outcomeOf(binding, this.#world, { isQueued: false })))
+    for (const choice of schedulerChoices(predictOutcome(binding, this.#world, { isQueued: false })))
       addTo(this.#byChoice, choice, key)
     return true
   }

@@ -58,22 +58,22 @@ export function withTransfers<Workload extends AnsweredWorkload, Total extends o
   const costsOf = (data: readonly UsedData[]) => openTransferCosts({ data, clusters: lookup, matrix })
   const sums = new Map<Effect, EffectSum>()
   const changes = answer.changes.map((change) => {
-    const data = change.to.length > 0 ? dataOf(change, world) : []
+    const data = change.to.length > 0 ? workloadData(change, world) : []
     if (data.length === 0) return change
     const sum = sums.get(change.effect) ?? { undecided: 0, copies: new Map() }
     sums.set(change.effect, sum)
     addTo(sum, change, data)
-    return { ...change, transfer: transferOf(change, costsOf(data)) }
+    return { ...change, transfer: workloadTransfer(change, costsOf(data)) }
   })
   const totalWith = (effect: Effect) => {
     const sum = sums.get(effect)
-    return { ...answer.totals[effect], ...(sum && { transfer: totalOf(sum, costsOf, matrix) }) }
+    return { ...answer.totals[effect], ...(sum && { transfer: transferTotal(sum, costsOf, matrix) }) }
   }
   const totals = Object.fromEntries(EFFECT_NAMES.map((effect) => [effect, totalWith(effect)]))
   return { changes, totals: totals as Record<Effect, ReturnType<typeof totalWith>> }
 }
 
-function transferOf({ to }: AnsweredWorkload, costOf: (cluster: string) => TransferCost): WorkloadTransfer {
+function workloadTransfer({ to }: AnsweredWorkload, costOf: (cluster: string) => TransferCost): WorkloadTransfer {
   const candidates = to
     .map((cluster): CandidateCost => ({ cluster, ...costOf(cluster) }))
     .sort((a, b) => byCost(a, b) || (a.cluster < b.cluster ? -1 : 1))
@@ -99,7 +99,7 @@ function addTo(sum: EffectSum, { to, takesAll }: AnsweredWorkload, data: readonl
   }
 }
 
-function totalOf(
+function transferTotal(
   { undecided, copies }: EffectSum,
   costsOf: (data: readonly UsedData[]) => (cluster: string) => TransferCost,
   matrix: World['matrix'],
@@ -121,7 +121,7 @@ function total(figures: readonly (number | undefined)[]): number | undefined {
 }
 
 /** The data of a workload, as its decision sees it. */
-function dataOf({ workload: { kind, namespace, name } }: AnsweredWorkload, world: World): UsedData[] {
+function workloadData({ workload: { kind, namespace, name } }: AnsweredWorkload, world: World): UsedData[] {
   const { store, now, scope, karmadaRules, timing, kinds, matrix } = world
   const binding = bindingNamed({ namespace, name: bindingName(kind, name) }, store)
   if (!binding) return []

@@ -63,7 +63,7 @@ interface OutcomeOptions {
 }
 
 /** Returns the outcome of a binding in a world. */
-export function outcomeOf(
+export function predictOutcome(
   stored: ResourceBinding,
   world: World,
   { isQueued, detected = stored }: OutcomeOptions,

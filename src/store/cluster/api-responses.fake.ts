@@ -24,15 +24,15 @@ const partial: View = (object) => {
   return kind === 'Status' ? object : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
 }
 
-export function viewOf({ accept }: ApiRequest['headers']): View {
+export function requestedView({ accept }: ApiRequest['headers']): View {
   return accept?.includes(';as=PartialObjectMetadata') ? partial : whole
 }
 
-export function isListOf(type: ResourceType): (request: ApiRequest) => boolean {
+export function isListRequest(type: ResourceType): (request: ApiRequest) => boolean {
   return ({ method, path, query }) => method === 'GET' && path === collectionPath(type) && !query.has('watch')
 }
 
-export function isWatchOf(type: ResourceType): (request: ApiRequest) => boolean {
+export function isWatchRequest(type: ResourceType): (request: ApiRequest) => boolean {
   return ({ path, query }) => path === collectionPath(type) && query.has('watch')
 }
 

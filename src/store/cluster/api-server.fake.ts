@@ -11,13 +11,13 @@ import {
   type Answer,
   type ApiRequest,
   answerWith,
-  isListOf,
-  isWatchOf,
+  isListRequest,
+  isWatchRequest,
   json,
   notFound,
   pageNotFound,
+  requestedView,
   status,
-  viewOf,
   whole,
 } from './api-responses.fake.ts'
 import { type OpenWatch, openWatch } from './api-watch.fake.ts'
@@ -89,11 +89,11 @@ export class FakeApiServer {
   }
 
   lists(type: ResourceType): ApiRequest[] {
-    return this.requests.filter((request) => isListOf(type)(request))
+    return this.requests.filter((request) => isListRequest(type)(request))
   }
 
   watchRequests(type: ResourceType): ApiRequest[] {
-    return this.requests.filter((request) => isWatchOf(type)(request))
+    return this.requests.filter((request) => isWatchRequest(type)(request))
   }
 
   /** Sends `answers` to the next requests for which `match` is true, one each, instead of the normal responses. */
@@ -165,7 +165,7 @@ export class FakeApiServer {
     if (query.get('watch') === 'true') return this.#watch(target, request)
     const page = this.objects.page(target, Number(query.get('limit') ?? 0), query.get('continue'))
     if (page === undefined) return status(410, 'Expired')
-    const view = viewOf(headers)
+    const view = requestedView(headers)
     return json(200, {
       kind: view === whole ? `${target.type.kind}List` : 'PartialObjectMetadataList',
       ...page,
@@ -275,7 +275,7 @@ export class FakeApiServer {
     const missed = this.objects.since({ collection, namespace }, Number(query.get('resourceVersion')))
     if (missed === undefined) return status(410, 'Expired')
     return (response) => {
-      const watch = openWatch(query, response, viewOf(headers), () => this.objects.version, namespace)
+      const watch = openWatch(query, response, requestedView(headers), () => this.objects.version, namespace)
       this.#watches.set(watch, collection)
       response.on('close', () => this.#watches.delete(watch))
       for (const event of missed) watch.send(event.type, event.object)

@@ -42,7 +42,7 @@ export function readYaml(text: string, lines: LineCounter): YamlDocument[] {
   lines.addNewLine(0)
   for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(index + 1)
   // go-yaml ends a line with a carriage return alone, too. Editors do not count it.
-  return chunksOf(text.replaceAll(/\r(?!\n)/g, '\n')).flatMap((chunk) => readChunk(chunk))
+  return splitChunks(text.replaceAll(/\r(?!\n)/g, '\n')).flatMap((chunk) => readChunk(chunk))
 }
 
 /** Throws for text that is nested too deeply for the parser. */
@@ -73,7 +73,7 @@ interface Chunk {
  * Divides a text at its separators, as kubectl does before it parses (YAMLReader, pkg/util/yaml/decoder.go of apimachinery). A separator is
  * a line that begins with `---` and has only a comment behind it.
  */
-function chunksOf(text: string): Chunk[] {
+function splitChunks(text: string): Chunk[] {
   const chunks: Chunk[] = []
   let start = 0
   let mistakes: YamlMistake[] = []
@@ -165,14 +165,14 @@ function parseChunk({ text, start }: Chunk): { document: Document.Parsed | undef
   const guard = new TokenGuard(start)
   const control = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(text)
   if (control) guard.mistakes.push(syntax(start + control.index, 'control characters are not allowed'))
-  const [document] = new Composer(OPTIONS).compose(tokensOf(text, start, guard))
+  const [document] = new Composer(OPTIONS).compose(parseTokens(text, start, guard))
   const found = [...(document?.errors ?? []), ...(document?.warnings ?? [])]
     .filter((problem) => !isTolerated(problem, text.slice(problem.pos[0] - start)))
     .map(({ pos, message }) => syntax(pos[0], message))
   return { document, mistakes: found.length > 0 ? found : guard.mistakes }
 }
 
-function* tokensOf(text: string, start: number, guard: TokenGuard) {
+function* parseTokens(text: string, start: number, guard: TokenGuard) {
   const parser = new Parser()
   parser.offset = start
   for (const lexeme of new LenientLexer().lex(text)) {

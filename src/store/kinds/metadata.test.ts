@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
 import { until } from '../../base/time/clock.fake.ts'
-import { isListOf, isWatchOf, json, statusObject } from '../cluster/api-responses.fake.ts'
+import { isListRequest, isWatchRequest, json, statusObject } from '../cluster/api-responses.fake.ts'
 import { openStage, pass, type Stage } from '../cluster/watch/reflector.fake.ts'
 import { bindingKind, buildBinding } from '../objects.fake.ts'
 
@@ -51,8 +51,8 @@ describe('a metadata-only kind', () => {
       metadata: { name, namespace: 'shop', resourceVersion: '7' },
     })
     const answer = json(200, { metadata: { resourceVersion: '7' }, items: [whole('a')] })
-    stage.server.misbehave(isListOf(resourceBindings), answer)
-    stage.server.misbehave(isWatchOf(resourceBindings), (response) => {
+    stage.server.misbehave(isListRequest(resourceBindings), answer)
+    stage.server.misbehave(isWatchRequest(resourceBindings), (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.write(`${JSON.stringify({ type: 'ADDED', object: whole('b') })}\n`)
     })

@@ -80,7 +80,7 @@ class CompactIndex<T> {
     const known = this.#lists.get(key)
     if (known) return known
     const found: T[] = []
-    const hash = hashOf(key)
+    const hash = hashText(key)
     for (let entry = this.#heads[this.#slotOf(hash)] as number; entry >= 0; entry = this.#next[entry] as number) {
       if (this.#hashes[entry] !== hash) continue
       const object = this.#objects[this.#owners[entry] as number] as T
@@ -108,7 +108,7 @@ function hashAll<T>(objects: readonly T[], keysOf: KeysOf<T>): { hashes: Int32Ar
         hashes = grown(hashes)
         owners = grown(owners)
       }
-      hashes[size] = hashOf(key)
+      hashes[size] = hashText(key)
       owners[size++] = owner
     }
   })
@@ -122,7 +122,7 @@ function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
 }
 
 /** FNV-1a with 32 bits, over the code units of a text. */
-function hashOf(text: string): number {
+function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return hash

@@ -58,7 +58,7 @@ async function readLines(
     else header = checkHeader(parseFirst(line, file), file)
   }
   try {
-    for await (const lines of linesOf(file, signal)) for (const line of lines) readLine(line)
+    for await (const lines of decompressedLines(file, signal)) for (const line of lines) readLine(line)
   } catch (error) {
     throw describeError(error, file, signal)
   }
@@ -68,7 +68,7 @@ async function readLines(
 }
 
 /** Returns the complete lines of each part of the decompressed file, so that there is never one text of all. */
-async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string[]> {
+async function* decompressedLines(file: string, signal: AbortSignal): AsyncGenerator<string[]> {
   await using handle = await open(file)
   if (!(await isGzip(handle))) throw notSnapshot(file)
   const source = handle.createReadStream({ start: 0, highWaterMark: PART, autoClose: false, signal })

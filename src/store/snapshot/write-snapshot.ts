@@ -32,7 +32,7 @@ const PART = 64 * 1024
 /** Writes a snapshot to a stream, without ending it if it is the standard output. Rejects with the reason of `signal` if it aborts. */
 export async function writeSnapshot(content: SnapshotContent, to: Writable, signal: AbortSignal): Promise<void> {
   const isStandard = to === process.stdout
-  await pipeline(Readable.from(partsOf(content)), createGzip(), to, { signal, end: !isStandard })
+  await pipeline(Readable.from(snapshotParts(content)), createGzip(), to, { signal, end: !isStandard })
 }
 
 /**
@@ -57,9 +57,9 @@ export async function writeSnapshotFile(content: SnapshotContent, file: string, 
   }
 }
 
-function* partsOf(content: SnapshotContent): Generator<string> {
+function* snapshotParts(content: SnapshotContent): Generator<string> {
   let part = ''
-  for (const line of linesOf(content)) {
+  for (const line of snapshotLines(content)) {
     part += `${line}\n`
     if (part.length < PART) continue
     yield part
@@ -68,8 +68,8 @@ function* partsOf(content: SnapshotContent): Generator<string> {
   yield part
 }
 
-function* linesOf({ store, settings, change = (object) => object }: SnapshotContent): Generator<string> {
-  yield JSON.stringify(headerOf(store, settings))
+function* snapshotLines({ store, settings, change = (object) => object }: SnapshotContent): Generator<string> {
+  yield JSON.stringify(snapshotHeader(store, settings))
   const lines: string[] = []
   const encoder = new ObjectEncoder((line) => lines.push(line))
   const counts: Record<string, number> = {}
@@ -88,7 +88,7 @@ function* linesOf({ store, settings, change = (object) => object }: SnapshotCont
   yield JSON.stringify({ end: { objects: counts } })
 }
 
-function headerOf(store: SnapshotContent['store'], settings: SnapshotSettings): SnapshotHeader {
+function snapshotHeader(store: SnapshotContent['store'], settings: SnapshotSettings): SnapshotHeader {
   return {
     format: SNAPSHOT_FORMAT,
     version: SNAPSHOT_VERSION,

@@ -7,7 +7,7 @@ import { secrets, serviceAccounts } from '../../../api/dependencies.ts'
 import { CREDENTIALS_ANNOTATION, MOVER_LABEL } from '../../../api/lodestone.ts'
 import { apiVersionOf, type K8sObject, objectKey, type ResourceType, splitObjectKey } from '../../../api/meta.ts'
 import { type EnvVar, type Pod, pods } from '../../../api/pod.ts'
-import { bindingOf, roleBindings } from '../../../api/rbac.ts'
+import { bindClusterRole, roleBindings } from '../../../api/rbac.ts'
 import { defined } from '../../../base/json.ts'
 
 /** A Secret, with base64 values. */
@@ -100,12 +100,12 @@ export function moverAccess(namespace: string, name: string): AccessObject[] {
   const metadata = { name, namespace }
   return [
     { type: serviceAccounts, object: { apiVersion: 'v1', kind: serviceAccounts.kind, metadata } },
-    { type: roleBindings, object: bindingOf(MOVER_ROLE, metadata, metadata) },
+    { type: roleBindings, object: bindClusterRole(MOVER_ROLE, metadata, metadata) },
   ]
 }
 
 /** The RoleBinding for movers with a ServiceAccount of users, which Lodestone does not create. */
 export function userAccountAccess(namespace: string, name: string): AccessObject[] {
   const metadata = { name: `${MOVER_ROLE}.${name}`, namespace }
-  return [{ type: roleBindings, object: bindingOf(MOVER_ROLE, metadata, { name, namespace }) }]
+  return [{ type: roleBindings, object: bindClusterRole(MOVER_ROLE, metadata, { name, namespace }) }]
 }

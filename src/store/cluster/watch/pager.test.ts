@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
 import { settle, TestClock } from '../../../base/time/clock.fake.ts'
 import { buildBinding } from '../../objects.fake.ts'
-import { isListOf, json, status } from '../api-responses.fake.ts'
+import { isListRequest, json, status } from '../api-responses.fake.ts'
 import { listAll } from './pager.ts'
 import { openStage, pass } from './reflector.fake.ts'
 
@@ -52,7 +52,7 @@ describe('a list', () => {
   test('that repeats a continue token fails and is reported', async () => {
     const { server, heard, clock, store } = await openStage()
     const endless = json(200, { metadata: { resourceVersion: '1', continue: 'again' }, items: [] })
-    server.misbehave(isListOf(resourceBindings), endless, endless)
+    server.misbehave(isListRequest(resourceBindings), endless, endless)
     const started = store.start(new AbortController().signal)
     await pass(clock, () => store.synced())
     await started
@@ -97,7 +97,7 @@ describe('a list', () => {
     { name: 'has items that are not objects', body: { items: ['a'] }, want: 'cannot be cached' },
   ])('that $name fails and is retried', async ({ body, want }) => {
     const { server, clock, store, heard } = await openStage()
-    server.misbehave(isListOf(resourceBindings), json(200, body))
+    server.misbehave(isListRequest(resourceBindings), json(200, body))
     const started = store.start(new AbortController().signal)
     await pass(clock, () => store.synced())
     await started

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { clusters } from '../../../api/karmada.ts'
 import { settle, until } from '../../../base/time/clock.fake.ts'
 import { bindingKind, buildCluster, clusterKind } from '../../objects.fake.ts'
-import { isListOf, isWatchOf, status } from '../api-responses.fake.ts'
+import { isListRequest, isWatchRequest, status } from '../api-responses.fake.ts'
 import { openStage, pass } from './reflector.fake.ts'
 
 const optionalClusters = { ...clusterKind, optional: true }
@@ -63,8 +63,8 @@ describe('an optional kind that the server does not serve', () => {
     await store.start(new AbortController().signal)
     await until(() => server.watches(clusters).length === 1)
     const missing = status(404, 'NotFound')
-    server.misbehave(isWatchOf(clusters), missing)
-    server.misbehave(isListOf(clusters), missing)
+    server.misbehave(isWatchRequest(clusters), missing)
+    server.misbehave(isListRequest(clusters), missing)
     clock.advance(20_000)
     server.watches(clusters)[0]?.end()
     await pass(clock, () => server.lists(clusters).length === 3 && server.watches(clusters).length === 1)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
 import { settle, until } from '../../../base/time/clock.fake.ts'
 import { bindingKind, buildBinding } from '../../objects.fake.ts'
-import { hang, isListOf, isWatchOf, json, reset, status, statusObject } from '../api-responses.fake.ts'
+import { hang, isListRequest, isWatchRequest, json, reset, status, statusObject } from '../api-responses.fake.ts'
 import { openStage, pass } from './reflector.fake.ts'
 
 describe('a list that fails', () => {
@@ -17,7 +17,7 @@ describe('a list that fails', () => {
   ])('at the start by $name leaves the kind unknown, and is retried until it succeeds', async ({ answer }) => {
     const { server, store, clock, heard, names } = await openStage()
     server.put(resourceBindings, buildBinding('a'))
-    server.misbehave(isListOf(resourceBindings), ...Array.from({ length: 12 }, () => answer))
+    server.misbehave(isListRequest(resourceBindings), ...Array.from({ length: 12 }, () => answer))
     const started = store.start(new AbortController().signal)
     const failures = () => heard.filter((line) => line.startsWith('error list failed')).length
     const waits: number[] = []
@@ -36,7 +36,7 @@ describe('a list that fails', () => {
 
   test('without a response ends after a timeout and is retried', async () => {
     const { server, store, clock, heard } = await openStage({ pageSilenceMs: 5000 })
-    server.misbehave(isListOf(resourceBindings), hang)
+    server.misbehave(isListRequest(resourceBindings), hang)
     const started = store.start(new AbortController().signal)
     await pass(clock, () => store.synced())
     await started
@@ -45,7 +45,7 @@ describe('a list that fails', () => {
 
   test('by 429 is retried after Retry-After, not before', async () => {
     const { server, store, clock, heard } = await openStage()
-    server.misbehave(isListOf(resourceBindings), status(429, 'TooManyRequests', { 'retry-after': '3' }))
+    server.misbehave(isListRequest(resourceBindings), status(429, 'TooManyRequests', { 'retry-after': '3' }))
     const started = store.start(new AbortController().signal)
     await until(() => heard.some((line) => line.startsWith('error')))
     expect(clock.waits).toEqual([3400])
@@ -86,7 +86,7 @@ describe('a position that expired', () => {
 
   test('immediately after a list is replaced by a list after growing delays', async () => {
     const { server, store, clock } = await openStage()
-    server.misbehave(isWatchOf(resourceBindings), ...Array.from({ length: 5 }, () => status(410, 'Expired')))
+    server.misbehave(isWatchRequest(resourceBindings), ...Array.from({ length: 5 }, () => status(410, 'Expired')))
     await store.start(new AbortController().signal)
     await settle(200)
     expect(server.lists(resourceBindings)).toHaveLength(1)
@@ -110,7 +110,7 @@ describe('a position that expired', () => {
     },
   ])('or became unusable by $name is replaced by a list after a pause', async ({ answer }) => {
     const { server, store, clock, heard } = await openStage()
-    server.misbehave(isWatchOf(resourceBindings), answer)
+    server.misbehave(isWatchRequest(resourceBindings), answer)
     await store.start(new AbortController().signal)
     await pass(clock, () => server.watches(resourceBindings).length === 1)
     expect(server.lists(resourceBindings)).toHaveLength(2)
@@ -189,7 +189,7 @@ describe('stopping', () => {
     { name: 'while a list hangs', answers: [hang] },
   ])('$name leaves no timer and no request behind', async ({ answers }) => {
     const { server, store, clock } = await openStage()
-    server.misbehave(isListOf(resourceBindings), ...answers)
+    server.misbehave(isListRequest(resourceBindings), ...answers)
     const abort = new AbortController()
     const started = store.start(abort.signal).catch((error: unknown) => error)
     await until(() => server.requests.length > 0)
@@ -213,7 +213,7 @@ describe('stopping', () => {
 
   test('an aborted start rejects with the reason', async () => {
     const { server, store } = await openStage()
-    server.misbehave(isListOf(resourceBindings), hang)
+    server.misbehave(isListRequest(resourceBindings), hang)
     const abort = new AbortController()
     const started = store.start(abort.signal)
     await until(() => server.requests.length === 1)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
 import { settle, until } from '../../../base/time/clock.fake.ts'
 import { buildBinding } from '../../objects.fake.ts'
-import { hang, isWatchOf, reset, status, statusObject } from '../api-responses.fake.ts'
+import { hang, isWatchRequest, reset, status, statusObject } from '../api-responses.fake.ts'
 import { openStage, pass, type Stage } from './reflector.fake.ts'
 
 function watchCount({ server }: Stage): number {
@@ -61,7 +61,7 @@ describe('a watch', () => {
     const stage = await openStage()
     await stage.start()
     stage.server.watches(resourceBindings)[0]?.send('BOOKMARK', { metadata: { resourceVersion: 'etcd/07-ä' } })
-    stage.server.misbehave(isWatchOf(resourceBindings), hang)
+    stage.server.misbehave(isWatchRequest(resourceBindings), hang)
     stage.clock.advance(20_000)
     stage.server.watches(resourceBindings)[0]?.end()
     await until(() => watchCount(stage) === 2)
@@ -96,7 +96,7 @@ describe('a watch', () => {
 
   test('without a response ends like a silent one', async () => {
     const stage = await openStage({ silenceMs: 5000 })
-    stage.server.misbehave(isWatchOf(resourceBindings), hang)
+    stage.server.misbehave(isWatchRequest(resourceBindings), hang)
     await stage.store.start(new AbortController().signal)
     await until(() => watchCount(stage) === 1)
     stage.clock.advance(5000)
@@ -163,7 +163,7 @@ describe('a watch that fails', () => {
     { name: 'HTTP 503', answer: status(503, 'ServiceUnavailable') },
   ])('by $name is resumed from the same version after a pause, without a list', async ({ answer }) => {
     const stage = await openStage()
-    stage.server.misbehave(isWatchOf(resourceBindings), answer)
+    stage.server.misbehave(isWatchRequest(resourceBindings), answer)
     await stage.store.start(new AbortController().signal)
     await until(() => stage.heard.some((line) => line.startsWith('error watch failed')))
     await settle()
@@ -199,7 +199,7 @@ describe('a watch that fails', () => {
     { name: 'with a limit for a header of a day', headers: { 'retry-after': '86400' }, wantMs: 300_400 },
   ])('by 429 waits for Retry-After: $name', async ({ headers, wantMs = 7400 }) => {
     const stage = await openStage()
-    stage.server.misbehave(isWatchOf(resourceBindings), status(429, 'TooManyRequests', headers))
+    stage.server.misbehave(isWatchRequest(resourceBindings), status(429, 'TooManyRequests', headers))
     await stage.store.start(new AbortController().signal)
     await until(() => stage.clock.waits.length === 1)
     expect(stage.clock.waits).toEqual([wantMs])
@@ -210,7 +210,7 @@ describe('a watch that fails', () => {
   test('by repeated immediate ends is delayed', async () => {
     const stage = await openStage()
     const close = (response: { end(): unknown }): void => void response.end()
-    stage.server.misbehave(isWatchOf(resourceBindings), ...Array.from({ length: 6 }, () => close))
+    stage.server.misbehave(isWatchRequest(resourceBindings), ...Array.from({ length: 6 }, () => close))
     await stage.store.start(new AbortController().signal)
     const waits: number[] = []
     for (let attempt = 1; attempt <= 6; attempt++) {
