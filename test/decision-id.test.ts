@@ -10,7 +10,7 @@ import { DECISION_ID_LABEL } from '../src/api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../src/api/meta.ts'
 import { type Pod, pods } from '../src/api/pod.ts'
 import { DEFAULT_CONFIG } from '../src/app/config/config.ts'
-import { contextOf } from '../src/cli/explain/context.fake.ts'
+import { explainContext } from '../src/cli/explain/context.fake.ts'
 import { podExplainer } from '../src/cli/explain/pod.ts'
 import { makeTarget } from '../src/cli/explain/target.ts'
 import type { TreeNode } from '../src/cli/explain/tree.ts'
@@ -193,7 +193,7 @@ async function openHub() {
       }),
     async explain(): Promise<TreeNode> {
       const target = makeTarget(resourceBindings, 'default', 'app-deployment')
-      const tree = await bindingExplainer.explain(target, contextOf(store, now))
+      const tree = await bindingExplainer.explain(target, explainContext(store, now))
       const node = tree?.children?.find(({ kind }) => kind === 'ResourceBinding')
       if (!node) throw new Error('the binding is not explained')
       return node
@@ -305,7 +305,7 @@ test.each([
   const decisionId = podDecisionId(pod)
   expect(response.auditAnnotations).toMatchObject({ 'decision-id': decisionId, ...(decision && { decision }) })
   expect(lines).toContainEqual(expect.objectContaining({ decisionId }))
-  expect(await podExplainer.explain(makeTarget(pods, 'default', name), contextOf(store, NOW))).toMatchObject({
+  expect(await podExplainer.explain(makeTarget(pods, 'default', name), explainContext(store, NOW))).toMatchObject({
     decisionId,
   })
   expect(events).toMatchObject(told ? [{ reason: told, decisionId }] : [])

@@ -9,7 +9,7 @@ import { configSection } from '../src/app/config/config.ts'
 import type { Field as ConfigField } from '../src/app/config/section.ts'
 import type { Command } from '../src/cli/command.ts'
 import { loadCommands } from '../src/cli/index.ts'
-import { fieldLine, linesOf, type Field as SchemaField } from '../src/cli/pages/api-page.ts'
+import { fieldLine, fieldLines, type Field as SchemaField } from '../src/cli/pages/api-page.ts'
 import { listItem } from '../src/cli/pages/markdown.ts'
 
 const pageAt = (name: string) => join(import.meta.dirname, '..', 'docs', 'reference', name)
@@ -48,7 +48,7 @@ function keyLines(path: string, field: ConfigField<unknown> | undefined): string
   if (fields) return Object.entries(fields).flatMap(([name, inner]) => keyLines(`${path}.${name}`, inner))
   const { items, ...own }: SchemaField = schema
   // The section of this list has the keys of its entries.
-  if (path === 'workloadKinds' && items) return linesOf('', items)
+  if (path === 'workloadKinds' && items) return fieldLines('', items)
   return [fieldLine(path, { ...own, ...(items && { items }), default: value, description: meaning })]
 }
 

@@ -105,7 +105,7 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   const first = given === '--version' ? 'version' : given
   if (first === '__complete') {
     const { runComplete } = await import('./completion/run.ts')
-    return runComplete(words.slice(1), io, { names: Object.keys(table), load: (name) => entryOf(name)?.load() })
+    return runComplete(words.slice(1), io, { names: Object.keys(table), load: (name) => findEntry(name)?.load() })
   }
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const [name, rest] = asksForHelp ? [second, ['--help']] : [first, words.slice(1)]
@@ -113,7 +113,7 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
     io.stdout.write(overview())
     return asksForHelp ? 0 : 2
   }
-  const entry = entryOf(name)
+  const entry = findEntry(name)
   if (!entry) {
     io.stderr.write(`lodestone: ${unknownName(name)}\nSee 'lodestone --help'.\n`)
     return 2
@@ -140,7 +140,7 @@ function unknownName(name: string): string {
     : `unknown command ${name}${suggest(name, Object.keys(table))}`
 }
 
-function entryOf(name: string): Entry | undefined {
+function findEntry(name: string): Entry | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }
 

@@ -7,7 +7,9 @@ import type { TransferCost } from '../core/transfer-cost/transfer-cost.ts'
 export function describeCost(cost: TransferCost, hasPrices: boolean): string {
   const { localBytes, transferBytes, isMinimum } = cost
   const local = `${localBytes === undefined ? UNKNOWN_AMOUNT : formatBytes(localBytes)} local`
-  const rest = hasPrices ? describeTransfer(cost) : `${bytesToTransfer(transferBytes, isMinimum)}${missingOf(cost)}`
+  const rest = hasPrices
+    ? describeTransfer(cost)
+    : `${bytesToTransfer(transferBytes, isMinimum)}${describeUnknown(cost)}`
   return `${local}, ${rest}`
 }
 
@@ -16,7 +18,7 @@ export function describeTransfer(cost: TransferCost): string {
   const { transferBytes, money, currency, seconds, isMinimum } = cost
   const price = money === undefined ? 'unknown price' : formatMoney(money, currency)
   const time = seconds === undefined ? 'unknown time' : formatAge(seconds * 1000)
-  return `${bytesToTransfer(transferBytes, isMinimum)}, ${price}, ${time}${missingOf(cost)}`
+  return `${bytesToTransfer(transferBytes, isMinimum)}, ${price}, ${time}${describeUnknown(cost)}`
 }
 
 /** Returns a sum of transfers: bytes, and their price. */
@@ -39,7 +41,7 @@ function bytesToTransfer(bytes: number | undefined, isMinimum: boolean): string 
 
 const MAX_UNKNOWN = 5
 
-function missingOf({ unknown }: TransferCost): string {
+function describeUnknown({ unknown }: TransferCost): string {
   if (unknown.length === 0) return ''
   const more = unknown.length > MAX_UNKNOWN ? ` and ${unknown.length - MAX_UNKNOWN} more` : ''
   return `, not known: ${unknown.slice(0, MAX_UNKNOWN).join(', ')}${more}`

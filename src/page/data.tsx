@@ -88,7 +88,7 @@ function Matrix({ rows, columns, now }: { rows: Row<'sources'>[]; columns: Clust
               <Age since={row.lastResolvedTime} now={now} />
             )}
           </td>
-          {columns.length === 0 && <td>{placesOf(row)}</td>}
+          {columns.length === 0 && <td>{sourceClusters(row)}</td>}
           {columns.map(({ name }) => (
             <td key={name} class="cluster">
               <Dot row={row} cluster={name} largest={largest} />
@@ -127,7 +127,7 @@ function Regions({ columns }: { columns: ClusterRow[] }) {
   )
 }
 
-function placesOf({ clusters }: Row<'sources'>) {
+function sourceClusters({ clusters }: Row<'sources'>) {
   if (clusters === undefined) return <State tone="unknown">unknown</State>
   if (clusters.length === 0) return <State tone="failed">nowhere</State>
   const shown = clusters.slice(0, 5).join(', ')

@@ -25,7 +25,7 @@ export function Placement({ answer }: { answer: LocateAnswer }) {
     <section>
       <h2>Placement</h2>
       <ol class="steps">
-        {stepsOf(answer).map(({ title, clusters, fallen, note }) => (
+        {placementSteps(answer).map(({ title, clusters, fallen, note }) => (
           <li key={title}>
             <h3>
               {title} <span class="count">{clusters.length}</span>
@@ -70,7 +70,7 @@ function Names({ names, isFallen = false }: { names: readonly string[]; isFallen
 
 const { compare } = new Intl.Collator('en', { numeric: true })
 
-function stepsOf({ decision, claims, clusters: unsorted }: LocateAnswer): Step[] {
+function placementSteps({ decision, claims, clusters: unsorted }: LocateAnswer): Step[] {
   const clusters = unsorted.toSorted((a, b) => compare(a.name, b.name))
   const { state = 'Untouched', message } = decision ?? {}
   const { tone, words } = DECISIONS[state] ?? { tone: 'waiting', words: state }

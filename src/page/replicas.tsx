@@ -14,7 +14,7 @@ export function volumeKey({ namespace, volumeManager, volume }: Replica): string
   return `${namespace}/${volumeManager} ${volume}`
 }
 
-function volumeOf({ volumeManager, volume }: Replica): string {
+function volumeTitle({ volumeManager, volume }: Replica): string {
   return `${volumeManager} ${volume}`
 }
 
@@ -50,7 +50,7 @@ export function Replicas({
         ))}
       </section>
       <Rate rows={rows} />
-      <p class="below">{focused ? describe(focused, titleOf(focused)) : (children ?? waitsOf(rows))}</p>
+      <p class="below">{focused ? describe(focused, titleOf(focused)) : (children ?? waitReasons(rows))}</p>
     </div>
   )
 }
@@ -75,7 +75,7 @@ export function Nodes({
           {[...Map.groupBy(rows, ({ node = '' }) => node)].map(([node, of]) => (
             <li key={node} tabIndex={-1} data-row>
               <h2 title={node}>{node || 'no node yet'}</h2>
-              <Replicas label={`Replicas on ${node || 'no node yet'}`} rows={of} titleOf={volumeOf} />
+              <Replicas label={`Replicas on ${node || 'no node yet'}`} rows={of} titleOf={volumeTitle} />
             </li>
           ))}
         </ul>
@@ -110,7 +110,7 @@ function describe(row: Replica, title: string): string {
 }
 
 /** The reasons of those that wait, the most frequent first. */
-function waitsOf(rows: readonly Replica[]): string {
+function waitReasons(rows: readonly Replica[]): string {
   const messages = Map.groupBy(
     rows.flatMap(({ state, message }) => (state === 'Ready' ? [] : (message ?? []))),
     (message) => message,

@@ -150,7 +150,7 @@ function Facts({ report, now }: { report: FoundServer; now: number }) {
           {leader ? (
             <>
               <State tone={leader.isOld ? 'failed' : 'fine'}>
-                <span title={leader.holder}>{hostOf(leader.holder)}</span>
+                <span title={leader.holder}>{holderHost(leader.holder)}</span>
               </State>
               <span class="quiet">
                 renewed <Age since={leader.renewTime} now={now} /> ago, leads for <Age since={leader.since} now={now} />
@@ -190,7 +190,7 @@ function Facts({ report, now }: { report: FoundServer; now: number }) {
 }
 
 /** The identity of a holder is its host name and a UUID, as in client-go. */
-function hostOf(holder: string): string {
+function holderHost(holder: string): string {
   return holder.replace(/_[0-9a-f-]{36}$/, '') || 'none'
 }
 

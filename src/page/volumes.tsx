@@ -76,7 +76,7 @@ function VolumeSquares({ rows, replicas }: { rows: Row<'volumes'>[]; replicas: R
               {row.bytes !== undefined && `, ${formatBytes(row.bytes)}`}
             </p>
           </div>
-          <Replicas label={`Replicas of ${row.id}`} rows={byVolume.get(row.id) ?? []} titleOf={nodeOf}>
+          <Replicas label={`Replicas of ${row.id}`} rows={byVolume.get(row.id) ?? []} titleOf={replicaNodeName}>
             {row.message}
           </Replicas>
         </li>
@@ -85,7 +85,7 @@ function VolumeSquares({ rows, replicas }: { rows: Row<'volumes'>[]; replicas: R
   )
 }
 
-function nodeOf({ node }: Row<'replicas'>): string {
+function replicaNodeName({ node }: Row<'replicas'>): string {
   return node ?? 'no node yet'
 }
 

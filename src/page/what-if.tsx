@@ -87,7 +87,7 @@ export function WhatIf({ query, version }: ViewInput) {
           event.preventDefault()
           kept.asked = ''
           changeQuery({ lost: undefined })
-          void ask(questionOf(fields))
+          void ask(buildQuestion(fields))
         }}
       >
         <p class="quiet">What is filled in holds together. Nothing is written.</p>
@@ -149,7 +149,7 @@ export function WhatIf({ query, version }: ViewInput) {
 const LISTED = { limit: '500' }
 
 /** A wrong taint is left to the server, which says what is wrong. */
-function questionOf({ lost, tainted, taint, source, clusters, text }: Fields): WhatIfQuestion {
+function buildQuestion({ lost, tainted, taint, source, clusters, text }: Fields): WhatIfQuestion {
   const [, key = taint, value, effect = ''] = /^([^=:]*)(?:=([^:]*))?:(.*)$/.exec(taint.trim()) ?? []
   const names = clusters.split(/[\s,]+/).filter(Boolean)
   return {
@@ -167,7 +167,7 @@ function Effects({ answer: { sentences, workloads, totals, changes, more } }: { 
   return (
     <>
       <p class="large">What if {sentences.join(', and ')}?</p>
-      {present.length === 0 && <p>Nothing changes for {countOf(workloads)}.</p>}
+      {present.length === 0 && <p>Nothing changes for {countWorkloads(workloads)}.</p>}
       {present.length > 0 && (
         <Table label="Totals" titles={['Effect', 'Workloads', 'Data', 'Dependencies']}>
           {present.map((effect) => (
@@ -192,11 +192,11 @@ function Effects({ answer: { sentences, workloads, totals, changes, more } }: { 
               <td>
                 <EffectState effect={change.effect} />
               </td>
-              <td>{whereOf(change)}</td>
+              <td>{describeMove(change)}</td>
               <td>
                 {change.reason}
-                {change.next && ` Then: ${EFFECTS[change.next.effect].words} ${whereOf(change.next)}`}
-                {costsOf(change).map((cost) => (
+                {change.next && ` Then: ${EFFECTS[change.next.effect].words} ${describeMove(change.next)}`}
+                {describeCosts(change).map((cost) => (
                   <div class="quiet">{cost}</div>
                 ))}
               </td>
@@ -214,12 +214,12 @@ function EffectState({ effect }: { effect: Effect }) {
   return <State tone={tone}>{words}</State>
 }
 
-function countOf(workloads: number): string {
+function countWorkloads(workloads: number): string {
   return workloads === 1 ? '1 workload' : `${workloads} workloads`
 }
 
 /** What a transfer of the data costs, for the cheapest clusters to which the workload may go. Nothing for data that is there. */
-function costsOf({ transfer }: Change): string[] {
+function describeCosts({ transfer }: Change): string[] {
   const candidates = (transfer?.candidates ?? []).filter(({ transferBytes }) => transferBytes !== 0)
   return candidates.slice(0, CLUSTERS_SHOWN).map(({ cluster, transferBytes, isMinimum, money, currency, seconds }) => {
     const least = isMinimum ? 'at least ' : ''
@@ -233,13 +233,13 @@ function costsOf({ transfer }: Change): string[] {
 /** The most clusters that a row names. */
 const CLUSTERS_SHOWN = 5
 
-function whereOf({ from, to, takesAll, afterSeconds }: NonNullable<Change['next']>): string {
-  const targets = `${to.length > 1 && !takesAll ? 'one of ' : ''}${namesOf(to)}`
+function describeMove({ from, to, takesAll, afterSeconds }: NonNullable<Change['next']>): string {
+  const targets = `${to.length > 1 && !takesAll ? 'one of ' : ''}${joinNames(to)}`
   const later = afterSeconds > 0 ? `, after ${formatAge(afterSeconds * 1000)}` : ''
-  return `${[namesOf(from), to.length > 0 ? `→ ${targets}` : ''].filter(Boolean).join(' ')}${later}`
+  return `${[joinNames(from), to.length > 0 ? `→ ${targets}` : ''].filter(Boolean).join(' ')}${later}`
 }
 
-function namesOf(names: readonly string[]): string {
+function joinNames(names: readonly string[]): string {
   const more = names.length - CLUSTERS_SHOWN
   return `${names.slice(0, CLUSTERS_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
@@ -251,7 +251,8 @@ function Losses({ table: { each, workloads, rows, more } }: { table: WhatIfTable
   return (
     <>
       <p class="large">
-        What if {isCluster ? 'a cluster is lost' : 'the location of a source is out of date'}? ({countOf(workloads)})
+        What if {isCluster ? 'a cluster is lost' : 'the location of a source is out of date'}? (
+        {countWorkloads(workloads)})
       </p>
       <Table label="Single losses" titles={isCluster ? [...titles, 'Data without a copy'] : titles}>
         {rows.map(({ name, totals, onlyCopy = [] }) => (
@@ -262,7 +263,7 @@ function Losses({ table: { each, workloads, rows, more } }: { table: WhatIfTable
                 {totals[effect].workloads}
               </td>
             ))}
-            {isCluster && <td>{namesOf(onlyCopy.map(({ source }) => source))}</td>}
+            {isCluster && <td>{joinNames(onlyCopy.map(({ source }) => source))}</td>}
           </tr>
         ))}
       </Table>

@@ -44,7 +44,7 @@ export interface InstalledPolicy {
 
 /** Judges the policies, and names the namespaces that are exempt from one of them. */
 export function judgePolicies(installed: readonly InstalledPolicy[], config: Config): Finding {
-  const problems = installed.flatMap((one) => problemOf(one) ?? [])
+  const problems = installed.flatMap((one) => policyProblem(one) ?? [])
   if (problems.length > 0) {
     return warning(`workloads may leave their data while Lodestone is not available: ${problems.join('; ')}`, APPLY)
   }
@@ -56,7 +56,7 @@ export function judgePolicies(installed: readonly InstalledPolicy[], config: Con
   return passed(`workloads keep to their data while Lodestone is not available${more}`)
 }
 
-function problemOf({ wanted, policy, binding }: InstalledPolicy): string | undefined {
+function policyProblem({ wanted, policy, binding }: InstalledPolicy): string | undefined {
   const { name } = wanted.metadata
   if (!policy) return `ValidatingAdmissionPolicy ${name} is missing`
   if (!hasRulesOf(policy, wanted)) return `${name} differs from that of this version`

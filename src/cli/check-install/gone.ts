@@ -23,11 +23,11 @@ export async function findTraces({ connection, config, signal, now }: CheckConte
       ...(await findLeases(context)).map(({ metadata: { namespace, name = '' } }) =>
         defined({ type: leases, namespace, name, removes: ['the election of replicas'] }),
       ),
-      ...candidates.map(tracesOf),
+      ...candidates.map(describeTrace),
     ]
     const findings = [
       ...byKind(found).map(([name, message]) => ({ name, ...failed(message, REMEDY) })),
-      ...byKind(ending.map(tracesOf)).map(([name, message]) => ({ name, ...failed(message, ENDING) })),
+      ...byKind(ending.map(describeTrace)).map(([name, message]) => ({ name, ...failed(message, ENDING) })),
       ...unreadable.map((message) => ({
         name: 'permissions',
         ...failed(message, 'run the command as an administrator'),
@@ -39,7 +39,7 @@ export async function findTraces({ connection, config, signal, now }: CheckConte
   }
 }
 
-function tracesOf({ removal, ...object }: Candidate) {
+function describeTrace({ removal, ...object }: Candidate) {
   return { ...object, removes: removal.isEnding ? ['is being deleted'] : removal.removes }
 }
 

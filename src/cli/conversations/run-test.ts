@@ -8,7 +8,7 @@ import { jsonEqual } from '../../base/json.ts'
 import { diffJson } from '../../core/admission/diff.ts'
 import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { placeObject } from '../check/input/place-manifests.ts'
-import { policiesOf, reviewDerived } from '../check/review/review-derived.ts'
+import { reviewDerived, wholePolicies } from '../check/review/review-derived.ts'
 import { isTemplate, type ObjectReview, openSession, put, reviewObject } from '../check/review/review-object.ts'
 import { openFolder } from '../open-folder.ts'
 import { scopesOf } from '../scope.ts'
@@ -55,7 +55,7 @@ async function answerTest({ config, now, given, object: raw, oldObject }: TestCa
     const review = await reviewObject(object, session, oldObject && place(oldObject))
     if (review.outcome === 'denied' || !isTemplate(object, session)) return { ...toAnswer(review), binding: null }
     await put(session, review.after)
-    const derived = await reviewDerived(object, policiesOf(store), session)
+    const derived = await reviewDerived(object, wholePolicies(store), session)
     return { ...toAnswer(review), binding: derived ? toAnswer(derived) : null }
   } finally {
     await store.stop()

@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../store/store.ts'
 import type { Context } from './target.ts'
 
 /** Returns the context for the objects of a store, at a time in ms since the epoch. */
-export function contextOf(store: ObjectStore, now: number): Context {
+export function explainContext(store: ObjectStore, now: number): Context {
   return {
     store,
     now,

@@ -60,7 +60,7 @@ export function typesNamed(word: string, context: Context): ResourceType[] {
 }
 
 /** Where the objects are, for messages. */
-export function placeOf(folder: string | undefined, isMember: boolean): string {
+export function objectsPlace(folder: string | undefined, isMember: boolean): string {
   if (folder !== undefined) return `in folder ${folder}`
   return `on this API server${isMember ? ', which is not a hub' : ''}`
 }

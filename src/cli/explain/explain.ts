@@ -8,7 +8,7 @@ import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
 import { readNamespace } from '../options/namespace.ts'
 import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
-import { explainNamed, kindsToExplain, placeOf } from './explain-named.ts'
+import { explainNamed, kindsToExplain, objectsPlace } from './explain-named.ts'
 import type { Context } from './target.ts'
 import { drawTree, type TreeNode, treeData } from './tree.ts'
 
@@ -70,7 +70,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
       karmadaRules: karmadaRulesOf(args, config, karmadaRules),
       isMember,
       isHub,
-      place: placeOf(folder, isMember),
+      place: objectsPlace(folder, isMember),
     }
     const { tree, problem } = await explainNamed({ kind, namespace, name }, context)
     if (tree) io.stdout.write(render(tree, format, painter(io.stdout, io.env)))

@@ -64,11 +64,11 @@ ${markdownTable(
 
 ### Spec of a ${names.kind}
 
-${fieldsOf('spec', spec)}
+${fieldList('spec', spec)}
 
 ### Status of a ${names.kind}
 
-${fieldsOf('status', status)}
+${fieldList('status', status)}
 
 ### Columns of a ${names.kind}
 
@@ -79,16 +79,16 @@ ${markdownTable(
 }
 
 /** The fields below a field, with their whole paths. */
-function fieldsOf(path: string, field: Field = {}): string {
-  return linesOf(path, field).map(listItem).join('\n')
+function fieldList(path: string, field: Field = {}): string {
+  return fieldLines(path, field).map(listItem).join('\n')
 }
 
 /** Returns a line for each field below a field: its path, type, default, bounds and meaning. */
-export function linesOf(path: string, field: Field): string[] {
+export function fieldLines(path: string, field: Field): string[] {
   const { properties = {}, required = [] } = field
   return Object.entries(properties).flatMap(([name, own]) => {
     const ownPath = `${path === '' ? '' : `${path}.`}${name}${own.type === 'array' ? '[]' : ''}`
-    const inner = OF_KUBERNETES.includes(name) ? [] : linesOf(ownPath, own.items ?? own)
+    const inner = OF_KUBERNETES.includes(name) ? [] : fieldLines(ownPath, own.items ?? own)
     return [fieldLine(ownPath, own, required.includes(name)), ...inner]
   })
 }

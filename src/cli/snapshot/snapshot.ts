@@ -71,13 +71,17 @@ async function runSnapshot(args: Arguments, io: CommandIo): Promise<number> {
   const anonymous = args.flag('anonymous')
   const content: SnapshotContent = {
     store,
-    settings: { ...settingsOf(config, karmadaRulesOf(args, config, karmadaRules), io.now()), anonymous },
+    settings: { ...snapshotSettings(config, karmadaRulesOf(args, config, karmadaRules), io.now()), anonymous },
     ...(anonymous && { change: anonymizer(store) }),
   }
   return file === undefined ? writeOutput(content, io) : writeFile(content, file, io)
 }
 
-function settingsOf(config: Config, karmadaRules: KarmadaRules, now: number): Omit<SnapshotSettings, 'anonymous'> {
+function snapshotSettings(
+  config: Config,
+  karmadaRules: KarmadaRules,
+  now: number,
+): Omit<SnapshotSettings, 'anonymous'> {
   return {
     takenAt: new Date(now).toISOString(),
     karmadaRules,

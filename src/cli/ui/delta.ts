@@ -20,7 +20,7 @@ export interface Delta {
 export type Rows = ReadonlyMap<string, Identified<object>>
 
 /** Returns undefined if both states are equal. */
-export function deltaOf(before: Rows, after: Rows): Delta | undefined {
+export function computeDelta(before: Rows, after: Rows): Delta | undefined {
   const removed = [...before.keys()].filter((id) => !after.has(id))
   const upserted = [...after.values()].filter((row) => !jsonEqual(before.get(row.id), row))
   const changes = removed.length + upserted.length

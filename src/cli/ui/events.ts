@@ -4,7 +4,7 @@ import type { ResourceType } from '../../api/meta.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Viewer } from './access/viewer.ts'
 import { visibleLists } from './access/visible.ts'
-import { type Delta, deltaOf, type Rows } from './delta.ts'
+import { computeDelta, type Delta, type Rows } from './delta.ts'
 import { type ListName, type Lists, rowsById, type Selection } from './lists.ts'
 import type { Snapshot, View } from './view.ts'
 
@@ -129,7 +129,7 @@ function sharedRows(lists: Lists, name: ListName, selection: Selection): Rows {
 function sharedDelta(before: Rows, after: Rows): Delta | undefined {
   const known = knownDeltas.get(before)
   if (known?.after === after) return known.delta
-  const delta = deltaOf(before, after)
+  const delta = computeDelta(before, after)
   knownDeltas.set(before, { after, delta })
   return delta
 }

@@ -91,10 +91,10 @@ async function readHistory(
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   const path = collectionPath(events, namespace)
   const read = SELECTORS.map((selector) => readPages(connection, path, selector, bounded))
-  const results = await Promise.all(read.map((each) => each.catch(problemOf)))
+  const results = await Promise.all(read.map((each) => each.catch(problemPages)))
   const items = results
     .flatMap(({ found }) => found)
-    .map((event) => itemOf(event, store))
+    .map((event) => historyItem(event, store))
     .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
   const [problem] = results.flatMap((result) => result.problem ?? [])
   return { maxMovesPerMinute, items: items.slice(0, MAX_ITEMS), ...defined({ problem }) }
@@ -129,7 +129,7 @@ async function readPages(
   }
 }
 
-function problemOf(error: Error): Pages {
+function problemPages(error: Error): Pages {
   if (error instanceof ApiError && error.status === 403) {
     return { found: [], problem: `${error.message}; grant the user the verb list of events` }
   }
@@ -138,19 +138,19 @@ function problemOf(error: Error): Pages {
   return { found: [], problem: `the Events cannot be read: ${error.message}` }
 }
 
-function itemOf({ metadata, involvedObject = {}, ...event }: Event, store: ObjectStore): HistoryItem {
+function historyItem({ metadata, involvedObject = {}, ...event }: Event, store: ObjectStore): HistoryItem {
   const { type, reason = '', message = '', firstTimestamp, lastTimestamp } = event
   return {
     time: lastTimestamp ?? firstTimestamp ?? metadata.creationTimestamp ?? '',
     reason,
     type: type === 'Warning' ? 'Warning' : 'Normal',
     message,
-    object: workloadOf(involvedObject, store),
+    object: findWorkload(involvedObject, store),
     ...defined({ decisionId: metadata.labels?.[DECISION_ID_LABEL] }),
   }
 }
 
-function workloadOf(
+function findWorkload(
   { apiVersion, kind = '', namespace, name = '' }: NonNullable<Event['involvedObject']>,
   store: ObjectStore,
 ): ObjectReference {

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SourceReport } from '../status/report.ts'
 import { EMPTY_LISTS } from './lists.fake.ts'
-import { type PageRequest, pageOf } from './lists.ts'
+import { type PageRequest, selectPage } from './lists.ts'
 
 function source(name: string, overrides: Partial<SourceReport> = {}): SourceReport {
   return { name, system: 'amoro', type: 'table', dataName: `sales.${name}`, phase: 'Available', ...overrides }
 }
 
 function page(sources: SourceReport[], request: Partial<PageRequest> = {}) {
-  return pageOf({ ...EMPTY_LISTS, sources }, 'sources', {
+  return selectPage({ ...EMPTY_LISTS, sources }, 'sources', {
     sort: 'name',
     isDescending: false,
     offset: 0,

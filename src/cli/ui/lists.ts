@@ -153,7 +153,7 @@ function dueFirst({ state, due, scheduledTime }: MoveRow): number {
 export const LIST_NAMES = Object.keys(KINDS) as ListName[]
 
 /** Returns the lists of a report with all sections, and of what it does not have. */
-export function listsOf(
+export function buildLists(
   report: StatusReport,
   others: Pick<Lists, 'workloads' | 'replicas' | 'moves' | 'clusters'>,
 ): Lists {
@@ -162,12 +162,12 @@ export function listsOf(
 }
 
 /** Returns the words by which a list can be sorted. The first one is the default. */
-export function sortsOf(name: ListName): string[] {
+export function sortWords(name: ListName): string[] {
   return Object.keys(KINDS[name].sorts)
 }
 
 /** Returns the parameters by which rows of a list are selected. A list of objects without namespaces has none for them. */
-export function selectorsOf(name: ListName): (keyof Selection)[] {
+export function selectionParameters(name: ListName): (keyof Selection)[] {
   const { namespace, system } = KINDS[name]
   return [...(namespace ? ['namespace' as const] : []), ...(system ? ['system' as const] : []), 'state', 'search']
 }
@@ -182,7 +182,7 @@ export interface Selection {
 }
 
 export interface PageRequest extends Selection {
-  /** One of `sortsOf`. */
+  /** One of `sortWords`. */
   sort: string
   isDescending: boolean
   offset: number
@@ -199,7 +199,7 @@ export interface Page {
 }
 
 /** Returns one page of a list. */
-export function pageOf(lists: Lists, name: ListName, request: PageRequest): Page {
+export function selectPage(lists: Lists, name: ListName, request: PageRequest): Page {
   const kind = KINDS[name] as ListKind<unknown>
   const { state, ...others } = request
   const inAllStates = select(lists, name, others)

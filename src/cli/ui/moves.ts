@@ -52,7 +52,7 @@ function moveRow(
 ): MoveRow {
   const { apiVersion, kind, namespace, name } = binding.spec.resource
   const { message, since } = locality
-  const state = stateOf(binding, locality)
+  const state = moveState(binding, locality)
   const waitMs = WAITS[state]?.(timing)
   return {
     workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
@@ -74,7 +74,7 @@ const WAITS: Readonly<Partial<Record<MoveState, (timing: PlacementTiming) => num
   Releasing: ({ releaseDelayMs }) => releaseDelayMs,
 }
 
-function stateOf(binding: ResourceBinding, { state, since }: LocalityAnnotation): MoveState {
+function moveState(binding: ResourceBinding, { state, since }: LocalityAnnotation): MoveState {
   if (since !== undefined) return state === 'Kept' ? 'Releasing' : 'Returning'
   if (state !== 'Narrowed') return 'Staying'
   return isExcluded(binding) ? 'Moving' : 'Placed'

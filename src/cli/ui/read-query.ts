@@ -1,6 +1,6 @@
 /** Reads the query of a list: namespace, system, state, search, sort, order, offset and limit. Pure. */
 import { suggest } from '../../base/suggest.ts'
-import { LIST_NAMES, type ListName, type PageRequest, type Selection, selectorsOf, sortsOf } from './lists.ts'
+import { LIST_NAMES, type ListName, type PageRequest, type Selection, selectionParameters, sortWords } from './lists.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 500
@@ -18,12 +18,12 @@ export class QueryError extends Error {
 
 /** Reads the query of one page of a list. Throws `QueryError`. */
 export function readPageRequest(name: ListName, query: URLSearchParams): PageRequest {
-  checkNames(query, [...selectorsOf(name), ...PAGE])
-  const [defaultSort = 'name', ...sorts] = sortsOf(name)
+  checkNames(query, [...selectionParameters(name), ...PAGE])
+  const [defaultSort = 'name', ...sorts] = sortWords(name)
   return {
-    ...selectionOf(query),
-    sort: oneOf(query, 'sort', [defaultSort, ...sorts]),
-    isDescending: oneOf(query, 'order', ['asc', 'desc']) === 'desc',
+    ...readQuerySelection(query),
+    sort: readQueryChoice(query, 'sort', [defaultSort, ...sorts]),
+    isDescending: readQueryChoice(query, 'order', ['asc', 'desc']) === 'desc',
     offset: wholeNumber(query, 'offset', 0, MAX_OFFSET, 0),
     limit: wholeNumber(query, 'limit', 1, MAX_LIMIT, DEFAULT_LIMIT),
   }
@@ -39,10 +39,10 @@ export function readEventsRequest(query: URLSearchParams): { lists: ListName[]; 
     return known
   })
   for (const name of SELECTION.filter((parameter) => query.has(parameter))) {
-    const without = lists.find((list) => !selectorsOf(list).includes(name))
+    const without = lists.find((list) => !selectionParameters(list).includes(name))
     if (without) throw new QueryError(`${name}: rows of ${without} have none; leave ${without} out of lists`)
   }
-  return { lists, selection: selectionOf(query) }
+  return { lists, selection: readQuerySelection(query) }
 }
 
 /** Reads a query with a namespace only; undefined without one. Throws `QueryError`. */
@@ -51,7 +51,7 @@ export function readNamespace(query: URLSearchParams): string | undefined {
   return text(query, 'namespace')
 }
 
-function selectionOf(query: URLSearchParams): Selection {
+function readQuerySelection(query: URLSearchParams): Selection {
   const [namespace, system, state, search] = SELECTION.map((name) => text(query, name))
   return { namespace, system, state, search }
 }
@@ -71,7 +71,7 @@ function text(query: URLSearchParams, name: string): string | undefined {
   return value
 }
 
-function oneOf(query: URLSearchParams, name: string, values: readonly [string, ...string[]]): string {
+function readQueryChoice(query: URLSearchParams, name: string, values: readonly [string, ...string[]]): string {
   const value = query.get(name) ?? values[0]
   if (!values.includes(value)) {
     throw new QueryError(`${name}: takes one of ${values.join(', ')}, not ${shown(value)}`)

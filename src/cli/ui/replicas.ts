@@ -28,17 +28,17 @@ const PODS_SHOWN = 5
 
 /** Reports the replicas of all VolumeManagers. */
 export function replicaRows(store: ObjectStore): ReplicaRow[] {
-  return [...store.list(volumeManagers)].flatMap((manager) => rowsOf(manager, store))
+  return [...store.list(volumeManagers)].flatMap((manager) => rowsOfManager(manager, store))
 }
 
-function rowsOf({ metadata, status }: VolumeManager, store: ObjectStore): ReplicaRow[] {
+function rowsOfManager({ metadata, status }: VolumeManager, store: ObjectStore): ReplicaRow[] {
   const { namespace = '', name = '' } = metadata
   // The CRD of VCK allows any content.
   const volumes = Array.isArray(status?.volumes) ? status.volumes : []
   return volumes.flatMap(({ id, replicas }) =>
     (Array.isArray(replicas) ? replicas : []).map((replica) => {
       const { index, shard, node, state, bytes, totalBytes, reason, message, since, progressTime, retryTime } = replica
-      const users = usersOf(replica, namespace, store)
+      const users = podsUsing(replica, namespace, store)
       return {
         namespace,
         volumeManager: name,
@@ -55,7 +55,7 @@ function rowsOf({ metadata, status }: VolumeManager, store: ObjectStore): Replic
 }
 
 /** The pods on the node of a replica that mount its directory, or its claim. */
-function usersOf({ path, node, claimName }: ReplicaStatus, namespace: string, store: ObjectStore): string[] {
+function podsUsing({ path, node, claimName }: ReplicaStatus, namespace: string, store: ObjectStore): string[] {
   const mounting: readonly (Pod & CachedUse)[] =
     claimName !== undefined
       ? store.byIndex(pods, 'claim', objectKey(namespace, claimName))

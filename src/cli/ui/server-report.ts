@@ -170,13 +170,13 @@ async function readServer(connection: ApiConnection, input: ServerReportInput): 
     const registered = await readRegistered(context)
     return {
       readTime: new Date(context.now).toISOString(),
-      versions: defined({ lodestone: VERSION, kubernetes: await kubernetesOf(context) }),
+      versions: defined({ lodestone: VERSION, kubernetes: await readKubernetesVersion(context) }),
       findings,
       ...defined({ leader: lease && leaderReport(lease, context.now) }),
       replicas: lease ? announcedReplicas(lease) : [],
       registrations: registered.map(registrationReport),
-      certificates: [...authoritiesOf(registered), ...(await credentialsEnd(connection))],
-      watches: watchesOf(store),
+      certificates: [...reportAuthorities(registered), ...(await credentialsEnd(connection))],
+      watches: reportWatches(store),
     }
   } catch (error) {
     const isOurs = error instanceof RequestError || error instanceof CredentialsError || error === signal.reason
@@ -211,7 +211,7 @@ function readLease({ connection, config: { leaderElection } }: ReadContext): Pro
   return readObject(connection, leases, leaderElection.namespace, leaderElection.name)
 }
 
-async function kubernetesOf({ connection }: ReadContext): Promise<string | undefined> {
+async function readKubernetesVersion({ connection }: ReadContext): Promise<string | undefined> {
   const found = await orNothing(connection.request('GET', '/version'))
   return isObject(found) ? String(found['gitVersion']) : undefined
 }
@@ -247,13 +247,13 @@ async function readRegistered({ connection }: ReadContext): Promise<Registered[]
   return found.filter((object) => object !== undefined)
 }
 
-function webhooksOf(object: Registered): NonNullable<WebhookConfiguration['webhooks']> {
+function registeredWebhooks(object: Registered): NonNullable<WebhookConfiguration['webhooks']> {
   return 'webhooks' in object ? (object.webhooks ?? []) : []
 }
 
 function registrationReport(object: Registered): RegistrationReport {
   const { annotations = {}, name = '' } = object.metadata
-  const webhooks = webhooksOf(object)
+  const webhooks = registeredWebhooks(object)
   const policies = 'spec' in object ? [object.spec.failurePolicy] : webhooks.map(({ failurePolicy }) => failurePolicy)
   const counts = Map.groupBy(policies, (policy) => policy ?? 'Fail')
   return {
@@ -277,8 +277,8 @@ function lastWriter({ metadata }: K8sObject): { manager: string; time?: string }
 }
 
 /** The certificates in the CA bundles of webhooks, each once. An invalid bundle has a finding. */
-function authoritiesOf(registered: readonly Registered[]): CertificateReport[] {
-  const bundles = new Set(registered.flatMap(webhooksOf).map(({ clientConfig }) => clientConfig.caBundle ?? ''))
+function reportAuthorities(registered: readonly Registered[]): CertificateReport[] {
+  const bundles = new Set(registered.flatMap(registeredWebhooks).map(({ clientConfig }) => clientConfig.caBundle ?? ''))
   return [...bundles].flatMap((bundle) => {
     try {
       return parseCertificates(Buffer.from(bundle, 'base64').toString('utf8')).map(({ x509, notAfter }) => ({
@@ -298,7 +298,7 @@ async function credentialsEnd(connection: ApiConnection): Promise<CertificateRep
   return lifetime ? [{ use: 'credentials of this page', end: new Date(lifetime.endsAt).toISOString() }] : []
 }
 
-function watchesOf(store: ObjectStore): WatchReport[] {
+function reportWatches(store: ObjectStore): WatchReport[] {
   const problems = new Map(store.unavailable().map(({ type, message }) => [type.kind, message]))
   return (store.contactAges?.() ?? []).map(({ kind, ageMs }) => ({
     kind,

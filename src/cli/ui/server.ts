@@ -16,7 +16,7 @@ import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
 import { type Freshness, sendEvents } from './events.ts'
 import type { History } from './history.ts'
-import { LIST_NAMES, type ListName, pageOf } from './lists.ts'
+import { LIST_NAMES, type ListName, selectPage } from './lists.ts'
 import type { CheckResult } from './questions/check.ts'
 import { MAX_MANIFEST_BYTES } from './questions/question-files.ts'
 import { readQuestion } from './questions/read-question.ts'
@@ -107,7 +107,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
     return viewer
   }
   server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
-    sendRejection(reply, problemOf(error, request.routeOptions.bodyLimit)),
+    sendRejection(reply, toRejection(error, request.routeOptions.bodyLimit)),
   )
   server.setNotFoundHandler((request, reply) => {
     if (request.method === 'GET' && !request.url.startsWith('/v1')) return sendAsset(reply, 'index.html')
@@ -136,13 +136,13 @@ export function buildPageServer(input: PageServerInput): PageServer {
   })
   for (const name of LIST_NAMES) {
     server.get(`/v1/${name}`, async (request, reply) => {
-      const wanted = readPageRequest(name, queryOf(request))
+      const wanted = readPageRequest(name, queryParameters(request))
       const { revision, lists } = await view.current()
       const { namespace } = wanted
       const visible = await visibleRows(name, { lists, viewer: viewerOf(request), isServed, namespace })
       if (visible.rejection) return sendRejection(reply, visible.rejection)
       const { rows, notice } = visible
-      const page = pageOf({ ...lists, [name]: rows }, name, wanted)
+      const page = selectPage({ ...lists, [name]: rows }, name, wanted)
       return sendAnswer(reply, LIST_KINDS[name], { revision, notice, offset: wanted.offset, ...page })
     })
   }
@@ -152,13 +152,13 @@ export function buildPageServer(input: PageServerInput): PageServer {
   })
   server.get('/v1/history', async (request, reply) => {
     const viewer = viewerOf(request)
-    const namespace = readNamespace(queryOf(request)) ?? viewer.namespace
+    const namespace = readNamespace(queryParameters(request)) ?? viewer.namespace
     const rejection = await historyRejection(viewer, namespace)
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'History', await input.history(namespace))
   })
   server.get('/v1/explain/:kind/:name', async (request, reply) => {
     const { kind, name } = request.params as { kind: string; name: string }
-    const namespace = queryOf(request).get('namespace') ?? 'default'
+    const namespace = queryParameters(request).get('namespace') ?? 'default'
     const { object, rejection } = await explainFor(viewerOf(request), { kind, namespace, name }, input.context())
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Explanation', { object })
   })
@@ -184,7 +184,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
   })
   let following = 0
   server.get('/v1/events', async (request, reply) => {
-    const wanted = readEventsRequest(queryOf(request))
+    const wanted = readEventsRequest(queryParameters(request))
     if (following >= MAX_EVENT_READERS) {
       return sendRejection(reply, { status: 503, message: `${MAX_EVENT_READERS} readers follow the events; close one` })
     }
@@ -222,7 +222,7 @@ function secureContext({ certPem, keyPem }: ServingCertificates) {
   return { cert: certPem, key: keyPem, minVersion: 'TLSv1.2' as const }
 }
 
-function problemOf(error: Error & { statusCode?: number }, bodyLimit: number): Rejection {
+function toRejection(error: Error & { statusCode?: number }, bodyLimit: number): Rejection {
   if (error.statusCode === 413)
     return { status: 413, message: `the body has more than ${bodyLimit} bytes; send less at once` }
   if (error instanceof QueryError || error instanceof UserError) return { status: 400, message: error.message }
@@ -231,7 +231,7 @@ function problemOf(error: Error & { statusCode?: number }, bodyLimit: number): R
   return { status: error.statusCode ?? 500, message: error.message }
 }
 
-function queryOf({ url }: FastifyRequest): URLSearchParams {
+function queryParameters({ url }: FastifyRequest): URLSearchParams {
   const start = url.indexOf('?')
   return new URLSearchParams(start === -1 ? '' : url.slice(start))
 }

@@ -11,7 +11,7 @@ import { listen } from '../../server/listen.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
-import { placeOf } from '../explain/explain-named.ts'
+import { objectsPlace } from '../explain/explain-named.ts'
 import type { Context } from '../explain/target.ts'
 import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
@@ -27,7 +27,7 @@ import { OWNER, ownerIn } from './access/viewer.ts'
 import { readAssets } from './assets.ts'
 import type { Freshness } from './events.ts'
 import { openHistory } from './history.ts'
-import { type ClusterRow, type Lists, listsOf } from './lists.ts'
+import { buildLists, type ClusterRow, type Lists } from './lists.ts'
 import { moveRows } from './moves.ts'
 import { openBrowser } from './open-browser.ts'
 import { pageKinds } from './page-kinds.ts'
@@ -123,7 +123,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     const everything = { sections: new Set(SECTIONS), namespace: undefined, system: undefined }
     const report = gatherStatus(store, { ...everything, holds, configured, scope: config.claims.clusterScoped, now })
     const decided = decidedBindings(store)
-    return listsOf(report, {
+    return buildLists(report, {
       workloads: workloadRows(store, decided, predicted.bindings),
       replicas: replicaRows(store),
       moves: moveRows(decided, placementTiming(config.placement)),
@@ -139,7 +139,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     karmadaRules,
     isMember,
     isHub,
-    place: placeOf(folderName, isMember),
+    place: objectsPlace(folderName, isMember),
   })
   const view = openView(store, computeLists, systemClock)
   const apiServer = { connection: source.connection, store, signal: io.signal, clock: systemClock }
@@ -157,7 +157,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
       context,
       cachedKinds: () => store.kinds(),
       isServed: (kind) => store.serves(kind),
-      freshness: () => freshnessOf(store),
+      freshness: () => storeFreshness(store),
       notice: () => describeHidden(store),
       serverReport: openServerReport({ ...apiServer, host, config, now: io.now }),
       history: openHistory({ ...apiServer, maxMovesPerMinute: config.loops.maxMovesPerMinute }),
@@ -204,7 +204,7 @@ function clusterRow({ metadata, spec: { provider, region } = {} }: Cluster): Clu
 }
 
 /** A watch that was silent for longer is worth a warning: API servers send bookmarks about every minute. */
-function freshnessOf(store: ObjectStore): Freshness {
+function storeFreshness(store: ObjectStore): Freshness {
   const ages = (store.contactAges?.() ?? []).flatMap(({ ageMs }) => ageMs ?? [])
   return {
     ...defined({ ageSeconds: ages.length > 0 ? Math.round(Math.max(...ages) / 1000) : undefined }),

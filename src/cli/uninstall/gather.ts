@@ -46,7 +46,7 @@ export interface Gathered {
 }
 
 /** Returns `Kind namespace/name`. */
-export function titleOf({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
+export function candidateTitle({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
   return `${type.kind} ${objectKey(namespace, name)}`
 }
 
@@ -85,7 +85,7 @@ export async function gatherBy(rules: readonly RemovalRule[], context: Uninstall
   return {
     candidates: found.filter(({ removal }) => removal.write !== undefined),
     ending: found.filter(({ removal }) => removal.isEnding),
-    keeps: found.flatMap((candidate) => candidate.removal.keeps.map((what) => `${titleOf(candidate)}: ${what}`)),
+    keeps: found.flatMap((candidate) => candidate.removal.keeps.map((what) => `${candidateTitle(candidate)}: ${what}`)),
     unreadable,
   }
 }

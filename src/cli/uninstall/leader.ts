@@ -35,13 +35,13 @@ export function isConfigured({ metadata }: Lease, { config: { leaderElection } }
 /** Whether the holder of a Lease renews it. Waits for a renewal, at most until the Lease would expire. */
 export async function hasLeader(lease: Lease, context: UninstallContext): Promise<boolean> {
   if (leaseHolder(lease) === '' || isUninstalling(lease, context.now())) return false
-  const before = specOf(lease)
+  const before = serializeSpec(lease)
   const until = performance.now() + lifetimeMs(lease)
   while (performance.now() < until) {
     await sleep(POLL_MS, undefined, { signal: context.signal })
     const now = await read(lease, context)
     if (!now) return false
-    if (specOf(now) !== before) return leaseHolder(now) !== ''
+    if (serializeSpec(now) !== before) return leaseHolder(now) !== ''
   }
   return false
 }
@@ -99,7 +99,7 @@ async function untilReleased(lease: Lease, context: UninstallContext): Promise<s
   for (;;) {
     const stored = await read(lease, context)
     if (!stored) return undefined
-    const spec = specOf(stored)
+    const spec = serializeSpec(stored)
     const nowMs = performance.now()
     if (spec !== seen.spec) seen = { spec, sinceMs: nowMs }
     const isHeld = leaseHolder(stored) !== ''
@@ -156,7 +156,7 @@ function read({ metadata: { namespace, name = '' } }: Lease, { store }: Uninstal
   return store.read(leases, namespace, name)
 }
 
-function specOf({ spec }: Lease): string {
+function serializeSpec({ spec }: Lease): string {
   return JSON.stringify(spec ?? {})
 }
 

@@ -18,11 +18,11 @@ import { deleteData, findData, hasManagers, listData } from './data.ts'
 import {
   type Candidate,
   type Choices,
+  candidateTitle,
   type Gathered,
   gatherBy,
   gatherTraces,
   isForbidden,
-  titleOf,
   type UninstallContext,
 } from './gather.ts'
 import { deleteLease, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
@@ -250,14 +250,14 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
   for (let pass = 1; done.failures.length === 0; ) {
     const gathered = await gatherTraces(context, choices)
     if (gathered.candidates.length > 0 && pass++ > MAX_PASSES) {
-      done.failures.push(...gathered.candidates.map((one) => `${titleOf(one)}: ${WRITTEN_AGAIN}`))
+      done.failures.push(...gathered.candidates.map((one) => `${candidateTitle(one)}: ${WRITTEN_AGAIN}`))
     } else if (gathered.candidates.length > 0 || gathered.unreadable.length > 0) {
       await removeEach(gathered, context, done)
     } else {
       // What stays now, such as a field without its annotation, is not known to the next pass.
       for (const line of gathered.keeps) done.keeps.add(line)
       if (gathered.ending.length === 0 || performance.now() >= endsAt) {
-        for (const one of gathered.ending) done.keeps.add(`${titleOf(one)}: ${ENDING}`)
+        for (const one of gathered.ending) done.keeps.add(`${candidateTitle(one)}: ${ENDING}`)
         break
       }
       await sleep(POLL_MS, undefined, { signal: context.signal })
@@ -285,7 +285,7 @@ async function removeOne(candidate: Candidate, context: UninstallContext, done: 
   const { type, namespace, name } = candidate
   const result = await removeTraces(candidate, context)
   if (result === 'conflict') return
-  if ('failure' in result) done.failures.push(`${titleOf(candidate)}: ${result.failure}`)
+  if ('failure' in result) done.failures.push(`${candidateTitle(candidate)}: ${result.failure}`)
   else if (result.removes.length > 0) {
     done.removed.push(defined({ type, namespace, name, removes: result.removes }))
   }

@@ -84,7 +84,12 @@ export async function openLiveFleet(
   settings: WorldSettings,
   question: QuestionSettings,
 ): Promise<FleetSource> {
-  return fleetOf(undefined, folder ? await withDerivedBindings(folder, settings, question) : store, settings, question)
+  return openFleetSource(
+    undefined,
+    folder ? await withDerivedBindings(folder, settings, question) : store,
+    settings,
+    question,
+  )
 }
 
 /** The time, the rules and the settings are those of the snapshot. Its prices count unless `--config` has some. */
@@ -96,10 +101,10 @@ async function openSnapshot(file: string, args: Arguments, io: CommandIo, config
   const matrix = configuredTransferMatrix(config) ?? (header.transferCosts && openTransferMatrix(header.transferCosts))
   const settings = { now, scope: clusterScopedClaims, timing, kinds, karmadaRules: rules, matrix }
   const namespace = givenNamespace(args) ?? DEFAULT_NAMESPACE
-  return fleetOf(file, store, settings, { config, namespace, signal: io.signal })
+  return openFleetSource(file, store, settings, { config, namespace, signal: io.signal })
 }
 
-async function fleetOf(
+async function openFleetSource(
   file: string | undefined,
   store: ObjectStore,
   settings: WorldSettings,

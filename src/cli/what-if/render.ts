@@ -55,7 +55,7 @@ export function renderAnswer(
     const more = all.length - shown.length
     return [
       `\n${paint('bold', `${EFFECT_WORDS[effect]}: ${EFFECTS[effect]}`)}\n`,
-      ...shown.map((change) => lineOf(change, hasPrices)),
+      ...shown.map((change) => renderWorkload(change, hasPrices)),
       ...(more > 0 ? [`  … and ${more} more; use --all to see them\n`] : []),
     ].join('')
   })
@@ -66,7 +66,7 @@ export function renderAnswer(
           ['EFFECT', 'WORKLOADS', 'DATA', 'DEPENDENCIES', ...(hasPrices ? ['TO TRANSFER'] : [])],
           ...present.map((effect) => [
             EFFECT_WORDS[effect],
-            ...cellsOf(totals[effect]),
+            ...totalCells(totals[effect]),
             ...(hasPrices ? [transferCell(totals[effect])] : []),
           ]),
         ])
@@ -82,7 +82,7 @@ function count(workloads: number): string {
   return workloads === 1 ? '1 workload' : `${workloads} workloads`
 }
 
-function cellsOf({ workloads, bytes, dependencies }: EffectTotal): string[] {
+function totalCells({ workloads, bytes, dependencies }: EffectTotal): string[] {
   return [String(workloads), bytes > 0 ? formatSize(bytes) : '-', String(dependencies)]
 }
 
@@ -94,19 +94,19 @@ function transferCell({ transfer }: EffectTotal): string {
   return bytes === 0 ? `${undecided} undecided` : `${describeTotal(transfer)}, and ${undecided} undecided`
 }
 
-function lineOf(change: WorkloadChange, hasPrices: boolean): string {
+function renderWorkload(change: WorkloadChange, hasPrices: boolean): string {
   const { workload, next } = change
   const title = `${workload.kind} ${objectKey(workload.namespace, workload.name)}`
-  const later = next ? `\n      then ${EFFECT_WORDS[next.effect]}${whereOf(next)}${whenOf(next)}` : ''
+  const later = next ? `\n      then ${EFFECT_WORDS[next.effect]}${renderMove(next)}${renderDelay(next)}` : ''
   return printableLines(
-    `  ${title}${whereOf(change)}${whenOf(change)}${reasonOf(change)}${hasPrices ? costsOf(change) : ''}${later}`,
+    `  ${title}${renderMove(change)}${renderDelay(change)}${renderReason(change)}${hasPrices ? renderCosts(change) : ''}${later}`,
   )
 }
 
 /** Clusters whose cost is shown for each workload. */
 const MAX_COSTS = 3
 
-function costsOf({ transfer }: WorkloadChange): string {
+function renderCosts({ transfer }: WorkloadChange): string {
   if (!transfer) return ''
   const shown = transfer.candidates.slice(0, MAX_COSTS)
   const more = transfer.candidates.length + transfer.more - shown.length
@@ -122,18 +122,18 @@ function printableLines(text: string): string {
 }
 
 /** From where the workload goes, and where to. Which of several clusters the scheduler takes is not predicted. */
-function whereOf({ from, to, takesAll }: Change): string {
+function renderMove({ from, to, takesAll }: Change): string {
   const targets = to.length > 1 && !takesAll ? `one of ${listNames(to, 5)}` : listNames(to, 5)
   if (from.length === 0 && to.length === 0) return ''
   if (to.length === 0) return `: leaves ${listNames(from, 5)}`
   return from.length === 0 ? `: to ${targets}` : `: ${listNames(from, 5)} → ${targets}`
 }
 
-function whenOf({ afterSeconds }: Change): string {
+function renderDelay({ afterSeconds }: Change): string {
   return afterSeconds === 0 ? '' : `, after ${formatAge(afterSeconds * 1000)}`
 }
 
-function reasonOf({ reason }: Change): string {
+function renderReason({ reason }: Change): string {
   return reason === '' ? '' : `\n      ${cut(reason, MAX_REASON)}`
 }
 

@@ -242,7 +242,7 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   const isFound = (type: ResourceType) =>
     isCached(type, store)
       ? store.get(type, inNamespace(type, namespace), name) !== undefined
-      : bindingOf(type, supposed, { namespace, name }) !== undefined
+      : findTemplateBinding(type, supposed, { namespace, name }) !== undefined
   const found = named.find(isFound)
   if (!found)
     throw new SuppositionError(
@@ -267,7 +267,7 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
 }
 
 /** The binding of a template. Of a workload whose kind is not cached, it shows that the workload exists. */
-function bindingOf(
+function findTemplateBinding(
   { kind, namespaced }: ResourceType,
   { store }: Supposed,
   { namespace, name }: { namespace: string; name: string },

@@ -26,7 +26,7 @@ export interface Policies {
 }
 
 /** Whole policies, not the cached fields: a binding inherits fields that no decision reads. */
-export function policiesOf(store: FolderStore): Policies {
+export function wholePolicies(store: FolderStore): Policies {
   const all = store.objects().map(({ object }) => object)
   const of = (type: ResourceType<PropagationPolicy>) =>
     all.filter((object) => hasType(type, object)) as PropagationPolicy[]

@@ -6,7 +6,7 @@ import { without } from '../../../base/json.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { hasType, validatedTypes } from '../input/validate-manifest.ts'
 import { withEffect } from './effect.ts'
-import { policiesOf, reviewDerived } from './review-derived.ts'
+import { reviewDerived, wholePolicies } from './review-derived.ts'
 import {
   isTemplate,
   type ObjectReview,
@@ -43,7 +43,7 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
     reviews.set(manifest, review)
     if (review.outcome !== 'denied' && !isBinding(object.kind)) await put(session, review.after)
   }
-  const policies = policiesOf(context.store)
+  const policies = wholePolicies(context.store)
   const derive = async (template: K8sObject, isChanged: boolean) => {
     const derived = await reviewDerived(template, policies, session, isChanged)
     return derived && context.hasHub ? withEffect(derived, context) : derived

@@ -50,14 +50,14 @@ export function hostRules(names: readonly string[]): (headers: RequestHeaders) =
       return { status: 421, message: `host ${host.slice(0, 100)} is not served; allow it with --host` }
     }
     const isOtherSite = site === 'cross-site' || site === 'same-site'
-    if (isOtherSite || (origin !== undefined && !isServed(hostOf(origin)))) {
+    if (isOtherSite || (origin !== undefined && !isServed(originHost(origin)))) {
       return { status: 403, message: 'a page of another site may not use this server' }
     }
     return undefined
   }
 }
 
-function hostOf(origin: string): string {
+function originHost(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).host : ''
 }
 

@@ -3,7 +3,7 @@ import { makeClaim, makeCluster, makeDeployment, makePolicy, makeSource, NOW } f
 import { storeOf } from '../../../../test/stores.ts'
 import { resourceWord } from '../../../api/meta.ts'
 import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
-import { contextOf } from '../../explain/context.fake.ts'
+import { explainContext } from '../../explain/context.fake.ts'
 import { pageKinds } from '../page-kinds.ts'
 import type { LocateQuestion } from '../questions/locate.ts'
 import { checkRejection, explainFor, historyRejection, locateFor, serverRejection } from './permitted.ts'
@@ -47,7 +47,7 @@ const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', n
 
 async function fleet() {
   const clusters = ['member1', 'member2'].map((name) => makeCluster(name))
-  return contextOf(await storeOf([makeClaim(), makeSource(), makeDeployment(), makePolicy(), ...clusters]), NOW)
+  return explainContext(await storeOf([makeClaim(), makeSource(), makeDeployment(), makePolicy(), ...clusters]), NOW)
 }
 
 describe('an explanation', () => {

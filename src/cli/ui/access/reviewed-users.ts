@@ -34,7 +34,7 @@ export function reviewedUsers(
   function ask<Answer>(request: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
     if (limit.pendingCount >= MAX_WAITING) throw new ReviewError('too many requests of readers; try again')
     return limit(() => request(AbortSignal.timeout(TIMEOUT_MS))).catch((error: Error) => {
-      report(`the API server cannot be asked about readers: ${error.message}${remedyOf(error)}`)
+      report(`the API server cannot be asked about readers: ${error.message}${reviewRemedy(error)}`)
       throw new ReviewError('the API server cannot be asked about readers; the log of the page has the reason', {
         cause: error,
       })
@@ -43,7 +43,7 @@ export function reviewedUsers(
 
   function viewerOf(user: ReviewedUser): Viewer {
     // Two tokens of a user may have different groups, by the authenticator.
-    const owner = hashOf(JSON.stringify(user))
+    const owner = digestCredentials(JSON.stringify(user))
     return {
       user: user.username,
       may(verb, { group, plural }, { namespace, name } = {}) {
@@ -57,18 +57,18 @@ export function reviewedUsers(
 
   return {
     viewerOf: (token) =>
-      tokens.get(hashOf(token), async () => {
+      tokens.get(digestCredentials(token), async () => {
         const user = await ask((signal) => reviewToken(connection, token, signal))
         return user && viewerOf(user)
       }),
   }
 }
 
-function remedyOf(error: Error): string {
+function reviewRemedy(error: Error): string {
   return error instanceof ApiError && error.status === 403 ? '; apply the roles: lodestone manifests page' : ''
 }
 
-function hashOf(text: string): string {
+function digestCredentials(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }
 

@@ -96,18 +96,18 @@ export async function visibleRows<Name extends ListName>(
     .filter(({ namespaced }) => namespaced)
     .flatMap((kind) => asked.map((each) => ({ kind, namespace: each })))
   const granted = await choose(questions, ({ kind, namespace: each }) => viewer.may('list', kind, { namespace: each }))
-  const allowed = new Set(granted.map(keyOf))
+  const allowed = new Set(granted.map(permissionKey))
 
   const [first] = partial
   if (everywhere.size === 0 && first && (namespace !== undefined || !first.namespaced) && granted.length === 0)
     return { rejection: mayNotList(first, namespace) }
   const visible = all.filter((row) => {
     const source = sourceOf(row)
-    return everywhere.has(source.kind) || (source.namespace !== undefined && allowed.has(keyOf(source)))
+    return everywhere.has(source.kind) || (source.namespace !== undefined && allowed.has(permissionKey(source)))
   })
   const rows = await reduce(visible, viewer)
   if (namespace !== undefined) return { rows }
-  return { rows, notice: noticeOf(partial, namespaces.length) }
+  return { rows, notice: describeVisibleRows(partial, namespaces.length) }
 }
 
 async function keepAll<Rows>(rows: Rows): Promise<Rows> {
@@ -117,22 +117,22 @@ async function keepAll<Rows>(rows: Rows): Promise<Rows> {
 /** The pods that use a replica may be of another namespace than its VolumeManager. */
 async function withoutHiddenPods(rows: readonly ReplicaRow[], viewer: Viewer): Promise<readonly ReplicaRow[]> {
   if (await viewer.may('list', pods)) return rows
-  const namespaces = [...new Set(rows.flatMap((row) => row.pods.map(namespaceOf)))].sort().slice(0, MAX_NAMESPACES)
+  const namespaces = [...new Set(rows.flatMap((row) => row.pods.map(keyNamespace)))].sort().slice(0, MAX_NAMESPACES)
   const allowed = new Set(await choose(namespaces, (namespace) => viewer.may('list', pods, { namespace })))
-  return rows.map((row) => ({ ...row, pods: row.pods.filter((pod) => allowed.has(namespaceOf(pod))) }))
+  return rows.map((row) => ({ ...row, pods: row.pods.filter((pod) => allowed.has(keyNamespace(pod))) }))
 }
 
-function namespaceOf(key: string): string {
+function keyNamespace(key: string): string {
   return key.split('/', 1)[0] ?? ''
 }
 
-function noticeOf(kinds: readonly ResourceType[], namespaces: number): string {
+function describeVisibleRows(kinds: readonly ResourceType[], namespaces: number): string {
   const names = [...new Set(kinds.map(resourceWord))].join(', ')
   const shown = `only rows of namespaces whose ${names} you may list`
   return namespaces > MAX_NAMESPACES ? `${shown}, of the first ${MAX_NAMESPACES}; choose a namespace` : shown
 }
 
-function keyOf({ kind, namespace }: Source): string {
+function permissionKey({ kind, namespace }: Source): string {
   return `${resourceWord(kind)} ${namespace}`
 }
 

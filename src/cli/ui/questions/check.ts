@@ -101,7 +101,7 @@ async function answerQuestion(
       failOn: 'ineffective',
       ...(!folder && isHub && { copyHub }),
     })
-    return { answer: answerOf(report) }
+    return { answer: buildCheckAnswer(report) }
   } finally {
     await store.stop()
   }
@@ -123,7 +123,7 @@ async function copyObjects(objects: readonly K8sObject[], store: FolderStore): P
   }
 }
 
-function answerOf(report: Report): CheckAnswer {
+function buildCheckAnswer(report: Report): CheckAnswer {
   return defined({
     findings: report.findings.map((each) => ({ ...each, documentation: documentationOf(each.id) })),
     objects: report.reviews.map((review) => {

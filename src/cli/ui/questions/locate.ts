@@ -81,14 +81,14 @@ async function locateWorkload(workload: Reference, context: Context): Promise<Lo
   const placed = await placeWorkload(referencedTarget(workload, context.kinds), context)
   if (!placed) return { problems: [`workload: ${referenceTitle(workload)} not found ${context.place}`] }
   const { placement } = placed
-  const claims = placement?.input.claims ?? answersOf(placed.claims, context)
+  const claims = placement?.input.claims ?? answerClaims(placed.claims, context)
   const { state, message } = placement?.decision ?? {}
   return {
     answer: {
       workload: placed.workload,
       ...defined({ decision: state && defined({ state, message: message || undefined }) }),
       claims: claims.map(reportAnswer),
-      clusters: reportClusters(claims, exclusionsOf(placed, context), context, placement && stepsOf(placed, context)),
+      clusters: reportClusters(claims, exclusionsOf(placed, context), context, placement && lastSteps(placed, context)),
     },
   }
 }
@@ -104,11 +104,11 @@ function locateClaims(given: readonly LocateClaim[], context: Context): Located 
     validateDataSourceClaim(claim).map(({ path, message }) => `claims[${i}].${path}: ${message}`),
   )
   if (problems.length > 0) return { problems }
-  const answers = answersOf(claims, context)
+  const answers = answerClaims(claims, context)
   return { answer: { claims: answers.map(reportAnswer), clusters: reportClusters(answers, () => [], context) } }
 }
 
-function answersOf(claims: readonly DataSourceClaim[], { store, now }: Context): ClaimAnswer[] {
+function answerClaims(claims: readonly DataSourceClaim[], { store, now }: Context): ClaimAnswer[] {
   return claims.map((claim) => answerOfClaim(claim, store, now))
 }
 
@@ -129,7 +129,7 @@ function reportAnswer({ claim, enforcement, answer }: ClaimAnswer): LocatedClaim
 type LastSteps = Pick<PlacementSteps, 'decision' | 'scheduled'>
 
 /** Whether the present decision allows a cluster, and whether the workload is scheduled to it. */
-function stepsOf({ placement }: Placed, { store, karmadaRules }: Context): (cluster: string) => LastSteps {
+function lastSteps({ placement }: Placed, { store, karmadaRules }: Context): (cluster: string) => LastSteps {
   if (!placement) return () => ({ decision: false, scheduled: false })
   const { binding, input, decision } = placement
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined

@@ -13,7 +13,7 @@ import { resourceBindings } from '../../../api/karmada.ts'
 import type { K8sObject } from '../../../api/meta.ts'
 import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
 import { runWords } from '../../cli.fake.ts'
-import { contextOf } from '../../explain/context.fake.ts'
+import { explainContext } from '../../explain/context.fake.ts'
 import { pageKinds } from '../page-kinds.ts'
 import { openPage, schemaErrors } from '../ui.fake.ts'
 import { openWhatIf } from './what-if.ts'
@@ -161,7 +161,7 @@ test('a table has the worst 1,000 rows, and the number of the others', async () 
 async function openHub(objects: readonly K8sObject[]) {
   const store = await storeOf(objects, pageKinds(SHIPPED_KINDS))
   const state = { isHub: true }
-  const context = () => ({ ...contextOf(store, NOW), ...state })
+  const context = () => ({ ...explainContext(store, NOW), ...state })
   const { signal } = new AbortController()
   return { store, state, whatIf: openWhatIf({ context, folder: undefined, signal }) }
 }

@@ -67,25 +67,25 @@ const validate = compileSchema(
   {
     type: 'object',
     properties: {
-      clusterLost: listOf(TEXT),
-      taints: listOf({
+      clusterLost: suppositionList(TEXT),
+      taints: suppositionList({
         type: 'object',
         required: ['cluster', 'key', 'effect'],
         properties: { cluster: TEXT, key: TEXT, value: TEXT, effect: { type: 'string', enum: EFFECTS } },
       }),
-      taintsRemoved: listOf({
+      taintsRemoved: suppositionList({
         type: 'object',
         required: ['cluster', 'key'],
         properties: { cluster: TEXT, key: TEXT },
       }),
-      data: listOf({
+      data: suppositionList({
         type: 'object',
         required: ['source', 'clusters'],
         properties: { source: TEXT, clusters: { type: 'array', minItems: 1, maxItems: MAX_CLUSTERS, items: TEXT } },
       }),
-      sourcesStale: listOf(TEXT),
+      sourcesStale: suppositionList(TEXT),
       files: FILES,
-      deleted: listOf(TARGET),
+      deleted: suppositionList(TARGET),
       namespace: TEXT,
       each: { type: 'string', enum: ['cluster', 'source'] },
     },
@@ -93,7 +93,7 @@ const validate = compileSchema(
   'forbidden',
 )
 
-function listOf(items: object): object {
+function suppositionList(items: object): object {
   return { type: 'array', maxItems: MAX_SUPPOSITIONS, items }
 }
 
@@ -152,7 +152,7 @@ function readBody(body: WhatIfQuestion): Read {
   const { each, files } = body
   const { given, problems } = files ? readFiles(files, COMMAND) : {}
   if (problems) return { problems }
-  const others = suppositionsOf(body)
+  const others = listSuppositions(body)
   if (others.length > MAX_SUPPOSITIONS)
     return { problems: [`at most ${MAX_SUPPOSITIONS} suppositions hold together; the body has ${others.length}`] }
   const suppositions: Supposition[] = [...(given ? [{ kind: 'appliedTexts', given } as const] : []), ...others]
@@ -170,7 +170,7 @@ function readBody(body: WhatIfQuestion): Read {
 }
 
 /** Those besides manifests, in the order of the command. */
-function suppositionsOf(body: WhatIfQuestion): Supposition[] {
+function listSuppositions(body: WhatIfQuestion): Supposition[] {
   const { clusterLost = [], taints = [], taintsRemoved = [], data = [], sourcesStale = [], deleted = [] } = body
   return [
     ...data.map(({ source, clusters }) => ({ kind: 'dataMoved', source, clusters }) as const),
