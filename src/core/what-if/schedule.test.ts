@@ -152,6 +152,14 @@ const CASES: Given[] = [
     want: { among: [], problem: 'the scheduler has found no cluster, and tries again after a change' },
   },
   {
+    name: 'new annotations alone are no event for the scheduler',
+    placement: { ...names('m1'), ...divided },
+    before: { ...names('m1'), ...divided },
+    runs: [],
+    status: noFit,
+    want: { among: [], problem: 'the scheduler has found no cluster, and tries again after a change' },
+  },
+  {
     name: 'a workload for which the scheduler found no cluster is scheduled when a cluster changes',
     placement: { ...names('m1'), ...divided },
     runs: [],

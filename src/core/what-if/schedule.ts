@@ -54,7 +54,7 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
       : { ...stays([]), problem: 'the scheduler ignores it, since it has no policy' }
   if (isSuspended(spec)) return { ...stays(targets), waits: targets.length === 0 }
   // A binding that runs is left alone until it or a cluster changes. One without clusters waits in the queue, unless none was found for it.
-  if (binding === before && !isQueued) {
+  if (!isQueued && isSeenAsBefore(binding, before)) {
     if (targets.length > 0) return stays(targets)
     if (hasNoFit(binding))
       return { ...stays([]), problem: 'the scheduler has found no cluster, and tries again after a change' }
@@ -66,6 +66,14 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
   if (found.kind === 'error') return targets.length > 0 ? stays(targets) : { ...stays([]), problem: found.reason }
   if (found.kind === 'noFit') return { ...stays([]), problem: found.reason }
   return choose(binding, before, found)
+}
+
+/** Whether the scheduler has seen this state of a binding: other annotations are no event (pkg/scheduler/event_handler.go, onResourceBindingUpdate). */
+function isSeenAsBefore(binding: ResourceBinding, before: ResourceBinding | undefined): boolean {
+  if (binding === before) return true
+  return (
+    before !== undefined && policyReferenceOf(before.metadata) !== undefined && jsonEqual(binding.spec, before.spec)
+  )
 }
 
 /** Which of the clusters that are left the scheduler takes, as far as that can be known. */
