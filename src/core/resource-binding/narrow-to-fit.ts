@@ -105,6 +105,9 @@ function firstFitting(
   )?.clusterNames
 }
 
+/** Why a preference does not move a workload, as a part of a sentence. */
+export const DIVIDED_REPLICAS = 'the replicas are divided over several clusters, and a preference moves none of them'
+
 interface PreferenceInput {
   spec: Pick<BindingSpec, 'placement' | 'clusters'>
   /** Karmada's IsWorkload: any other object counts as duplicated (pkg/scheduler/scheduler.go, doScheduleBinding). */
@@ -121,9 +124,7 @@ export function preferenceProblem({ spec, isWorkload, preferred }: PreferenceInp
   }
   const { clusters = [] } = spec
   const isPreferred = (name: string) => preferred.some((tier) => tier.includes(name))
-  return clusters.length > 1 && !clusters.every(({ name }) => isPreferred(name))
-    ? 'the replicas are divided over several clusters, and a preference moves none of them'
-    : undefined
+  return clusters.length > 1 && !clusters.every(({ name }) => isPreferred(name)) ? DIVIDED_REPLICAS : undefined
 }
 
 /** Without a replicaScheduling, Karmada duplicates (pkg/apis/policy/v1alpha1/propagation_helper.go, ReplicaSchedulingType). */

@@ -23,6 +23,8 @@ function waiting({
   ofLoop = true,
   clusters = lookup('m1', 'm2'),
   placement = divided,
+  runs = ['m1'],
+  others = [],
   jumps,
 }: {
   observed?: string
@@ -31,6 +33,9 @@ function waiting({
   ofLoop?: boolean
   clusters?: ReturnType<typeof lookup>
   placement?: object
+  runs?: string[]
+  /** The clusters of further preferred claims, one each. */
+  others?: string[]
   jumps?: ClockJump[]
 }) {
   const locality = {
@@ -41,12 +46,15 @@ function waiting({
   }
   const binding: ResourceBinding = {
     ...makeBinding(
-      { placement, clusters: [{ name: 'm1' }] },
+      { placement, clusters: runs.map((name) => ({ name })) },
       { annotations: { 'lodestone.dev/locality': JSON.stringify(locality) } },
     ),
     status: { schedulerObservingAffinityName: observed },
   }
-  const claims = [located(['m2'], { ...preferred, ...(failback && { failback }) })]
+  const claims = [
+    located(['m2'], { ...preferred, ...(failback && { failback }) }),
+    ...others.map((name) => located([name], preferred)),
+  ]
   const input = parseInput(makeInput({ binding, stored: binding, claims, clusters, jumps, leavesMovesToLoop: !ofLoop }))
   const narrowing = narrowToFit(input, { clusterAffinity: divided.clusterAffinity }, input.constraint)
   if (narrowing.kind !== 'narrowed') throw new Error(narrowing.reason)
@@ -98,6 +106,21 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
       },
       round: 0,
     },
+  },
+  {
+    name: 'stays if its replicas were divided over clusters with some of the data while it waited',
+    input: { since: NOW - WINDOW, runs: ['m1', 'm2'], others: ['m2', 'm1'] },
+    want: {
+      stay: {
+        why: 'the preferred data is elsewhere; the replicas are divided over several clusters, and a preference moves none of them',
+      },
+      round: 0,
+    },
+  },
+  {
+    name: 'returns if all of its replicas are in one cluster with some of the data',
+    input: { since: NOW - WINDOW, others: ['m2', 'm1'] },
+    want: { stay: undefined, round: 1 },
   },
   {
     name: 'stays for good if failback is Never',

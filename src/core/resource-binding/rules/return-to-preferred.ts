@@ -3,7 +3,7 @@ import { msSince } from '../../../base/time/clock-jumps.ts'
 import { nameGroups, skipsFirstGroup } from '../../placement/group-names.ts'
 import { stateSince } from '../hold.ts'
 import { whereIs } from '../hold-cause.ts'
-import type { FittingNarrowing } from '../narrow-to-fit.ts'
+import { DIVIDED_REPLICAS, type FittingNarrowing } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
 import type { narrowed } from '../placement-decision.ts'
 import { staysAfterFailover } from '../rebalance.ts'
@@ -34,7 +34,8 @@ export function renew(input: ParsedInput, narrowing: FittingNarrowing): FittingN
 
 /**
  * Whether a workload waits to return to preferred data. It runs outside of the first group that fits, and the scheduler would not look at
- * that group again. Undefined if it does not wait: the scheduler begins with the first group of new names in any case.
+ * that group again. Undefined if it does not wait: the scheduler begins with the first group of new names in any case. The scheduler may have
+ * divided its replicas over several clusters meanwhile; then it stays.
  */
 function waitForPreferred(
   {
@@ -55,7 +56,7 @@ function waitForPreferred(
   const isThere = preferredGroup && clusters.every(({ name }) => preferredGroup.includes(name))
   if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
-  const stays = staysAfterFailover(resource, claims, kinds)
+  const stays = clusters.length > 1 ? DIVIDED_REPLICAS : staysAfterFailover(resource, claims, kinds)
   if (stays) return { isOver: false, since, stays }
   const { failbackWindowMs } = timing ?? DEFAULT_TIMING
   return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= failbackWindowMs, since }
