@@ -61,3 +61,41 @@ describe('a base is narrowed to clusters of which the scheduler accepts one', ()
     expect(narrow(required, clusters, observed)).toEqual(want)
   })
 })
+
+describe('a preference of a workload whose replicas are divided over several clusters', () => {
+  const divided = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
+  const anywhere: Placement = { clusterAffinity: { clusterNames: ['m1', 'm2', 'm3', 'm4'] }, ...divided }
+  const moved = 'the replicas are divided over several clusters, and a preference moves none of them'
+
+  test.each<{ name: string; runs: string[]; observed?: string; broken?: string[]; want: string | undefined }>([
+    { name: 'counts if all of them are in the first group', runs: ['m1', 'm2'], want: undefined },
+    { name: 'moves one cluster to the first group', runs: ['m3'], want: undefined },
+    { name: 'changes nothing if the scheduler would take those of the second group', runs: ['m1', 'm3'], want: moved },
+    { name: 'changes nothing if the scheduler would take all of them', runs: ['m3', 'm4'], want: moved },
+    {
+      name: 'counts if the scheduler has chosen the second group before',
+      runs: ['m3', 'm4'],
+      observed: 'default-local-2',
+      want: undefined,
+    },
+    {
+      name: 'counts if the first group cannot take it',
+      runs: ['m3', 'm4'],
+      broken: ['m1', 'm2'],
+      want: undefined,
+    },
+  ])('$name', ({ runs, observed, broken: tainted = [], want }) => {
+    const binding = {
+      ...makeBinding({ placement: anywhere, replicas: 4, clusters: runs.map((name) => ({ name })) }),
+      status: { ...(observed && { schedulerObservingAffinityName: observed }) },
+    }
+    const clusters = lookup(...['m1', 'm2', 'm3', 'm4'].map((name) => (tainted.includes(name) ? broken(name) : name)))
+    const input = parseInput(makeInput({ binding, stored: binding, clusters }))
+    const preferred = [
+      ['m1', 'm2'],
+      ['m3', 'm4'],
+    ]
+    const narrowing = narrowToFit(input, effectiveAffinity(anywhere), { preferred })
+    expect(narrowing.kind === 'narrowed' && narrowing.preferenceProblem).toBe(want)
+  })
+})

@@ -1,10 +1,11 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
 import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
-import { type FitInput, findMisfit } from '../placement/fit.ts'
+import { chosenGroup, type FitInput, findMisfit } from '../placement/fit.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
@@ -51,6 +52,10 @@ export function narrowToFit(
     spread: spreadCheck(placement, clusters),
     isWorkload: usesOverflow,
   }
+  if (preferred && !problem && movesDividedReplicas(input, narrowing, { ...fit, affinity, observedGroup })) {
+    const unmoved = narrowToFit(input, base, without(constraint, 'preferred'))
+    return unmoved.kind === 'narrowed' ? { ...unmoved, preferenceProblem: DIVIDED_REPLICAS } : unmoved
+  }
   const result: FittingNarrowing = { ...narrowing, affinity, unnamed: narrowing.affinity, round }
   if (problem) result.preferenceProblem = problem
   else if (preferred) {
@@ -63,6 +68,19 @@ export function narrowToFit(
   const misfit = findMisfit({ ...fit, affinity, observedGroup: undefined })
   if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
   return { ...result, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 }
+}
+
+/** Whether the scheduler would take replicas from one of several clusters that may keep them, since it would choose a group without it. */
+function movesDividedReplicas(
+  { binding }: ParsedInput,
+  { allowed }: Pick<FittingNarrowing, 'allowed'>,
+  fit: FitInput,
+): boolean {
+  const { clusters = [] } = binding.spec
+  if (clusters.length < 2) return false
+  const chosen = chosenGroup(fit)
+  if (!chosen) return false
+  return clusters.some(({ name }) => !chosen.includes(name) && (allowed?.includes(name) ?? true))
 }
 
 /** Narrows a base without regard to the scheduler. Preferred data is left out if it must not change the clusters. */

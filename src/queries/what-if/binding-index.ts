@@ -63,7 +63,7 @@ export async function indexBindings(
     const key = keyOfObject(binding)
     const isKnown = !isSuspended(binding.spec) && !isScheduled(binding.spec, fleet) && unscheduled.add(key, binding)
     if (!isKnown) {
-      const isHeld = isSuspended(binding.spec) && !hasTarget(binding.spec)
+      const isHeld = isSuspended(binding.spec) && !hasTarget(binding.spec) && !countsClusters(binding.spec)
       for (const name of clustersAround(binding, world)) {
         if (isHeld) addTo(heldByCluster, name, binding)
         else addTo(byCluster, name, key)
@@ -123,7 +123,7 @@ class UnscheduledBindings {
   /** Returns whether `concernedBy` says all about the binding: then its data does not matter. */
   add(key: string, binding: ResourceBinding): boolean {
     const { spec } = binding
-    const isOther = hasTarget(spec) || hasNoFit(binding) || spec.placement?.spreadConstraints?.length
+    const isOther = hasTarget(spec) || hasNoFit(binding) || countsClusters(spec)
     if (isOther) {
       this.#others.push({ key, spec })
       return false
@@ -146,6 +146,11 @@ class UnscheduledBindings {
 function isScheduled(spec: BindingSpec, fleet: Fleet): boolean {
   const targets = targetClusters(spec)
   return targets.length > 0 && targets.every((name) => fleet.allows(spec, name))
+}
+
+/** Whether a placement needs a number of clusters: then each cluster that it allows matters, and not only the last one. */
+function countsClusters({ placement }: BindingSpec): boolean {
+  return (placement?.spreadConstraints?.length ?? 0) > 0
 }
 
 /** Whether worse clusters may change what becomes of a workload that is on hold. They end no hold, and a smaller choice is no effect. */
@@ -196,12 +201,11 @@ function placesOfData(binding: ResourceBinding, { store, scope }: World): (reado
 }
 
 /**
- * Whether a workload runs where all of its data is, and the scheduler has nothing left to do. If another cluster gets worse, it stays. Spread
- * constraints count the other clusters too.
+ * Whether a workload runs where all of its data is, and the scheduler has nothing left to do. If another cluster gets worse, it stays.
  */
 function isAtHome(binding: ResourceBinding, places: (readonly string[])[], { fleet }: World): boolean {
   const { spec } = binding
-  if (places.length === 0 || spec.placement?.spreadConstraints?.length) return false
+  if (places.length === 0 || countsClusters(spec)) return false
   if (isSuspended(spec) || schedulingFailure(binding) !== undefined || !isScheduled(spec, fleet)) return false
   const targets = targetClusters(spec)
   return places.every((clusters) => targets.every((name) => clusters.includes(name)))

@@ -38,10 +38,21 @@ export interface World extends WorldSettings {
   fleet: Fleet
   /** The changes that make it differ from the present world; none for the present one. */
   changes: readonly StoreChange[]
+  /** The names of the clusters whose change is an event for the scheduler. */
+  changedClusters: readonly string[]
 }
 
 export function openWorld(store: ObjectStore, settings: WorldSettings, changes: readonly StoreChange[] = []): World {
-  return { ...settings, store, fleet: compileFleet(store.list(clusters), settings.karmadaRules), changes }
+  const changedClusters = changes
+    .filter((change) => change.type === clusters && isSpecChanged(change))
+    .map(({ before, after }) => (after ?? before)?.metadata.name ?? '')
+  return {
+    ...settings,
+    store,
+    fleet: compileFleet(store.list(clusters), settings.karmadaRules),
+    changes,
+    changedClusters,
+  }
 }
 
 /** The data of a workload: a source, and its size if that is known. */
@@ -78,11 +89,8 @@ export function predictOutcome(
 }
 
 /** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */
-export function isQueuedIn({ spec }: ResourceBinding, { changes, fleet }: World): boolean {
-  const changed = changes
-    .filter((change) => change.type === clusters && isSpecChanged(change))
-    .map(({ before, after }) => (after ?? before)?.metadata.name ?? '')
-  return changed.some((name) => fleet.allows(spec, name))
+export function isQueuedIn({ spec }: ResourceBinding, { changedClusters, fleet }: World): boolean {
+  return changedClusters.some((name) => fleet.allows(spec, name))
 }
 
 /** Whether a cluster got another spec or other labels, or was added, removed or marked for deletion. */
