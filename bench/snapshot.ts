@@ -21,7 +21,10 @@ try {
   const before = process.cpuUsage()
   if (!file || !statSync(path, { throwIfNoEntry: false })) {
     log(`writing ${bindings} bindings`)
-    const store = fleetSource(new Fleet(seed, { bindings, clusters, sources }), workloads ? [] : ['Deployment'])
+    const store = fleetSource(
+      new Fleet(seed, { bindings, clusters, sources, volumes: workloads > 0 }),
+      workloads ? [] : ['Deployment'],
+    )
     await writeSnapshotFile({ store, settings: SETTINGS }, path, new AbortController().signal)
   }
   const { user, system } = process.cpuUsage(before)

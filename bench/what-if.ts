@@ -42,7 +42,7 @@ function lap(): number {
 try {
   if (!statSync(path, { throwIfNoEntry: false })) {
     log(`writing ${given.bindings} bindings`)
-    const store = fleetSource(new Fleet(given.seed, given), ['Deployment'])
+    const store = fleetSource(new Fleet(given.seed, { ...given, volumes: false }), ['Deployment'])
     await writeSnapshotFile({ store, settings: SETTINGS }, path, signal)
   }
   lap()

@@ -49,7 +49,8 @@ test('10000 answers are what admission and the loop decide', async () => {
   while (samples < SAMPLES) {
     const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
     const supposed = openWorld(overlay, SETTINGS, [suppose(overlay, random)])
-    for (const key of index.concernedBy(supposed)) {
+    const { certain, possible } = index.concernedBy(supposed)
+    for (const key of new Set([...certain, ...possible])) {
       const binding = bindingNamed(splitObjectKey(key), overlay)
       if (!binding || samples === SAMPLES) continue
       const answered = predictOutcome(binding, supposed, { isQueued: isQueuedIn(binding, supposed) }).first.decision
@@ -101,3 +102,26 @@ function reconcile(admitted: ResourceBinding, { store }: World): ResourceBinding
   }
   throw new Error('the loop does not come to rest')
 }
+
+test.each([true, false])(
+  'the index finds each change that a decision on every workload finds, volumes: %s',
+  async (volumes) => {
+    const store = await storeOf(new Fleet(3, { clusters: 40, sources: 60, bindings: 400, volumes }))
+    const fleet = await openFleet(store, SETTINGS)
+    const random = randomFrom(3)
+    const lost = [...store.list(clusters)].map(
+      (cluster) => (overlay: OverlayStore) => overlay.put(clusters, loseCluster(cluster)),
+    )
+    const moved = Array.from({ length: 20 }, () => (overlay: OverlayStore) => suppose(overlay, random))
+    const each = [...lost, ...moved].map((change) => [change])
+    let changes = 0
+    for (const together of [...each, lost.slice(0, 3), [...lost.slice(3, 5), ...moved.slice(0, 1)]]) {
+      const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
+      const supposed = together.map((change) => change(overlay))
+      const every = await fleet.ask(overlay, supposed, { decidesAll: true })
+      expect(await fleet.ask(overlay, supposed)).toEqual(every)
+      changes += every.changes.length
+    }
+    expect(changes).toBeGreaterThan(200)
+  },
+)

@@ -47,6 +47,8 @@ export interface FleetSize {
   sources: number
   /** Each has a workload and usually one claim. */
   bindings: number
+  /** Whether clusters serve VolumeManagers, and some workloads use them. Then the workloads matter. Default: true. */
+  volumes?: boolean
 }
 
 /** An object as the API server has it. */
@@ -141,10 +143,11 @@ export class Fleet {
       },
       { tier: random.pick(['gold', 'silver']), gpu: `${random.chance(0.3)}`, 'cost-center': `unused-${i}` },
     )
+    const volumeApi = { groupVersion: apiVersionOf(volumeManagers), resources: [{ kind: volumeManagers.kind }] }
     const apis = [
       { groupVersion: 'apps/v1', resources: [{ kind: 'Deployment' }] },
       { groupVersion: 'v1', resources: [{ kind: 'ConfigMap' }] },
-      { groupVersion: apiVersionOf(volumeManagers), resources: [{ kind: volumeManagers.kind }] },
+      ...(this.size.volumes === false ? [] : [volumeApi]),
     ]
     const complete = { type: 'CompleteAPIEnablements', status: 'True', reason: 'Complete', message: '' } as const
     const conditions = [{ ...complete, lastTransitionTime: new Date(NOW).toISOString() }]
@@ -320,7 +323,7 @@ export class Fleet {
   }
 
   #usesVolume(i: number): boolean {
-    return i % 50 === 7
+    return this.size.volumes !== false && i % 50 === 7
   }
 
   #volume(i: number): K8sObject {

@@ -2,7 +2,7 @@
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import type { Refusal } from './acceptance.ts'
 import { affinityTiers } from './affinity.ts'
-import type { SpreadCheck } from './spread.ts'
+import { type SpreadCheck, UNCONSTRAINED } from './spread.ts'
 
 export interface FitInput {
   /** A narrowed affinity: each term names clusters that its selectors allow. */
@@ -53,7 +53,9 @@ function namesIn(terms: readonly ClusterAffinity[]): readonly string[] {
 }
 
 function misfitOfNames(names: readonly string[], { refuses, spread }: FitInput): string | undefined {
-  const accepted = names.filter((name) => refuses(name) === undefined)
+  const accepts = (name: string) => refuses(name) === undefined
+  if (spread === UNCONSTRAINED && names.some(accepts)) return undefined
+  const accepted = names.filter(accepts)
   if (accepted.length > 0) return spread(accepted)
   const shown = names.slice(0, MAX_SHOWN).map((name) => `${name} ${refuses(name)}`)
   const more = names.length > MAX_SHOWN ? [`and so on for ${names.length - MAX_SHOWN} more`] : []

@@ -6,6 +6,9 @@ import { fieldValues } from './field-selector.ts'
 /** Returns why the scheduler selects none of a set of clusters; undefined if it selects some. */
 export type SpreadCheck = (names: readonly string[]) => string | undefined
 
+/** The check of a placement without spread constraints: every set of clusters passes. */
+export const UNCONSTRAINED: SpreadCheck = () => undefined
+
 interface Groups {
   minGroups: number
   maxGroups: number
@@ -22,7 +25,7 @@ const NEEDED_FIELDS = ['provider', 'region', 'zone']
  */
 export function spreadCheck(placement: Placement, clusters: ClusterLookup | undefined): SpreadCheck {
   const { spreadConstraints = [] } = placement
-  if (spreadConstraints.length === 0) return () => undefined
+  if (spreadConstraints.length === 0) return UNCONSTRAINED
   const byField = groupsByField(spreadConstraints)
   const needed = clusters ? NEEDED_FIELDS.filter((field) => byField.has(field)) : []
   const select = ignoresGroups(placement) ? undefined : spreadSelection(byField, clusters)

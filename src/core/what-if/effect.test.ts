@@ -180,3 +180,15 @@ test('a deleted workload is removed, and a new one is placed', () => {
   const created = outcome({ binding: makeBinding({ placement }), claims: inM2, fleet: PRESENT })
   expect(compareOutcomes(undefined, undefined, created)).toMatchObject([{ effect: 'placed', to: ['m2'] }])
 })
+
+test('a workload that gains fewer copies leaves no cluster for that, now or later', () => {
+  const binding = makeBinding({ placement, clusters: [{ name: 'm1' }] })
+  const step = (keeps: string[], among: string[]) => ({
+    decision: { state: 'Kept', binding, message: 'x' } as const,
+    schedule: { keeps, among, takesAll: true, waits: false },
+    afterSeconds: 0,
+  })
+  const present = presentOutcome({ first: step([], ['m2', 'm3', 'm4']), later: step(['m2', 'm3', 'm4'], []) })
+  const supposed = { first: step([], ['m3', 'm4']), later: step(['m3', 'm4'], []) }
+  expect(compareOutcomes(binding, present, supposed)).toEqual([])
+})

@@ -106,7 +106,7 @@ function classifyEffect(runs: readonly string[], base: PresentStep | undefined, 
   if (was?.waits || isReleased) return 'released'
   if (runs.length === 0)
     return was !== undefined && isPartOf(possibleClusters(now), possibleClusters(was)) ? undefined : 'placed'
-  const isSame = was !== undefined && goesTheSameWay(was, now)
+  const isSame = was !== undefined && goesTheSameWay(runs, was, now)
   const unchanged = base?.state === decision.state ? undefined : 'stays'
   if (isSame && was.problem === undefined) return unchanged
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
@@ -124,11 +124,13 @@ function possibleClusters({ keeps, among }: Schedule): readonly string[] {
   return among.length === 0 ? keeps : [...keeps, ...among].sort()
 }
 
-/** Whether the scheduler does the same, or the same with a smaller choice. */
-function goesTheSameWay(was: Schedule, now: Schedule): boolean {
-  if (!jsonEqual(was.keeps, now.keeps)) return false
-  if (now.among.length === 0) return was.among.length === 0
-  return isPartOf(now.among, was.among)
+/** Whether the scheduler does the same, or the same with a smaller choice. A later step keeps what an earlier one chose. */
+function goesTheSameWay(runs: readonly string[], was: Schedule, now: Schedule): boolean {
+  const keeps = ({ keeps }: Schedule) => keeps.filter((name) => runs.includes(name))
+  if (!jsonEqual(keeps(was), keeps(now))) return false
+  const gains = ({ keeps, among }: Schedule) => [...keeps.filter((name) => !runs.includes(name)), ...among].sort()
+  const gained = gains(now)
+  return gained.length === 0 ? gains(was).length === 0 : isPartOf(gained, gains(was))
 }
 
 /** Whether all names of a sorted list are in another sorted list. */

@@ -188,7 +188,7 @@ function acceptedIn(group: Group, spec: BindingSpec, refuses: Refusal): readonly
 }
 
 /** The groups that the scheduler tries: it begins with the one that it chose last, or with the first (pkg/scheduler/helper.go, getAffinityIndex). */
-function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly Group[] {
+export function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly Group[] {
   const groups = fleet.groupsOf(spec)
   const begin = groups.findIndex(({ name }) => name === status?.schedulerObservingAffinityName)
   return groups.slice(Math.max(0, begin))

@@ -1,5 +1,6 @@
 /** Decides on a binding until nothing changes any more: at once, and after the waiting times of Lodestone. */
 import type { ResourceBinding } from '../../api/karmada.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { type BindingDecision, decideBinding } from '../resource-binding/decide.ts'
 import type { BindingInput } from '../resource-binding/input.ts'
@@ -39,20 +40,36 @@ export interface SettleInput extends BindingInput {
  * @param input with the binding as Karmada writes it, and the stored one
  */
 export function settle(input: SettleInput): Settled {
-  const { stored, binding, fleet, isQueued } = input
+  return addLater(scheduleFirst(decideFirst(input), input), input)
+}
+
+/** As `settle`, for a binding that the scheduler leaves alone (`idle`) and for one that it looks at again (`queued`). */
+export function settleBoth(input: Omit<SettleInput, 'isQueued'>): { idle: Settled; queued: Settled } {
+  const decision = decideFirst(input)
+  const alone = scheduleFirst(decision, { ...input, isQueued: false })
+  const again = scheduleFirst(decision, { ...input, isQueued: true })
+  const idle = addLater(alone, input)
+  return { idle, queued: jsonEqual(alone.schedule, again.schedule) ? idle : addLater(again, input) }
+}
+
+function decideFirst(input: BindingInput): BindingDecision {
+  const { stored, binding } = input
   const admitted = stored === binding ? binding : decideBinding({ ...input, leavesMovesToLoop: true }).binding
-  const decision = decideByLoop(admitted, input)
-  const first = {
-    decision,
-    schedule: predictSchedule({ binding: decision.binding, before: stored, fleet, isQueued }),
-    afterSeconds: 0,
-  }
+  return decideByLoop(admitted, input)
+}
+
+function scheduleFirst(decision: BindingDecision, { stored, fleet, isQueued }: SettleInput): Step {
+  const schedule = predictSchedule({ binding: decision.binding, before: stored, fleet, isQueued })
+  return { decision, schedule, afterSeconds: 0 }
+}
+
+function addLater(first: Step, input: Omit<SettleInput, 'isQueued'>): Settled {
   const later = afterWaits(first, input)
   return later ? { first, later } : { first }
 }
 
 /** A workload that may go to one of several clusters has no further step: the next decision depends on the choice of the scheduler. */
-function afterWaits({ decision, schedule }: Step, input: SettleInput): Step | undefined {
+function afterWaits({ decision, schedule }: Step, input: Omit<SettleInput, 'isQueued'>): Step | undefined {
   const { fleet } = input
   let stored = rescheduled(decision.binding, schedule)
   let now = input.now

@@ -1,22 +1,14 @@
 /** Answers a question: what becomes of each workload under a supposition, compared with what becomes of it anyway. */
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
-import type { ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
-import { hasNoFit } from '../../core/placement/binding-state.ts'
-import {
-  type Change,
-  compareOutcomes,
-  EFFECT_NAMES,
-  type Effect,
-  type PresentOutcome,
-  presentOutcome,
-} from '../../core/what-if/effect.ts'
+import { type Change, compareOutcomes, EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingNamed } from '../workload.ts'
-import { type BindingIndex, indexBindings, type PresentOutcomes } from './binding-index.ts'
+import { type BindingIndex, indexBindings } from './binding-index.ts'
 import { detectPolicy } from './detect-policy.ts'
+import { baseOutcome, mayGetWorse, rememberOutcomes } from './present.ts'
 import { type TransferTotal, type WorkloadTransfer, withTransfers } from './transfer.ts'
 import {
   dataOfBinding,
@@ -80,13 +72,13 @@ export interface Fleet {
 export async function openFleet(store: ObjectStore, settings: WorldSettings, signal?: AbortSignal): Promise<Fleet> {
   const present = openWorld(store, settings)
   const outcomeBefore = rememberOutcomes(present)
-  const index = await indexBindings(present, outcomeBefore, signal)
+  const index = await indexBindings(present, signal)
   const changeOf = (key: string, supposed: World): WorkloadChange | undefined => {
     const name = splitObjectKey(key)
     const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposed.store)]
     const isQueued = after !== undefined && isQueuedIn(after, supposed)
-    // A binding that is not at rest yet would change by any event: that is no effect of this one. One without a fit is at rest.
-    const base = before && outcomeBefore(before, isQueued && !hasNoFit(before))
+    // A binding that is not at rest yet would change by any event: that is no effect of this one.
+    const base = before && baseOutcome(before, outcomeBefore(before), isQueued)
     const outcome = after && predictOutcome(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
     const [first, next] = compareOutcomes(before, base, outcome)
     const binding = after ?? before
@@ -100,17 +92,29 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
       dependencies: index.dependenciesOf(key),
     }
   }
+  const mayChange = (key: string, supposed: World, worse: ReadonlySet<string>): boolean => {
+    const binding = bindingNamed(splitObjectKey(key), store)
+    if (!binding) return false
+    const outcomes = outcomeBefore(binding)
+    return mayGetWorse(outcomes, baseOutcome(binding, outcomes, isQueuedIn(binding, supposed)), worse)
+  }
   return {
     present,
     index,
     async ask(supposedStore, changes, { signal: ended, decidesAll = false, transfers = false } = {}) {
       const supposed = openWorld(supposedStore, settings, changes)
-      const keys = decidesAll ? everyKey([store, supposedStore]) : index.concernedBy(supposed)
+      const concerned = decidesAll
+        ? { certain: everyKey([store, supposedStore]), possible: [], worse: NONE }
+        : index.concernedBy(supposed)
       const found: WorkloadChange[] = []
-      await forEachInSlices(keys, (key) => {
+      const add = (key: string) => {
         ended?.throwIfAborted()
         const change = changeOf(key, supposed)
         if (change) found.push(change)
+      }
+      await forEachInSlices(concerned.certain, add)
+      await forEachInSlices(concerned.possible, (key) => {
+        if (mayChange(key, supposed, concerned.worse)) add(key)
       })
       const answer = { workloads: index.size, totals: effectTotals(found), changes: found.sort(byEffect) }
       return transfers ? { ...answer, ...withTransfers(answer, supposed) } : answer
@@ -118,22 +122,7 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
   }
 }
 
-/** Outcomes that are remembered, at about 300 bytes each. The table of lost clusters asks about each binding several times. */
-const MAX_REMEMBERED = 1_000_000
-
-/** The outcomes in the present world: several questions concern the same bindings. */
-function rememberOutcomes(present: World): PresentOutcomes {
-  const [idle, queued] = [new Map<ResourceBinding, PresentOutcome>(), new Map<ResourceBinding, PresentOutcome>()]
-  return (binding, isQueued) => {
-    const known = isQueued ? queued : idle
-    const remembered = known.get(binding)
-    if (remembered) return remembered
-    if (known.size >= MAX_REMEMBERED) known.clear()
-    const outcome = presentOutcome(predictOutcome(binding, present, { isQueued }))
-    known.set(binding, outcome)
-    return outcome
-  }
-}
+const NONE: ReadonlySet<string> = new Set()
 
 function everyKey(stores: readonly ObjectStore[]): Set<string> {
   return new Set(stores.flatMap((store) => [...placedBindings(store)].map(keyOfObject)))

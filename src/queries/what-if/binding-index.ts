@@ -24,50 +24,52 @@ import {
 } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
-import type { PresentOutcome } from '../../core/what-if/effect.ts'
-import type { Fleet } from '../../core/what-if/fleet.ts'
-import type { Schedule } from '../../core/what-if/schedule.ts'
+import type { Fleet, Group } from '../../core/what-if/fleet.ts'
+import { groupsToTry } from '../../core/what-if/schedule.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { claimsFor, claimsRegranted } from '../permission.ts'
 import { claimSource, claimsOfSource } from '../source.ts'
 import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
 import { bindingsOfClaim } from '../workload.ts'
+import { schedulerChoices } from './present.ts'
 import { placedBindings, predictOutcome, type World } from './world.ts'
 
 export interface BindingIndex {
   /** The number of bindings with a placement. */
   size: number
-  /** Returns the keys of the bindings whose outcome may differ in a supposed world, in no order. */
-  concernedBy(supposed: World): Set<string>
+  /** Returns the bindings whose outcome may differ in a supposed world. */
+  concernedBy(supposed: World): Concerned
   /** Returns how many bindings are attached to a binding: its dependencies. */
   dependenciesOf(key: string): number
 }
 
-/** Returns the outcome of a binding in the present world, and remembers it. */
-export type PresentOutcomes = (binding: ResourceBinding, isQueued: boolean) => PresentOutcome
+/** The keys of bindings, in no order. */
+export interface Concerned {
+  certain: ReadonlySet<string>
+  /** The others, which only the clusters that got worse may concern, and which run in none of them: see `mayGetWorse`. */
+  possible: readonly string[]
+  /** The clusters that got worse. */
+  worse: ReadonlySet<string>
+}
 
 /** Reads every binding of a world once, and yields to the event loop meanwhile. Throws when the signal aborts. */
-export async function indexBindings(
-  world: World,
-  outcomeBefore: PresentOutcomes,
-  signal?: AbortSignal,
-): Promise<BindingIndex> {
+export async function indexBindings(world: World, signal?: AbortSignal): Promise<BindingIndex> {
   const { store, fleet } = world
   const byCluster = new Map<string, string[]>()
-  const heldByCluster = new Map<string, ResourceBinding[]>()
+  const aroundCluster = new Map<string, string[]>()
   const byPolicy = new Map<string, string[]>()
   const unscheduled = new UnscheduledBindings(world)
   const size = await forEachInSlices(placedBindings(store), (binding) => {
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
-    const isKnown = !isSuspended(binding.spec) && !isScheduled(binding.spec, fleet) && unscheduled.add(key, binding)
+    const { spec } = binding
+    const isKnown = !isSuspended(spec) && !isScheduled(spec, fleet) && unscheduled.add(key, binding)
     if (!isKnown) {
-      const isHeld = isSuspended(binding.spec) && !hasTarget(binding.spec) && !countsClusters(binding.spec)
-      for (const name of clustersAround(binding, world)) {
-        if (isHeld) addTo(heldByCluster, name, binding)
-        else addTo(byCluster, name, key)
-      }
+      const targets = targetClusters(spec)
+      for (const name of targets) addTo(byCluster, name, key)
+      const others = countsClusters(spec) ? byCluster : aroundCluster
+      for (const name of clustersAround(binding, world)) if (!targets.includes(name)) addTo(others, name, key)
     }
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
@@ -76,28 +78,28 @@ export async function indexBindings(
   return {
     size,
     concernedBy(supposed) {
-      const keys = new Set<string>()
+      const certain = new Set<string>()
       const worse = new Set<string>()
+      let concernsAll = false
       const add = (found: Iterable<string>) => {
-        for (const key of found) keys.add(key)
+        for (const key of found) certain.add(key)
       }
       for (const change of supposed.changes) {
         const object = change.after ?? change.before
         if (change.type === clusters) {
           const name = object?.metadata.name ?? ''
-          add(byCluster.get(name) ?? [])
           if (isOnlyWorse(change)) worse.add(name)
-          else add(allKeys(store))
+          else concernsAll = true
         } else if (object && isPolicy(object.kind)) {
           for (const policy of [policyKey(object.metadata), NO_POLICY]) add(byPolicy.get(policy) ?? [])
-        } else if (object && isBinding(object.kind)) keys.add(keyOfObject(object))
+        } else if (object && isBinding(object.kind)) certain.add(keyOfObject(object))
         for (const each of [store, supposed.store]) add(concernedByData(change, each))
       }
+      if (concernsAll) add(allKeys(store))
+      for (const name of worse) add(byCluster.get(name) ?? [])
       add(unscheduled.concernedBy(worse))
-      for (const name of worse)
-        for (const binding of heldByCluster.get(name) ?? [])
-          if (mayGetWorse(outcomeBefore(binding, false), worse)) keys.add(keyOfObject(binding))
-      return keys
+      const around = new Set([...worse].flatMap((name) => aroundCluster.get(name) ?? []))
+      return { certain, possible: [...around].filter((key) => !certain.has(key)), worse }
     },
     dependenciesOf(key) {
       attached ??= countAttached(store)
@@ -112,9 +114,10 @@ export async function indexBindings(
  */
 class UnscheduledBindings {
   readonly #world: World
-  /** Those that run nowhere: the clusters between which the scheduler chooses, with the keys of the bindings. */
-  readonly #byChoice = new Map<readonly string[], string[]>()
-  readonly #others: { key: string; spec: BindingSpec }[] = []
+  /** Those that run nowhere, by the first cluster between which the scheduler chooses, and by all of them. */
+  readonly #byChoice = new Map<string, Map<readonly string[], string[]>>()
+  /** The others, by the groups of their placement: equal placements have the same groups. */
+  readonly #byGroups = new Map<readonly Group[], string[]>()
 
   constructor(world: World) {
     this.#world = world
@@ -125,20 +128,25 @@ class UnscheduledBindings {
     const { spec } = binding
     const isOther = hasTarget(spec) || hasNoFit(binding) || countsClusters(spec)
     if (isOther) {
-      this.#others.push({ key, spec })
+      addTo(this.#byGroups, this.#world.fleet.groupsOf(spec), key)
       return false
     }
-    for (const choice of schedulerChoices(predictOutcome(binding, this.#world, { isQueued: false })))
-      addTo(this.#byChoice, choice, key)
+    for (const choice of schedulerChoices(predictOutcome(binding, this.#world, { isQueued: false }))) {
+      const [first = ''] = choice
+      const choices = this.#byChoice.get(first) ?? new Map<readonly string[], string[]>()
+      this.#byChoice.set(first, choices)
+      addTo(choices, choice, key)
+    }
     return true
   }
 
   /** Returns the keys of those that a loss of clusters may concern. A smaller choice is no effect, and no choice does not get worse. */
   *concernedBy(lost: ReadonlySet<string>): Generator<string, void, undefined> {
-    if (lost.size === 0) return
-    for (const [choice, keys] of this.#byChoice) if (choice.every((name) => lost.has(name))) yield* keys
-    for (const { key, spec } of this.#others)
-      for (const name of lost) if (this.#world.fleet.allows(spec, name)) yield key
+    for (const name of lost) {
+      for (const [choice, keys] of this.#byChoice.get(name) ?? [])
+        if (choice.every((other) => lost.has(other))) yield* keys
+    }
+    for (const [groups, keys] of this.#byGroups) if (groups.some(({ allows }) => [...lost].some(allows))) yield* keys
   }
 }
 
@@ -151,22 +159,6 @@ function isScheduled(spec: BindingSpec, fleet: Fleet): boolean {
 /** Whether a placement needs a number of clusters: then each cluster that it allows matters, and not only the last one. */
 function countsClusters({ placement }: BindingSpec): boolean {
   return (placement?.spreadConstraints?.length ?? 0) > 0
-}
-
-/** Whether worse clusters may change what becomes of a workload that is on hold. They end no hold, and a smaller choice is no effect. */
-function mayGetWorse(outcome: PresentOutcome, worse: ReadonlySet<string>): boolean {
-  return schedulerChoices(outcome).some((choice) => choice.every((name) => worse.has(name)))
-}
-
-/** The schedules of an outcome: at once, and after a waiting time. */
-interface Scheduled {
-  first: { schedule: Schedule }
-  later?: { schedule: Schedule } | undefined
-}
-
-/** The clusters between which the scheduler chooses for a workload that runs nowhere. */
-function schedulerChoices({ first, later }: Scheduled): (readonly string[])[] {
-  return [first, ...(later ? [later] : [])].map(({ schedule }) => schedule.among).filter((choice) => choice.length > 0)
 }
 
 function addTo<K, V>(map: Map<K, V[]>, name: K, value: V): void {
@@ -208,16 +200,18 @@ function isAtHome(binding: ResourceBinding, places: (readonly string[])[], { fle
   if (places.length === 0 || countsClusters(spec)) return false
   if (isSuspended(spec) || schedulingFailure(binding) !== undefined || !isScheduled(spec, fleet)) return false
   const targets = targetClusters(spec)
+  // The scheduler would look for clusters in an earlier group first.
+  const [group] = groupsToTry(binding, fleet)
+  if (!targets.every((name) => group?.allows(name))) return false
   return places.every((clusters) => targets.every((name) => clusters.includes(name)))
 }
 
 /**
- * Whether a cluster only got taints, or is gone. Then no workload can go there that could not go there before, so only those matter that run
- * there, or have their data there.
+ * Whether a cluster only got taints, or is being deleted. Then no workload can go there that could not go there before, so only those matter
+ * that run there, or have their data there.
  */
 function isOnlyWorse({ before, after }: StoreChange): boolean {
-  if (!after) return true
-  if (!before) return false
+  if (!before || !after) return false
   const [was, is] = [before as Cluster, after as Cluster]
   const rest = ({ spec, status, metadata }: Cluster) => [without(spec ?? {}, 'taints'), status, metadata.labels]
   const taints = is.spec?.taints ?? []

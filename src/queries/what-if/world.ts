@@ -13,7 +13,7 @@ import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
 import { compileFleet, type Fleet } from '../../core/what-if/fleet.ts'
-import { type Settled, settle } from '../../core/what-if/settle.ts'
+import { type Settled, type SettleInput, settle } from '../../core/what-if/settle.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { gatherBindingInput } from '../binding.ts'
@@ -79,13 +79,20 @@ export function predictOutcome(
   world: World,
   { isQueued, detected = stored }: OutcomeOptions,
 ): Outcome {
-  const { store, fleet, now, scope, timing, kinds, karmadaRules, matrix } = world
-  const eviction = findEviction(detected, fleet)
+  const eviction = findEviction(detected, world.fleet)
   const written = eviction ? evict(detected, eviction.from) : detected
-  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
-  const input = gatherBindingInput(written, stored, context)
-  const settled = settle({ ...input, fleet, isQueued })
+  const settled = settle({ ...gatherSettleInput(written, stored, world), isQueued })
   return { ...settled, evictedAfterSeconds: eviction?.afterSeconds ?? 0 }
+}
+
+/** Gathers what a prediction reads, for a binding as Karmada writes it. */
+export function gatherSettleInput(
+  written: ResourceBinding,
+  stored: ResourceBinding,
+  { store, fleet, now, scope, timing, kinds, karmadaRules, matrix }: World,
+): Omit<SettleInput, 'isQueued'> {
+  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
+  return { ...gatherBindingInput(written, stored, context), fleet }
 }
 
 /** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */

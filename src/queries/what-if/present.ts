@@ -1,0 +1,95 @@
+/** What becomes of the bindings of a fleet if nothing changes. It is remembered, since several questions concern the same bindings. */
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { schedulingRefusal } from '../../core/placement/acceptance.ts'
+import { hasNoFit } from '../../core/placement/binding-state.ts'
+import { type PresentOutcome, presentOutcome } from '../../core/what-if/effect.ts'
+import { evict, findEviction } from '../../core/what-if/evict.ts'
+import type { Schedule } from '../../core/what-if/schedule.ts'
+import { type SettleInput, settleBoth } from '../../core/what-if/settle.ts'
+import { gatherSettleInput, type World } from './world.ts'
+
+export interface Present {
+  /** The outcome if the scheduler leaves the binding alone until something else writes it. */
+  idle: PresentOutcome
+  /** The outcome if the scheduler looks at the binding again. */
+  queued: PresentOutcome
+  /** The clusters that the decision looked up, and that accept the workload. */
+  accepting: readonly string[]
+}
+
+/** Returns what becomes of a binding of the present world. */
+export type PresentOutcomes = (binding: ResourceBinding) => Present
+
+/** Bindings whose outcome is remembered, at about 500 bytes each. The table of lost clusters asks about each binding several times. */
+const MAX_REMEMBERED = 1_000_000
+
+export function rememberOutcomes(world: World): PresentOutcomes {
+  const known = new Map<ResourceBinding, Present>()
+  return (binding) => {
+    const remembered = known.get(binding)
+    if (remembered) return remembered
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    const present = predictPresent(binding, world)
+    known.set(binding, present)
+    return present
+  }
+}
+
+function predictPresent(binding: ResourceBinding, world: World): Present {
+  const eviction = findEviction(binding, world.fleet)
+  const written = eviction ? evict(binding, eviction.from) : binding
+  const read = new Set<string>()
+  const settled = settleBoth(recordReads(gatherSettleInput(written, binding, world), read))
+  const idle = presentOutcome(settled.idle)
+  const queued = settled.queued === settled.idle ? idle : presentOutcome(settled.queued)
+  const refuses = schedulingRefusal(binding.spec, world.fleet.clusters)
+  return {
+    idle,
+    queued,
+    accepting: [...read].filter((name) => refuses(name) === undefined),
+  }
+}
+
+/** Adds the name of each cluster that a decision looks up to `read`. */
+function recordReads<Input extends Pick<SettleInput, 'clusters' | 'prices'>>(input: Input, read: Set<string>): Input {
+  const record =
+    <Value>(lookup: (name: string) => Value) =>
+    (name: string): Value => {
+      read.add(name)
+      return lookup(name)
+    }
+  const { clusters, prices } = input
+  return {
+    ...input,
+    clusters: clusters && record(clusters),
+    ...(prices && { prices: { ...prices, clusters: record(prices.clusters) } }),
+  }
+}
+
+/** The outcome with which a supposition is compared. A binding without a fit is at rest: the scheduler does not try it again. */
+export function baseOutcome(binding: ResourceBinding, { idle, queued }: Present, isQueued: boolean): PresentOutcome {
+  return isQueued && !hasNoFit(binding) ? queued : idle
+}
+
+/**
+ * Whether clusters that got worse may change what becomes of a workload that runs in none of them. The decision is the same if it has found none
+ * of them open. The scheduler does the same if it still has a choice: a smaller choice is no effect. With one cluster left, the next decision
+ * can be known, and may be another one.
+ */
+export function mayGetWorse({ accepting }: Present, outcome: PresentOutcome, worse: ReadonlySet<string>): boolean {
+  if (accepting.some((name) => worse.has(name))) return true
+  return schedulerChoices(outcome).some((choice) => {
+    const left = choice.filter((name) => !worse.has(name))
+    return left.length < choice.length && left.length <= 1
+  })
+}
+
+/** Returns the clusters between which the scheduler chooses: at once, and after a waiting time. */
+export function schedulerChoices({ first, later }: Scheduled): (readonly string[])[] {
+  return [first, ...(later ? [later] : [])].map(({ schedule }) => schedule.among).filter((choice) => choice.length > 0)
+}
+
+interface Scheduled {
+  first: { schedule: Schedule }
+  later?: { schedule: Schedule } | undefined
+}
