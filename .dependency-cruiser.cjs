@@ -14,6 +14,8 @@ const layers = [
 /** Of the ground, the clock and what watches or makes folders. Everything else in these folders is pure. */
 const IMPURE = '^src/base/(time/(clock|wall-clock|backoff-timer)|folder-watch|make-folder)\\.ts$'
 const PURE = '^src/(api|base|s3|core)/'
+/** The parts of core that the page runs too. They import types, and what the page may import. */
+const PARTS_FOR_PAGE = '^src/core/what-if/(effect-words|supposition)\\.ts$'
 /** Adopts the narrowing of volcano-global, also after `lodestone migrate`. */
 const TESTS_FROM_ABOVE = '^src/core/resource-binding/rules/adopted-narrowing\\.test\\.ts$'
 /** What plugins share or consist of, and their table: every other file of the folder is a plugin. */
@@ -87,8 +89,16 @@ module.exports = {
     // The page runs in a browser: of the server it has only types, and what is pure.
     error(
       'the-page-runs-in-a-browser',
-      { path: '^src/page/' },
-      { pathNot: ['^src/(page|base|api)/', 'node_modules/preact/'], dependencyTypesNot: ['type-only'] },
+      { path: '^src/page/', pathNot: '\\.test\\.ts$' },
+      {
+        pathNot: ['^src/(page|base|api)/', PARTS_FOR_PAGE, 'node_modules/preact/'],
+        dependencyTypesNot: ['type-only'],
+      },
+    ),
+    error(
+      'core-for-the-page-runs-in-a-browser',
+      { path: PARTS_FOR_PAGE },
+      { pathNot: '^src/(base|api)/', dependencyTypesNot: ['type-only'] },
     ),
     error('no-cycles', {}, { circular: true }),
   ],

@@ -6,7 +6,8 @@ import type { History } from '../cli/ui/history.ts'
 import type { ClusterRow, ListName, Lists } from '../cli/ui/lists.ts'
 import type { CheckAnswer } from '../cli/ui/questions/check.ts'
 import type { LocateAnswer } from '../cli/ui/questions/locate.ts'
-import type { WhatIfQuestion } from '../cli/ui/questions/what-if.ts'
+import type { WhatIfQuestion } from '../cli/ui/questions/read-what-if.ts'
+import type { BodyProblem } from '../cli/ui/replies.ts'
 import type { ServerReport } from '../cli/ui/server-report.ts'
 
 export type Row<Name extends ListName> = Lists[Name][number] & { id: string }
@@ -48,13 +49,19 @@ export interface Line {
   children: Line[]
 }
 
+/** The most bytes of a body with manifests. */
+export const MAX_MANIFEST_BYTES = 1024 * 1024
+
 /** The server answered with a problem. */
-class ProblemError extends Error {
+export class ProblemError extends Error {
   override name = 'ProblemError'
   readonly status: number
-  constructor(status: number, message: string) {
+  /** Of the body, if the server names them one by one. */
+  readonly problems: readonly BodyProblem[]
+  constructor(status: number, message: string, problems: readonly BodyProblem[] = []) {
     super(message)
     this.status = status
+    this.problems = problems
   }
 }
 
@@ -69,8 +76,9 @@ async function request<Body>(path: string, init: RequestInit = {}): Promise<Body
     throw new ProblemError(0, NO_CONTACT)
   })
   if (response.status === 401 && response.headers.has('www-authenticate')) dispatchEvent(new Event(LOGIN_NEEDED))
-  const body = (await response.json()) as Body & { error?: { message: string } }
-  if (!response.ok) throw new ProblemError(response.status, body.error?.message ?? response.statusText)
+  const body = (await response.json()) as Body & { error?: { message: string; problems?: BodyProblem[] } }
+  const { message = response.statusText, problems } = body.error ?? {}
+  if (!response.ok) throw new ProblemError(response.status, message, problems)
   return body
 }
 

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { formatBytes } from '../base/quantity.ts'
 import type { CheckAnswer } from '../cli/ui/questions/check.ts'
-import { fetchCheck } from './api.ts'
+import { fetchCheck, MAX_MANIFEST_BYTES } from './api.ts'
 import { Problem, State, Table, type Tone } from './parts.tsx'
 import type { ViewInput } from './view-input.ts'
 
@@ -11,8 +11,6 @@ type Checked = CheckAnswer['objects'][number]
 
 const PASTED = 'pasted.yaml'
 const MAX_FILES = 100
-/** Of one file: the server takes no more in all. */
-const MAX_BYTES = 1024 * 1024
 
 /** What was pasted and answered stays while the reader looks at another view. */
 const kept: { text: string; files: File[]; answer?: CheckAnswer } = { text: '', files: [] }
@@ -28,8 +26,8 @@ export function Check({ query }: ViewInput) {
 
   const add = async (list: FileList | undefined | null) => {
     const given = [...(list ?? [])]
-    const large = given.find(({ size }) => size > MAX_BYTES)
-    if (large) return setProblem(`${large.name} has more than ${formatBytes(MAX_BYTES)}; use lodestone check`)
+    const large = given.find(({ size }) => size > MAX_MANIFEST_BYTES)
+    if (large) return setProblem(`${large.name} has more than ${formatBytes(MAX_MANIFEST_BYTES)}; use lodestone check`)
     const added = await Promise.all(given.map(async (file) => ({ file: file.name, text: await file.text() })))
     const names = new Set(added.map(({ file }) => file))
     setFiles((last) => [...last.filter(({ file }) => !names.has(file)), ...added].slice(0, MAX_FILES))

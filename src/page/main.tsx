@@ -73,6 +73,7 @@ function Page() {
     // The namespace stays in the address while the user looks at lists without namespaces.
     query: view?.filters.includes('namespace') && namespace ? { ...query, namespace } : query,
     version: (list) => live.versions[list] ?? 0,
+    folder: overview?.mode === 'folder' ? overview.origin : undefined,
     now,
   }
   const View = view?.View

@@ -21,10 +21,14 @@ export function goTo(address: string, { replace = false } = {}): void {
   dispatchEvent(new Event(CHANGED))
 }
 
-/** Changes parts of the query of the view; an empty value removes one. */
+/** Changes parts of the query of the view; an empty value removes one. The others stay, also those that are repeated. */
 export function changeQuery(changes: Readonly<Record<string, string | undefined>>, options = { replace: true }): void {
   const { path, query } = currentRoute()
-  goTo(`${path}${queryText({ ...Object.fromEntries(query), ...changes })}`, options)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) query.set(name, value)
+    else query.delete(name)
+  }
+  goTo(query.size > 0 ? `${path}?${query}` : path, options)
 }
 
 /** Returns the current view, and renders again when it changes. */

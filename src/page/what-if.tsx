@@ -2,10 +2,27 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatBytes } from '../base/quantity.ts'
 import { formatAge } from '../base/time/duration.ts'
-import type { WhatIfAnswer, WhatIfQuestion, WhatIfTable } from '../cli/ui/questions/what-if.ts'
-import { fetchWhatIf } from './api.ts'
-import { ObjectLink, Problem, State, Table, type Tone } from './parts.tsx'
-import { changeQuery } from './route.ts'
+import type { WhatIfQuestion } from '../cli/ui/questions/read-what-if.ts'
+import type { WhatIfAnswer, WhatIfTable } from '../cli/ui/questions/what-if.ts'
+import { EFFECT_WORDS } from '../core/what-if/effect-words.ts'
+import { fetchWhatIf, MAX_MANIFEST_BYTES, type ProblemError } from './api.ts'
+import { CommandLine, ObjectLink, Problem, State, Table, type Tone } from './parts.tsx'
+import {
+  addressParameters,
+  buildQuestion,
+  type CommandSettings,
+  commandOf,
+  fileOf,
+  makeRow,
+  placeProblem,
+  type QuestionProblem,
+  type QuestionRow,
+  questionParameters,
+  readAddress,
+  sizeProblem,
+} from './question.ts'
+import { QuestionRows } from './question-form.tsx'
+import { goTo, useRoute } from './route.ts'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
 
@@ -13,111 +30,94 @@ type Change = WhatIfAnswer['changes'][number]
 type Effect = Change['effect']
 type Answer = ({ kind: 'WhatIf' } & WhatIfAnswer) | ({ kind: 'WhatIfTable' } & WhatIfTable)
 
-const EFFECTS: Readonly<Record<Effect, { words: string; tone: Tone }>> = {
-  stranded: { words: 'stranded', tone: 'failed' },
-  waits: { words: 'waits', tone: 'waiting' },
-  moves: { words: 'moves', tone: 'waiting' },
-  loses: { words: 'loses a copy', tone: 'waiting' },
-  removed: { words: 'removed', tone: 'none' },
-  comesHome: { words: 'comes home', tone: 'fine' },
-  released: { words: 'released', tone: 'fine' },
-  gains: { words: 'gets copies', tone: 'fine' },
-  placed: { words: 'placed', tone: 'fine' },
-  stays: { words: 'stays', tone: 'none' },
+const TONES: Readonly<Record<Effect, Tone>> = {
+  stranded: 'failed',
+  waits: 'waiting',
+  moves: 'waiting',
+  loses: 'waiting',
+  removed: 'none',
+  comesHome: 'fine',
+  released: 'fine',
+  gains: 'fine',
+  placed: 'fine',
+  stays: 'none',
 }
-const NAMES = Object.keys(EFFECTS) as Effect[]
-const PASTED = 'pasted.yaml'
-
-interface Fields {
-  lost: string
-  tainted: string
-  taint: string
-  source: string
-  clusters: string
-  text: string
-}
-
-const EMPTY: Fields = { lost: '', tainted: '', taint: '', source: '', clusters: '', text: '' }
+const NAMES = Object.keys(EFFECT_WORDS) as Effect[]
+const PROBLEM_ID = 'question-problem'
 
 /** What was asked and answered stays while the reader looks at another view. */
-const kept: { fields: Fields; answer?: Answer | undefined; asked?: string } = { fields: EMPTY }
+const kept: {
+  rows: QuestionRow[]
+  answer?: Answer | undefined
+  /** The parameters of the last question that was asked; empty if they do not have it. */
+  asked: string
+} = { rows: [makeRow()], asked: '' }
 
-export function WhatIf({ query, version }: ViewInput) {
-  const [fields, setFields] = useState(kept.fields)
+export function WhatIf({ query, version, folder }: ViewInput) {
+  const [rows, setRows] = useState(kept.rows)
   const [answer, setAnswer] = useState(kept.answer)
-  const [problem, setProblem] = useState<string>()
+  const [problem, setProblem] = useState<QuestionProblem>()
   const [isAsking, setAsking] = useState(false)
-  Object.assign(kept, { fields, answer })
-  const { data: clusters } = useList('clusters', LISTED, version('clusters'))
-  const { data: sources } = useList('sources', LISTED, version('sources'))
-  const { namespace, lost } = query
+  Object.assign(kept, { rows, answer })
+  const { path, query: address } = useRoute()
+  const { namespace } = query
 
-  const ask = async (question: WhatIfQuestion) => {
+  const ask = async (question: WhatIfQuestion, paths: readonly string[] = []) => {
     setAsking(true)
     setProblem(undefined)
-    await fetchWhatIf<Answer>({ ...question, ...(namespace && { namespace }) }).then(setAnswer, (error: Error) =>
-      setProblem(error.message),
+    await fetchWhatIf<Answer>({ ...question, ...(namespace && { namespace }) }).then(
+      setAnswer,
+      ({ message, problems = [] }: Error & Partial<Pick<ProblemError, 'problems'>>) => {
+        const placed = problems.map((each) => placeProblem(each, paths))
+        const { row } = placed.find((each) => each.row !== undefined) ?? {}
+        setProblem({ text: placed.map(({ text }) => text).join('; ') || message, ...(row !== undefined && { row }) })
+      },
     )
     setAsking(false)
   }
-  // A row of the table leads here.
+  const askRows = (asked: readonly QuestionRow[]) => {
+    const { question, paths } = buildQuestion(asked)
+    const tooLarge = sizeProblem(asked, question, MAX_MANIFEST_BYTES)
+    if (tooLarge) setProblem(tooLarge)
+    else void ask(question, paths)
+  }
+  // A link has a question, and so has a row of the table.
+  const linked = `${questionParameters(address)}`
   useEffect(() => {
-    if (!lost || kept.asked === lost) return
-    kept.asked = lost
-    setFields({ ...EMPTY, lost })
-    void ask({ clusterLost: [lost] })
-  }, [lost])
-  const field = (name: keyof Fields, label: string, list?: string, placeholder?: string) => (
-    <label>
-      {label}{' '}
-      <input
-        list={list}
-        placeholder={placeholder}
-        value={fields[name]}
-        onInput={(event) => setFields({ ...fields, [name]: event.currentTarget.value })}
-      />
-    </label>
-  )
+    if (linked === '' || kept.asked === linked) return
+    kept.asked = linked
+    const read = readAddress(address)
+    setRows(read.rows.length > 0 ? read.rows : [makeRow()])
+    if (read.problem === undefined) askRows(read.rows)
+    else setProblem({ text: read.problem })
+  }, [linked])
+  const submit = () => {
+    const parameters = addressParameters(rows) ?? new URLSearchParams()
+    kept.asked = `${parameters}`
+    if (namespace) parameters.set('namespace', namespace)
+    const next = parameters.size > 0 ? `${path}?${parameters}` : path
+    goTo(next, { replace: kept.asked === linked })
+    askRows(rows)
+  }
   const askEach = (each: WhatIfTable['each']) => () => void ask({ each })
   return (
     <>
       <form
-        class="check suppositions"
+        class="check"
         onSubmit={(event) => {
           event.preventDefault()
-          kept.asked = ''
-          changeQuery({ lost: undefined })
-          void ask(buildQuestion(fields))
+          submit()
         }}
       >
-        <p class="quiet">What is filled in holds together. Nothing is written.</p>
-        <p>{field('lost', 'Lost cluster', 'clusters')}</p>
-        <p>
-          {field('tainted', 'Cluster with a taint', 'clusters')}{' '}
-          {field('taint', 'Taint', undefined, 'key=value:NoExecute')}
-        </p>
-        <p>
-          {field('source', 'DataSource that moves', 'sources')}{' '}
-          {field('clusters', 'to clusters', 'clusters', 'member1, member3')}
-        </p>
-        <label for="manifests">Manifests that are applied</label>
-        <textarea
-          id="manifests"
-          rows={4}
-          spellcheck={false}
-          value={fields.text}
-          onInput={(event) => setFields({ ...fields, text: event.currentTarget.value })}
+        <p class="quiet">All changes hold together. Nothing is written.</p>
+        <QuestionRows
+          rows={rows}
+          onRows={setRows}
+          invalidRow={problem?.row}
+          problemId={PROBLEM_ID}
+          namespace={namespace ?? 'default'}
         />
-        <datalist id="clusters">
-          {clusters?.items.map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <datalist id="sources">
-          {sources?.items.map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
+        <Names version={version} />
         <p class="actions">
           <button type="submit" disabled={isAsking}>
             {isAsking ? 'Asking…' : 'Ask'}
@@ -129,8 +129,11 @@ export function WhatIf({ query, version }: ViewInput) {
             Each source out of date
           </button>
         </p>
+        <SameQuestion rows={rows} namespace={namespace} folder={folder} />
       </form>
-      <Problem what="The answer below" isOld={answer !== undefined} problem={problem} />
+      <div id={PROBLEM_ID}>
+        <Problem what="The answer below" isOld={answer !== undefined} problem={problem?.text} />
+      </div>
       {answer && (
         <section aria-label="Answer" aria-live="polite">
           {answer.kind === 'WhatIf' ? <Effects answer={answer} /> : <Losses table={answer} />}
@@ -148,18 +151,42 @@ export function WhatIf({ query, version }: ViewInput) {
 /** The most names that a list has. Others can be typed. */
 const LISTED = { limit: '500' }
 
-/** A wrong taint is left to the server, which says what is wrong. */
-function buildQuestion({ lost, tainted, taint, source, clusters, text }: Fields): WhatIfQuestion {
-  const [, key = taint, value, effect = ''] = /^([^=:]*)(?:=([^:]*))?:(.*)$/.exec(taint.trim()) ?? []
-  const names = clusters.split(/[\s,]+/).filter(Boolean)
-  return {
-    ...(lost && { clusterLost: [lost] }),
-    ...((tainted || taint) && {
-      taints: [{ cluster: tainted, key, ...(value && { value }), effect: effect as 'NoExecute' }],
-    }),
-    ...((source || clusters) && { data: [{ source, clusters: names }] }),
-    ...(text.trim() && { files: [{ file: PASTED, text }] }),
-  }
+/** The names that the fields offer. */
+function Names({ version }: Pick<ViewInput, 'version'>) {
+  const { data: clusters } = useList('clusters', LISTED, version('clusters'))
+  const { data: sources } = useList('sources', LISTED, version('sources'))
+  return (
+    <>
+      <datalist id="clusters">
+        {clusters?.items.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <datalist id="sources">
+        {sources?.items.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+/** The question as a command, and whether the address is a link to it. */
+function SameQuestion({ rows, ...settings }: { rows: readonly QuestionRow[] } & CommandSettings) {
+  const command = commandOf(rows, settings)
+  if (command === undefined) return null
+  const files = rows.flatMap(({ kind }, i) => (kind === 'applied' ? [fileOf(i)] : []))
+  return (
+    <section class="same-question" aria-label="The same question as a command">
+      <CommandLine command={command} />
+      {files.length > 0 && <p class="quiet">Save the manifests as {files.join(', ')} before you run it.</p>}
+      <p class="quiet">
+        {addressParameters(rows)
+          ? 'After Ask, the address of this view is a link to the question.'
+          : 'A question with manifests, or with a long text, has no link.'}
+      </p>
+    </section>
+  )
 }
 
 function Effects({ answer: { sentences, workloads, totals, changes, more } }: { answer: WhatIfAnswer }) {
@@ -195,7 +222,7 @@ function Effects({ answer: { sentences, workloads, totals, changes, more } }: { 
               <td>{describeMove(change)}</td>
               <td>
                 {change.reason}
-                {change.next && ` Then: ${EFFECTS[change.next.effect].words} ${describeMove(change.next)}`}
+                {change.next && ` Then: ${EFFECT_WORDS[change.next.effect]} ${describeMove(change.next)}`}
                 {describeCosts(change).map((cost) => (
                   <div class="quiet">{cost}</div>
                 ))}
@@ -210,8 +237,7 @@ function Effects({ answer: { sentences, workloads, totals, changes, more } }: { 
 }
 
 function EffectState({ effect }: { effect: Effect }) {
-  const { tone, words } = EFFECTS[effect]
-  return <State tone={tone}>{words}</State>
+  return <State tone={TONES[effect]}>{EFFECT_WORDS[effect]}</State>
 }
 
 function countWorkloads(workloads: number): string {
@@ -247,7 +273,7 @@ function joinNames(names: readonly string[]): string {
 function Losses({ table: { each, workloads, rows, more } }: { table: WhatIfTable }) {
   const present = NAMES.filter((effect) => rows.some(({ totals }) => totals[effect].workloads > 0))
   const isCluster = each === 'cluster'
-  const titles = [isCluster ? 'Cluster' : 'Source', ...present.map((effect) => EFFECTS[effect].words)]
+  const titles = [isCluster ? 'Cluster' : 'Source', ...present.map((effect) => EFFECT_WORDS[effect])]
   return (
     <>
       <p class="large">

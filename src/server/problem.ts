@@ -48,7 +48,11 @@ export class BusyProblem extends RequestProblem {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Returns the body of a response that is not an AdmissionReview. The message may contain text of the caller, such as names of fields. */
-export function problemBody(status: number, message: string): string {
-  return `${JSON.stringify({ error: { status, message: printable(message) } })}\n`
+/**
+ * Returns the body of a response that is not an AdmissionReview. The message may contain text of the caller, such as names of fields.
+ *
+ * @param more further fields of the problem, which are printable
+ */
+export function problemBody(status: number, message: string, more: object = {}): string {
+  return `${JSON.stringify({ error: { status, message: printable(message), ...more } })}\n`
 }

@@ -1,6 +1,7 @@
 /** The answers of the server, as JSON. */
 import type { FastifyReply } from 'fastify'
 import { defined } from '../../base/json.ts'
+import { printable } from '../../base/printable.ts'
 import { JSON_TYPE, problemBody } from '../../server/problem.ts'
 import type { Rejection } from './access/viewer.ts'
 
@@ -12,6 +13,28 @@ export function sendAnswer(reply: FastifyReply, kind: string, fields: object): F
     .header('cache-control', 'no-store')
     .type(JSON_TYPE)
     .send(`${JSON.stringify({ apiVersion: UI_API_VERSION, kind, ...defined(fields as Record<string, unknown>) })}\n`)
+}
+
+/** A problem of a body: the path of the field, if it is one, and the rest of the sentence about it. */
+export interface BodyProblem {
+  path?: string
+  message: string
+}
+
+/** The most problems that an answer names. */
+const MAX_PROBLEMS = 20
+
+/** Rejects a body. The message has all problems in one line; a program reads them one by one. */
+export function sendProblems(reply: FastifyReply, problems: readonly BodyProblem[]): FastifyReply {
+  const shown = problems
+    .slice(0, MAX_PROBLEMS)
+    .map(({ path, message }) => defined({ path: path && printable(path), message: printable(message) }))
+  const sentences = shown.map(({ path, message }) => (path === undefined ? message : `${path}: ${message}`))
+  return reply
+    .code(422)
+    .header('cache-control', 'no-store')
+    .type(JSON_TYPE)
+    .send(problemBody(422, sentences.join('; '), { problems: shown }))
 }
 
 export function sendRejection(reply: FastifyReply, { status, message }: Rejection): FastifyReply {

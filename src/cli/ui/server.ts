@@ -22,7 +22,7 @@ import { MAX_MANIFEST_BYTES } from './questions/question-files.ts'
 import { readQuestion } from './questions/read-question.ts'
 import type { WhatIfResult } from './questions/what-if.ts'
 import { QueryError, readEventsRequest, readNamespace, readPageRequest } from './read-query.ts'
-import { sendAnswer, sendRejection } from './replies.ts'
+import { sendAnswer, sendProblems, sendRejection } from './replies.ts'
 import type { ServerReport } from './server-report.ts'
 import type { View } from './view.ts'
 
@@ -172,14 +172,14 @@ export function buildPageServer(input: PageServerInput): PageServer {
     const rejection = await checkRejection(viewerOf(request), input.cachedKinds().filter(isServed))
     if (rejection) return sendRejection(reply, rejection)
     const { answer, problems } = await input.check(request.body)
-    if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })
+    if (problems) return sendProblems(reply, problems)
     return sendAnswer(reply, 'Check', answer)
   })
   server.post('/v1/what-if', { bodyLimit: MAX_MANIFEST_BYTES }, async (request, reply) => {
     const rejection = await checkRejection(viewerOf(request), input.cachedKinds().filter(isServed))
     if (rejection) return sendRejection(reply, rejection)
     const { answer, table, problems } = await input.whatIf(request.body)
-    if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })
+    if (problems) return sendProblems(reply, problems)
     return answer ? sendAnswer(reply, 'WhatIf', answer) : sendAnswer(reply, 'WhatIfTable', table)
   })
   let following = 0

@@ -1,7 +1,6 @@
 /** The options of `lodestone what-if`: one or more suppositions, and how the answer is shown. */
 
-import type { Taint } from '../../api/node.ts'
-import { defined } from '../../base/json.ts'
+import { type NamedSupposition, readSupposition, type SuppositionOption } from '../../core/what-if/supposition.ts'
 import type { GivenManifests } from '../check/input/read-manifests.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { SOURCE_OPTIONS } from '../open-source.ts'
@@ -88,14 +87,9 @@ export const WHAT_IF_OPTIONS = {
 
 /** A change of the fleet that is supposed. */
 export type Supposition =
-  | { kind: 'clusterLost'; cluster: string }
-  | { kind: 'tainted'; cluster: string; taint: Taint }
-  | { kind: 'untainted'; cluster: string; key: string }
-  | { kind: 'dataMoved'; source: string; clusters: readonly string[] }
-  | { kind: 'sourceStale'; source: string }
+  | NamedSupposition
   | { kind: 'applied'; files: readonly string[]; onlyPolicies: boolean }
   | { kind: 'appliedTexts'; given: GivenManifests }
-  | { kind: 'deleted'; object: string }
 
 /** The question: suppositions that hold together, or a table of single ones. */
 export type Question = { suppositions: readonly Supposition[]; each?: never } | { each: 'cluster' | 'source' }
@@ -138,36 +132,21 @@ function readSuppositions(args: Arguments): Supposition[] {
   return [
     ...(manifests.length > 0 ? [{ kind: 'applied', files: manifests, onlyPolicies: false } as const] : []),
     ...(policies.length > 0 ? [{ kind: 'applied', files: policies, onlyPolicies: true } as const] : []),
-    ...args.texts('data').map(readData),
-    ...args.texts('source-stale').map((source) => ({ kind: 'sourceStale', source }) as const),
-    ...args.texts('taint').map(readTaint),
-    ...args.texts('cluster-lost').map((cluster) => ({ kind: 'clusterLost', cluster }) as const),
-    ...args.texts('delete').map((object) => ({ kind: 'deleted', object }) as const),
+    ...NAMED.flatMap((option) => args.texts(option).map((text) => readNamed(option, text))),
   ]
 }
 
-const TAINT = /^([^=]+)=([^=:]+?)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/
-const UNTAINT = /^([^=]+)=([^=:]+)-$/
+/** The options of suppositions that name objects, in the order in which they are applied. */
+const NAMED = ['data', 'source-stale', 'taint', 'cluster-lost', 'delete'] as const satisfies SuppositionOption[]
 
-function readTaint(text: string): Supposition {
-  const [, untainted, removed] = UNTAINT.exec(text) ?? []
-  if (untainted !== undefined && removed !== undefined) return { kind: 'untainted', cluster: untainted, key: removed }
-  const [, cluster, key, value, effect] = TAINT.exec(text) ?? []
-  if (cluster === undefined || key === undefined)
-    throw new UsageError(
-      `--taint ${text}: expected CLUSTER=KEY[=VALUE]:EFFECT with the effect NoSchedule, PreferNoSchedule or NoExecute, e.g. member2=maintenance:NoExecute`,
-    )
-  return {
-    kind: 'tainted',
-    cluster,
-    taint: defined({ key, value: value || undefined, effect: effect as Taint['effect'] }),
-  }
+const FORMS: Readonly<Partial<Record<SuppositionOption, string>>> = {
+  data: 'SOURCE=CLUSTER[,CLUSTER…], e.g. sales=member3',
+  taint:
+    'CLUSTER=KEY[=VALUE]:EFFECT with the effect NoSchedule, PreferNoSchedule or NoExecute, e.g. member2=maintenance:NoExecute',
 }
 
-function readData(text: string): Supposition {
-  const at = text.indexOf('=')
-  const clusters = text.slice(at + 1).split(',')
-  if (at < 1 || clusters.includes(''))
-    throw new UsageError(`--data ${text}: expected SOURCE=CLUSTER[,CLUSTER…], e.g. sales=member3`)
-  return { kind: 'dataMoved', source: text.slice(0, at), clusters }
+function readNamed(option: SuppositionOption, text: string): NamedSupposition {
+  const supposition = readSupposition({ option, text })
+  if (!supposition) throw new UsageError(`--${option} ${text}: expected ${FORMS[option]}`)
+  return supposition
 }

@@ -6,6 +6,7 @@ import { formatSize } from '../../base/quantity.ts'
 import { formatAge } from '../../base/time/duration.ts'
 import { cut } from '../../core/outcome.ts'
 import { type Change, EFFECT_NAMES, EFFECTS, type Effect } from '../../core/what-if/effect.ts'
+import { EFFECT_WORDS } from '../../core/what-if/effect-words.ts'
 import type { Answer, EffectTotal, WorkloadChange } from '../../queries/what-if/ask.ts'
 import type { painter } from '../command.ts'
 import { formatColumns } from '../format.ts'
@@ -13,20 +14,6 @@ import { describeTotal, describeTransfer } from '../transfer-words.ts'
 import type { Table, TableRow } from './table.ts'
 
 type Paint = ReturnType<typeof painter>
-
-/** The names of effects in sentences and heads of tables. */
-const EFFECT_WORDS: Readonly<Record<Effect, string>> = {
-  stranded: 'stranded',
-  waits: 'waits',
-  moves: 'moves',
-  loses: 'loses a copy',
-  removed: 'removed',
-  comesHome: 'comes home',
-  released: 'released',
-  gains: 'gets copies',
-  placed: 'placed',
-  stays: 'stays',
-}
 
 /** Workloads of each effect that are shown without `--all`. */
 const MOST_SHOWN = 10

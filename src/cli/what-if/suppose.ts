@@ -18,6 +18,7 @@ import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
+import { formatTaint } from '../../core/what-if/supposition.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
@@ -51,12 +52,18 @@ export interface Supposed {
 export class SuppositionError extends UserError {
   override name = 'SuppositionError'
   override readonly exitStatus = 1
+  /** The file of the manifest; undefined for a name. */
+  readonly file: string | undefined
+  constructor(message: string, file?: string) {
+    super(message)
+    this.file = file
+  }
 }
 
 /** Applies all suppositions, in order. Throws `UserError` if a name is unknown, or if admission would reject a manifest. */
 export async function suppose(suppositions: readonly Supposition[], context: SupposeContext): Promise<Supposed> {
   const supposed = emptySupposition(context)
-  for (const supposition of suppositions) await apply(supposition, supposed, context)
+  for (const supposition of suppositions) await addSupposition(supposition, supposed, context)
   return supposed
 }
 
@@ -65,17 +72,21 @@ export function emptySupposition({ store, workloads }: Pick<SupposeContext, 'sto
   return { store: new OverlayStore(store, allKinds(workloads)), changes: [], sentences: [], notes: [] }
 }
 
-async function apply(supposition: Supposition, supposed: Supposed, context: SupposeContext): Promise<void> {
+/** Applies one more supposition. Throws as `suppose` does. */
+export async function addSupposition(
+  supposition: Supposition,
+  supposed: Supposed,
+  context: SupposeContext,
+): Promise<void> {
   const { now } = context
   switch (supposition.kind) {
     case 'clusterLost':
       return supposeLost(findCluster(supposition.cluster, supposed.store), supposed)
     case 'tainted': {
       const { cluster, taint } = supposition
-      const text = `${taint.key}${taint.value ? `=${taint.value}` : ''}:${taint.effect}`
       return putCluster(
         taintCluster(findCluster(cluster, supposed.store), taint),
-        `${cluster} has the taint ${text}`,
+        `${cluster} has the taint ${formatTaint(taint)}`,
         supposed,
       )
     }
@@ -183,7 +194,7 @@ async function applyManifests(
   )
   const { placed, findings } = placeManifests(given.manifests, scopes, namespace)
   const [problem] = [...given.problems, ...findings.filter(({ id }) => id === 'invalid-manifest')]
-  if (problem) throw new SuppositionError(`${problem.file ?? from}: ${problem.message}`)
+  if (problem) throw new SuppositionError(`${problem.file ?? from}: ${problem.message}`, problem.file)
   if (placed.length === 0) throw new SuppositionError(`no manifest in ${from}`)
   const session = openSession({ ...context, store })
   const templates: K8sObject[] = []
@@ -195,6 +206,7 @@ async function applyManifests(
     if (outcome === 'denied')
       throw new SuppositionError(
         `${file}: admission would reject ${object.kind} ${keyOfObject(object)}: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
+        file,
       )
     sentences.push(printable(`${object.kind} ${keyOfObject(object)} is applied`))
     const type = types.find(({ kind, group }) => kind === object.kind && group === groupOf(object.apiVersion))

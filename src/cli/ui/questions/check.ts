@@ -17,6 +17,7 @@ import { openSession } from '../../check/review/review-object.ts'
 import type { Context } from '../../explain/target.ts'
 import { typeOfReference } from '../../kinds.ts'
 import { openFolder } from '../../open-folder.ts'
+import type { BodyProblem } from '../replies.ts'
 import { answerBodies } from './one-at-a-time.ts'
 import { FILES, readFiles, TEXT } from './question-files.ts'
 
@@ -26,8 +27,8 @@ interface CheckQuestion {
   namespace?: string
 }
 
-/** The answer, or sentences with the paths of what is wrong with the body. */
-export type CheckResult = { answer: CheckAnswer; problems?: never } | { problems: string[]; answer?: never }
+/** The answer, or what is wrong with the body. */
+export type CheckResult = { answer: CheckAnswer; problems?: never } | { problems: BodyProblem[]; answer?: never }
 
 export interface CheckAnswer {
   findings: CheckFinding[]

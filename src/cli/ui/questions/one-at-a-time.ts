@@ -1,6 +1,7 @@
 /** Answers questions that take long one after another, each within a time. */
 import pLimit from 'p-limit'
 import type { SchemaValidator } from '../../../base/schema/schema-errors.ts'
+import type { BodyProblem } from '../replies.ts'
 
 /** Further questions are rejected. */
 const MAX_WAITING = 8
@@ -52,17 +53,17 @@ export function oneAtATime<Question, Answer>(
   }
 }
 
-/** As `oneAtATime`, for bodies of requests: an invalid one gets sentences with the paths of what is wrong. */
+/** As `oneAtATime`, for bodies of requests: an invalid one gets what is wrong with it. */
 export function answerBodies<Question, Answer>(
   validate: SchemaValidator,
   questions: Questions,
   answer: (question: Question, signal: AbortSignal) => Promise<Answer>,
-): (body: unknown) => Promise<Answer | { problems: string[] }> {
+): (body: unknown) => Promise<Answer | { problems: BodyProblem[] }> {
   const answerQuestion = oneAtATime(questions, answer)
   return async (body) => {
     const errors = validate(body)
     return errors.length > 0
-      ? { problems: errors.map(({ path, message }) => `${path}: ${message}`) }
+      ? { problems: errors.map(({ path, message }) => ({ path, message })) }
       : answerQuestion(body as Question)
   }
 }

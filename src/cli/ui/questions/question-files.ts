@@ -1,5 +1,6 @@
 /** The texts of manifests in a question: their schema, and how many are read. */
 import { type GivenManifests, type ManifestText, parseTexts } from '../../check/input/read-manifests.ts'
+import type { BodyProblem } from '../replies.ts'
 
 /** Of the body, with all manifests. */
 export const MAX_MANIFEST_BYTES = 1024 * 1024
@@ -28,8 +29,9 @@ export const FILES = {
 export function readFiles(
   files: readonly ManifestText[],
   command: string,
-): { given: GivenManifests; problems?: never } | { given?: never; problems: string[] } {
-  const tooMany = { problems: [`files: have more than ${MAX_OBJECTS} objects; give fewer at once, or run ${command}`] }
+): { given: GivenManifests; problems?: never } | { given?: never; problems: BodyProblem[] } {
+  const message = `have more than ${MAX_OBJECTS} objects; give fewer at once, or run ${command}`
+  const tooMany = { problems: [{ path: 'files', message }] }
   if (files.reduce((sum, { text }) => sum + countDocuments(text), 0) > MAX_DOCUMENTS) return tooMany
   const given = parseTexts(files)
   return given.manifests.length > MAX_OBJECTS ? tooMany : { given }

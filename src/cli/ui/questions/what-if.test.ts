@@ -15,6 +15,7 @@ import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
 import { runWords } from '../../cli.fake.ts'
 import { explainContext } from '../../explain/context.fake.ts'
 import { pageKinds } from '../page-kinds.ts'
+import type { BodyProblem } from '../replies.ts'
 import { openPage, schemaErrors } from '../ui.fake.ts'
 import { openWhatIf } from './what-if.ts'
 
@@ -95,7 +96,7 @@ test('manifests in a question are applied, and nothing is written', async () => 
   expect(items[0]?.clusters).toEqual(['member2'])
 })
 
-const many = (prefix: string) => Array.from({ length: 21 }, (_, i) => `${prefix}${i}`)
+const many = (count: number) => Array.from({ length: count }, (_, i) => `member${i}`)
 
 test.each<{ name: string; body: unknown; says: string }>([
   { name: 'without a supposition', body: {}, says: 'nothing is supposed; give at least one of clusterLost, taints' },
@@ -107,7 +108,34 @@ test.each<{ name: string; body: unknown; says: string }>([
     says: 'taints[0].effect: ',
   },
   { name: 'with data in no cluster', body: { data: [{ source: SOURCE, clusters: [] }] }, says: 'data[0].clusters: ' },
-  { name: 'about a cluster that is not there', body: { clusterLost: ['membr2'] }, says: 'did you mean member2?' },
+  {
+    name: 'about a cluster that is not there',
+    body: { taints: [{ cluster: 'member1', ...taint }], clusterLost: ['member1', 'membr2'] },
+    says: 'clusterLost[1]: no Cluster membr2 (did you mean member2?)',
+  },
+  {
+    name: 'about a cluster with a name of JavaScript',
+    body: { clusterLost: ['__proto__'] },
+    says: 'clusterLost[0]: no ',
+  },
+  { name: 'about a kind with such a name', body: { deleted: ['constructor/x'] }, says: 'unknown kind constructor' },
+  {
+    name: 'with the name of a taint that no command can have',
+    body: { taints: [{ cluster: 'member2', key: 'a=b', effect: 'NoExecute' }] },
+    says: 'taints[0].key: must have no "=", ":" or space',
+  },
+  {
+    name: 'with a name of 900 KiB',
+    body: { clusterLost: ['x'.repeat(900_000)] },
+    says: 'clusterLost[0]: must have at',
+  },
+  { name: 'with a number for a list', body: { taints: 5 }, says: 'taints: must be of type array' },
+  {
+    name: 'with a list for a name',
+    body: { clusterLost: [['member1']] },
+    says: 'clusterLost[0]: must be of type string',
+  },
+  { name: 'with null for a taint', body: { taints: [null] }, says: 'taints[0]: must be of type object' },
   {
     name: 'about a taint that is not there',
     body: { taintsRemoved: [{ cluster: 'member2', key: 'x' }] },
@@ -115,11 +143,11 @@ test.each<{ name: string; body: unknown; says: string }>([
   },
   { name: 'about an unknown kind', body: { deleted: ['widget/x'] }, says: 'unknown kind widget' },
   { name: 'with a table and a supposition', body: { each: 'cluster', clusterLost: ['member1'] }, says: 'each: ' },
-  { name: 'with too many clusters', body: { clusterLost: many('member') }, says: 'clusterLost: ' },
+  { name: 'with 1,000 lost clusters', body: { clusterLost: many(1000) }, says: 'clusterLost: must have at most 100' },
   {
     name: 'with too many suppositions',
-    body: { clusterLost: many('member').slice(1), sourcesStale: [SOURCE] },
-    says: 'at most 20 suppositions hold together; the body has 21',
+    body: { clusterLost: many(100), sourcesStale: [SOURCE] },
+    says: 'at most 100 suppositions hold together; the body has 101; use lodestone what-if',
   },
   {
     name: 'with too many objects',
@@ -129,13 +157,33 @@ test.each<{ name: string; body: unknown; says: string }>([
   {
     name: 'with a manifest that admission rejects',
     body: { files: filesOf(makeClaim({ policy: { enforcement: 'Perhaps' } } as never)) },
-    says: 'given.yaml: admission would reject DataSourceClaim default/sales',
+    says: 'files[0]: given.yaml: admission would reject DataSourceClaim default/sales',
   },
-  { name: 'with a text that is no manifest', body: { files: [{ file: 'a.yaml', text: 'a: [' }] }, says: 'a.yaml: ' },
+  {
+    name: 'with a text that is no manifest',
+    body: { files: [...filesOf(policy), { file: 'a.yaml', text: 'a: [' }] },
+    says: 'files[1]: a.yaml: ',
+  },
   { name: 'with the path of a file', body: { files: ['/etc/hostname'] }, says: 'files[0]: ' },
 ])('a question $name is rejected', async ({ body, says }) => {
   const { status, answer } = await ask(fleet, body)
-  expect({ status, message: answer.error.message }).toEqual({ status: 422, message: expect.stringContaining(says) })
+  const { message, problems } = answer.error
+  expect({ status, message }).toEqual({ status: 422, message: expect.stringContaining(says) })
+  expect(message.length).toBeLessThan(1000)
+  const sentences = (problems as BodyProblem[]).map(({ path, message: rest }) => (path ? `${path}: ${rest}` : rest))
+  expect(sentences.join('; ')).toBe(message)
+})
+
+test('a body that would change the prototype of objects is rejected', async () => {
+  const page = await openPage(fleet)
+  const body = '{"clusterLost": ["member2"], "__proto__": {"each": "cluster"}}'
+  expect(await page.send('/v1/what-if', { method: 'POST', body })).toMatchObject({ status: 400 })
+})
+
+test('as many clusters as a question may have are lost together', async () => {
+  const others = many(100).map((name) => makeCluster(name))
+  const { status, answer } = await ask([...others, source, policy, makeClaim(), pinned], { clusterLost: many(100) })
+  expect({ status, sentences: answer.sentences.length }).toEqual({ status: 200, sentences: 100 })
 })
 
 test('a question of more than 1 MiB is rejected', async () => {
@@ -179,7 +227,7 @@ test('on a hub, a workload can be deleted and applied although workloads are not
     answer: { sentences: ['Deployment default/ledger is deleted'], changes: [{ effect: 'removed' }] },
   })
   expect(await whatIf({ deleted: ['deployment/other'] })).toEqual({
-    problems: ['no Deployment other in namespace default'],
+    problems: [{ path: 'deleted[0]', message: 'no Deployment other in namespace default' }],
   })
   expect(await whatIf({ files: filesOf(makeDeployment()) })).toMatchObject({
     answer: { changes: [{ effect: 'placed', workload: { name: 'app' } }] },
@@ -199,6 +247,6 @@ test('a cluster that is no hub has no answer', async () => {
   const { state, whatIf } = await openHub([])
   state.isHub = false
   expect(await whatIf({ each: 'cluster' })).toEqual({
-    problems: ['the cluster is no hub, so it has no placements; ask the page of a hub'],
+    problems: [{ message: 'the cluster is no hub, so it has no placements; ask the page of a hub' }],
   })
 })

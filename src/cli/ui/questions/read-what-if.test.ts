@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { readWhatIf, validateWhatIf, type WhatIfQuestion } from './read-what-if.ts'
+
+const read = (body: WhatIfQuestion) => readWhatIf(body, 'the command')
+
+test('suppositions have the order of the command, and the paths of their fields', () => {
+  const { suppositions = [] } = read({
+    deleted: ['deployment/trainer'],
+    clusterLost: ['member1', 'member2'],
+    taintsRemoved: [{ cluster: 'member1', key: 'drain' }],
+    taints: [{ cluster: 'member3', key: 'drain', effect: 'NoExecute' }],
+    sourcesStale: ['sales'],
+    data: [{ source: 'sales', clusters: ['member1'] }],
+    files: [{ file: 'a.yaml', text: '{}' }],
+  })
+  expect(suppositions.map(({ path, supposition }) => `${path} ${supposition.kind}`)).toEqual([
+    'files appliedTexts',
+    'data[0] dataMoved',
+    'sourcesStale[0] sourceStale',
+    'taints[0] tainted',
+    'taintsRemoved[0] untainted',
+    'clusterLost[0] clusterLost',
+    'clusterLost[1] clusterLost',
+    'deleted[0] deleted',
+  ])
+})
+
+test('a table is a question of its own', () => {
+  expect(read({ each: 'source' })).toEqual({ each: 'source' })
+  expect(read({ each: 'source', clusterLost: ['member1'] }).problems).toEqual([
+    { path: 'each', message: 'is a question of its own; ask without suppositions' },
+  ])
+})
+
+test('100 suppositions of all kinds are one question, and 101 are none', () => {
+  const clusterLost = Array.from({ length: 50 }, (_, i) => `member${i}`)
+  const sourcesStale = Array.from({ length: 50 }, (_, i) => `source${i}`)
+  expect(read({ clusterLost, sourcesStale }).suppositions).toHaveLength(100)
+  expect(read({ clusterLost, sourcesStale, deleted: ['pod/x'] }).problems).toEqual([
+    { message: 'at most 100 suppositions hold together; the body has 101; use the command' },
+  ])
+})
+
+test.each<{ name: string; body: unknown }>([
+  { name: 'a text', body: 'lost' },
+  { name: 'null', body: null },
+  { name: 'a field that an object inherits', body: { constructor: ['member1'] } },
+  { name: 'a field with the name of the prototype', body: JSON.parse('{"__proto__": {"each": "cluster"}}') },
+  { name: 'an empty name', body: { clusterLost: [''] } },
+  { name: 'a name with too many characters', body: { sourcesStale: ['x'.repeat(254)] } },
+  { name: 'data in too many clusters', body: { data: [{ source: 's', clusters: Array(1001).fill('m') }] } },
+  { name: 'a taint without a key', body: { taints: [{ cluster: 'm', effect: 'NoExecute' }] } },
+  { name: 'a value with a colon', body: { taints: [{ cluster: 'm', key: 'k', value: 'a:b', effect: 'NoExecute' }] } },
+  {
+    name: 'a removed taint with an effect',
+    body: { taintsRemoved: [{ cluster: 'm', key: 'k', effect: 'NoExecute' }] },
+  },
+  { name: 'no file in files', body: { files: [] } },
+  { name: 'an object instead of KIND/NAME', body: { deleted: [{ kind: 'Pod', name: 'x' }] } },
+])('$name is no question', ({ body }) => {
+  expect(validateWhatIf(body)).not.toEqual([])
+})
