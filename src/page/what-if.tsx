@@ -112,7 +112,11 @@ export function WhatIf({ query, version, folder }: ViewInput) {
         <p class="quiet">All changes hold together. Nothing is written.</p>
         <QuestionRows
           rows={rows}
-          onRows={setRows}
+          onRows={(next) => {
+            // The problem is about the row with this number.
+            if (next.length < rows.length) setProblem(undefined)
+            setRows(next)
+          }}
           invalidRow={problem?.row}
           problemId={PROBLEM_ID}
           namespace={namespace ?? 'default'}

@@ -162,6 +162,18 @@ function ask(page: Page, question: unknown) {
   return page.send('/v1/locate', { method: 'POST', body: JSON.stringify(question) })
 }
 
+/** A candidate cluster, in a location or in an explanation. */
+interface CostRow {
+  name: string
+  transfer?: object
+  excludedBy: string[]
+}
+
+function candidatesIn(tree: { text?: string; children?: object[]; object?: object }): CostRow[] {
+  if (tree.text === 'candidate clusters') return tree.children as CostRow[]
+  return [...(tree.children ?? []), ...(tree.object ? [tree.object] : [])].flatMap(candidatesIn)
+}
+
 describe('where a workload can run', () => {
   test('is answered for each cluster, with its bytes and what excludes it', async () => {
     const tainted = makeCluster('member4', { taints: [{ key: 'drain', effect: 'NoSchedule' }] })
@@ -209,6 +221,42 @@ describe('where a workload can run', () => {
       expect.objectContaining({ claim: 'default/claim-0', state: 'Located', clusters: ['member2'] }),
     ])
     expect(rows?.[0]).toMatchObject({ name: 'member2', allowed: true })
+  })
+
+  test('has with prices what the data costs there, as the explanation of the workload', async () => {
+    const prices = ['--config', 'examples/transfer-costs.yaml']
+    const objects = [
+      ...[makeClaim(), makeSource({ locality: { clusterNames: ['member2'], bytes: 2 ** 30 } }), makeDeployment()],
+      ...[makePolicy(), makeCluster('member2', { provider: 'aws', region: 'eu-central-1' })],
+      ...[makeCluster('member1', { provider: 'aws', region: 'us-east-1' }), makeCluster('member3')],
+    ]
+    const page = await openPage(objects, prices)
+    const answer = (await ask(page, { workload })).json() as { clusters: CostRow[] }
+    expect(schemaErrors(answer)).toEqual([])
+    const cost = { localBytes: 0, transferBytes: 2 ** 30, money: 0.02, currency: 'USD' }
+    expect(answer.clusters.find(({ name }) => name === 'member1')?.transfer).toMatchObject(cost)
+    const words = ['explain', 'deployment/app', '-n', 'default', '--folder', page.folder, ...prices, '-o', 'json']
+    const { stdout } = await runWords(words)
+    const candidates = candidatesIn(JSON.parse(stdout))
+    const byName = (rows: readonly CostRow[]) =>
+      rows
+        .map(({ name, transfer, excludedBy }) => ({ name, transfer, excludedBy }))
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    expect(candidates).toHaveLength(3)
+    expect(byName(answer.clusters)).toEqual(byName(candidates))
+    const { spec } = makeClaim()
+    const claimed = (await ask(page, { claims: [{ spec }] })).json() as { clusters: CostRow[] }
+    expect(claimed.clusters.map(({ transfer }) => transfer)).toEqual(answer.clusters.map(({ transfer }) => transfer))
+  })
+
+  test('has no costs without prices, and without located data', async () => {
+    const transfers = async (page: Page) => {
+      const { clusters: rows } = (await ask(page, { workload })).json() as { clusters: CostRow[] }
+      return rows.filter((row) => 'transfer' in row)
+    }
+    expect(await transfers(await openPage(fleet))).toEqual([])
+    const unlocated = [makeClaim(), makeDeployment(), makePolicy(), ...clusters]
+    expect(await transfers(await openPage(unlocated, ['--config', 'examples/transfer-costs.yaml']))).toEqual([])
   })
 
   test('shows through which steps each cluster comes, to the one that is scheduled', async () => {

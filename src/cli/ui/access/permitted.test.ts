@@ -85,6 +85,18 @@ describe('a location', () => {
   }
   const { spec } = makeClaim()
 
+  test('has costs, which tell where clusters are, with the right to list clusters', async () => {
+    const context = await fleet()
+    const config = { ...context.config, transferCosts: { links: [{ from: {}, to: {}, pricePerGiB: 1 }] } }
+    const costs = async (rights: string[]) => {
+      const { answer } = await locateFor(viewerWith(rights), { workload: app }, { ...context, config })
+      return answer?.clusters.map((row) => 'transfer' in row)
+    }
+    const both = [`list ${DEPLOYMENTS} in default`, `list ${CLAIMS} in default`]
+    expect(await costs([...both, 'list clusters.cluster.karmada.io'])).toEqual([true, true])
+    expect(await costs(both)).toEqual([false])
+  })
+
   test('of a workload is for readers who may read it, and list the claims that place it', async () => {
     const both = [`list ${DEPLOYMENTS} in default`, `list ${CLAIMS} in default`]
     expect(await locate(both)).toEqual(['member2'])

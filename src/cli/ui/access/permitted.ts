@@ -61,7 +61,9 @@ export async function locateFor(
   const data = question.workload ? await dataRejection(viewer, answer, context) : undefined
   if (data) return { rejection: data }
   if (await viewer.may('list', clusters)) return { answer }
-  return { answer: { ...answer, clusters: answer.clusters.filter(({ has }) => has.length > 0) } }
+  // The costs tell where clusters are.
+  const visible = answer.clusters.filter(({ has }) => has.length > 0).map(({ transfer: _, ...row }) => row)
+  return { answer: { ...answer, clusters: visible } }
 }
 
 async function workloadRejection(

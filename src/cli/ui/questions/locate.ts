@@ -2,12 +2,14 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { clusters } from '../../../api/karmada.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
+import { configuredTransferMatrix } from '../../../app/config/transfer-costs-config.ts'
 import { defined, membership } from '../../../base/json.ts'
 import type { ClaimAnswer } from '../../../core/data-source/locate.ts'
 import { validateDataSourceClaim } from '../../../core/data-source-claim/validate.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
+import { dataOfClaims, openTransferCosts, type TransferCost } from '../../../core/transfer-cost/transfer-cost.ts'
 import { answerOfClaim } from '../../claim-answer.ts'
 import { candidateNames, dataExclusions, exclusionsOf } from '../../explain/exclusions.ts'
 import { type Placed, placeWorkload } from '../../explain/placed.ts'
@@ -42,6 +44,8 @@ export interface LocatedCluster {
   has: string[]
   /** What excludes the cluster, as the rest of a sentence about it. */
   excludedBy: string[]
+  /** What it costs to bring the data there; absent without a price matrix, and without located data. */
+  transfer?: TransferCost
   /** Through which steps of the placement the cluster comes; absent for claims without a workload. */
   steps?: PlacementSteps
 }
@@ -142,13 +146,15 @@ function lastSteps({ placement }: Placed, { store, karmadaRules }: Context): (cl
 function reportClusters(
   claims: readonly ClaimAnswer[],
   exclusions: (cluster: string) => string[],
-  { store }: Context,
+  context: Context,
   steps?: (cluster: string) => LastSteps,
 ): LocatedCluster[] {
+  const { store } = context
   const located = claims.flatMap(({ claim, answer }) =>
     answer.kind === 'located' ? [{ claim, bytes: answer.bytes ?? 0, isIn: membership(answer.clusters) }] : [],
   )
   const lacking = dataExclusions(claims)
+  const costOf = located.length > 0 ? transferCosts(claims, context) : undefined
   const names = candidateNames(claims, store).slice(0, MAX_CLUSTERS)
   const rows = names.map((name) => {
     const here = located.filter(({ isIn }) => isIn(name))
@@ -162,9 +168,20 @@ function reportClusters(
       has: here.map(({ claim }) => claim),
       excludedBy,
       ...defined({
+        transfer: costOf?.(name),
         steps: steps && { refusedBy: refused, data: lacks.length === 0, ...steps(name) },
       }),
     }
   })
   return rows.sort((a, b) => Number(b.allowed) - Number(a.allowed) || b.bytes - a.bytes)
+}
+
+/** Returns the cost of each cluster, as an explanation has it; undefined without a price matrix. */
+function transferCosts(
+  claims: readonly ClaimAnswer[],
+  { store, config }: Context,
+): ((cluster: string) => TransferCost) | undefined {
+  const matrix = configuredTransferMatrix(config)
+  const lookup = (name: string) => store.get(clusters, undefined, name)
+  return matrix && openTransferCosts({ data: dataOfClaims(claims), clusters: lookup, matrix })
 }
