@@ -49,7 +49,11 @@ function kebab(kind: string): string {
 
 describe.each(webhooks)('the webhook $name', ({ name, resources }) => {
   test('is called after its kind, or after what several have in common', () => {
-    const shared: Record<string, string[]> = { '*': ['unknown-workload'], Pod: ['pod', 'annotated-pod', 'mover-pod'] }
+    const shared: Record<string, string[]> = {
+      '*': ['unknown-workload'],
+      Pod: ['pod', 'annotated-pod', 'mover-pod'],
+      DataSourceClaim: ['data-source-claim', 'claim-finalizer'],
+    }
     const names = resources.flatMap(({ kind }) => shared[kind] ?? kebab(kind))
     expect(resources.length > 1 ? ['workload'] : names).toContain(name)
   })

@@ -43,7 +43,10 @@ const INVALID: Readonly<Record<string, Readonly<Record<string, K8sObject>>>> = {
 }
 
 /** The webhooks that reject no object for its content, or only when it is created. */
-const NEVER_ON_UPDATE = ['pod', 'annotated-pod', 'unknown-workload', 'propagation-policy', 'cluster-propagation-policy']
+const NEVER_ON_UPDATE = [
+  ...['pod', 'annotated-pod', 'unknown-workload'],
+  ...['propagation-policy', 'cluster-propagation-policy', 'claim-finalizer'],
+]
 /** The webhooks that reject a change alone. */
 const REJECT_CHANGES = ['resource-binding', 'cluster-resource-binding']
 

@@ -2,6 +2,7 @@
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { resourceBindings } from '../../src/api/karmada.ts'
+import { CLAIM_FINALIZER } from '../../src/api/lodestone.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { makeClaim, makeSource } from '../../test/builders.ts'
 import type { Stored } from './seed.ts'
@@ -50,9 +51,10 @@ export function* unresolvedFleet(template: K8sObject, claims: number, tables: nu
   }
 }
 
+/** Has the finalizer, since admission adds it when a claim is created. The seed does not pass through admission. */
 function claim(i: number, template: K8sObject, data: Partial<DataSourceClaim['spec']>): DataSourceClaim {
   const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: workloadName(i, template) }
-  return makeClaim({ ...data, workload }, { name: `claim-${i}` })
+  return makeClaim({ ...data, workload }, { name: `claim-${i}`, finalizers: [CLAIM_FINALIZER] })
 }
 
 function binding(i: number, template: K8sObject): K8sObject {

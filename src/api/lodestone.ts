@@ -22,7 +22,7 @@ export const CLUSTER_NAME_ANNOTATION = 'lodestone.dev/cluster-name'
 export const ALLOW_CLAIMS_FROM_ANNOTATION = 'lodestone.dev/allow-claims-from'
 /** On Events, by the loops: the id of the decision that the Event is about (core/decision-id.ts). */
 export const DECISION_ID_LABEL = 'lodestone.dev/decision-id'
-/** Finalizer of claims, by the claim loop: bindings are restored before a claim is deleted. */
+/** Finalizer of claims, by admission and the claim loop: bindings are restored before a claim is deleted. */
 export const CLAIM_FINALIZER = 'lodestone.dev/claim'
 /** Finalizer of claimed sources, by the source loop: the location stays until the data system has answered again. */
 export const SOURCE_FINALIZER = 'lodestone.dev/source'

@@ -92,6 +92,7 @@ export function openAdmissionServer({
     clusterScopedClaims: config.claims.clusterScoped,
     karmadaRules: karmada.rules,
     matrix: configuredTransferMatrix(config),
+    loopsEnabled: config.loops.enabled,
     volumes: () => {
       const { volumes } = live.current()
       return { whenNotReady: volumes.whenNotReady, volumeLimits: volumes }

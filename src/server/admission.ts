@@ -14,6 +14,7 @@ export interface AdmissionDependencies extends CallDependencies {
   /** The current rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: () => GatherContext['karmadaRules']
   matrix?: GatherContext['matrix']
+  loopsEnabled?: GatherContext['loopsEnabled']
   /** The current configuration of volumes. */
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
@@ -32,6 +33,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
     clusterScopedClaims = 'forbidden',
     karmadaRules,
     matrix,
+    loopsEnabled,
     volumes,
   } = dependencies
   return serveCalls(
@@ -47,6 +49,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           clusterScopedClaims,
           karmadaRules: karmadaRules?.(),
           matrix,
+          loopsEnabled,
           ...volumes(),
           now: clock(),
           jumps: jumps?.(),

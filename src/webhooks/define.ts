@@ -29,6 +29,8 @@ export interface GatherContext extends Present {
   matrix?: TransferMatrix | undefined
   /** The limits for volumes; absent for the defaults. */
   volumeLimits?: VolumeLimits
+  /** Whether this process runs loops, which remove finalizers; true if absent. */
+  loopsEnabled?: boolean | undefined
 }
 
 /** An admission point, as the server and the registration use it. */

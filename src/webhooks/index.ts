@@ -1,6 +1,7 @@
-/** The table of admission points, in the order of their registration. */
+/** The table of admission points. Those of one type are registered in this order. */
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { annotatedPodWebhook } from './annotated-pod.ts'
+import { claimFinalizer } from './claim-finalizer.ts'
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
@@ -23,6 +24,7 @@ export function allWebhooks(kinds: WorkloadKinds): readonly Webhook[] {
     workloadWebhook(kinds),
     unknownWorkloadWebhook(kinds),
     dataSourceClaim,
+    claimFinalizer,
     dataSource,
     volumeManager,
     moverPod,

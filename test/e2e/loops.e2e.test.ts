@@ -247,6 +247,29 @@ test('8. workloads are placed as in the table of the deploy guide', async () => 
   ])
 })
 
+test('9. admission adds the finalizer of a new claim, and a server-side apply of its manifest keeps it', async () => {
+  const claim = claimOf('applied', 'dc1.db.user')
+  const input = (...finalizers: string[]) => stringify({ ...claim, metadata: { ...claim.metadata, finalizers } })
+  const finalizersOf = ({ stdout }: { stdout: string }) => (JSON.parse(stdout) as KubeObject).metadata['finalizers']
+  const create = ['create', '--dry-run=server', '-o', 'json', '-f', '-']
+  // No loop sees a dry run.
+  const tried = [input(), input('example.com/x'), input('lodestone.dev/claim')]
+  const answers = await Promise.all(tried.map((text) => plane.kubectl(create, { input: text })))
+  expect(answers.map(finalizersOf)).toEqual([
+    ['lodestone.dev/claim'],
+    ['example.com/x', 'lodestone.dev/claim'],
+    ['lodestone.dev/claim'],
+  ])
+
+  const apply = ['apply', '--server-side', '--field-manager=gitops', '--show-managed-fields', '-o', 'json', '-f', '-']
+  const manifest = { input: stringify(claim) }
+  const first = await plane.kubectl(apply, manifest)
+  const { managedFields } = (JSON.parse(first.stdout) as KubeObject).metadata as { managedFields?: object[] }
+  expect(managedFields).toHaveLength(1)
+  expect(JSON.stringify(managedFields)).not.toContain('f:finalizers')
+  expect(finalizersOf(await plane.kubectl(apply, manifest))).toEqual(['lodestone.dev/claim'])
+})
+
 interface BindingObject extends KubeObject {
   spec: { clusters?: { name: string }[]; suspension?: { scheduling?: boolean } }
 }

@@ -4,6 +4,7 @@ import type { AdmissionReview } from '../../src/api/admission.ts'
 import { groupOf, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../../src/server/admission.ts'
+import type { Serve } from '../../src/server/call.ts'
 import { CachedStore, type KindCache } from '../../src/store/cache/cached-store.ts'
 import { endsObject } from '../../src/store/cluster/watch/absence.ts'
 import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
@@ -20,11 +21,13 @@ import type { ApiObject, Binding, Cluster } from './karmada.ts'
 const KINDS = kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false })
 // The kinds of this world that Lodestone reviews. The other webhooks are for pods and volumes.
 const REVIEWED = ['ResourceBinding', 'PropagationPolicy', 'ClusterPropagationPolicy', 'DataSourceClaim', 'DataSource']
-const WEBHOOKS: readonly [string, Webhook][] = REVIEWED.flatMap((kind) =>
+// Of each kind, the mutating ones first, as kube-apiserver calls them.
+const WEBHOOKS: readonly [string, readonly Webhook[]][] = REVIEWED.map((kind) => [
+  kind,
   allWebhooks(SHIPPED_KINDS)
     .filter(({ resources }) => resources.some((resource) => resource.kind === kind))
-    .map((webhook): [string, Webhook] => [kind, webhook]),
-)
+    .sort((a, b) => (a.type < b.type ? -1 : 1)),
+])
 const output = { write: () => true, fd: 2 }
 const { log } = openLogger({ level: 'silent', format: 'json', output })
 const metrics = openMetrics()
@@ -36,7 +39,7 @@ export class Replica extends CachedStore implements ObjectStore {
   readonly clusters = new Map<string, Cluster>()
   readonly #api: ApiServer
   readonly #feed: Feed
-  readonly #webhooks: Map<string, (body: string) => { status: number; body: string }>
+  readonly #webhooks: Map<string, readonly { operations: Webhook['operations']; serve: Serve }[]>
   #reviews = 0
 
   constructor(name: string, api: ApiServer, clock: VirtualClock) {
@@ -64,16 +67,19 @@ export class Replica extends CachedStore implements ObjectStore {
     }
     for (const cluster of api.list<Cluster>('Cluster')) this.clusters.set(cluster.metadata.name ?? '', cluster)
     this.#webhooks = new Map(
-      WEBHOOKS.map(([kind, webhook]) => [
+      WEBHOOKS.map(([kind, webhooks]) => [
         kind,
-        serveWebhook(webhook, {
-          store: this,
-          propagateDeps: 'dataBound',
-          volumes: () => settings,
-          now: () => clock.now(),
-          log,
-          metrics,
-        }),
+        webhooks.map((webhook) => ({
+          operations: webhook.operations,
+          serve: serveWebhook(webhook, {
+            store: this,
+            propagateDeps: 'dataBound',
+            volumes: () => settings,
+            now: () => clock.now(),
+            log,
+            metrics,
+          }),
+        })),
       ]),
     )
   }
@@ -112,10 +118,15 @@ export class Replica extends CachedStore implements ObjectStore {
     }
   }
 
-  // Sends a write to the webhook of its kind, as kube-apiserver does. Returns the admitted object, and throws DeniedError.
+  // Sends a write to the webhooks of its kind, as kube-apiserver does. Returns the admitted object, and throws DeniedError.
   review({ before, object }: AdmissionCall): ApiObject {
-    const serve = this.#webhooks.get(object.kind)
-    if (!serve || (object.kind === 'ResourceBinding' && !(object as Binding).spec.placement)) return object
+    if (object.kind === 'ResourceBinding' && !(object as Binding).spec.placement) return object
+    const operation = before ? 'UPDATE' : 'CREATE'
+    const called = (this.#webhooks.get(object.kind) ?? []).filter(({ operations }) => operations.includes(operation))
+    return called.reduce((reviewed, { serve }) => this.#reviewBy(serve, { before, object: reviewed }), object)
+  }
+
+  #reviewBy(serve: Serve, { before, object }: Pick<AdmissionCall, 'before' | 'object'>): ApiObject {
     const { apiVersion, kind, metadata } = object
     const [group, version] = [groupOf(apiVersion), apiVersion.split('/').at(-1) ?? '']
     const body = JSON.stringify({

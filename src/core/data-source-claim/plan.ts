@@ -14,6 +14,7 @@ import { readDecision } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
 import type { ClaimReason, EventReason, PlacedReason } from '../signal-tables.ts'
 import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
+import { withFinalizer } from './finalizer.ts'
 import { honoredUntil, isHonored } from './honored.ts'
 import { type ClaimPhase, phaseOfAnswer } from './phase.ts'
 import { isPlacedWarning, placedBinding, placedReason, WORKLOAD_PLACED, workloadPlaced } from './workload-placed.ts'
@@ -65,16 +66,11 @@ function of(claim: DataSourceClaim) {
   return { type: dataSourceClaims, ...nameOfObject(claim) }
 }
 
+/** Admission adds the finalizer to most claims, see `finalizer.ts`. */
 function addFinalizer(claim: DataSourceClaim): Action[] {
-  const { finalizers = [], resourceVersion } = claim.metadata
-  if (finalizers.includes(CLAIM_FINALIZER)) return []
-  return [
-    {
-      kind: 'patch',
-      of: of(claim),
-      patch: { metadata: { resourceVersion, finalizers: [...finalizers, CLAIM_FINALIZER] } },
-    },
-  ]
+  const finalizers = withFinalizer(claim)
+  const { resourceVersion } = claim.metadata
+  return finalizers ? [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers } } }] : []
 }
 
 /**
