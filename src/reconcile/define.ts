@@ -60,6 +60,10 @@ export interface ReconcileLoop {
   /** The name of the loop in metrics and logs. */
   name: string
   concurrency: number
+  /** The name of a more urgent loop. While it has due keys, this loop runs one key at a time, so that it neither delays the other nor stops. */
+  defersTo?: string
+  /** How long a key waits after a change, in ms, so that changes in quick succession cause one run. Default: 0. */
+  settleMs?: number
   /**
    * Set if a write of the loop makes Karmada write bindings. The loop begins when the API server is seen to call our webhooks: before that,
    * Karmada's detector would write the placement of the policy.

@@ -114,6 +114,46 @@ test('a loop that makes Karmada write begins with the first call, others at once
   await expect.poll(() => ran).toContain('bindings: changed late')
 })
 
+test('a loop that defers to another runs one key at a time while the other has due keys', async () => {
+  const running = new Map<string, () => void>()
+  const loop = (
+    name: string,
+    keys: readonly number[],
+    more: Pick<ReconcileLoop, 'concurrency' | 'defersTo'>,
+  ): ReconcileLoop => ({
+    ...{ name, ...more },
+    keysForChange: () => [],
+    allKeys: () => keys.map((i) => `${name} ${i}`),
+    async reconcile(key) {
+      await new Promise<void>((end) => running.set(key, end))
+      running.delete(key)
+      return undefined
+    },
+  })
+  const controller = startController({
+    loops: [
+      loop('binding', [1, 2, 3], { concurrency: 2 }),
+      loop('claim', [1, 2, 3, 4, 5], { concurrency: 3, defersTo: 'binding' }),
+    ],
+    ...{ store: await storeOf(), systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    events: { record: () => undefined },
+    observer: { ...ignored, failed: () => undefined },
+  })
+  onTestFinished(async () => {
+    for (const end of running.values()) end()
+    await controller.stop()
+  })
+  const runs = () => [...running.keys()].sort()
+  await expect.poll(runs).toEqual(['binding 1', 'binding 2', 'claim 1'])
+  running.get('claim 1')?.()
+  await expect.poll(runs).toEqual(['binding 1', 'binding 2', 'claim 2'])
+
+  running.get('binding 1')?.()
+  await expect.poll(runs).toEqual(['binding 2', 'binding 3', 'claim 2'])
+  running.get('claim 2')?.()
+  await expect.poll(runs).toEqual(['binding 2', 'binding 3', 'claim 3', 'claim 4', 'claim 5'])
+})
+
 test('a loop observes each change once, before it is asked for the keys', async () => {
   const calls: string[] = []
   const note = (call: string) => (change: StoreChange) => void calls.push(`${call} ${change.after?.metadata.name}`)

@@ -77,7 +77,7 @@ export function startController(input: ControllerInput): Controller {
     loops.map((loop): [ReconcileLoop, Queue] => [
       loop,
       openQueue({
-        concurrency: loop.concurrency,
+        concurrency: () => (isDeferred(loop) ? 1 : loop.concurrency),
         run: (key) => loop.reconcile(key, { ...context, enqueue: (other) => queues.get(loop)?.add(other) }),
         onError: (key, error, retryInMs) =>
           void (isOvertaken(error) || observer.failed(loop.name, key, error, retryInMs)),
@@ -86,12 +86,16 @@ export function startController(input: ControllerInput): Controller {
       }),
     ]),
   )
+  function isDeferred({ defersTo }: ReconcileLoop): boolean {
+    const urgent = defersTo && loops.find(({ name }) => name === defersTo)
+    return urgent ? (queues.get(urgent)?.state().depth ?? 0) > 0 : false
+  }
   let isOpen = input.webhooksSeen === undefined
   const hasBegun = ({ awaitsWebhooks }: ReconcileLoop) => isOpen || !awaitsWebhooks
   const add = (loop: ReconcileLoop, keys: Iterable<string>) => {
     // The first pass adds every key later.
     if (!hasBegun(loop)) return
-    for (const key of keys) queues.get(loop)?.add(key)
+    for (const key of keys) queues.get(loop)?.add(key, loop.settleMs)
   }
   const unsubscribe = [
     store.subscribe((change) => {

@@ -13,7 +13,7 @@ function open(run: QueueOptions['run'], options: Partial<QueueOptions> = {}) {
   const errors: string[] = []
   const queue = openQueue({
     run,
-    concurrency: 2,
+    concurrency: () => 2,
     onError: (key, _error, ms) => errors.push(`${key} ${ms}`),
     ...options,
   })
@@ -37,7 +37,7 @@ function gate() {
 
 test('a key that is added many times while it waits runs once', async () => {
   const { runs, run, next } = gate()
-  const { queue } = open(run, { concurrency: 1 })
+  const { queue } = open(run, { concurrency: () => 1 })
   queue.add('a')
   for (let i = 0; i < 5; i++) queue.add('b')
   expect([runs, queue.state().depth]).toEqual([['a'], 1])
@@ -49,7 +49,7 @@ test('a key that is added many times while it waits runs once', async () => {
 test('each key that becomes due is counted once, and the oldest key and run have their times', async () => {
   const { run, next } = gate()
   let added = 0
-  const { queue } = open(run, { concurrency: 1, onAdd: () => added++ })
+  const { queue } = open(run, { concurrency: () => 1, onAdd: () => added++ })
   expect(queue.state()).toEqual({ depth: 0, oldestMs: 0, longestRunMs: 0 })
 
   for (const key of ['a', 'a', 'a', 'b', 'b']) queue.add(key)
@@ -133,7 +133,7 @@ test('a key runs again at the time that its run returned, or earlier if it is ad
 
 test('after the stop no run starts, and the current ones are awaited', async () => {
   const { runs, run, next } = gate()
-  const { queue } = open(run, { concurrency: 1 })
+  const { queue } = open(run, { concurrency: () => 1 })
   queue.add('a')
   queue.add('b')
   queue.add('c', 50)

@@ -6,8 +6,8 @@ export interface QueueOptions {
    * Reconciles one key. Returns the ms until its next run; undefined for none. If it throws, the error is reported and the run is repeated.
    */
   run(key: string): Promise<number | undefined>
-  /** How many keys run at the same time. */
-  concurrency: number
+  /** How many keys run at the same time; asked before each run. */
+  concurrency: () => number
   onError(key: string, error: unknown, retryInMs: number): void
   /** For metrics: a key that was neither due nor running became due. */
   onAdd?(): void
@@ -72,7 +72,7 @@ export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOpt
 
   function pump(): void {
     for (const [key, since] of due) {
-      if (stopped || yielding || running.size >= concurrency) return
+      if (stopped || yielding || running.size >= concurrency()) return
       if (startedRuns === RUNS_BEFORE_YIELD) {
         yieldToEventLoop()
         return

@@ -236,7 +236,7 @@ describe('an outage of the data system', () => {
     await expect.poll(async () => (await source())?.status?.lastError).toContain('HTTP 503')
     expect((await source())?.status).toMatchObject({ phase: 'Available' })
     expect(await affinity()).toEqual(['member2'])
-    expect((await readClaim())?.status?.phase).toBe('Bound')
+    await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
   })
 
   test('at creation holds the workload until the system is back', async () => {

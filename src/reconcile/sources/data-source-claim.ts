@@ -16,8 +16,11 @@ import { reconcileUnavailable } from './deleted-definition.ts'
 
 export const dataSourceClaimLoop: ReconcileLoop = {
   name: 'data-source-claim',
-  // Low, because the loops share the write limit in proportion to their runs, and bindings are more urgent than the status of claims.
   concurrency: 4,
+  // The loops share the write limit and the API server in proportion to their runs. Workloads wait for bindings, not for the status of claims.
+  defersTo: 'resource-binding',
+  // A source is created and answered, and a binding is narrowed and scheduled, within this time: one status tells of all of it.
+  settleMs: 100,
   keysForChange(change, store) {
     const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
