@@ -78,6 +78,9 @@ async function measure({ plane, start }: Installed, limit: number): Promise<(str
   const [ownBefore, apiServerBefore] = cpu()
   const servers = [lodestoneServer(plane, lodestone), karmadaServer(plane)]
   const endLoads = startLoads(servers)
+  await reached(claims, narrowed)
+  const until = requestsBetween(writesBefore, await countRequests(plane, RESOURCES, WRITES))
+  log(`all bindings narrowed after ${narrowed.secondsSince(ready).toFixed(1)} s: ${JSON.stringify(until)}`)
   await reached(claims, bound, narrowed)
   const done = Math.max(bound.secondsSince(ready), narrowed.secondsSince(ready))
   const written = requestsBetween(writesBefore, await countRequests(plane, RESOURCES, WRITES))
