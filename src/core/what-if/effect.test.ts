@@ -4,10 +4,12 @@ import type { Cluster, Placement, ResourceBinding } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { decideBinding } from '../resource-binding/decide.ts'
-import { compareOutcomes, presentOutcome } from './effect.ts'
+import type { PlacementState } from '../resource-binding/placement-decision.ts'
+import { type Change, compareOutcomes, type Effect, presentOutcome } from './effect.ts'
 import { evict, findEviction } from './evict.ts'
 import { compileFleet } from './fleet.ts'
-import { type Settled, settle } from './settle.ts'
+import type { Schedule } from './schedule.ts'
+import { type Settled, type Step, settle } from './settle.ts'
 import { loseCluster } from './suppose.ts'
 
 const divided = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
@@ -50,44 +52,13 @@ function effectOf(binding: ResourceBinding, base: ClaimAnswer[], supposed: Claim
 
 const inM2 = [located(['m2'])]
 
-describe('a taint with the effect NoExecute', () => {
-  const tainted = fleetOf(makeCluster('m1', { taints: [{ key: 'maintenance', effect: 'NoExecute' }] }))
-  const tolerant = { ...placement, clusterTolerations: [{ key: 'maintenance', operator: 'Exists' }] }
-  const appliedPlacement = (value: unknown) => ({ 'policy.karmada.io/applied-placement': JSON.stringify(value) })
-  const bindingWith = (present: Placement, annotations: Record<string, string>): ResourceBinding => {
-    const binding = makeBinding({ placement: present, clusters: [{ name: 'm1' }] })
-    return { ...binding, metadata: { ...binding.metadata, annotations } }
-  }
-
-  test.each<{ name: string; binding: ResourceBinding; evicted: boolean }>([
-    { name: 'evicts no workload that tolerates it', binding: bindingWith(tolerant, {}), evicted: false },
-    {
-      name: 'evicts a workload if the scheduler has not applied the toleration yet',
-      binding: bindingWith(tolerant, appliedPlacement(placement)),
-      evicted: true,
-    },
-    {
-      name: 'evicts no workload while the scheduler has not applied that the toleration is gone',
-      binding: bindingWith(placement, appliedPlacement(tolerant)),
-      evicted: false,
-    },
-    {
-      name: 'is compared with the present placement if the applied one cannot be read',
-      binding: bindingWith(tolerant, appliedPlacement({ clusterTolerations: [{ key: 1 }] })),
-      evicted: false,
-    },
-  ])('$name', ({ binding, evicted }) => {
-    expect(findEviction(binding, tainted)).toEqual(evicted ? { from: ['m1'], afterSeconds: 0 } : undefined)
-  })
-})
-
 describe('the loss of a cluster', () => {
   test('moves a workload without a claim to the other clusters of its policy', () => {
     const binding = makeBinding({ placement, clusters: [{ name: 'm2' }] })
     expect(effectOf(binding, [], [], WITHOUT_M2)).toEqual([['moves', 'm2', 'm1,m3', 0]])
   })
 
-  test('moves a workload whose only data was there, since Lodestone relaxes its placement', () => {
+  test('moves a workload whose only data was there, since its placement is relaxed', () => {
     expect(effectOf(narrowedTo(['m2'], ['m2'], inM2), inM2, inM2, WITHOUT_M2)).toEqual([['moves', 'm2', 'm1,m3', 0]])
   })
 
@@ -161,6 +132,312 @@ test('a workload that ran elsewhere comes home when the failback window is over'
   ])
 })
 
+/** A step of a workload: its decision, and what the scheduler makes of it. */
+interface Given {
+  state?: PlacementState
+  message?: string
+  schedule?: Partial<Schedule>
+  afterSeconds?: number
+}
+
+/** By default, Lodestone has narrowed the workload, and it runs in m1. */
+function stepOf({ state = 'Narrowed', message = '', schedule, afterSeconds = 0 }: Given, copies: boolean): Step {
+  const binding = makeBinding({ placement: copies ? { clusterAffinity: {} } : placement })
+  return {
+    decision: { state, binding, message },
+    schedule: {
+      keeps: schedule?.among || schedule?.problem ? [] : ['m1'],
+      among: [],
+      takesAll: false,
+      waits: false,
+      ...schedule,
+    },
+    afterSeconds,
+  }
+}
+
+interface Comparison {
+  name: string
+  /** Where the workload runs. Default: m1. */
+  runs?: string[]
+  /** Whether each cluster runs all replicas. Default: the replicas are divided. */
+  copies?: boolean
+  /** Without the supposition; null for a new workload. */
+  was: Given | null
+  now: Given
+  want: Partial<Change> | undefined
+}
+
+const HELD: Given = { state: 'OnHold', schedule: { keeps: [], waits: true } }
+const STRANDED: Given = { schedule: { problem: 'its placement allows no cluster' } }
+const chooses = (...among: string[]): Given => ({ schedule: { among } })
+const keeps = (...kept: string[]): Given => ({ schedule: { keeps: kept } })
+const takes = (kept: string[], among: string[]): Given => ({ schedule: { keeps: kept, among, takesAll: true } })
+const inState = (state: PlacementState, given: Given = {}): Given => ({ ...given, state })
+
+const COMPARISONS: Comparison[] = [
+  { name: 'stays, which is no effect', was: {}, now: {}, want: undefined },
+  {
+    name: 'stays, but its decision changes',
+    was: inState('Kept'),
+    now: { message: 'its data is in m1' },
+    want: { effect: 'stays', from: [], to: [], takesAll: false, reason: 'its data is in m1' },
+  },
+  {
+    name: 'loses its last cluster, for a reason of the decision and one of the scheduler',
+    was: {},
+    now: { ...STRANDED, message: 'the data is in m2' },
+    want: { effect: 'stranded', from: ['m1'], to: [], reason: 'the data is in m2; its placement allows no cluster' },
+  },
+  {
+    name: 'that is new finds no cluster',
+    runs: [],
+    was: null,
+    now: STRANDED,
+    want: { effect: 'stranded', from: [], reason: 'its placement allows no cluster' },
+  },
+  { name: 'finds no cluster in either world', runs: [], was: STRANDED, now: STRANDED, want: undefined },
+  { name: 'stays, although it would have lost its last cluster', was: STRANDED, now: {}, want: undefined },
+  {
+    name: 'that is new waits',
+    runs: [],
+    was: null,
+    now: HELD,
+    want: { effect: 'waits', from: [], to: [] },
+  },
+  { name: 'waits in both worlds', runs: [], was: HELD, now: HELD, want: undefined },
+  {
+    name: 'does not wait any more',
+    runs: [],
+    was: HELD,
+    now: chooses('m1', 'm2'),
+    want: { effect: 'released', to: ['m1', 'm2'], takesAll: false },
+  },
+  {
+    name: 'is scheduled since its hold times out',
+    runs: [],
+    was: chooses('m1'),
+    now: inState('Released', chooses('m1')),
+    want: { effect: 'released', to: ['m1'] },
+  },
+  {
+    name: 'that is new is scheduled since its hold times out',
+    runs: [],
+    was: null,
+    now: inState('Released', chooses('m1')),
+    want: { effect: 'released', to: ['m1'] },
+  },
+  {
+    name: 'was released in the present world, too',
+    was: inState('Released'),
+    now: inState('Released'),
+    want: undefined,
+  },
+  {
+    name: 'that is new may go to one of several clusters',
+    runs: [],
+    was: null,
+    now: chooses('m1', 'm2'),
+    want: { effect: 'placed', to: ['m1', 'm2'], takesAll: false },
+  },
+  {
+    name: 'that is new goes to all of its clusters',
+    runs: [],
+    was: null,
+    now: takes([], ['m1', 'm2']),
+    want: { effect: 'placed', to: ['m1', 'm2'], takesAll: true },
+  },
+  {
+    name: 'that is placed later runs in the cluster of the earlier choice',
+    runs: [],
+    was: null,
+    now: keeps('m2'),
+    want: { effect: 'placed', from: [], to: ['m2'], takesAll: true },
+  },
+  {
+    name: 'that does not run yet has a smaller choice',
+    runs: [],
+    was: chooses('m1', 'm2', 'm3'),
+    now: chooses('m1', 'm3'),
+    want: undefined,
+  },
+  {
+    name: 'that does not run yet has a greater choice',
+    runs: [],
+    was: chooses('m1', 'm2'),
+    now: chooses('m1', 'm2', 'm3'),
+    want: { effect: 'placed', to: ['m1', 'm2', 'm3'] },
+  },
+  {
+    name: 'that does not run yet goes to one of two groups of its clusters',
+    runs: [],
+    was: takes(['m3'], ['m1', 'm2']),
+    now: chooses('m2', 'm3'),
+    want: undefined,
+  },
+  {
+    name: 'that does not run yet goes to a cluster of its choice, and to another one',
+    runs: [],
+    was: chooses('m1', 'm2'),
+    now: chooses('m2', 'm3'),
+    want: { effect: 'placed', to: ['m2', 'm3'] },
+  },
+  {
+    name: 'leaves its cluster for another one',
+    was: {},
+    now: { ...chooses('m2'), message: 'its data is in m2' },
+    want: { effect: 'moves', from: ['m1'], to: ['m2'], takesAll: false, reason: 'its data is in m2' },
+  },
+  {
+    name: 'whose replicas are divided leaves one of its clusters',
+    runs: ['m2', 'm1'],
+    was: keeps('m1', 'm2'),
+    now: keeps('m1'),
+    want: { effect: 'moves', from: ['m2'], to: ['m1'], takesAll: true },
+  },
+  {
+    name: 'leaves some of its clusters for some of them',
+    runs: ['m2', 'm1'],
+    was: keeps('m1', 'm2'),
+    now: chooses('m1', 'm2'),
+    want: { effect: 'loses', from: ['m1', 'm2'], to: ['m1', 'm2'] },
+  },
+  {
+    name: 'leaves all of its clusters, by name',
+    runs: ['m3', 'm1', 'm2'],
+    was: keeps('m1', 'm2', 'm3'),
+    now: chooses('m4'),
+    want: { effect: 'moves', from: ['m1', 'm2', 'm3'], to: ['m4'] },
+  },
+  {
+    name: 'loses a copy',
+    runs: ['m1', 'm2'],
+    copies: true,
+    was: keeps('m1', 'm2'),
+    now: keeps('m1'),
+    want: { effect: 'loses', from: ['m2'], to: [], takesAll: false },
+  },
+  {
+    name: 'gets a copy elsewhere for one that it loses',
+    runs: ['m1', 'm2'],
+    copies: true,
+    was: keeps('m1', 'm2'),
+    now: takes(['m1'], ['m3']),
+    want: { effect: 'moves', from: ['m2'], to: ['m3'], takesAll: true },
+  },
+  {
+    name: 'gets further copies',
+    copies: true,
+    was: {},
+    now: takes(['m1'], ['m2', 'm3']),
+    want: { effect: 'gains', from: [], to: ['m2', 'm3'], takesAll: true },
+  },
+  {
+    name: 'gets further copies in the present world, too',
+    copies: true,
+    was: takes(['m1'], ['m2', 'm3']),
+    now: takes(['m1'], ['m3']),
+    want: undefined,
+  },
+  {
+    name: 'gets no further copies any more',
+    copies: true,
+    was: takes(['m1'], ['m2', 'm3']),
+    now: keeps('m1'),
+    want: undefined,
+  },
+  {
+    name: 'that was relaxed returns to its data',
+    was: inState('Relaxed'),
+    now: chooses('m2'),
+    want: { effect: 'comesHome', from: ['m1'], to: ['m2'] },
+  },
+  {
+    name: 'that was kept elsewhere goes to its data',
+    was: inState('Kept'),
+    now: chooses('m2'),
+    want: { effect: 'comesHome', from: ['m1'], to: ['m2'] },
+  },
+  {
+    name: 'that was kept elsewhere goes to a cluster without its data',
+    was: inState('Kept'),
+    now: inState('Relaxed', chooses('m2')),
+    want: { effect: 'moves', from: ['m1'], to: ['m2'] },
+  },
+  {
+    name: 'moves in the present world, too, to the same clusters',
+    was: chooses('m2', 'm3'),
+    now: chooses('m2'),
+    want: undefined,
+  },
+  {
+    name: 'moves in the present world, too, but to other clusters',
+    was: chooses('m2'),
+    now: chooses('m3'),
+    want: { effect: 'moves', from: ['m1'], to: ['m3'] },
+  },
+]
+
+describe('the effect of a supposition', () => {
+  test.each(COMPARISONS)('a workload $name', ({ runs = ['m1'], copies = false, was, now, want }) => {
+    const binding = makeBinding({ placement, clusters: runs.map((name) => ({ name })) })
+    const present = was ? presentOutcome({ first: stepOf(was, copies) }) : undefined
+    const changes = compareOutcomes(was ? binding : undefined, present, { first: stepOf(now, copies) })
+    expect(changes).toEqual(want ? [expect.objectContaining(want)] : [])
+  })
+})
+
+describe('a later step', () => {
+  const binding = makeBinding({ placement, clusters: [{ name: 'm1' }] })
+  const settled = (first: Given, later?: Given): Settled => ({
+    first: stepOf(first, false),
+    ...(later && { later: stepOf({ ...later, afterSeconds: 300 }, false) }),
+  })
+  const home: Given = chooses('m2')
+
+  test.each<{ name: string; was: Settled | undefined; now: Settled; want: [Effect, number][] }>([
+    {
+      name: 'is an effect of its own',
+      was: settled({}),
+      now: settled(inState('Kept'), home),
+      want: [
+        ['stays', 0],
+        ['moves', 300],
+      ],
+    },
+    {
+      name: 'comes after a first one without an effect',
+      was: settled({}),
+      now: settled({}, home),
+      want: [['moves', 300]],
+    },
+    {
+      name: 'that comes in the present world, too, is no effect',
+      was: settled({}, home),
+      now: settled({}, home),
+      want: [],
+    },
+    {
+      name: 'with the effect of the first one is not shown',
+      was: settled({}),
+      now: settled(chooses('m3'), home),
+      want: [['moves', 0]],
+    },
+    {
+      name: 'of a new workload is compared with nothing',
+      was: undefined,
+      now: settled(HELD, home),
+      want: [
+        ['waits', 0],
+        ['placed', 300],
+      ],
+    },
+  ])('$name', ({ was, now, want }) => {
+    const changes = compareOutcomes(was && binding, was && presentOutcome(was), now)
+    expect(changes.map(({ effect, afterSeconds }) => [effect, afterSeconds])).toEqual(want)
+  })
+})
+
 test('a workload that does not run yet may go to one cluster less, at once and later', () => {
   const binding = makeBinding({ placement })
   const in2 = (settled: Settled, names: string[]): Settled => {
@@ -173,10 +450,26 @@ test('a workload that does not run yet may go to one cluster less, at once and l
   expect(compareOutcomes(binding, base, in2(without, ['m4']))).toMatchObject([{ effect: 'placed', to: ['m4'] }])
 })
 
-test('a deleted workload is removed, and a new one is placed', () => {
-  const binding = makeBinding({ placement, clusters: [{ name: 'm2' }] })
+test('a deleted workload leaves all of its clusters, by name', () => {
+  const binding = makeBinding({ placement, clusters: [{ name: 'm3' }, { name: 'm2' }] })
   const settled = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
-  expect(compareOutcomes(binding, settled, undefined)).toMatchObject([{ effect: 'removed', from: ['m2'] }])
+  expect(compareOutcomes(binding, settled, undefined)).toEqual([
+    {
+      effect: 'removed',
+      from: ['m2', 'm3'],
+      to: [],
+      takesAll: false,
+      afterSeconds: 0,
+      reason: 'the workload is deleted, and its binding with it',
+    },
+  ])
+})
+
+test('a workload that is in neither world has no effect', () => {
+  expect(compareOutcomes(undefined, undefined, undefined)).toEqual([])
+})
+
+test('a new workload is placed where its data is', () => {
   const created = outcome({ binding: makeBinding({ placement }), claims: inM2, fleet: PRESENT })
   expect(compareOutcomes(undefined, undefined, created)).toMatchObject([{ effect: 'placed', to: ['m2'] }])
 })

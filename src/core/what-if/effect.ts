@@ -106,9 +106,8 @@ function classifyEffect(runs: readonly string[], base: PresentStep | undefined, 
   if (was?.waits || isReleased) return 'released'
   if (runs.length === 0)
     return was !== undefined && isPartOf(possibleClusters(now), possibleClusters(was)) ? undefined : 'placed'
-  const isSame = was !== undefined && goesTheSameWay(runs, was, now)
   const unchanged = base?.state === decision.state ? undefined : 'stays'
-  if (isSame && was.problem === undefined) return unchanged
+  if (was && goesTheSameWay(runs, was, now)) return unchanged
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
   if (leaves(now)) {
     if (isReturn(base, step)) return 'comesHome'

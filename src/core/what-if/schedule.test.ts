@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeCluster } from '../../../test/builders.ts'
-import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../api/karmada.ts'
+import { makeBinding, makeCluster, NOW } from '../../../test/builders.ts'
+import {
+  APPLIED_PLACEMENT_ANNOTATION,
+  type BindingSpec,
+  type Cluster,
+  type Placement,
+  type ResourceBinding,
+} from '../../api/karmada.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { compileFleet } from './fleet.ts'
 import { predictSchedule, type Schedule } from './schedule.ts'
+import { leaveCluster } from './suppose.ts'
 
 const broken = { taints: [{ key: 'broken', effect: 'NoSchedule' }] } as const
 const names = (...of: string[]) => ({ clusterAffinity: { clusterNames: of } })
@@ -28,6 +35,12 @@ interface Given {
   runs: string[]
   /** The placement before the change, if it differs. */
   before?: Placement
+  /** Where it ran before the change, if that differs. */
+  ran?: string[]
+  /** Whether the binding did not exist before. */
+  isNew?: boolean
+  /** Whether the binding has got its policy by the change. */
+  getsPolicy?: boolean
   more?: Partial<BindingSpec>
   status?: ResourceBinding['status']
   metadata?: ObjectMeta
@@ -37,6 +50,14 @@ interface Given {
 }
 
 const FLEET = [makeCluster('m1'), makeCluster('m2'), makeCluster('m3')]
+const runningIn = (of: string[]) => (of.length > 0 ? { clusters: of.map((name) => ({ name })) } : {})
+/** The annotations of a binding whose policy is known, and whose placement the scheduler applied last. */
+const applied = (placement: Placement): ObjectMeta => ({
+  annotations: {
+    ...makeBinding().metadata.annotations,
+    [APPLIED_PLACEMENT_ANNOTATION]: JSON.stringify(placement),
+  },
+})
 const evictedFrom = (fromCluster: string) => ({ gracefulEvictionTasks: [{ fromCluster }] })
 
 const CASES: Given[] = [
@@ -45,7 +66,70 @@ const CASES: Given[] = [
     placement: { ...names('m1', 'm2'), ...divided },
     runs: ['m1'],
     isQueued: true,
+    want: { keeps: ['m1'], among: [], takesAll: false, waits: false },
+  },
+  {
+    name: 'a divided workload stays in a cluster that its policy does not select any more',
+    placement: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'gold' } } }, ...divided },
+    runs: ['m1'],
+    isQueued: true,
+    clusters: [makeCluster('m1'), makeCluster('m2', {}, { tier: 'gold' })],
     want: { keeps: ['m1'], among: [] },
+  },
+  {
+    name: 'a divided workload stays where it runs while no Cluster is known',
+    placement: { ...names('m2'), ...divided },
+    runs: ['m1'],
+    isQueued: true,
+    clusters: [],
+    want: { keeps: ['m1'], among: [] },
+  },
+  {
+    name: 'the replicas of a cluster that does not exist any more go to another one',
+    placement: { ...names('m1', 'm2'), ...divided },
+    runs: ['m2'],
+    isQueued: true,
+    clusters: [makeCluster('m1')],
+    want: { keeps: [], among: ['m1'], takesAll: true },
+  },
+  {
+    name: 'the replicas of one of two clusters go elsewhere while it is being deleted',
+    placement: { ...names('m1', 'm2', 'm3'), ...divided },
+    runs: ['m1', 'm2'],
+    isQueued: true,
+    clusters: [makeCluster('m1'), leaveCluster(makeCluster('m2'), NOW), makeCluster('m3')],
+    want: { keeps: ['m1'], among: ['m3'], takesAll: false },
+  },
+  {
+    name: 'the replicas of an evicted cluster go to another one, or to those that are left',
+    placement: { ...names('m1', 'm2', 'm3'), ...divided },
+    runs: ['m1'],
+    ran: ['m1', 'm2'],
+    more: evictedFrom('m2'),
+    want: { keeps: ['m1'], among: ['m3'], takesAll: false },
+  },
+  {
+    name: 'the scheduler applies a placement that it has not applied yet',
+    placement: { ...names('m2'), ...divided },
+    runs: ['m1'],
+    isQueued: true,
+    metadata: applied({ ...names('m1'), ...divided }),
+    want: { keeps: [], among: ['m2'], takesAll: true },
+  },
+  {
+    name: 'the scheduler does not apply a placement twice',
+    placement: { ...names('m2'), ...divided },
+    runs: ['m1'],
+    isQueued: true,
+    metadata: applied({ ...names('m2'), ...divided }),
+    want: { keeps: ['m1'], among: [] },
+  },
+  {
+    name: 'divided replicas stay in their clusters when the policy allows one less',
+    placement: { ...names('m1', 'm2'), ...divided },
+    before: { ...names('m1', 'm2', 'm3'), ...divided },
+    runs: ['m1', 'm2'],
+    want: { keeps: ['m1', 'm2'], among: [] },
   },
   {
     name: 'a workload that does not run goes to one of the clusters of its policy',
@@ -81,6 +165,20 @@ const CASES: Given[] = [
     want: { keeps: ['m1'], among: ['m2', 'm3'], takesAll: false },
   },
   {
+    name: 'the copies of a new binding go to every cluster of its policy',
+    placement: names('m1', 'm2'),
+    runs: ['m1'],
+    isNew: true,
+    want: { keeps: ['m1'], among: ['m2'], takesAll: true },
+  },
+  {
+    name: 'copies go to every cluster of a policy that comes back',
+    placement: names('m1', 'm2'),
+    runs: ['m1'],
+    getsPolicy: true,
+    want: { keeps: ['m1'], among: ['m2'], takesAll: true },
+  },
+  {
     name: 'a full spread constraint adds no copy',
     placement: { ...names('m1', 'm2', 'm3'), ...atMost(2) },
     runs: ['m1', 'm2'],
@@ -88,11 +186,36 @@ const CASES: Given[] = [
     want: { keeps: ['m1', 'm2'], among: [] },
   },
   {
-    name: 'the scheduler leaves the clusters as they are if a spread constraint cannot be met',
+    name: 'copies stay where they are if a spread constraint cannot be met',
     placement: { ...names('m1'), ...atMost(3, 2) },
     before: { ...names('m1', 'm2'), ...atMost(3, 2) },
     runs: ['m1', 'm2'],
     want: { keeps: ['m1', 'm2'], among: [] },
+  },
+  {
+    name: 'a new workload waits if a spread constraint cannot be met',
+    placement: { ...names('m1'), ...atMost(3, 2) },
+    runs: [],
+    isNew: true,
+    want: {
+      keeps: [],
+      among: [],
+      problem: 'spread constraint requires at least 2 cluster groups, the clusters with the data form 1',
+    },
+  },
+  {
+    name: 'the copies are removed if no cluster accepts them, also with a spread constraint',
+    placement: { ...names('m3'), ...atMost(3, 2) },
+    before: { ...names('m1', 'm2'), ...atMost(3, 2) },
+    runs: ['m1', 'm2'],
+    clusters: [makeCluster('m1'), makeCluster('m2'), makeCluster('m3', { taints: [...broken.taints] })],
+    want: { keeps: [], problem: 'm3 has the taint broken:NoSchedule, which the policy does not tolerate' },
+  },
+  {
+    name: 'a policy that names only clusters that do not exist allows none',
+    placement: names('m9'),
+    runs: [],
+    want: { keeps: [], among: [], problem: 'its placement allows no cluster' },
   },
   {
     name: 'an evicted workload goes to another cluster',
@@ -125,7 +248,7 @@ const CASES: Given[] = [
     want: { among: ['m3'], group: 'second' },
   },
   {
-    name: 'without an observed group, the scheduler begins with the first one, and the workload leaves the second',
+    name: 'without an observed group, a workload leaves the second group for the first one',
     placement: { ...groups, ...divided },
     before: { ...names('m2'), ...divided },
     runs: ['m2'],
@@ -145,11 +268,11 @@ const CASES: Given[] = [
     want: { among: ['m1'] },
   },
   {
-    name: 'a workload for which the scheduler found no cluster is not scheduled again by itself',
+    name: 'a workload without a fitting cluster is not scheduled again by itself',
     placement: { ...names('m1'), ...divided },
     runs: [],
     status: noFit,
-    want: { among: [], problem: 'the scheduler has found no cluster, and tries again after a change' },
+    want: { keeps: [], among: [], problem: 'the scheduler has found no cluster, and tries again after a change' },
   },
   {
     name: 'new annotations alone are no event for the scheduler',
@@ -157,10 +280,10 @@ const CASES: Given[] = [
     before: { ...names('m1'), ...divided },
     runs: [],
     status: noFit,
-    want: { among: [], problem: 'the scheduler has found no cluster, and tries again after a change' },
+    want: { keeps: [], among: [], problem: 'the scheduler has found no cluster, and tries again after a change' },
   },
   {
-    name: 'a workload for which the scheduler found no cluster is scheduled when a cluster changes',
+    name: 'a workload without a fitting cluster is scheduled when a cluster changes',
     placement: { ...names('m1'), ...divided },
     runs: [],
     status: noFit,
@@ -174,6 +297,13 @@ const CASES: Given[] = [
     status: failed('SchedulerError'),
     isQueued: true,
     want: { keeps: ['m1'], among: ['m2'] },
+  },
+  {
+    name: 'replicas that are no longer duplicated stay in their only cluster',
+    placement: { ...names('m1', 'm2', 'm3'), ...divided },
+    before: names('m1', 'm2'),
+    runs: ['m1'],
+    want: { keeps: ['m1'], among: [] },
   },
   {
     name: 'replicas that are no longer duplicated leave some of their clusters',
@@ -209,7 +339,15 @@ const CASES: Given[] = [
     placement: names('m1'),
     runs: [],
     metadata: { annotations: {} },
-    want: { among: [], problem: 'the scheduler ignores it, since it has no policy' },
+    want: { keeps: [], among: [], problem: 'the scheduler ignores it, since it has no policy' },
+  },
+  {
+    name: 'a workload whose policy is gone keeps running where it runs',
+    placement: names('m1', 'm2'),
+    runs: ['m1'],
+    metadata: { annotations: {} },
+    isQueued: true,
+    want: { keeps: ['m1'], among: [] },
   },
   {
     name: 'every named cluster counts if no Cluster is known',
@@ -219,7 +357,14 @@ const CASES: Given[] = [
     want: { among: ['m7'] },
   },
   {
-    name: 'three refusals are shown',
+    name: 'every refusal is shown of three',
+    placement: names('m1', 'm2', 'm3'),
+    runs: [],
+    clusters: ['m1', 'm2', 'm3'].map((name) => leaveCluster(makeCluster(name), NOW)),
+    want: { problem: 'm1 is being deleted, m2 is being deleted, m3 is being deleted' },
+  },
+  {
+    name: 'three refusals are shown of four',
     placement: names('m1', 'm2', 'm3', 'm4'),
     runs: [],
     clusters: ['m1', 'm2', 'm3', 'm4'].map((name) => makeCluster(name, { taints: [...broken.taints] })),
@@ -236,12 +381,31 @@ const CASES: Given[] = [
 
 describe('predictSchedule', () => {
   test.each(CASES)('$name', (given) => {
-    const { placement, before, runs, more, status, metadata, isQueued = false, clusters = FLEET, want } = given
-    const spec = { ...(runs.length > 0 && { clusters: runs.map((name) => ({ name })) }), ...more }
+    const { placement, before, runs, ran, isNew, getsPolicy, more, status, metadata } = given
+    const { isQueued = false, clusters = FLEET, want } = given
+    const spec = { ...runningIn(runs), ...more }
     const binding: ResourceBinding = { ...makeBinding({ ...spec, placement }), ...(status && { status }) }
     const present = metadata ? { ...binding, metadata: { ...binding.metadata, ...metadata } } : binding
-    const stored = before ? { ...present, spec: { ...present.spec, placement: before } } : present
+    const changed = { ...(before && { placement: before }), ...(ran && runningIn(ran)) }
+    const stored: ResourceBinding = {
+      ...present,
+      metadata: getsPolicy ? { ...present.metadata, annotations: {} } : present.metadata,
+      spec: { ...present.spec, ...changed },
+    }
     const fleet = compileFleet(clusters, newestRules)
-    expect(predictSchedule({ binding: present, before: stored, fleet, isQueued })).toMatchObject(want)
+    const input = { binding: present, before: isNew ? undefined : stored, fleet, isQueued }
+    expect(predictSchedule(input)).toMatchObject(want)
+  })
+
+  test('a binding without a placement is left alone, as that of an attached dependency', () => {
+    const { placement: _, ...spec } = makeBinding(runningIn(['m3', 'm1'])).spec
+    const binding = { ...makeBinding(), spec }
+    const fleet = compileFleet(FLEET, newestRules)
+    expect(predictSchedule({ binding, before: undefined, fleet, isQueued: true })).toEqual({
+      keeps: ['m1', 'm3'],
+      among: [],
+      takesAll: false,
+      waits: false,
+    })
   })
 })
