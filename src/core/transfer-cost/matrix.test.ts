@@ -28,6 +28,14 @@ test.each<{ name: string; links: TransferLink[]; want: object }>([
     want: { pricePerGiB: 1, bytesPerSecond: 1024 },
   },
   {
+    name: 'the first entry with a price, although an earlier one has a bandwidth',
+    links: [
+      { from: eu, to: us, bytesPerSecond: '1Ki' },
+      { from: {}, to: {}, pricePerGiB: 2, bytesPerSecond: '2Ki' },
+    ],
+    want: { pricePerGiB: 2, bytesPerSecond: 1024 },
+  },
+  {
     name: 'nothing of an entry for the other direction',
     links: [{ from: us, to: eu, pricePerGiB: 1 }],
     want: { pricePerGiB: undefined, bytesPerSecond: undefined },
@@ -57,24 +65,40 @@ test('a cluster without a place matches only an entry without fields', () => {
   expect(matrix?.rateBetween(matrix.placeOf(undefined), matrix.placeOf(makeCluster('m1'))).pricePerGiB).toBe(2)
 })
 
+test('clusters of one provider and region are at the same place', () => {
+  const matrix = openTransferMatrix({ links: [{ from: {}, to: {}, pricePerGiB: 1 }] })
+  const [one, same, elsewhere] = [makeCluster('m1', eu), makeCluster('m2', eu), makeCluster('m3', us)]
+  expect(matrix?.placeOf(one)).toBe(matrix?.placeOf(same))
+  expect(matrix?.placeOf(elsewhere)).toEqual(us)
+  expect(matrix?.placeOf(undefined)).toEqual({ provider: undefined, region: undefined })
+})
+
 test('there is no matrix without entries', () => {
   expect(openTransferMatrix({ links: [] })).toBeUndefined()
 })
 
 test.each<{ name: string; links: TransferLink[]; want: string[] }>([
-  { name: 'no figure', links: [{ from: {}, to: {} }], want: ['links[0]: needs pricePerGiB, bytesPerSecond, or both'] },
+  {
+    name: 'no figure',
+    links: [{ from: {}, to: {} }],
+    want: ['links[0] Required: needs pricePerGiB, bytesPerSecond, or both'],
+  },
   {
     name: 'no bandwidth at all',
     links: [{ from: {}, to: {}, bytesPerSecond: '0' }],
-    want: ['links[0].bytesPerSecond: must be at least 1 byte, and a safe number'],
+    want: ['links[0].bytesPerSecond Invalid: must be at least 1 byte, and a safe number'],
   },
   {
-    name: 'the same ends and figure twice',
+    name: 'the same ends and figure three times',
     links: [
       { from: eu, to: us, pricePerGiB: 1 },
       { from: eu, to: us, pricePerGiB: 2, bytesPerSecond: '1Mi' },
+      { from: eu, to: us, pricePerGiB: 1 },
     ],
-    want: ['links[1].pricePerGiB: has no effect: links[0] has the same from and to; leave one of them out'],
+    want: [
+      'links[1].pricePerGiB Duplicate: has no effect: links[0] has the same from and to; leave one of them out',
+      'links[2].pricePerGiB Duplicate: has no effect: links[0] has the same from and to; leave one of them out',
+    ],
   },
   {
     name: 'nothing: the figures of the same ends are in two entries',
@@ -86,5 +110,7 @@ test.each<{ name: string; links: TransferLink[]; want: string[] }>([
     want: [],
   },
 ])('an error says what is wrong: $name', ({ links, want }) => {
-  expect(validateTransferLinks(links, 'links').map(({ path, message }) => `${path}: ${message}`)).toEqual(want)
+  expect(validateTransferLinks(links, 'links').map(({ path, code, message }) => `${path} ${code}: ${message}`)).toEqual(
+    want,
+  )
 })

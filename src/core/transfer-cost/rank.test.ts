@@ -61,6 +61,19 @@ test.each<{ name: string; claims: ClaimAnswer[]; prices?: FleetPrices; want: str
     want: [['paris']],
   },
   {
+    name: 'the cost of Required data does not count',
+    claims: [
+      sales({ preference: 'Cost' }),
+      located(['paris', 'ohio'], { claim: 'default/z', enforcement: 'Required', bytes: 900 * GiB }),
+    ],
+    want: [['paris'], ['paris2'], ['ohio'], ['tokyo']],
+  },
+  {
+    name: 'no cluster is preferred while no location is known',
+    claims: [unknown({ enforcement: 'Preferred', preference: 'Cost' })],
+    want: undefined,
+  },
+  {
     name: 'clusters with data of an unknown size follow those with a known cost',
     claims: [
       sales({ preference: 'Cost' }, ['paris', 'ohio']),
@@ -86,13 +99,25 @@ test('without prices, Cost and Time are Bytes', () => {
   ])
 })
 
-test('too many prices to compare are not compared: bytes decide', () => {
-  const many = Array.from({ length: 1100 }, (_, i) => makeCluster(`m${i}`, { region: `r${i}` }))
-  const names = many.map(({ metadata }) => metadata.name ?? '')
-  const large = pricesOf(many, [{ from: {}, to: {}, pricePerGiB: 1 }])
-  const claim = (where: string[]) => sales({ preference: 'Cost' }, where)
-  expect(rankByCost([claim(names)], large)).toBeUndefined()
-  expect(rankByCost([claim(names.slice(0, 8))], large)).toHaveLength(2)
+test('data of an unknown size in a cluster that is gone ranks no cluster by cost', () => {
+  const unsized = located(['gone'], { claim: 'default/z', enforcement: 'Preferred', preference: 'Cost' })
+  expect(rankByCost([unsized], prices)).toBeUndefined()
+})
+
+describe('data in 100 clusters, each at its own place', () => {
+  const rank = (count: number) => {
+    const many = Array.from({ length: count }, (_, i) => makeCluster(`m${i}`, { region: `r${i}` }))
+    const where = many.slice(0, 100).map(({ metadata }) => metadata.name ?? '')
+    return rankByCost([sales({ preference: 'Cost' }, where)], pricesOf(many, [{ from: {}, to: {}, pricePerGiB: 1 }]))
+  }
+
+  test('is ranked by 100,000 prices, those of 900 clusters', () => {
+    expect(rank(900)?.map(({ length }) => length)).toEqual([100, 800])
+  })
+
+  test('is ranked by bytes in a larger fleet, which has too many prices', () => {
+    expect(rank(901)).toBeUndefined()
+  })
 })
 
 describe('10,000 generated fleets', () => {

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import { located, lookup, makeCluster, nowhere, unknown } from '../../../test/builders.ts'
 import { openTransferMatrix, type TransferConfig } from './matrix.ts'
-import { type CostFigure, dataOfClaims, openTransferCosts, type TransferCost, type UsedData } from './transfer-cost.ts'
+import {
+  byCost,
+  type CostFigure,
+  dataOfClaims,
+  openTransferCosts,
+  type TransferCost,
+  type UsedData,
+} from './transfer-cost.ts'
 
 const GiB = 2 ** 30
 const clusters = lookup(
@@ -162,4 +169,93 @@ test('a size that is a minimum makes the figures minimums', () => {
   const answer = { kind: 'located', clusters: ['paris'], bytes: 7, bytesAreMinimum: true } as const
   const data = dataOfClaims([{ ...claim, answer } as Parameters<typeof dataOfClaims>[0][number]])
   expect(openTransferCosts({ data, clusters, matrix })('ohio').isMinimum).toBe(true)
+})
+
+test('the size of local data that is a minimum makes the figures minimums', () => {
+  const data = [{ ...piece('sales', ['paris'], 7), bytesAreMinimum: true }, piece('orders', ['paris'], 1)]
+  const costs = openTransferCosts({ data, clusters, matrix })
+  expect([costs('paris').isMinimum, costs('paris2').isMinimum]).toEqual([true, true])
+})
+
+test('money has the currency of the matrix, and no currency without an amount', () => {
+  const costs = openTransferCosts({
+    data: [piece('sales', ['paris'], GiB)],
+    clusters,
+    matrix: openTransferMatrix({ ...prices, currency: 'EUR' }),
+  })
+  expect(costs('ohio')).toMatchObject({ money: 0.02, currency: 'EUR' })
+  expect(costs('rack')).toMatchObject({ money: undefined, currency: undefined })
+})
+
+test('each cluster without a place is named, whichever was asked before', () => {
+  const many = lookup(makeCluster('paris', { provider: 'aws', region: 'eu-west-3' }), 'rack', 'shelf')
+  const costs = openTransferCosts({ data: [piece('sales', ['paris'], GiB)], clusters: many, matrix })
+  const named = (cluster: string) => `from aws eu-west-3 to ${cluster} (without provider and region)`
+  expect(['paris', 'rack', 'shelf'].map((cluster) => costs(cluster).unknown)).toEqual([
+    [],
+    [`the price ${named('rack')}`, `the bandwidth ${named('rack')}`],
+    [`the price ${named('shelf')}`, `the bandwidth ${named('shelf')}`],
+  ])
+})
+
+test.each<{ name: string; spec: object; where: string }>([
+  { name: 'only a provider', spec: { provider: 'aws' }, where: 'aws' },
+  { name: 'only a region', spec: { region: 'north' }, where: 'north' },
+])('clusters with $name are at the same place, which is named', ({ spec, where }) => {
+  const same = lookup(makeCluster('a', spec), makeCluster('b', spec), makeCluster('azure', { provider: 'azure' }))
+  const costs = openTransferCosts({
+    data: [piece('sales', ['azure'], GiB)],
+    clusters: same,
+    matrix: openTransferMatrix({ links: [{ from: { region: 'x' }, to: {}, pricePerGiB: 1 }] }),
+  })
+  expect(costs('a').unknown).toEqual([`the price from azure to ${where}`, `the bandwidth from azure to ${where}`])
+  expect(costs('b')).toBe(costs('a'))
+})
+
+test('without Clusters, no place is known', () => {
+  const costs = openTransferCosts({ data: [piece('sales', ['paris'], GiB)], clusters: undefined, matrix })
+  const ends = 'from paris (without provider and region) to ohio (without provider and region)'
+  expect(costs('ohio').unknown).toEqual([`the price ${ends}`, `the bandwidth ${ends}`])
+})
+
+test.each<{ name: string; costs: Partial<TransferCost>[] }>([
+  {
+    name: 'less money',
+    costs: [
+      { money: 1, transferBytes: 9 },
+      { money: 2, transferBytes: 1 },
+    ],
+  },
+  { name: 'known money', costs: [{ money: 9, transferBytes: 9 }, { transferBytes: 1 }] },
+  {
+    name: 'less bytes for the same money',
+    costs: [
+      { money: 1, transferBytes: 1, seconds: 9 },
+      { money: 1, transferBytes: 2, seconds: 1 },
+    ],
+  },
+  {
+    name: 'less bytes if no money is known',
+    costs: [
+      { transferBytes: 1, seconds: 9 },
+      { transferBytes: 2, seconds: 1 },
+    ],
+  },
+  {
+    name: 'less time for the same money and bytes',
+    costs: [
+      { money: 1, transferBytes: 1, seconds: 1 },
+      { money: 1, transferBytes: 1, seconds: 2 },
+    ],
+  },
+  { name: 'less time if nothing else is known', costs: [{ seconds: 1 }, { seconds: 2 }, {}] },
+])('costs are in the order of $name', ({ costs }) => {
+  const full = costs.map(
+    (cost): TransferCost => ({
+      ...{ localBytes: 0, transferBytes: undefined, money: undefined, currency: undefined, seconds: undefined },
+      ...known,
+      ...cost,
+    }),
+  )
+  expect(full.toReversed().sort(byCost)).toEqual(full)
 })
