@@ -157,6 +157,29 @@ test.each<{ name: string; input: Partial<NominationInput>; message: string }>([
   expect(nominated(input)).toEqual({ clusters: [], message })
 })
 
+const both = [located(['w1', 'w2'], { claim: 'default/sales' }), located(['w2'], { claim: 'default/orders' })]
+const messageOf = (of: readonly ClaimAnswer[]) => placed(of).message
+
+test.each<{ name: string; placements: BindingDecision[]; message: string }>([
+  { name: 'that no claim names data for it', placements: [placed([])], message: 'no claim names data for it' },
+  { name: 'where its data is', placements: [placed([inW2])], message: messageOf([inW2]) },
+  {
+    name: 'where the data of each of its jobs is, and nothing of a job without data',
+    placements: [placed([inW2]), placed([]), placed(both)],
+    message: `${messageOf([inW2])}; ${messageOf(both)}`,
+  },
+  { name: 'the same location once', placements: [placed([inW2]), placed([inW2])], message: messageOf([inW2]) },
+])('the message of a nomination says $name', ({ placements, message }) => {
+  expect(nominated({ placements }).message).toBe(message)
+})
+
+test('each job that is on hold is in the message', () => {
+  const [one, other] = [unknown({ claim: 'default/sales' }), unknown({ claim: 'default/orders' })]
+  expect(nominated({ placements: [placed([one]), placed([inW2]), placed([other])] }).message).toBe(
+    `${messageOf([one])}; ${messageOf([other])}`,
+  )
+})
+
 // ---- properties ----
 
 const NAMES = ['w1', 'w2', 'w3', 'w4', 'w5', 'elsewhere']

@@ -52,7 +52,7 @@ function writeCondition(check: AdmissionCheck, state: ConditionState, now: numbe
   const { resourceVersion, generation } = check.metadata
   const before = check.status?.conditions
   const conditions = withConditions(before, [state], generation, now)
-  if (jsonEqual(conditions, before ?? [])) return undefined
+  if (jsonEqual(conditions, before)) return undefined
   return {
     kind: 'patch',
     of: { type: admissionChecks, ...nameOfObject(check) },

@@ -105,3 +105,20 @@ test('the nomination of another dispatcher stays, and the condition says so once
   ])
   expect(planOverruled(makeStored(['w1'], { reason: 'OtherDispatcher', message }), NOW).actions).toEqual([])
 })
+
+test('a Workload without a status gets its first condition, and an Event about it', () => {
+  const { status: _, ...workload } = makeStored()
+  const { actions } = planNomination(workload, held, NOW)
+  expect(actions).toMatchObject([
+    { kind: 'patch', patch: { status: { conditions: [{ type: 'lodestone.dev/Nominated', status: 'False' }] } } },
+    {
+      kind: 'event',
+      about: { apiVersion: 'kueue.x-k8s.io/v1beta2', kind: 'Workload', metadata: { name: 'job-train', uid: 'u7' } },
+    },
+  ])
+})
+
+test('a nomination of a Workload that has no conditions is not written twice', () => {
+  const workload = { ...makeStored(), status: { nominatedClusterNames: ['w2'] } }
+  expect(planNomination(workload, { clusters: ['w2'], message: REASON }, NOW).actions).toEqual([])
+})

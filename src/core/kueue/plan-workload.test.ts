@@ -41,6 +41,13 @@ test('a new message keeps the time of the transition', () => {
   })
 })
 
+test('a new state with the same message is written', () => {
+  const [action] = planned({ message: 'same' }, { state: 'Ready', message: 'same' })
+  expect(action).toMatchObject({
+    patch: { status: { admissionChecks: [{ state: 'Ready', message: 'same', lastTransitionTime: now }, ofOther] } },
+  })
+})
+
 test('nothing is written for the same state and message', () => {
   expect(planned({ message: 'same' }, { state: 'Pending', message: 'same' })).toEqual([])
 })
@@ -51,4 +58,17 @@ test.each([
   { name: 'no quota is reserved', workload: makeKueueWorkload({ conditions: [] }), isOurs: true, open: [] },
 ])('a check is open if $name: $open', ({ workload, isOurs, open }) => {
   expect(openChecks(workload, () => isOurs).map(({ name }) => name)).toEqual(open)
+})
+
+test('a Workload without a status has no check, so none is open and nothing is written', () => {
+  const { status: _, ...workload } = makeKueueWorkload()
+  expect(openChecks(workload, () => true)).toEqual([])
+  const decisions = new Map([['data', { state: 'Ready', message: 'x' } as const]])
+  expect(planWorkloadChecks(workload, decisions, NOW).actions).toEqual([])
+})
+
+test('a Workload with quota but no list of checks has no open check', () => {
+  const workload = makeKueueWorkload()
+  const { admissionChecks: _, ...status } = workload.status ?? {}
+  expect(openChecks({ ...workload, status }, () => true)).toEqual([])
 })

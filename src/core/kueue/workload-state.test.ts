@@ -1,8 +1,19 @@
 /** Tests when Kueue waits for the checks of a Workload, and what names the data of it. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeKueueWorkload } from '../../../test/builders.ts'
 import type { AdmissionCheckState, KueueWorkload } from '../../api/kueue.ts'
-import { awaitsChecks, checkAwaitingNomination, isOpen, lacksJob, volumeManagersNamed } from './workload-state.ts'
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import {
+  awaitsChecks,
+  checkAwaitingNomination,
+  isOpen,
+  jobsOf,
+  lacksJob,
+  nominatedClusters,
+  reservedSince,
+  volumeAnnotationsOf,
+  volumeManagersNamed,
+} from './workload-state.ts'
 
 const at = '2026-01-02T03:00:00Z'
 const check = (state: AdmissionCheckState['state']) => ({ name: 'data', state, lastTransitionTime: at })
@@ -47,6 +58,25 @@ test.each([
   expect(volumeManagersNamed(makeKueueWorkload(volumes === undefined ? {} : { volumes }))).toEqual(found)
 })
 
+test.each<{ name: string; podSets: unknown }>([
+  { name: 'no pod sets', podSets: undefined },
+  { name: 'pod sets that are no list', podSets: { main: {} } },
+  { name: 'a pod set that is null', podSets: [null] },
+  { name: 'a pod set without a template', podSets: [{ name: 'main' }] },
+  { name: 'a template without metadata', podSets: [{ name: 'main', template: {} }] },
+  {
+    name: 'a template without labels',
+    podSets: [{ template: { metadata: { annotations: { [VOLUMES_ANNOTATION]: '[]' } } } }],
+  },
+  {
+    name: 'a template without an annotation',
+    podSets: [{ template: { metadata: { labels: { [INJECT_LABEL]: 'true' } } } }],
+  },
+])('a Workload with $name requests no volumes', ({ podSets }) => {
+  const spec = { podSets } as KueueWorkload['spec']
+  expect(volumeAnnotationsOf({ ...makeKueueWorkload(), spec })).toEqual([])
+})
+
 test('a pod template without the label requests nothing, since admission injects nothing', () => {
   const workload = makeKueueWorkload({ volumes: '{"name":"a"}' })
   const [podSet] = workload.spec.podSets ?? []
@@ -72,6 +102,51 @@ test.each<{ name: string; workload: KueueWorkload; waits: boolean }>([
 
 test('a check of another controller needs no nomination', () => {
   expect(checkAwaitingNomination(makeKueueWorkload(), () => false)).toBeUndefined()
+})
+
+test('the jobs of a Workload are its owners, in its namespace', () => {
+  const owners = [
+    { apiVersion: 'v1', kind: 'Pod', name: 'train-0', uid: 'u1' },
+    { apiVersion: 'v1', kind: 'Pod', name: 'train-1', uid: 'u2' },
+  ]
+  expect(jobsOf(makeKueueWorkload({}, { ownerReferences: owners }))).toEqual([
+    { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'train-0' },
+    { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'train-1' },
+  ])
+})
+
+test('the wait of a Workload begins with its quota, whatever changed later', () => {
+  const workload = makeKueueWorkload({ conditions: ['Evicted', 'QuotaReserved', 'Admitted'] })
+  const conditions = workload.status?.conditions?.map((condition, i) => ({
+    ...condition,
+    lastTransitionTime: `2026-01-02T03:00:0${i}Z`,
+  }))
+  expect(reservedSince(withStatus({ ...(conditions && { conditions }) }))).toBe('2026-01-02T03:00:01Z')
+  expect(reservedSince(makeKueueWorkload({ conditions: ['Admitted'] }))).toBeUndefined()
+})
+
+describe('a Workload that Kueue has not seen yet', () => {
+  const { ownerReferences: _, ...metadata } = makeKueueWorkload().metadata
+  const fresh = { apiVersion: 'kueue.x-k8s.io/v1beta2', kind: 'Workload', metadata } as KueueWorkload
+
+  test('waits for neither checks nor a nomination', () => {
+    expect([awaitsChecks(fresh), checkAwaitingNomination(fresh, () => true)]).toEqual([false, undefined])
+    expect([reservedSince(fresh), nominatedClusters(fresh)]).toEqual([undefined, []])
+    expect(reservedSince({ ...fresh, status: {} })).toBeUndefined()
+  })
+
+  test('has no job and no volumes', () => {
+    expect([jobsOf(fresh), lacksJob(fresh), volumeAnnotationsOf(fresh)]).toEqual([[], true, []])
+  })
+
+  test('may get any state of its checks', () => {
+    expect(isOpen(check('Pending'), fresh)).toBe(true)
+  })
+})
+
+test('a Workload without a list of checks waits for no nomination', () => {
+  const { admissionChecks: _, ...status } = makeKueueWorkload().status ?? {}
+  expect(checkAwaitingNomination({ ...makeKueueWorkload(), status }, () => true)).toBeUndefined()
 })
 
 function withStatus(status: KueueWorkload['status']): KueueWorkload {
