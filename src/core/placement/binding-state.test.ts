@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import type { BindingSpec } from '../../api/karmada.ts'
-import { evictedClusters, hasTarget, isPlaced, isSuspended, isWorkload, targetClusters } from './binding-state.ts'
+import { makeBinding } from '../../../test/builders.ts'
+import type { BindingSpec, ResourceBinding } from '../../api/karmada.ts'
+import {
+  evictedClusters,
+  hasNoFit,
+  hasTarget,
+  isPlaced,
+  isSuspended,
+  isWorkload,
+  schedulingFailure,
+  targetClusters,
+} from './binding-state.ts'
 
 const clusters = [{ name: 'member2' }, { name: 'member1' }]
 const gracefulEvictionTasks = [{ fromCluster: 'member3' }]
@@ -54,5 +64,37 @@ describe('a binding', () => {
     { suspension: { dispatching: true }, want: false },
   ])('with $suspension is suspended: $want', ({ suspension, want }) => {
     expect(isSuspended({ suspension })).toBe(want)
+  })
+})
+
+describe('the last attempt of the scheduler', () => {
+  const condition = (type: string, status: 'True' | 'False', reason: string) => ({ type, status, reason })
+  const fits = condition('Scheduled', 'True', 'Success')
+  const noFit = condition('Scheduled', 'False', 'NoClusterFit')
+  const failed = condition('Scheduled', 'False', 'SchedulerError')
+  const applied = condition('FullyApplied', 'False', 'FullyAppliedFailed')
+
+  test.each<{ name: string; runs?: string[]; conditions?: object[]; want: [string | undefined, boolean] }>([
+    { name: 'that did not happen yet is no failure', want: [undefined, false] },
+    { name: 'that succeeded is no failure', conditions: [fits], runs: ['m1'], want: [undefined, false] },
+    { name: 'that found no cluster is known', conditions: [applied, noFit], want: ['NoClusterFit', true] },
+    { name: 'that failed for another reason may still fit', conditions: [failed], want: ['SchedulerError', false] },
+    {
+      name: 'that found no better cluster leaves the workload',
+      conditions: [noFit],
+      runs: ['m1'],
+      want: ['NoClusterFit', false],
+    },
+    { name: 'is not that of another condition', conditions: [fits, applied], want: [undefined, false] },
+  ])('$name', ({ runs = [], conditions, want }) => {
+    const binding = {
+      ...makeBinding({ clusters: runs.map((name) => ({ name })) }),
+      ...(conditions && { status: { conditions } }),
+    } as ResourceBinding
+    expect([schedulingFailure(binding), hasNoFit(binding)]).toEqual(want)
+  })
+
+  test('is unknown in a status without conditions', () => {
+    expect(schedulingFailure({ ...makeBinding(), status: {} })).toBeUndefined()
   })
 })

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { located, nowhere, unknown } from '../../../test/builders.ts'
+import { located, lookup, makeCluster, nowhere, unknown } from '../../../test/builders.ts'
 import { listDigest } from '../../base/hash.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
+import { openTransferMatrix } from '../transfer-cost/matrix.ts'
 import { combineClaims, type DataConstraint, demandsSame } from './constraint.ts'
-import { MAX_PREFERRED_CLUSTERS } from './limits.ts'
+import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
 const preferredTerms = { enforcement: 'Preferred' as const }
 
@@ -83,6 +84,41 @@ describe('more preferred clusters than the limit', () => {
     const want = [names(1000, 1000 + MAX_PREFERRED_CLUSTERS)]
     expect(combineClaims(claims).preferred).toEqual(want)
     expect(combineClaims(claims.toReversed()).preferred).toEqual(want)
+  })
+})
+
+describe('clusters that are ranked by cost', () => {
+  const inRegion = (count: number) =>
+    Array.from({ length: count }, (_, i) => makeCluster(`c${1000 + i}`, { region: `r${i}` }))
+
+  /** The tiers for data in the first cluster. Each other cluster costs more than the one before it. */
+  function tiersOf(count: number, claims: ClaimAnswer[]) {
+    const fleet = inRegion(count)
+    const links = fleet.map((_, i) => ({ from: { region: 'r0' }, to: { region: `r${i}` }, pricePerGiB: i }))
+    const matrix = openTransferMatrix({ links })
+    if (!matrix) throw new Error('no links')
+    const names = fleet.map(({ metadata }) => metadata.name ?? '')
+    return combineClaims(claims, { matrix, clusters: lookup(...fleet), clusterNames: () => names }).preferred
+  }
+  const sales = located(['c1000'], { ...preferredTerms, preference: 'Cost', bytes: 2 ** 30 })
+
+  test('share the last tier beyond the limit of tiers', () => {
+    const tiers = tiersOf(MAX_TIERS + 2, [sales]) ?? []
+    expect(tiers.slice(0, 2)).toEqual([['c1000'], ['c1001']])
+    expect([tiers.length, tiers.at(-1)]).toEqual([MAX_TIERS, ['c1015', 'c1016', 'c1017']])
+  })
+
+  test('have a tier each up to the limit of tiers', () => {
+    expect(tiersOf(MAX_TIERS, [sales])?.map(({ length }) => length)).toEqual(Array(MAX_TIERS).fill(1))
+  })
+
+  test('are followed by clusters without a known cost that have some of the data', () => {
+    const orders = located(['c1002', 'elsewhere'], { ...preferredTerms, claim: 'default/orders', bytes: 1 })
+    expect(tiersOf(3, [sales, orders])).toEqual([['c1002'], ['c1000'], ['elsewhere']])
+  })
+
+  test('are limited in total', () => {
+    expect(tiersOf(MAX_PREFERRED_CLUSTERS + 5, [sales])?.flat()).toHaveLength(MAX_PREFERRED_CLUSTERS)
   })
 })
 

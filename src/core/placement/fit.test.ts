@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { type FitInput, findMisfit } from './fit.ts'
+import { chosenGroup, type FitInput, findMisfit } from './fit.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const groups = (...names: string[][]): PlacementAffinity => ({
@@ -12,9 +12,13 @@ const overflow: PlacementAffinity = {
   ],
 }
 
-function misfit(affinity: PlacementAffinity, more: Partial<FitInput> = {}): string | undefined {
+function fitOf(affinity: PlacementAffinity, more: Partial<FitInput> = {}): FitInput {
   const refuses = (name: string) => (name.startsWith('bad') ? 'is tainted' : undefined)
-  return findMisfit({ affinity, refuses, spread: () => undefined, isWorkload: true, observedGroup: undefined, ...more })
+  return { affinity, refuses, spread: () => undefined, isWorkload: true, observedGroup: undefined, ...more }
+}
+
+function misfit(affinity: PlacementAffinity, more: Partial<FitInput> = {}): string | undefined {
+  return findMisfit(fitOf(affinity, more))
 }
 
 describe('the scheduler finds a cluster', () => {
@@ -84,5 +88,40 @@ describe('the scheduler finds no cluster', () => {
     },
   ])('$name', ({ affinity, more, want }) => {
     expect(misfit(affinity, more)).toBe(want)
+  })
+})
+
+describe('the scheduler chooses', () => {
+  test.each<{ name: string; affinity: PlacementAffinity; more?: Partial<FitInput>; want: string[] | undefined }>([
+    { name: 'between all clusters of one affinity', affinity: one('bad', 'good'), want: ['bad', 'good'] },
+    { name: 'the first group', affinity: groups(['good1'], ['good2']), want: ['good1'] },
+    {
+      name: 'the first group with a cluster that takes the workload',
+      affinity: groups(['bad'], ['good']),
+      want: ['good'],
+    },
+    {
+      name: 'the group that it chose last, and none before it',
+      affinity: groups(['good1'], ['good2'], ['good3']),
+      more: { observedGroup: 'g2' },
+      want: ['good2'],
+    },
+    {
+      name: 'the first group that the spread constraints accept',
+      affinity: groups(['good1'], ['good2', 'good3']),
+      more: { spread: (names) => (names.length < 2 ? 'too few' : undefined) },
+      want: ['good2', 'good3'],
+    },
+    { name: 'a group with its overflow tiers', affinity: overflow, want: ['bad', 'good'] },
+    { name: 'no overflow tier of another object', affinity: overflow, more: { isWorkload: false }, want: undefined },
+    { name: 'none if it accepts none', affinity: groups(['bad1'], ['bad2']), want: undefined },
+    { name: 'between clusters that are not named', affinity: {}, want: undefined },
+    {
+      name: 'a later group if the clusters of the first one are not named',
+      affinity: groups([], ['good']),
+      want: ['good'],
+    },
+  ])('$name', ({ affinity, more, want }) => {
+    expect(chosenGroup(fitOf(affinity, more))).toEqual(want)
   })
 })

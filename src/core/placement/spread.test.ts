@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { Placement } from '../../api/karmada.ts'
 import { defined } from '../../base/json.ts'
-import { spreadCheck } from './spread.ts'
+import { maxClusters, spreadCheck } from './spread.ts'
 
 const clusters = lookup(
   makeCluster('c1', { region: 'eu', zones: ['eu-1'] }),
@@ -143,4 +143,31 @@ test.each<{ name: string; replicaScheduling: Placement['replicaScheduling']; isE
 ])('with $name, the spread is enforced: $isEnforced', ({ replicaScheduling, isEnforced }) => {
   const placement: Placement = defined({ spreadConstraints: [{ minGroups: 2, maxGroups: 2 }], replicaScheduling })
   expect(spreadCheck(placement, undefined)(['c1']) !== undefined).toBe(isEnforced)
+})
+
+test.each<{ name: string; placement: Placement | undefined; want: number | undefined }>([
+  { name: 'no placement', placement: undefined, want: undefined },
+  { name: 'no constraint', placement: {}, want: undefined },
+  { name: 'a constraint by cluster', placement: { spreadConstraints: [by('cluster', 1, 3)] }, want: 3 },
+  {
+    name: 'a constraint by nothing, which is one by cluster',
+    placement: { spreadConstraints: [{ maxGroups: 3 }] },
+    want: 3,
+  },
+  { name: 'a constraint without a maximum', placement: { spreadConstraints: [by('cluster', 2)] }, want: undefined },
+  { name: 'a constraint by region', placement: { spreadConstraints: [by('region', 1, 3)] }, want: undefined },
+  {
+    name: 'a constraint by label',
+    placement: { spreadConstraints: [{ spreadByLabel: 'rack', maxGroups: 3 }] },
+    want: undefined,
+  },
+  {
+    name: 'several constraints, of which the least counts',
+    placement: {
+      spreadConstraints: [by('cluster', 1, 5), by('region', 1, 1), by('cluster', 1, 2), by('cluster', 1, 4)],
+    },
+    want: 2,
+  },
+])('with $name, a workload may run in $want clusters', ({ placement, want }) => {
+  expect(maxClusters(placement)).toBe(want)
 })

@@ -67,7 +67,17 @@ describe('a preference of a workload whose replicas are divided over several clu
   const anywhere: Placement = { clusterAffinity: { clusterNames: ['m1', 'm2', 'm3', 'm4'] }, ...divided }
   const moved = 'the replicas are divided over several clusters, and a preference moves none of them'
 
-  test.each<{ name: string; runs: string[]; observed?: string; broken?: string[]; want: string | undefined }>([
+  interface Given {
+    name: string
+    runs: string[]
+    /** The clusters with required data, if there is any. */
+    required?: string[]
+    observed?: string
+    broken?: string[]
+    want: string | undefined
+  }
+
+  test.each<Given>([
     { name: 'counts if all of them are in the first group', runs: ['m1', 'm2'], want: undefined },
     { name: 'moves one cluster to the first group', runs: ['m3'], want: undefined },
     { name: 'changes nothing if the scheduler would take those of the second group', runs: ['m1', 'm3'], want: moved },
@@ -84,7 +94,19 @@ describe('a preference of a workload whose replicas are divided over several clu
       broken: ['m1', 'm2'],
       want: undefined,
     },
-  ])('$name', ({ runs, observed, broken: tainted = [], want }) => {
+    {
+      name: 'changes nothing if required data lets all of them stay',
+      runs: ['m1', 'm3'],
+      required: ['m1', 'm2', 'm3'],
+      want: moved,
+    },
+    {
+      name: 'counts if those that the first group lacks leave for required data in any case',
+      runs: ['m1', 'm3'],
+      required: ['m1', 'm2', 'm4'],
+      want: undefined,
+    },
+  ])('$name', ({ runs, required, observed, broken: tainted = [], want }) => {
     const binding = {
       ...makeBinding({ placement: anywhere, replicas: 4, clusters: runs.map((name) => ({ name })) }),
       status: { ...(observed && { schedulerObservingAffinityName: observed }) },
@@ -95,7 +117,20 @@ describe('a preference of a workload whose replicas are divided over several clu
       ['m1', 'm2'],
       ['m3', 'm4'],
     ]
-    const narrowing = narrowToFit(input, effectiveAffinity(anywhere), { preferred })
+    const narrowing = narrowToFit(input, effectiveAffinity(anywhere), { ...(required && { required }), preferred })
     expect(narrowing.kind === 'narrowed' && narrowing.preferenceProblem).toBe(want)
+  })
+
+  test('leaves no group behind when it changes nothing, and keeps the required clusters', () => {
+    const clusters = [{ name: 'm1' }, { name: 'm3' }]
+    const binding = makeBinding({ placement: anywhere, replicas: 4, clusters })
+    const input = parseInput(makeInput({ binding, stored: binding, clusters: lookup('m1', 'm2', 'm3', 'm4') }))
+    const preferred = [['m1', 'm2'], ['m3']]
+    const constraint = { required: ['m1', 'm2', 'm3'], preferred }
+    expect(narrowToFit(input, effectiveAffinity(anywhere), constraint)).toMatchObject({
+      affinity: { clusterAffinity: { clusterNames: ['m1', 'm2', 'm3'] } },
+      allowed: ['m1', 'm2', 'm3'],
+      preferenceProblem: moved,
+    })
   })
 })
