@@ -385,6 +385,15 @@ describe('the effect of a supposition', () => {
     const changes = compareOutcomes(was ? binding : undefined, present, { first: stepOf(now, copies) })
     expect(changes).toEqual(want ? [expect.objectContaining(want)] : [])
   })
+
+  test.each(COMPARISONS)(
+    'a workload $name: none if the present world does the same',
+    ({ runs = ['m1'], copies = false, now }) => {
+      const binding = makeBinding({ placement, clusters: runs.map((name) => ({ name })) })
+      const settled = { first: stepOf(now, copies) }
+      expect(compareOutcomes(binding, presentOutcome(settled), settled)).toEqual([])
+    },
+  )
 })
 
 describe('a later step', () => {

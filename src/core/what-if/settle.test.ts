@@ -6,8 +6,9 @@ import type { ClaimAnswer } from '../data-source/locate.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { decideBinding } from '../resource-binding/decide.ts'
 import { DEFAULT_TIMING } from '../resource-binding/timing.ts'
+import { evict } from './evict.ts'
 import { compileFleet } from './fleet.ts'
-import { settle } from './settle.ts'
+import { type Settled, settle } from './settle.ts'
 
 const NAMES = ['m1', 'm2', 'm3']
 const FLEET = NAMES.map((name) => makeCluster(name))
@@ -33,14 +34,20 @@ interface Given {
   written?: ResourceBinding
   claims: ClaimAnswer[]
   clusters?: Cluster[]
+  /** Whether a cluster changed that the binding allows. */
+  isQueued?: boolean
 }
 
-/** Each step: the decision, the clusters that stay, those to which the workload may go, and when. */
-function stepsOf({ stored, written, claims, clusters = FLEET }: Given) {
+function settled({ stored, written, claims, clusters = FLEET, isQueued = false }: Given): Settled {
   const fleet = compileFleet(clusters, newestRules)
   const binding = written ?? stored ?? makeBinding()
   const input = makeInput({ binding, stored, claims, clusters: fleet.clusters })
-  const { first, later } = settle({ ...input, fleet, isQueued: false })
+  return settle({ ...input, fleet, isQueued })
+}
+
+/** Each step: the decision, the clusters that stay, those to which the workload may go, and when. */
+function stepsOf(given: Given) {
+  const { first, later } = settled(given)
   return [first, ...(later ? [later] : [])].map(({ decision: { state }, schedule, afterSeconds }) => [
     state,
     schedule.waits ? 'waits' : schedule.keeps.join(),
@@ -136,6 +143,56 @@ describe('a workload whose last claim is gone', () => {
       ['Kept', 'm2', '', 0],
       ['Restored', 'm2', '', DELAY],
     ])
+  })
+})
+
+describe('a later step is decided where the scheduler has brought the workload before', () => {
+  const everywhere = [located(NAMES)]
+
+  test('a cluster that evicted a copy may get it again when the eviction is over', () => {
+    const stored = running(allow(...NAMES), ['m1', 'm2'], [located(['m1', 'm2'])])
+    const given = { stored, written: evict(stored, ['m2']), claims: [] }
+    expect(stepsOf(given)).toEqual([
+      ['Kept', 'm1', '', 0],
+      ['Restored', 'm1', 'm2,m3', DELAY],
+    ])
+    const { clusters, gracefulEvictionTasks } = settled(given).later?.decision.binding.spec ?? {}
+    expect([clusters, gracefulEvictionTasks]).toEqual([[{ name: 'm1', replicas: 2 }], undefined])
+  })
+
+  test('a workload that gets all further copies has them, in the group that the scheduler chose', () => {
+    const placement = {
+      clusterAffinities: [
+        { affinityName: 'first', clusterNames: NAMES },
+        { affinityName: 'second', clusterNames: ['m4'] },
+      ],
+    }
+    const conditions = [{ type: 'FullyApplied', status: 'True' as const, reason: 'FullyAppliedSuccess' }]
+    const stored = { ...running(placement, ['m2'], [located(['m1', 'm2'])]), status: { conditions } }
+    const given = { stored, claims: [], isQueued: true }
+    expect(stepsOf(given)).toEqual([
+      ['Kept', 'm2', 'm1', 0],
+      ['Restored', 'm1,m2', 'm3', DELAY],
+    ])
+    const { spec, status } = settled(given).later?.decision.binding ?? {}
+    expect(spec?.clusters).toEqual([{ name: 'm2', replicas: 2 }, { name: 'm1' }])
+    expect(status).toEqual({ conditions, schedulerObservingAffinityName: 'first' })
+  })
+
+  test('a workload without groups has no observed group', () => {
+    const stored = running(allow(...NAMES), ['m2'], [located(['m1', 'm2'])])
+    expect(settled({ stored, claims: [], isQueued: true }).later?.decision.binding.status).toEqual({})
+  })
+
+  test('a workload that may go to one of several clusters has no later step', () => {
+    const stored = running({ ...allow(...NAMES), ...divided }, ['m1'], everywhere)
+    expect(stepsOf({ stored, written: evict(stored, ['m1']), claims: [] })).toEqual([['Kept', '', 'm2,m3', 0]])
+  })
+
+  test('a workload that finds no cluster has no later step', () => {
+    const stored = running({ ...allow('m1', 'm2'), ...divided }, ['m1'], [located(['m1', 'm2'])])
+    const clusters = [makeCluster('m1'), makeCluster('m2', { taints: [{ key: 'broken', effect: 'NoSchedule' }] })]
+    expect(stepsOf({ stored, written: evict(stored, ['m1']), claims: [], clusters })).toHaveLength(1)
   })
 })
 

@@ -24,8 +24,6 @@ export interface Settled {
 
 /** A hold and a return to the data have one waiting time each. */
 const MAX_WAITS = 4
-/** Admission and the loop agree at once; a second decision of the loop changes nothing. */
-const MAX_DECISIONS = 4
 
 export interface SettleInput extends BindingInput {
   fleet: Fleet
@@ -87,16 +85,9 @@ function afterWaits({ decision, schedule }: Step, input: Omit<SettleInput, 'isQu
   return later
 }
 
+/** The loop writes a binding once: its decision on what it wrote changes nothing. */
 function decideByLoop(stored: ResourceBinding, input: BindingInput): BindingDecision {
-  let decision = decideBinding({ ...input, binding: stored, stored, leavesMovesToLoop: false })
-  if (decision.binding === stored) return decision
-  for (let round = 1; round < MAX_DECISIONS; round++) {
-    const { binding } = decision
-    const next = decideBinding({ ...input, binding, stored: binding, leavesMovesToLoop: false })
-    if (next.binding === binding) break
-    decision = next
-  }
-  return decision
+  return decideBinding({ ...input, binding: stored, stored, leavesMovesToLoop: false })
 }
 
 /** Returns the binding after the scheduler and after evictions; undefined if its clusters cannot be known. */
