@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lookup, makeBinding, makeCluster, makeInput } from '../../../test/builders.ts'
+import { located, lookup, makeBinding, makeCluster, makeInput } from '../../../test/builders.ts'
 import type { Placement } from '../../api/karmada.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
 import { narrowToFit } from './narrow-to-fit.ts'
@@ -132,5 +132,24 @@ describe('a preference of a workload whose replicas are divided over several clu
       allowed: ['m1', 'm2', 'm3'],
       preferenceProblem: moved,
     })
+  })
+
+  test.each<{ name: string; preference: 'Cost' | 'Bytes'; want: string | undefined }>([
+    {
+      name: 'counts if the clusters are ranked by bytes, since all of them have data',
+      preference: 'Bytes',
+      want: undefined,
+    },
+    { name: 'changes nothing if cheap clusters without data are ranked too', preference: 'Cost', want: moved },
+  ])('$name', ({ preference, want }) => {
+    const clusters = [{ name: 'm3' }, { name: 'm4' }]
+    const binding = {
+      ...makeBinding({ placement: anywhere, replicas: 4, clusters }),
+      status: { schedulerObservingAffinityName: 'default-local-2' },
+    }
+    const claims = [located(['m1'], { enforcement: 'Preferred', preference })]
+    const input = parseInput(makeInput({ binding, stored: binding, claims, clusters: lookup('m1', 'm2', 'm3', 'm4') }))
+    const narrowing = narrowToFit(input, effectiveAffinity(anywhere), { preferred: [['m1'], ['m3', 'm4']] })
+    expect(narrowing.kind === 'narrowed' && narrowing.preferenceProblem).toBe(want)
   })
 })

@@ -326,6 +326,14 @@ const COMPARISONS: Comparison[] = [
     want: { effect: 'moves', from: ['m2'], to: ['m3'], takesAll: true },
   },
   {
+    name: 'loses a copy for which it would have got one elsewhere',
+    runs: ['m1', 'm2'],
+    copies: true,
+    was: takes(['m1'], ['m3']),
+    now: keeps('m1'),
+    want: { effect: 'loses', from: ['m2'], to: [], takesAll: false },
+  },
+  {
     name: 'gets further copies',
     copies: true,
     was: {},
