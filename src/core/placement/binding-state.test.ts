@@ -56,6 +56,11 @@ describe('a binding', () => {
     expect([hasTarget(undefined), isPlaced(undefined), isSuspended(undefined), isWorkload(undefined)]).toEqual(
       Array(4).fill(false),
     )
+    expect([targetClusters(undefined), evictedClusters(undefined)]).toEqual([[], new Set()])
+  })
+
+  test('without a suspension is not suspended', () => {
+    expect(isSuspended({})).toBe(false)
   })
 
   test.each([

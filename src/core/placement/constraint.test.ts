@@ -108,6 +108,10 @@ describe('clusters that are ranked by cost', () => {
     expect([tiers.length, tiers.at(-1)]).toEqual([MAX_TIERS, ['c1015', 'c1016', 'c1017']])
   })
 
+  test('are not repeated by the tiers of bytes, which leave no empty one', () => {
+    expect(tiersOf(3, [sales])).toEqual([['c1000'], ['c1001'], ['c1002']])
+  })
+
   test('have a tier each up to the limit of tiers', () => {
     expect(tiersOf(MAX_TIERS, [sales])?.map(({ length }) => length)).toEqual(Array(MAX_TIERS).fill(1))
   })

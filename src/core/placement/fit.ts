@@ -35,7 +35,7 @@ export function findMisfit(input: FitInput): string | undefined {
 
 /** Returns the clusters of the group that the scheduler would choose; undefined if no group fits, or if the clusters of one are not named. */
 export function chosenGroup(input: FitInput): readonly string[] | undefined {
-  return candidates(input).find((names) => names.length > 0 && misfitOfNames(names, input) === undefined)
+  return candidates(input).find((names) => misfitOfNames(names, input) === undefined)
 }
 
 /** The clusters of each group that the scheduler tries. */
