@@ -110,6 +110,7 @@ describe('clusters that are ranked by cost', () => {
 
   test('are not repeated by the tiers of bytes, which leave no empty one', () => {
     expect(tiersOf(3, [sales])).toEqual([['c1000'], ['c1001'], ['c1002']])
+    expect(tiersOf(1, [sales])).toEqual([['c1000']])
   })
 
   test('have a tier each up to the limit of tiers', () => {
