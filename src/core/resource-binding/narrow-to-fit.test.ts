@@ -134,20 +134,26 @@ describe('a preference of a workload whose replicas are divided over several clu
     })
   })
 
-  test.each<{ name: string; preference: 'Cost' | 'Bytes'; want: string | undefined }>([
+  test.each<{ name: string; preference: 'Cost' | 'Bytes'; data?: string[]; want: string | undefined }>([
     {
       name: 'counts if the clusters are ranked by bytes, since all of them have data',
       preference: 'Bytes',
       want: undefined,
     },
     { name: 'changes nothing if cheap clusters without data are ranked too', preference: 'Cost', want: moved },
-  ])('$name', ({ preference, want }) => {
+    {
+      name: 'counts if all of its clusters have data, ranked by cost',
+      preference: 'Cost',
+      data: ['m3', 'm4'],
+      want: undefined,
+    },
+  ])('$name', ({ preference, data = ['m1'], want }) => {
     const clusters = [{ name: 'm3' }, { name: 'm4' }]
     const binding = {
       ...makeBinding({ placement: anywhere, replicas: 4, clusters }),
       status: { schedulerObservingAffinityName: 'default-local-2' },
     }
-    const claims = [located(['m1'], { enforcement: 'Preferred', preference })]
+    const claims = [located(data, { enforcement: 'Preferred', preference })]
     const input = parseInput(makeInput({ binding, stored: binding, claims, clusters: lookup('m1', 'm2', 'm3', 'm4') }))
     const narrowing = narrowToFit(input, effectiveAffinity(anywhere), { preferred: [['m1'], ['m3', 'm4']] })
     expect(narrowing.kind === 'narrowed' && narrowing.preferenceProblem).toBe(want)
