@@ -117,6 +117,11 @@ export function waitsSince(binding: Binding | undefined): number | undefined {
   return since === undefined ? undefined : Date.parse(since)
 }
 
+// Whether a binding waits for a claim: the last decision knew none.
+export function waitsForClaim(binding: Binding | undefined): boolean {
+  return waitsSince(binding) !== undefined && localityOf(binding)?.claims?.length === 0
+}
+
 // Whether a binding is narrowed to data that is required.
 export function isRequired(binding: Binding): boolean {
   const { required, requiredDigest } = localityOf(binding) ?? {}
@@ -128,6 +133,7 @@ interface Locality {
   since?: string
   required?: string[]
   requiredDigest?: string
+  claims?: string[]
 }
 
 function localityOf(binding: Binding | undefined): Locality | undefined {

@@ -18,6 +18,7 @@ import {
   stateOf,
   viewedPolicyOf,
   viewOf,
+  waitsForClaim,
   waitsSince,
   withAffinities,
   withoutOurs,
@@ -195,6 +196,13 @@ export class Guarantees {
     this.#moves.check(before, after)
   }
 
+  // Whether a workload waits since an earlier removal, and Lodestone has not decided on this claim: the wait goes on.
+  #isUndecided(claim: Claim): boolean {
+    const isOf = ({ spec: { resource } }: Binding) =>
+      `${resource.kind} ${keyOf(resource.namespace, resource.name)}` === workloadOf(claim)
+    return waitsForClaim(this.#world.api.list<Binding>('ResourceBinding').find(isOf))
+  }
+
   // Remembers when something was removed that concerns workloads.
   #inputWritten(before: ApiObject | undefined, after: ApiObject | undefined): void {
     const now = this.#world.clock.now()
@@ -204,7 +212,7 @@ export class Guarantees {
     if (object?.kind === 'DataSourceClaim') {
       const claim = before as Claim | undefined
       const isChanged = after !== undefined && !isDeepStrictEqual((after as Claim).spec, claim?.spec)
-      if (claim && (isRemoved || isChanged)) this.#removals.set(workloadOf(claim), now)
+      if (claim && (isRemoved || isChanged) && !this.#isUndecided(claim)) this.#removals.set(workloadOf(claim), now)
     }
     const isGrant =
       object?.kind === 'Namespace' && !isDeepStrictEqual(before?.metadata.annotations, after?.metadata.annotations)
@@ -369,6 +377,8 @@ export class Guarantees {
   // Absence is not a decision: what disappears may be there again in a moment.
   #checkRelease(stored: Binding | undefined, after: Binding, replica: Replica): void {
     if (!stored?.spec.clusters?.length || !after.spec.clusters?.length || after.metadata.deletionTimestamp) return
+    // A relaxed workload follows its policy already.
+    if (stateOf(stored) === 'Relaxed') return
     // A preference removes no cluster that it could release.
     if (!isRequired(stored) || after.metadata.annotations?.['lodestone.dev/locality']) return
     if (this.memoryOf(stored).isRuined) return
