@@ -2,27 +2,15 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
-import type { System, Systems } from '../../src/locality/locality.ts'
+import type { Systems } from '../../src/locality/locality.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { makeBinding, makeClaim } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'
+import { makeLake } from './lake.ts'
 
-const lake: System = {
-  health: { state: 'healthy' },
-  refreshIntervalMs: 300_000,
-  maxConcurrent: 16,
-  retry: { maxRetries: 0, initialBackoffMs: 0, maxBackoffMs: 0, backoffMultiplier: 1, timeoutMs: 1_000 },
-  clustersOf: ({ clusters = [] }) => [...clusters],
-  whyNoCluster: ({ location }) => `no cluster for ${location}`,
-  plugin: {
-    system: 'amoro',
-    locate: async () => ({ kind: 'located', location: 's3://lake/sales', clusters: ['member2'] }),
-    health: async () => undefined,
-    close: async () => undefined,
-  },
-}
+const lake = makeLake(async () => ({ kind: 'located', location: 's3://lake/sales', clusters: ['member2'] }))
 const systems: Systems = { get: () => lake, subscribe: () => () => undefined }
 
 let store: FolderStore

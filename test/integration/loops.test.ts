@@ -16,6 +16,7 @@ import { ConflictError } from '../../src/store/store.ts'
 import { makeBinding, makeClaim, makePolicy, makeSource } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { type RunInput, runLoops } from './controller.ts'
+import { makeLake } from './lake.ts'
 
 let store: FolderStore
 let controller: Controller
@@ -23,23 +24,13 @@ let controller: Controller
 let answer: () => LocalityAnswer
 let questions = 0
 
-const lake: System = {
-  health: { state: 'healthy' },
-  refreshIntervalMs: 100,
-  maxConcurrent: 16,
-  retry: { maxRetries: 0, initialBackoffMs: 0, maxBackoffMs: 0, backoffMultiplier: 1, timeoutMs: 1_000 },
-  clustersOf: ({ clusters = [] }) => [...clusters].sort(),
-  whyNoCluster: ({ location }) => `no cluster for ${location}`,
-  plugin: {
-    system: 'amoro',
-    async locate() {
-      questions++
-      return answer()
-    },
-    health: async () => undefined,
-    close: async () => undefined,
+const lake = makeLake(
+  async () => {
+    questions++
+    return answer()
   },
-}
+  { refreshIntervalMs: 100 },
+)
 const systems: Systems = { get: (name) => (name === 'amoro' ? lake : undefined), subscribe: () => () => undefined }
 
 beforeEach(async () => {

@@ -13,34 +13,22 @@ import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../../src/api/lodestone.ts'
 import { namespaces } from '../../src/api/namespace.ts'
 import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permission.ts'
 import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
-import type { System, Systems } from '../../src/locality/locality.ts'
+import type { Systems } from '../../src/locality/locality.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { makeBinding, makeClaim, makeForeignClaim, makeNamespace, makePolicy } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'
+import { makeLake } from './lake.ts'
 
 let store: FolderStore
 /** The names of the data that the system was asked for. */
 let asked: string[]
 
-const lake: System = {
-  health: { state: 'healthy' },
-  refreshIntervalMs: 600_000,
-  maxConcurrent: 16,
-  retry: { maxRetries: 0, initialBackoffMs: 0, maxBackoffMs: 0, backoffMultiplier: 1, timeoutMs: 1_000 },
-  clustersOf: ({ clusters = [] }) => [...clusters],
-  whyNoCluster: ({ location }) => `no cluster for ${location}`,
-  plugin: {
-    system: 'amoro',
-    async locate({ name }) {
-      asked.push(name)
-      return { kind: 'located', location: 's3://lake', clusters: ['member2'] }
-    },
-    health: async () => undefined,
-    close: async () => undefined,
-  },
-}
+const lake = makeLake(async ({ name }) => {
+  asked.push(name)
+  return { kind: 'located', location: 's3://lake', clusters: ['member2'] }
+})
 const systems: Systems = { get: () => lake, subscribe: () => () => undefined }
 
 beforeEach(async () => {

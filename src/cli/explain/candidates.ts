@@ -2,6 +2,7 @@
 import { clusters } from '../../api/karmada.ts'
 import { apiVersionOf } from '../../api/meta.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
+import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { byCost, dataOfClaims, openTransferCosts, type TransferCost } from '../../core/transfer-cost/transfer-cost.ts'
 import { describeCost } from '../transfer-words.ts'
 import { candidateNames, dataExclusions, exclusionsOf } from './exclusions.ts'
@@ -28,11 +29,7 @@ export function candidateNodes(placed: Placed, context: Context): TreeNode[] {
   if (!claims.some(({ answer }) => answer.kind === 'located')) return []
   const { store, config } = context
   const matrix = configuredTransferMatrix(config)
-  const costOf = openTransferCosts({
-    data: dataOfClaims(claims),
-    clusters: (name) => store.get(clusters, undefined, name),
-    matrix,
-  })
+  const costOf = costsOfClaims(claims, context)
   const [excludedBy, lacking] = [exclusionsOf(placed, context), dataExclusions(claims)]
   const candidates = candidateNames(claims, store)
     .map((name): Candidate => ({ name, cost: costOf(name), excludedBy: [...excludedBy(name), ...lacking(name)] }))
@@ -52,6 +49,18 @@ export function candidateNodes(placed: Placed, context: Context): TreeNode[] {
   const more = candidates.length - children.length
   const others = more > 0 ? [{ text: `and ${more.toLocaleString('en')} more` }] : []
   return [{ text: 'candidate clusters', isDetail: !matrix, children: [...children, ...others] }]
+}
+
+/** Returns the cost of bringing the data of claims to a cluster; without a price matrix, it has no money and no time. */
+export function costsOfClaims(
+  claims: readonly ClaimAnswer[],
+  { store, config }: Pick<Context, 'store' | 'config'>,
+): (cluster: string) => TransferCost {
+  return openTransferCosts({
+    data: dataOfClaims(claims),
+    clusters: (name) => store.get(clusters, undefined, name),
+    matrix: configuredTransferMatrix(config),
+  })
 }
 
 function byMerit(a: Candidate, b: Candidate): number {

@@ -4,6 +4,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { App } from '../../app/app.ts'
 import type { Config } from '../../app/config/config.ts'
+import { shellWord } from '../../base/shell-word.ts'
 import type { CommandIo } from '../command.ts'
 
 /** In the package and in a clone, the examples are at the same place. */
@@ -17,7 +18,7 @@ export function folderHints(
   env: CommandIo['env'],
 ): string {
   const command = env['npm_lifecycle_event'] === undefined ? 'lodestone' : 'npm run -s lodestone --'
-  const authority = quote(join(certificates.directory, 'ca.crt'))
+  const authority = shellWord(join(certificates.directory, 'ca.crt'))
   const workload = join(folder, 'workload.yaml')
   // The content of any other folder is unknown.
   const [manifest, target] = existsSync(workload)
@@ -48,10 +49,5 @@ Changed manifests are read again. Ctrl-C ends it.
 
 function shown(path: string): string {
   const below = relative('.', path)
-  return quote(isAbsolute(below) || below.startsWith('..') ? path : below || '.')
-}
-
-/** Quotes a path for a shell if it has other characters than usual ones. */
-function quote(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
+  return shellWord(isAbsolute(below) || below.startsWith('..') ? path : below || '.')
 }

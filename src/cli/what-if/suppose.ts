@@ -17,8 +17,8 @@ import { printable } from '../../base/printable.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
+import { taintText } from '../../core/tolerations.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
-import { formatTaint } from '../../core/what-if/supposition.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
@@ -86,7 +86,7 @@ export async function addSupposition(
       const { cluster, taint } = supposition
       return putCluster(
         taintCluster(findCluster(cluster, supposed.store), taint),
-        `${cluster} has the taint ${formatTaint(taint)}`,
+        `${cluster} has the taint ${taintText(taint)}`,
         supposed,
       )
     }

@@ -1,5 +1,6 @@
 /** Suppositions that name objects, and their texts in options and addresses. The page runs this file in a browser. */
 import type { Taint } from '../../api/node.ts'
+import { taintText } from '../tolerations.ts'
 
 /** A change of the fleet that is supposed, besides manifests. */
 export type NamedSupposition =
@@ -31,7 +32,7 @@ export function formatSupposition(supposition: NamedSupposition): OptionText {
     case 'clusterLost':
       return { option: 'cluster-lost', text: supposition.cluster }
     case 'tainted':
-      return { option: 'taint', text: `${supposition.cluster}=${formatTaint(supposition.taint)}` }
+      return { option: 'taint', text: `${supposition.cluster}=${taintText(supposition.taint)}` }
     case 'untainted':
       return { option: 'taint', text: `${supposition.cluster}=${supposition.key}-` }
     case 'dataMoved':
@@ -43,11 +44,6 @@ export function formatSupposition(supposition: NamedSupposition): OptionText {
     default:
       throw new Error(`unknown supposition ${supposition satisfies never}`)
   }
-}
-
-/** Returns the taint as kubectl writes it. */
-export function formatTaint({ key, value, effect }: Taint): string {
-  return `${key}${value ? `=${value}` : ''}:${effect}`
 }
 
 /** Reads the value of an option; returns undefined if it has another form. */

@@ -9,15 +9,16 @@ const outcome = (among: string[], later?: string[]): PresentOutcome => {
   return later ? { first: step(among), later: step(later) } : { first: step(among) }
 }
 
-test.each<{ name: string; accepting?: string[]; among?: string[]; later?: string[]; want: boolean }>([
+test.each<{ name: string; accepting?: string[] | 'many'; among?: string[]; later?: string[]; want: boolean }>([
   { name: 'that reads no lost cluster stays', accepting: ['m4'], among: ['m4'], want: false },
   { name: 'whose decision found a lost cluster open is asked about', accepting: ['m2', 'm4'], want: true },
+  { name: 'whose decision found many clusters open is asked about', accepting: 'many', want: true },
   { name: 'that may go to lost clusters only is asked about', among: ['m2', 'm3'], want: true },
   { name: 'that still has a choice of two stays', among: ['m2', 'm4', 'm5'], want: false },
   { name: 'with one choice left is asked about, since its next step is known then', among: ['m2', 'm4'], want: true },
   { name: 'that returns later to a lost cluster is asked about', later: ['m3'], want: true },
 ])('a workload $name', ({ accepting = [], among = [], later, want }) => {
   const idle = outcome(among, later)
-  const present: Present = { idle, queued: idle, accepting }
+  const present: Present = { idle, queued: idle, accepting: accepting === 'many' ? undefined : accepting }
   expect(mayGetWorse(present, idle, new Set(['m2', 'm3']))).toBe(want)
 })

@@ -1,11 +1,12 @@
 /** What becomes of the bindings of a fleet if nothing changes. It is remembered, since several questions concern the same bindings. */
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { schedulingRefusal } from '../../core/placement/acceptance.ts'
+import type { ClusterLookup } from '../../core/placement/affinity.ts'
 import { hasNoFit } from '../../core/placement/binding-state.ts'
 import { type PresentOutcome, presentOutcome } from '../../core/what-if/effect.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
 import type { Schedule } from '../../core/what-if/schedule.ts'
-import { type SettleInput, settleBoth } from '../../core/what-if/settle.ts'
+import { settleBoth } from '../../core/what-if/settle.ts'
 import { gatherSettleInput, type World } from './world.ts'
 
 export interface Present {
@@ -13,8 +14,8 @@ export interface Present {
   idle: PresentOutcome
   /** The outcome if the scheduler looks at the binding again. */
   queued: PresentOutcome
-  /** The clusters that the decision looked up, and that accept the workload. */
-  accepting: readonly string[]
+  /** The clusters that the decision looked up, and that accept the workload; undefined if they are many. */
+  accepting: readonly string[] | undefined
 }
 
 /** Returns what becomes of a binding of the present world. */
@@ -22,6 +23,8 @@ export type PresentOutcomes = (binding: ResourceBinding) => Present
 
 /** Bindings whose outcome is remembered, at about 500 bytes each. The table of lost clusters asks about each binding several times. */
 const MAX_REMEMBERED = 1_000_000
+/** Clusters that are remembered for each binding. A decision that ranks clusters by cost reads all of them. */
+const MAX_ACCEPTING = 32
 
 export function rememberOutcomes(world: World): PresentOutcomes {
   const known = new Map<ResourceBinding, Present>()
@@ -39,30 +42,20 @@ function predictPresent(binding: ResourceBinding, world: World): Present {
   const eviction = findEviction(binding, world.fleet)
   const written = eviction ? evict(binding, eviction.from) : binding
   const read = new Set<string>()
-  const settled = settleBoth(recordReads(gatherSettleInput(written, binding, world), read))
+  const input = gatherSettleInput(written, binding, world)
+  const settled = settleBoth({ ...input, clusters: input.clusters && recordNames(input.clusters, read) })
   const idle = presentOutcome(settled.idle)
   const queued = settled.queued === settled.idle ? idle : presentOutcome(settled.queued)
   const refuses = schedulingRefusal(binding.spec, world.fleet.clusters)
-  return {
-    idle,
-    queued,
-    accepting: [...read].filter((name) => refuses(name) === undefined),
-  }
+  const accepting = [...read].filter((name) => refuses(name) === undefined)
+  return { idle, queued, accepting: accepting.length > MAX_ACCEPTING ? undefined : accepting }
 }
 
-/** Adds the name of each cluster that a decision looks up to `read`. */
-function recordReads<Input extends Pick<SettleInput, 'clusters' | 'prices'>>(input: Input, read: Set<string>): Input {
-  const record =
-    <Value>(lookup: (name: string) => Value) =>
-    (name: string): Value => {
-      read.add(name)
-      return lookup(name)
-    }
-  const { clusters, prices } = input
-  return {
-    ...input,
-    clusters: clusters && record(clusters),
-    ...(prices && { prices: { ...prices, clusters: record(prices.clusters) } }),
+/** Adds the name of each cluster that is looked up to `read`. Prices look up regions and providers, which a worse cluster keeps. */
+function recordNames(lookup: ClusterLookup, read: Set<string>): ClusterLookup {
+  return (name) => {
+    read.add(name)
+    return lookup(name)
   }
 }
 
@@ -77,7 +70,7 @@ export function baseOutcome(binding: ResourceBinding, { idle, queued }: Present,
  * can be known, and may be another one.
  */
 export function mayGetWorse({ accepting }: Present, outcome: PresentOutcome, worse: ReadonlySet<string>): boolean {
-  if (accepting.some((name) => worse.has(name))) return true
+  if (!accepting || accepting.some((name) => worse.has(name))) return true
   return schedulerChoices(outcome).some((choice) => {
     const left = choice.filter((name) => !worse.has(name))
     return left.length < choice.length && left.length <= 1

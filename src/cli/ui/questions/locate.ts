@@ -9,8 +9,9 @@ import { validateDataSourceClaim } from '../../../core/data-source-claim/validat
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
-import { dataOfClaims, openTransferCosts, type TransferCost } from '../../../core/transfer-cost/transfer-cost.ts'
+import type { TransferCost } from '../../../core/transfer-cost/transfer-cost.ts'
 import { answerOfClaim } from '../../claim-answer.ts'
+import { costsOfClaims } from '../../explain/candidates.ts'
 import { candidateNames, dataExclusions, exclusionsOf } from '../../explain/exclusions.ts'
 import { type Placed, placeWorkload } from '../../explain/placed.ts'
 import { type Context, type Reference, referencedTarget, referenceTitle } from '../../explain/target.ts'
@@ -154,7 +155,8 @@ function reportClusters(
     answer.kind === 'located' ? [{ claim, bytes: answer.bytes ?? 0, isIn: membership(answer.clusters) }] : [],
   )
   const lacking = dataExclusions(claims)
-  const costOf = located.length > 0 ? transferCosts(claims, context) : undefined
+  const hasCosts = located.length > 0 && configuredTransferMatrix(context.config) !== undefined
+  const costOf = hasCosts ? costsOfClaims(claims, context) : undefined
   const names = candidateNames(claims, store).slice(0, MAX_CLUSTERS)
   const rows = names.map((name) => {
     const here = located.filter(({ isIn }) => isIn(name))
@@ -174,14 +176,4 @@ function reportClusters(
     }
   })
   return rows.sort((a, b) => Number(b.allowed) - Number(a.allowed) || b.bytes - a.bytes)
-}
-
-/** Returns the cost of each cluster, as an explanation has it; undefined without a price matrix. */
-function transferCosts(
-  claims: readonly ClaimAnswer[],
-  { store, config }: Context,
-): ((cluster: string) => TransferCost) | undefined {
-  const matrix = configuredTransferMatrix(config)
-  const lookup = (name: string) => store.get(clusters, undefined, name)
-  return matrix && openTransferCosts({ data: dataOfClaims(claims), clusters: lookup, matrix })
 }
