@@ -123,7 +123,11 @@ test('a second replica takes over within 20 s, and the first one does not distur
 })
 
 interface ClaimObject extends SpecObject {
-  status?: { phase?: string; boundDataSource?: string }
+  status?: {
+    phase?: string
+    boundDataSource?: string
+    conditions?: { type: string; reason: string; message: string }[]
+  }
 }
 
 interface SourceObject extends KubeObject {
@@ -164,7 +168,7 @@ async function createAll(objects: SpecObject[]): Promise<void> {
 
 // Returns the differences from the expected end state of these claims, their sources and their bindings.
 async function mistakes(ids: number[]): Promise<string[]> {
-  const parts = [mistakesOfClaims(ids), mistakesOfSources(ids), mistakesOfBindings(ids)]
+  const parts = [mistakesOfClaims(ids), mistakesOfSources(ids), mistakesOfBindings(ids), mistakesOfConditions(ids)]
   return (await Promise.all(parts)).flat()
 }
 
@@ -212,6 +216,18 @@ async function mistakesOfBindings(ids: number[]): Promise<string[]> {
       metadata.annotations['lodestone.dev/locality']?.includes('"Narrowed"') &&
       metadata.annotations['lodestone.dev/hold'] === undefined
     return isRight ? [] : [`binding ${id}: ${JSON.stringify({ annotations: metadata?.annotations, spec })}`]
+  })
+}
+
+// The last write for a binding: its claims say where the workload is placed, a moment after the scheduler chose.
+async function mistakesOfConditions(ids: number[]): Promise<string[]> {
+  const claims = byName((await plane.listJson('datasourceclaims', 'default')) as ClaimObject[])
+  return ids.flatMap((id) => {
+    const conditions = claims.get(workloadName(id))?.status?.conditions
+    const placed = conditions?.find(({ type }) => type === 'WorkloadPlaced')
+    const expected = clustersOf(tableOf(id)).join(', ')
+    const isRight = placed?.reason === 'Placed' && placed.message === `the workload is scheduled to ${expected}`
+    return isRight ? [] : [`condition of claim ${id}: ${JSON.stringify(placed)}`]
   })
 }
 

@@ -38,7 +38,7 @@ test.concurrent('a claim, a VolumeManager and its Secret are where the workload 
 
   await hub.apply(source('table', ['member2']), claimed, password, data, workload)
   await plane.eventually('Lodestone knows the claim', async () => {
-    return (await plane.getJson('datasourceclaims', claimed.metadata.name, 'default'))?.metadata['finalizers']
+    return (await plane.getJson('datasourceclaims', claimed.metadata.name, 'default'))?.['status']
   })
   const { stderr } = await hub.apply(policy('trainer'))
 

@@ -154,7 +154,7 @@ async function know(one: KubeObject): Promise<void> {
   const { name, namespace } = one.metadata
   await plane.apply(one)
   await plane.eventually('Lodestone knows the claim', async () => {
-    return (await plane.getJson('datasourceclaims', name, namespace))?.metadata['finalizers']
+    return (await plane.getJson('datasourceclaims', name, namespace))?.['status']
   })
 }
 

@@ -1,6 +1,7 @@
 // A restart over a fleet where everything is as it should be: everything is looked at, and nothing is written.
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterOf, resolvedFleet } from '../../bench/harness/fleet.ts'
 import { seed } from '../../bench/harness/seed.ts'
@@ -52,6 +53,7 @@ afterAll(async () => {
 test(`a restart over ${fleet.bindings} bound claims and the drift pass write nothing`, async () => {
   await plane.eventually('the namespace is exempt from the policy for claimed workloads', isExempt, 240_000, 1_000)
   await plane.eventually('the fleet is settled', async () => (await passesDone(1)) && isSettled(), 240_000, 1_000)
+  await plane.eventually('no status waits to be written', isQuiet, 240_000, 1_000)
   await lodestone.stop()
   const before = { versions: await versions(), auditSize: (await stat(auditLog)).size }
   const written = await writesSince(0)
@@ -124,6 +126,13 @@ async function passesDone(times: number): Promise<boolean> {
     }),
   )
   return seen.every(Boolean)
+}
+
+/** Lodestone gathers the changes of a claim for a moment before it writes its status. */
+async function isQuiet(): Promise<boolean> {
+  const before = await writesSince(0)
+  await sleep(1_000)
+  return (await writesSince(0)).length === before.length
 }
 
 async function isSettled(): Promise<boolean> {
