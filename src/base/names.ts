@@ -45,9 +45,12 @@ export function kindProblem(kind: string): string | undefined {
   return KIND.test(kind) ? undefined : 'must be a kind in CamelCase, e.g. Deployment'
 }
 
-/** Lists the first names of a set for a message, and the number of the others. */
+/**
+ * Lists the first names of a set for a message, and the number of the others. In ASCII, since V8 keeps a text with any other character in twice
+ * the memory, and a hub has a message for each workload.
+ */
 export function listNames(names: Iterable<string>, most = 10): string {
-  const all = [...names]
+  const all: readonly string[] = Array.isArray(names) ? names : [...names]
   const more = all.length > most ? ` and ${all.length - most} more` : ''
   return `${all.slice(0, most).join(', ')}${more}`
 }

@@ -2,6 +2,7 @@
 import type { ResourceBinding } from '../../api/karmada.ts'
 import type { Condition } from '../../api/meta.ts'
 import { type ConditionState, condition } from '../../base/conditions.ts'
+import { listNames } from '../../base/names.ts'
 import { cut } from '../outcome.ts'
 import { readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
@@ -49,8 +50,7 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
     const why = locality && locality.state !== 'Narrowed' ? `: ${locality.message}` : ''
     return { placed: false, reason: 'NotScheduled', message: `the scheduler has not chosen a cluster yet${why}` }
   }
-  const more = names.length > MAX_SHOWN ? ` and ${names.length - MAX_SHOWN} more` : ''
-  const runsIn = `the workload is scheduled to ${names.slice(0, MAX_SHOWN).join(', ')}${more}`
+  const runsIn = `the workload is scheduled to ${listNames(names, MAX_SHOWN)}`
   if (!locality) return { placed: true, reason: 'NotNarrowed', message: runsIn }
   return locality.state === 'Narrowed'
     ? { placed: true, reason: 'Placed', message: locality.since ? `${runsIn}; ${locality.message}` : runsIn }

@@ -34,6 +34,16 @@ export function schedulingRefusal(request: SchedulingRequest, clusters: ClusterL
   }
 }
 
+const MAX_SHOWN = 3
+
+/** Says why each of these clusters is refused, as a part of a sentence: the first ones, and the number of the others. */
+export function describeRefusals(names: readonly string[], refuses: Refusal): string {
+  if (names.length === 0) return 'its placement allows no cluster'
+  const shown = names.slice(0, MAX_SHOWN).map((name) => `${name} ${refuses(name)}`)
+  const more = names.length > MAX_SHOWN ? [`and so on for ${names.length - MAX_SHOWN} more`] : []
+  return [...shown, ...more].join(', ')
+}
+
 /** Why a cluster does not accept a workload that does not run there yet. */
 function newcomerProblem({ spec, status }: Cluster, { resource, placement }: SchedulingRequest): string | undefined {
   const [taint] = blockingTaints(spec?.taints, placement?.clusterTolerations)

@@ -69,7 +69,7 @@ describe('the scheduler finds no cluster', () => {
       more: { spread: (names) => (names.length < 2 ? 'too few' : undefined) },
       want: 'too few',
     },
-    { name: 'without any cluster', affinity: {}, want: '' },
+    { name: 'without any cluster', affinity: {}, want: 'its placement allows no cluster' },
     {
       name: 'among three, and names all',
       affinity: one('bad1', 'bad2', 'bad3'),

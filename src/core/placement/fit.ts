@@ -1,6 +1,6 @@
 /** Whether Karmada's scheduler would find a cluster for a narrowed affinity. If it finds none, it removes a workload from every cluster. */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
-import type { Refusal } from './acceptance.ts'
+import { describeRefusals, type Refusal } from './acceptance.ts'
 import { affinityTiers } from './affinity.ts'
 import { type SpreadCheck, UNCONSTRAINED } from './spread.ts'
 
@@ -56,10 +56,5 @@ function misfitOfNames(names: readonly string[], { refuses, spread }: FitInput):
   const accepts = (name: string) => refuses(name) === undefined
   if (spread === UNCONSTRAINED && names.some(accepts)) return undefined
   const accepted = names.filter(accepts)
-  if (accepted.length > 0) return spread(accepted)
-  const shown = names.slice(0, MAX_SHOWN).map((name) => `${name} ${refuses(name)}`)
-  const more = names.length > MAX_SHOWN ? [`and so on for ${names.length - MAX_SHOWN} more`] : []
-  return [...shown, ...more].join(', ')
+  return accepted.length > 0 ? spread(accepted) : describeRefusals(names, refuses)
 }
-
-const MAX_SHOWN = 3

@@ -7,6 +7,7 @@ import type {
   PlacementAffinity,
 } from '../../api/karmada.ts'
 import { sortedUnique } from '../../base/json.ts'
+import { listNames } from '../../base/names.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import { affinityTerms, affinityTiers, type ClusterLookup, effectiveAffinity } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
@@ -146,17 +147,12 @@ function noneLeft({ names }: ClusterSet, clusters: ClusterLookup | undefined): s
   const missing = names.filter(isMissing)
   const existing = missing.length === 0 ? names : names.filter((name) => !isMissing(name))
   const parts = [
-    ...(existing.length > 0 ? [`${listed(existing)}, which the policy does not allow`] : []),
+    ...(existing.length > 0 ? [`${listNames(existing, 5)}, which the policy does not allow`] : []),
     ...(missing.length > 0
-      ? [`${listed(missing)}, for which no Cluster exists; correct the mapping or the DataSource`]
+      ? [`${listNames(missing, 5)}, for which no Cluster exists; correct the mapping or the DataSource`]
       : []),
   ]
   return `the data is in ${parts.join(', and in ')}`
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
-  return `${names.slice(0, 5).join(', ')}${more}`
 }
 
 function tooLarge(terms: readonly ClusterAffinity[], { names }: ClusterSet): string {

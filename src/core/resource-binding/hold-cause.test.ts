@@ -46,7 +46,7 @@ describe('claims that no cluster satisfies', () => {
   test('are all in the message, with three clusters at most and the shortest timeout', () => {
     expect(unsatisfiable([a, b], 'no cluster holds all of the data')).toEqual({
       reason: 'Unsatisfiable',
-      message: 'default/a (m1, m2, m3, …) and default/b (m5): no cluster holds all of the data',
+      message: 'default/a (m1, m2, m3 and 1 more) and default/b (m5): no cluster holds all of the data',
       hold: true,
       timeoutSeconds: 20,
     })
@@ -76,7 +76,7 @@ describe('messages', () => {
   test.each([
     { claim: located(['m1', 'm2']), want: 'default/sales is in m1, m2' },
     { claim: located(['m1', 'm2', 'm3', 'm4', 'm5']), want: 'default/sales is in m1, m2, m3, m4, m5' },
-    { claim: located(['m1', 'm2', 'm3', 'm4', 'm5', 'm6']), want: 'default/sales is in m1, m2, m3, m4, m5, …' },
+    { claim: located(['m1', 'm2', 'm3', 'm4', 'm5', 'm6']), want: 'default/sales is in m1, m2, m3, m4, m5 and 1 more' },
     { claim: unknown(), want: 'default/sales is unknown: no DataSource yet' },
     { claim: nowhereClaim(), want: 'default/sales is nowhere: DataSource sales is Unavailable' },
   ])('describe the location of a claim: $want', ({ claim, want }) => {

@@ -1,4 +1,5 @@
 /** The causes of a hold, and their messages. */
+import { listNames } from '../../base/names.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { cut } from '../outcome.ts'
 import type { HoldReason } from './annotations.ts'
@@ -66,13 +67,12 @@ export function unsatisfiable(claims: readonly ClaimAnswer[], why: string): Hold
 
 function describeClaim({ claim, answer }: ClaimAnswer): string {
   if (answer.kind !== 'located') return claim
-  const shown = answer.clusters.slice(0, 3).join(', ')
-  return `${claim} (${answer.clusters.length > 3 ? `${shown}, …` : shown})`
+  return `${claim} (${listNames(answer.clusters, 3)})`
 }
 
 export function whereIs({ claim, answer }: ClaimAnswer): string {
   if (answer.kind !== 'located') return `${claim} is ${answer.kind}: ${answer.reason}`
-  return `${claim} is in ${answer.clusters.slice(0, 5).join(', ')}${answer.clusters.length > 5 ? ', …' : ''}`
+  return `${claim} is in ${listNames(answer.clusters, 5)}`
 }
 
 export function describeUnlocated(claims: readonly ClaimAnswer[]): string {

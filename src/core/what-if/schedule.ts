@@ -4,7 +4,7 @@
  */
 import { APPLIED_PLACEMENT_ANNOTATION, type BindingSpec, type ResourceBinding } from '../../api/karmada.ts'
 import { defined, jsonEqual, membership, sortedUnique } from '../../base/json.ts'
-import { type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
+import { describeRefusals, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import {
   evictedClusters,
   hasNoFit,
@@ -192,13 +192,4 @@ export function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): re
   const groups = fleet.groupsOf(spec)
   const begin = groups.findIndex(({ name }) => name === status?.schedulerObservingAffinityName)
   return groups.slice(Math.max(0, begin))
-}
-
-const MAX_SHOWN = 3
-
-function describeRefusals(names: readonly string[], refuses: Refusal): string {
-  if (names.length === 0) return 'its placement allows no cluster'
-  const shown = names.slice(0, MAX_SHOWN).map((name) => `${name} ${refuses(name)}`)
-  const more = names.length > MAX_SHOWN ? [`and so on for ${names.length - MAX_SHOWN} more`] : []
-  return [...shown, ...more].join(', ')
 }

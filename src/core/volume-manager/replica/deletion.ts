@@ -2,6 +2,7 @@
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { DeletionState, DeletionStatus } from '../../../api/volume-status.ts'
+import { listNames } from '../../../base/names.ts'
 import { MESSAGES } from '../codes.ts'
 import type { VolumeUser } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
@@ -98,7 +99,8 @@ function deletionObstacle(
   { nodeLabels, since, state }: DeletionStatus,
   { labelled, users, claimed, evenInUse, written, nodeReady, now, jumps }: DeletionObservation,
 ): { reason: string; message: string } | undefined {
-  if (users.length > 0 && !evenInUse) return { reason: 'InUse', message: MESSAGES.InUse(named(users)) }
+  if (users.length > 0 && !evenInUse)
+    return { reason: 'InUse', message: MESSAGES.InUse(listNames(users.map(({ pod }) => pod).sort(), MAX_NAMED)) }
   if (claimed && !evenInUse) return { reason: 'Claim', message: MESSAGES.Claim() }
   const isRecent =
     state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since, jumps) ?? now) + LABEL_GRACE_MS
@@ -109,12 +111,6 @@ function deletionObstacle(
 }
 
 const MAX_NAMED = 3
-
-function named(users: readonly VolumeUser[]): string {
-  const names = users.map(({ pod }) => pod).sort()
-  const rest = names.length - MAX_NAMED
-  return rest > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${rest} more` : names.join(', ')
-}
 
 /** Steps a deletion with a mover. The retry delay is the same for all failures, permanent ones too: other data may need the disk. */
 function stepDeleting(deletion: DeletionStatus, observed: DeletionObservation): Step {
