@@ -1,7 +1,7 @@
 /** Finds the DataSource of a claim, the claims of a DataSource, and the name of the DataSource for a query. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { apiVersionOf } from '../api/meta.ts'
+import { apiVersionOf, keyOfObject } from '../api/meta.ts'
 import { boundSourceOf, queryOfClaim } from '../core/data-source-claim/keys.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from '../store/kinds/query-key.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -37,7 +37,8 @@ function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): Data
 export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
   const matching = store.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source))
   const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
-  return [...new Set([...matching, ...bound])]
+  const known = new Set(matching.map(keyOfObject))
+  return [...matching, ...bound.filter((claim) => !known.has(keyOfObject(claim)))]
 }
 
 /** Returns the name of a source, and the name of the source that replaces it after its deletion. */

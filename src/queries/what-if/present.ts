@@ -1,5 +1,6 @@
 /** What becomes of the bindings of a fleet if nothing changes. It is remembered, since several questions concern the same bindings. */
 import type { ResourceBinding } from '../../api/karmada.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import { schedulingRefusal } from '../../core/placement/acceptance.ts'
 import type { ClusterLookup } from '../../core/placement/affinity.ts'
 import { hasNoFit } from '../../core/placement/binding-state.ts'
@@ -27,13 +28,14 @@ const MAX_REMEMBERED = 1_000_000
 const MAX_ACCEPTING = 32
 
 export function rememberOutcomes(world: World): PresentOutcomes {
-  const known = new Map<ResourceBinding, Present>()
+  const known = new Map<string, Present>()
   return (binding) => {
-    const remembered = known.get(binding)
+    const key = keyOfObject(binding)
+    const remembered = known.get(key)
     if (remembered) return remembered
     if (known.size >= MAX_REMEMBERED) known.clear()
     const present = predictPresent(binding, world)
-    known.set(binding, present)
+    known.set(key, present)
     return present
   }
 }

@@ -2,31 +2,37 @@
  * Many objects that never change, by name and by index. An index is built when it is first used, and has numbers only. In a cached store, the
  * keys of a claim need 1 KiB, and a question uses few of the indexes.
  */
-import { type K8sObject, objectKey } from '../../api/meta.ts'
+import { type K8sObject, keyOfObject, objectKey } from '../../api/meta.ts'
 import type { IndexFunctions } from '../cache/object-table.ts'
 
 type KeysOf<T> = (object: T) => readonly string[]
+
+/** Objects by their number, from 0. */
+export interface ObjectList<T> extends Iterable<T> {
+  readonly size: number
+  at(number: number): T
+}
 
 /** The list of a key with more objects is kept, since it is read again. */
 const MANY = 32
 
 export class CompactTable<T extends K8sObject> {
-  readonly #objects: readonly T[]
+  readonly #objects: ObjectList<T>
   readonly #functions: IndexFunctions<T>
-  readonly #names: CompactIndex<T>
+  #names: CompactIndex<T> | undefined
   readonly #indexes = new Map<string, CompactIndex<T>>()
 
-  constructor(objects: readonly T[], functions: IndexFunctions<T>) {
+  constructor(objects: ObjectList<T>, functions: IndexFunctions<T>) {
     this.#objects = objects
     this.#functions = functions
-    this.#names = new CompactIndex(objects, ({ metadata }) => [objectKey(metadata.namespace, metadata.name ?? '')])
   }
 
   get size(): number {
-    return this.#objects.length
+    return this.#objects.size
   }
 
   get(namespace: string | undefined, name: string): T | undefined {
+    this.#names ??= new CompactIndex(this.#objects, (object) => [keyOfObject(object)])
     return this.#names.get(objectKey(namespace, name))[0]
   }
 
@@ -49,7 +55,7 @@ export class CompactTable<T extends K8sObject> {
 
 /** A hash table with chains. Keys are not stored: they are computed again for the objects of a chain. */
 class CompactIndex<T> {
-  readonly #objects: readonly T[]
+  readonly #objects: ObjectList<T>
   readonly #keysOf: KeysOf<T>
   /** Hash → the first entry of its chain, or -1. */
   readonly #heads: Int32Array
@@ -60,7 +66,7 @@ class CompactIndex<T> {
   readonly #owners: Int32Array
   readonly #lists = new Map<string, readonly T[]>()
 
-  constructor(objects: readonly T[], keysOf: KeysOf<T>) {
+  constructor(objects: ObjectList<T>, keysOf: KeysOf<T>) {
     this.#objects = objects
     this.#keysOf = keysOf
     const { hashes, owners } = hashAll(objects, keysOf)
@@ -81,11 +87,15 @@ class CompactIndex<T> {
     if (known) return known
     const found: T[] = []
     const hash = hashText(key)
+    let last = -1
     for (let entry = this.#heads[this.#slotOf(hash)] as number; entry >= 0; entry = this.#next[entry] as number) {
       if (this.#hashes[entry] !== hash) continue
-      const object = this.#objects[this.#owners[entry] as number] as T
+      const owner = this.#owners[entry] as number
       // An object may have two keys with the same hash.
-      if (found.at(-1) !== object && this.#keysOf(object).includes(key)) found.push(object)
+      if (owner === last) continue
+      last = owner
+      const object = this.#objects.at(owner)
+      if (this.#keysOf(object).includes(key)) found.push(object)
     }
     if (found.length > MANY) this.#lists.set(key, found)
     return found
@@ -98,11 +108,12 @@ class CompactIndex<T> {
 }
 
 /** Returns the hash and the object of each key, in the order of the objects. */
-function hashAll<T>(objects: readonly T[], keysOf: KeysOf<T>): { hashes: Int32Array; owners: Int32Array } {
-  let hashes = new Int32Array(objects.length)
-  let owners = new Int32Array(objects.length)
+function hashAll<T>(objects: ObjectList<T>, keysOf: KeysOf<T>): { hashes: Int32Array; owners: Int32Array } {
+  let hashes = new Int32Array(objects.size)
+  let owners = new Int32Array(objects.size)
   let size = 0
-  objects.forEach((object, owner) => {
+  let owner = 0
+  for (const object of objects) {
     for (const key of keysOf(object)) {
       if (size === hashes.length) {
         hashes = grown(hashes)
@@ -111,7 +122,8 @@ function hashAll<T>(objects: readonly T[], keysOf: KeysOf<T>): { hashes: Int32Ar
       hashes[size] = hashText(key)
       owners[size++] = owner
     }
-  })
+    owner += 1
+  }
   return { hashes: hashes.slice(0, size), owners: owners.slice(0, size) }
 }
 

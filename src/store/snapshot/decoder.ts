@@ -1,4 +1,4 @@
-/** Decodes the lines of a snapshot to objects. Values that several objects share are one object in memory. */
+/** Decodes the lines of a snapshot. Objects stay text until they are read; values that several objects share are one object in memory. */
 import type { K8sObject } from '../../api/meta.ts'
 import { isCount, isObject } from '../../base/json.ts'
 import { MAX_DEPTH, MAX_OBJECTS, MAX_SHAPES, MAX_VALUES, MAX_VALUES_LENGTH, PROTOTYPE, type Shape } from './format.ts'
@@ -19,31 +19,43 @@ interface Plan {
 export class ObjectDecoder {
   readonly #plans: { plan: Plan; length: number }[] = []
   readonly #values: unknown[] = []
-  readonly #objects = new Map<string, K8sObject[]>()
-  #current: K8sObject[] | undefined
+  readonly #check: (kind: string, object: K8sObject) => void
+  readonly #rows = new Map<string, string[]>()
+  #current: { kind: string; rows: string[] } | undefined
   #count = 0
   #length = 0
   #isComplete = false
+
+  /** @param check throws for an object that is not allowed. The kind is `Kind.group`, as that of a kind line. */
+  constructor(check: (kind: string, object: K8sObject) => void) {
+    this.#check = check
+  }
 
   /** Whether the last line was read, and its counts are right. */
   get isComplete(): boolean {
     return this.#isComplete
   }
 
-  /** The objects of each kind, by the key of the kind. */
-  get objects(): ReadonlyMap<string, readonly K8sObject[]> {
-    return this.#objects
+  /** The rows of each kind, by the key of the kind. */
+  get rows(): ReadonlyMap<string, readonly string[]> {
+    return this.#rows
   }
 
-  /** Decodes a line. Throws `InvalidLineError` or `SyntaxError`. */
+  /** Builds the object of a row that was read. */
+  build(row: string): K8sObject {
+    const parsed = JSON.parse(row)
+    return (Array.isArray(parsed) ? this.#decode(parsed) : parsed.object) as K8sObject
+  }
+
+  /** Reads a line, and builds its object once to check it. Throws `InvalidLineError` or `SyntaxError`, or what `check` throws. */
   read(line: string): void {
     if (this.#isComplete) throw new InvalidLineError('it continues after its end')
     const parsed: unknown = JSON.parse(line)
-    if (Array.isArray(parsed)) this.#add(this.#decode(parsed))
+    if (Array.isArray(parsed)) this.#add(this.#decode(parsed), line)
     else if (!isObject(parsed)) throw new InvalidLineError('a line is neither a row nor an object')
     else if ('value' in parsed) this.#addValue(parsed['value'], line.length)
     else if ('shape' in parsed) this.#addShape(parsed['shape'])
-    else if ('object' in parsed) this.#add(parsed['object'])
+    else if ('object' in parsed) this.#add(parsed['object'], line)
     else if ('kind' in parsed) this.#beginKind(parsed['kind'])
     else if ('end' in parsed) this.#end(parsed['end'])
     else throw new InvalidLineError('a line has an unknown type')
@@ -70,12 +82,14 @@ export class ObjectDecoder {
     return value
   }
 
-  #add(object: unknown): void {
+  #add(object: unknown, line: string): void {
     if (!this.#current) throw new InvalidLineError('an object has no kind')
     if (!isNamed(object)) throw new InvalidLineError('an object has no name')
+    this.#check(this.#current.kind, object)
     this.#count += 1
     if (this.#count > MAX_OBJECTS) throw new InvalidLineError(`it has more than ${MAX_OBJECTS} objects`)
-    this.#current.push(object)
+    // A copy: V8 keeps a line as a slice of its part of the file, and the whole part with it.
+    this.#current.rows.push(Buffer.from(line).toString())
   }
 
   #addValue(value: unknown, length: number): void {
@@ -104,16 +118,16 @@ export class ObjectDecoder {
   }
 
   #beginKind(key: unknown): void {
-    if (typeof key !== 'string' || this.#objects.has(key)) throw new InvalidLineError('a kind is invalid or repeated')
-    this.#current = []
-    this.#objects.set(key, this.#current)
+    if (typeof key !== 'string' || this.#rows.has(key)) throw new InvalidLineError('a kind is invalid or repeated')
+    this.#current = { kind: key, rows: [] }
+    this.#rows.set(key, this.#current.rows)
   }
 
   #end(end: unknown): void {
     const counts = isObject(end) && isObject(end['objects']) ? end['objects'] : {}
     const isRight =
-      Object.keys(counts).length === this.#objects.size &&
-      [...this.#objects].every(([key, { length }]) => isCount(counts[key]) && counts[key] === length)
+      Object.keys(counts).length === this.#rows.size &&
+      [...this.#rows].every(([key, { length }]) => isCount(counts[key]) && counts[key] === length)
     if (!isRight) throw new InvalidLineError('its objects are not as many as its last line says')
     this.#isComplete = true
   }

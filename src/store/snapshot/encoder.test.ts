@@ -6,7 +6,7 @@ import { MAX_SHAPES, MAX_VALUES, MAX_VALUES_LENGTH } from './format.ts'
 
 /** Encodes objects of one kind, and decodes the lines. */
 function roundTrip(objects: Iterable<K8sObject>) {
-  const decoder = new ObjectDecoder()
+  const decoder = new ObjectDecoder(() => {})
   let lines = 0
   const encoder = new ObjectEncoder((line) => {
     lines += 1
@@ -14,7 +14,8 @@ function roundTrip(objects: Iterable<K8sObject>) {
   })
   encoder.beginKind('Namespace')
   for (const object of objects) encoder.add(object)
-  return { decoded: decoder.objects.get('Namespace') ?? [], lines }
+  const rows = decoder.rows.get('Namespace') ?? []
+  return { decoded: rows.map((row) => decoder.build(row)), lines }
 }
 
 const named = (name: string, labels: Record<string, unknown> = {}): K8sObject =>
@@ -44,7 +45,7 @@ test('a value that is too long for the shared ones is written in place', () => {
 })
 
 test('a file with too many shapes or values is rejected', () => {
-  const decoder = new ObjectDecoder()
+  const decoder = new ObjectDecoder(() => {})
   for (let i = 0; i < MAX_SHAPES; i++) decoder.read('{"shape":{}}')
   expect(() => decoder.read('{"shape":{}}')).toThrow('it has too many shapes')
   for (let i = 0; i < MAX_VALUES; i++) decoder.read('{"value":0}')

@@ -1,8 +1,10 @@
 /** Opens the store of a snapshot file. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
+import type { K8sObject } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
 import { describeFileError } from '../../base/file-error.ts'
-import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-claim/grant.ts'
+import { readClaimGrant } from '../../core/data-source-claim/grant.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
 import { kindKey } from '../any-kind.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
@@ -10,9 +12,10 @@ import type { ObjectStore } from '../store.ts'
 import { InvalidLineError, ObjectDecoder } from './decoder.ts'
 import { MAX_CONTENT, MAX_LINE } from './format.ts'
 import { checkHeader, damaged, notSnapshot, SnapshotError, type SnapshotHeader, snapshotContext } from './header.ts'
+import { ObjectRows } from './object-rows.ts'
 import { snapshotKinds } from './snapshot-kinds.ts'
 import { SnapshotStore } from './snapshot-store.ts'
-import { findInvalid } from './validate-objects.ts'
+import { findError } from './validate-objects.ts'
 
 /** The first bytes of gzip with the only method that exists. */
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08])
@@ -37,34 +40,42 @@ export interface OpenSnapshot {
  */
 export async function openSnapshotStore({ file, observer, signal }: SnapshotInput): Promise<OpenSnapshot> {
   const startMs = performance.now()
-  const { header, decoder } = await readLines(file, signal)
-  const kinds = snapshotKinds(snapshotContext(header).kinds)
-  restoreGrants(decoder)
-  const store = new SnapshotStore(kinds, checkedObjects(decoder, kinds, file), header)
+  const { header, kinds, decoder } = await readLines(file, signal)
+  const build = (row: string) => withGrant(decoder.build(row))
+  const rows = [...decoder.rows].map(([kind, texts]) => [kind, new ObjectRows(texts, build)] as const)
+  const store = new SnapshotStore(kinds, new Map(rows), header)
   const { listed } = completeObserver(observer)
   const durationMs = performance.now() - startMs
   for (const type of store.kinds()) listed({ kind: type.kind, items: store.size(type), changes: 0, durationMs })
   return { store, header }
 }
 
-async function readLines(
-  file: string,
-  signal: AbortSignal,
-): Promise<{ header: SnapshotHeader; decoder: ObjectDecoder }> {
-  const decoder = new ObjectDecoder()
-  let header: SnapshotHeader | undefined
+interface ReadFile {
+  header: SnapshotHeader
+  kinds: readonly AnyCachedKind[]
+  /** It has read all lines. */
+  decoder: ObjectDecoder
+}
+
+async function readLines(file: string, signal: AbortSignal): Promise<ReadFile> {
+  let read: ReadFile | undefined
   const readLine = (line: string): void => {
-    if (header) decoder.read(line)
-    else header = checkHeader(parseFirst(line, file), file)
+    if (read) read.decoder.read(line)
+    else read = beginRead(checkHeader(parseFirst(line, file), file))
   }
   try {
     for await (const lines of decompressedLines(file, signal)) for (const line of lines) readLine(line)
   } catch (error) {
     throw describeError(error, file, signal)
   }
-  if (!header) throw notSnapshot(file)
-  if (!decoder.isComplete) throw truncated(file)
-  return { header, decoder }
+  if (!read) throw notSnapshot(file)
+  if (!read.decoder.isComplete) throw truncated(file)
+  return read
+}
+
+function beginRead(header: SnapshotHeader): ReadFile {
+  const kinds = snapshotKinds(snapshotContext(header).kinds)
+  return { header, kinds, decoder: new ObjectDecoder(checkOf(kinds)) }
 }
 
 /** Returns the complete lines of each part of the decompressed file, so that there is never one text of all. */
@@ -133,19 +144,18 @@ function truncated(file: string): SnapshotError {
 }
 
 /** The cached form of a namespace has its parsed annotation, which is no JSON. */
-function restoreGrants({ objects }: ObjectDecoder): void {
-  for (const namespace of (objects.get('Namespace') ?? []) as GrantingNamespace[]) {
-    const claimGrant = readClaimGrant(namespace)
-    if (claimGrant) namespace.claimGrant = claimGrant
-  }
+function withGrant(object: K8sObject): K8sObject {
+  if (object.kind !== namespaces.kind) return object
+  const claimGrant = readClaimGrant(object)
+  return claimGrant ? Object.assign(object, { claimGrant }) : object
 }
 
-/** Throws `SnapshotError` for a kind that this version does not know, since its objects could be relevant, and for an invalid object. */
-function checkedObjects({ objects }: ObjectDecoder, kinds: readonly AnyCachedKind[], file: string) {
+/** The check refuses a kind that this version does not know, since its objects could be relevant, and an invalid object. */
+function checkOf(kinds: readonly AnyCachedKind[]): (kind: string, object: K8sObject) => void {
   const known = new Set(kinds.map(({ type }) => kindKey(type)))
-  const unknown = [...objects.keys()].find((key) => !known.has(key))
-  if (unknown !== undefined) throw damaged(file, `it has objects of the unknown kind ${unknown}`)
-  const invalid = findInvalid(objects)
-  if (invalid !== undefined) throw damaged(file, invalid)
-  return objects
+  return (kind, object) => {
+    if (!known.has(kind)) throw new InvalidLineError(`it has objects of the unknown kind ${kind}`)
+    const error = findError(kind, object)
+    if (error !== undefined) throw new InvalidLineError(error)
+  }
 }

@@ -3,14 +3,14 @@ import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { type IndexFunctions, ObjectTable } from '../cache/object-table.ts'
 import type { ObjectStore, UnavailableKind } from '../store.ts'
-import { CompactTable } from './compact-table.ts'
+import { CompactTable, type ObjectList } from './compact-table.ts'
 import type { SnapshotHeader } from './header.ts'
 
 interface Table extends Pick<ObjectTable<K8sObject>, 'size' | 'get' | 'byIndex'> {
   values(): Iterable<K8sObject>
 }
 
-/** Of fewer objects, the keys are kept: look-ups are faster, and a decision looks up clusters all the time. */
+/** Of fewer objects, the objects and their keys are kept: look-ups are faster, and a decision looks up clusters all the time. */
 const FEW = 20_000
 
 export class SnapshotStore implements ObjectStore {
@@ -21,15 +21,15 @@ export class SnapshotStore implements ObjectStore {
   readonly #notServed: ReadonlySet<string>
   readonly #unavailable: readonly UnavailableKind[]
 
-  /** @param objects the objects of each kind, by the key of the kind */
+  /** @param rows the objects of each kind, by the key of the kind */
   constructor(
     kinds: readonly AnyCachedKind[],
-    objects: ReadonlyMap<string, readonly K8sObject[]>,
+    rows: ReadonlyMap<string, ObjectList<K8sObject>>,
     { unavailable, notServed }: Pick<SnapshotHeader, 'unavailable' | 'notServed'>,
   ) {
     for (const kind of kinds) {
       const key = kindKey(kind.type)
-      const table = openTable(objects.get(key) ?? [], kind.indexes as IndexFunctions<K8sObject>)
+      const table = openTable(rows.get(key), kind.indexes as IndexFunctions<K8sObject>)
       this.#types.set(key, kind.type)
       this.#tables.set(kind.type, table)
       this.#byKey.set(key, table)
@@ -119,10 +119,10 @@ export class SnapshotStore implements ObjectStore {
   }
 }
 
-function openTable(objects: readonly K8sObject[], indexes: IndexFunctions<K8sObject>): Table {
-  if (objects.length > FEW) return new CompactTable(objects, indexes)
+function openTable(objects: ObjectList<K8sObject> | undefined, indexes: IndexFunctions<K8sObject>): Table {
+  if (objects && objects.size > FEW) return new CompactTable(objects, indexes)
   const table = new ObjectTable(indexes)
-  for (const object of objects) table.set(object)
+  for (const object of objects ?? []) table.set(object)
   return table
 }
 

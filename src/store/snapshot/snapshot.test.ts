@@ -15,6 +15,7 @@ import type { IndexFunctions } from '../cache/object-table.ts'
 import { ObjectTable } from '../cache/object-table.ts'
 import type { ObjectStore } from '../store.ts'
 import { CompactTable } from './compact-table.ts'
+import { ObjectRows } from './object-rows.ts'
 import { openSnapshotStore } from './read-snapshot.ts'
 import { snapshotKinds } from './snapshot-kinds.ts'
 import { writeSnapshotFile } from './write-snapshot.ts'
@@ -63,7 +64,8 @@ test('a compact table answers as a table with keys', () => {
     const objects = [...fleet.ofType(type)].map(({ object }) => keep(object as never))
     const usual = new ObjectTable(functions)
     for (const object of objects) usual.set(object)
-    const compact = new CompactTable(objects, functions)
+    const rows = objects.map((_, number) => String(number))
+    const compact = new CompactTable(new ObjectRows(rows, (row) => objects[Number(row)] as K8sObject), functions)
     expect([...compact.values()]).toEqual(objects)
     for (const { metadata } of [...objects, makeNamespace('missing')]) {
       expect(compact.get(metadata.namespace, metadata.name ?? '')).toBe(
@@ -145,7 +147,11 @@ describe('an invalid file is an error for the user', () => {
     ['no time', replaced(/"takenAt":"[^"]*"/, '"takenAt":"today"'), '@ is damaged: its header is invalid: takenAt'],
     ['a line without JSON', lines((all) => all.toSpliced(5, 0, '{')), `@ is damaged: a line is not JSON; ${REMEDY}`],
     ['an unknown line', lines((all) => all.toSpliced(5, 0, '{"more":1}')), '@ is damaged: a line has an unknown type'],
-    ['an unknown kind', replaced('"kind":"Namespace"', '"kind":"Secret"'), '@ is damaged: its objects'],
+    [
+      'an unknown kind',
+      replaced('"kind":"Namespace"', '"kind":"Secret"'),
+      '@ is damaged: it has objects of the unknown kind',
+    ],
     ['an unknown value', replaced(/^\[0,(\d+)/m, '[0,999999'), '@ is damaged: value 999999 is missing'],
     ['a row that is too long', replaced(/^\[0,/m, '[0,0,'), '@ is damaged: a row does not fit its shape'],
     ['a row without a shape', replaced(/^\[0,/m, '[77,'), '@ is damaged: a row does not fit its shape'],

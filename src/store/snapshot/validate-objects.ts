@@ -74,15 +74,16 @@ const SCHEMAS: readonly [type: ResourceType, validate: SchemaValidator][] = [
   [volumeManagers, compileSchema({ type: 'object', required: ['spec'], properties: { spec: { type: 'object' } } })],
 ]
 
-/** Returns the first error, as `Kind namespace/name: path: message`; undefined if all objects have the shapes of their kinds. */
-export function findInvalid(objects: ReadonlyMap<string, readonly K8sObject[]>): string | undefined {
-  for (const [key, ofKind] of objects) {
-    const own = SCHEMAS.find(([type]) => kindKey(type) === key)?.[1]
-    const validate = own ?? (key === 'Namespace' ? validateNamed : validateWorkload)
-    for (const object of ofKind) {
-      const [error] = own ? [...validateNamed(object), ...own(object)] : validate(object)
-      if (error) return printable(`${key} ${keyOfObject(object)}: ${error.path}: ${error.message}`)
-    }
-  }
-  return undefined
+const validators = new Map(SCHEMAS.map(([type, validate]) => [kindKey(type), validate]))
+
+/**
+ * Returns the first error of an object, as `Kind namespace/name: path: message`; undefined if it has the shape of its kind.
+ *
+ * @param kind as `Kind.group`
+ */
+export function findError(kind: string, object: K8sObject): string | undefined {
+  const own = validators.get(kind)
+  const validate = own ?? (kind === 'Namespace' ? validateNamed : validateWorkload)
+  const [error] = own ? [...validateNamed(object), ...own(object)] : validate(object)
+  return error && printable(`${kind} ${keyOfObject(object)}: ${error.path}: ${error.message}`)
 }
