@@ -57,7 +57,7 @@ test(`a restart over ${fleet.bindings} bound claims and the drift pass write not
   await lodestone.stop()
   const before = { versions: await versions(), auditSize: (await stat(auditLog)).size }
   const written = await writesSince(0)
-  expect(written.length, 'the audit log knows what was written to get there').toBeGreaterThan(3 * fleet.bindings)
+  expect(written.length, 'the audit log knows what was written to get there').toBeGreaterThan(2 * fleet.bindings)
 
   await lodestone.restart()
   const restarted = Date.now()
