@@ -33,9 +33,10 @@ export function findMisfit(input: FitInput): string | undefined {
   return misfitOfNames([...new Set(groups.flat())], input) ?? first
 }
 
-/** Returns the clusters of the group that the scheduler would choose; undefined if no group fits, or if the clusters of one are not named. */
+/** Returns the clusters of the group that the scheduler would choose; undefined if no group fits, or if it may be one that names none. */
 export function chosenGroup(input: FitInput): readonly string[] | undefined {
-  return candidates(input).find((names) => misfitOfNames(names, input) === undefined)
+  const group = candidates(input).find((names) => names.length === 0 || misfitOfNames(names, input) === undefined)
+  return group?.length ? group : undefined
 }
 
 /** The clusters of each group that the scheduler tries. */

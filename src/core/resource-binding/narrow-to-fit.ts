@@ -27,6 +27,8 @@ export interface FittingNarrowing {
   preferenceProblem?: string
   /** The first group that fits, if it has only clusters with preferred data. */
   preferredGroup?: readonly string[]
+  /** With preferred data: the clusters of the group that the scheduler chooses; absent if they are not named. */
+  chosen?: readonly string[]
 }
 
 export type Misfit =
@@ -59,6 +61,8 @@ export function narrowToFit(
   const result: FittingNarrowing = { ...narrowing, affinity, unnamed: narrowing.affinity, round }
   if (problem) result.preferenceProblem = problem
   else if (preferred) {
+    const chosen = chosenGroup({ ...fit, affinity, observedGroup })
+    if (chosen) result.chosen = chosen
     const group = firstFitting(affinity, fit)
     if (group?.every((name) => preferred.some((tier) => tier.includes(name)))) result.preferredGroup = group
   }

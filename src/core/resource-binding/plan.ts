@@ -204,10 +204,12 @@ function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean
   // To relax a binding saves its workload from deletion, so it never waits.
   if (is?.state === 'Relaxed') return false
   if (affinity.clusterAffinities && (was?.round ?? 0) !== (is?.round ?? 0)) return true
-  if (!before.spec.placement?.clusterAffinities?.length && is?.preferred) {
-    // With its first groups, the workload moves to the first one, which names the clusters with preferred data.
-    const first = affinity.clusterAffinities?.[0]?.clusterNames ?? []
-    if (first.length > 0 && clusters.some((name) => !first.includes(name))) return true
+  if (is?.preferred) {
+    // The scheduler begins with the group that it chose last. The first one names the clusters with preferred data.
+    const { clusterAffinities: groups = [] } = affinity
+    const observed = before.status?.schedulerObservingAffinityName
+    const { clusterNames: names = [] } = groups.find((group) => group.affinityName === observed) ?? groups[0] ?? {}
+    if (names.length > 0 && clusters.some((name) => !names.includes(name))) return true
   }
   const terms = affinityTerms(affinity, isWorkload(after.spec))
   const allowed = new Set(terms.flatMap(({ clusterNames }) => clusterNames ?? []))

@@ -234,17 +234,18 @@ describe('a preference', () => {
     })
   })
 
-  test('moves a running workload by the loop alone, and within the budget', () => {
+  test.each<{ name: string; claims: ClaimAnswer[] }>([
+    { name: 'alone', claims: prefers('m2') },
+    { name: 'beside required data', claims: [located(['m1', 'm2'], { claim: 'default/a' }), ...prefers('m2')] },
+  ])('$name moves a running workload by the loop alone, and within the budget', ({ claims }) => {
     const running = bind({ ...runsIn('m1'), placement: divided })
-    const admitted = write(running, {}, { claims: prefers('m2') })
+    const admitted = write(running, {}, { claims })
     expect(admitted).toMatchObject({ state: 'Ignored', binding: { spec: { placement: divided } } })
-    const moved = planBinding(
-      makeInput({ binding: running, stored: running, claims: prefers('m2'), clusters: healthy }),
-    )
+    const moved = planBinding(makeInput({ binding: running, stored: running, claims, clusters: healthy }))
     expect(moved.moves).toBe(true)
-    const sent = loop(running, prefers('m2')).binding
+    const sent = loop(running, claims).binding
     expect(groupsOf(sent)).toEqual(['default-local', 'default'])
-    expect(write(running, {}, { binding: sent, claims: prefers('m2') }).binding).toBe(sent)
+    expect(write(running, {}, { binding: sent, claims }).binding).toBe(sent)
   })
 
   test('moves nothing at admission either when it has an effect for the first time', () => {
@@ -253,6 +254,30 @@ describe('a preference', () => {
     expect(shrunk).toMatchObject({ state: 'Ignored', binding: { spec: { placement: divided } } })
     expect(write(shrunk.binding, {}, { claims: prefers('m2') }).binding).toEqual(shrunk.binding)
     expect(groupsOf(loop(shrunk.binding, prefers('m2')).binding)).toEqual(['default-local', 'default'])
+  })
+
+  test.each<{ name: string; before: ClaimAnswer[]; now: ClaimAnswer[] }>([
+    { name: 'alone', before: prefers('m2'), now: prefers('m3') },
+    {
+      name: 'beside required data',
+      before: [located(['m2', 'm3'], { claim: 'default/a' }), ...prefers('m2')],
+      now: [located(['m2', 'm3'], { claim: 'default/a' }), ...prefers('m3')],
+    },
+  ])('$name moves by the loop alone too when its data moves', (given) => {
+    const stored = inGroup(loop(bind({ placement: divided }), given.before).binding, 'default-local', 'm2')
+    const admitted = write(stored, {}, { claims: given.now })
+    expect(admitted).toMatchObject({ state: 'Kept', binding: { spec: { placement: stored.spec.placement } } })
+    const plan = planBinding(makeInput({ binding: stored, stored, claims: given.now, clusters: healthy }))
+    expect(plan.moves).toBe(true)
+    const sent = loop(stored, given.now)
+    expect([sent.state, sent.binding.spec.placement?.clusterAffinities?.[0]?.clusterNames]).toEqual([
+      'Narrowed',
+      ['m3'],
+    ])
+    expect(write(stored, {}, { binding: sent.binding, claims: given.now }).binding).toBe(sent.binding)
+    // A workload that runs in a later group stays there: the scheduler does not look at the first one again.
+    const later = inGroup(stored, 'default', 'm2')
+    expect(planBinding(makeInput({ binding: later, stored: later, claims: given.now })).moves).toBe(false)
   })
 
   test('waits for nothing while the scheduler begins with the first group in any case', () => {

@@ -8,7 +8,7 @@ import { demandsSame } from '../../placement/constraint.ts'
 import type { LocalityAnnotation } from '../annotations.ts'
 import { stateSince } from '../hold.ts'
 import { describeUnlocated, nowhere, unresolved } from '../hold-cause.ts'
-import { type FittingNarrowing, narrowToFit } from '../narrow-to-fit.ts'
+import { narrowToFit } from '../narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { staysAfterFailover, staysBecause } from '../rebalance.ts'
@@ -127,34 +127,25 @@ function isEvictedFromData({ binding, constraint }: ParsedInput): boolean {
   return constraint.required?.some((name) => evicted.has(name)) ?? false
 }
 
-/** Whether the narrowing moves the workload out of a cluster where it runs, and the loop has not sent this move. */
-function wouldMove({ input, base, narrowing }: Situation): boolean {
+/**
+ * Whether the narrowing moves the workload out of a cluster where it runs, and the loop has not sent this move. A preference moves it if the
+ * scheduler chooses a group without this cluster.
+ */
+function wouldMove({ input, narrowing }: Situation): boolean {
   const found = narrowing()
   if (found.kind !== 'narrowed') return false
-  return excludesTarget(input, found.allowed ?? firstPreferred(input, base, found)) && !isSentByLoop(input)
+  return excludesTarget(input, found.chosen ?? found.allowed) && !isSentByLoop(input)
 }
 
 /**
  * Whether the workload runs in a cluster that is not allowed any more. Compares the stored and the sent clusters: a cluster that the
  * scheduler chose in this write is not lost by a move.
  */
-function excludesTarget({ binding, stored }: ParsedInput, allowed: string[] | undefined): boolean {
+function excludesTarget({ binding, stored }: ParsedInput, allowed: readonly string[] | undefined): boolean {
   if (allowed === undefined) return false
   const runsIn = new Set(targetClusters(stored?.spec))
   const mayRunIn = new Set(allowed)
   return targetClusters(binding.spec).some((name) => runsIn.has(name) && !mayRunIn.has(name))
-}
-
-/**
- * The preferred clusters to which the scheduler moves a workload when it gets its first groups. A workload that has groups moves only when
- * they get new names.
- */
-function firstPreferred(
-  input: ParsedInput,
-  base: PlacementAffinity,
-  { preferredGroup }: FittingNarrowing,
-): string[] | undefined {
-  return preferredGroup && getsFirstGroups(input, base) ? [...preferredGroup] : undefined
 }
 
 /** Whether a preference would give the workload its first groups. With groups in the policy, the policy has moved it already. */
