@@ -235,19 +235,23 @@ describe('a set of required clusters that is too large to list', () => {
   })
 })
 
-test('a narrowing beyond the limit of etcd puts the workload on hold, with the numbers', () => {
-  const clusters = Array.from({ length: 5000 }, (_, i) => `cluster-${i}`.padEnd(48, 'x'))
-  const groups = Array.from({ length: 4 }, (_, i) => ({ affinityName: `g${i}` }))
-  const decided = (text: string) => {
-    const binding = makeBinding({ placement: { clusterAffinities: groups }, components: [{ name: text }] as never })
-    return decide({ binding, claims: [located(clusters)] })
-  }
+test.each<{ name: string; placement: Placement }>([
+  {
+    name: 'groups',
+    placement: { clusterAffinities: ['g0', 'g1', 'g2', 'g3'].map((affinityName) => ({ affinityName })) },
+  },
+  { name: 'one affinity', placement: {} },
+])('a narrowing of $name beyond the limit of etcd puts the workload on hold, with the numbers', ({ placement }) => {
+  const count = placement.clusterAffinities ? 5000 : 20_000
+  const clusters = Array.from({ length: count }, (_, i) => `cluster-${i}`.padEnd(48, 'x'))
+  const decided = (text: string) =>
+    decide({ binding: makeBinding({ placement, components: [{ name: text }] as never }), claims: [located(clusters)] })
   expect(decided('small').state).toBe('Narrowed')
 
   const { state, message, binding } = decided('x'.repeat(600_000))
 
   expect(state).toBe('OnHold')
   expect(message).toContain('or the 1572864 bytes of the binding; use fewer')
-  expect(binding.spec.placement).toEqual({ clusterAffinities: groups })
+  expect(binding.spec.placement).toEqual(placement)
   expect(jsonBytes(binding)).toBeLessThan(MAX_OBJECT_BYTES)
 })

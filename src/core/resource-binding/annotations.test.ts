@@ -6,6 +6,7 @@ import { MAX_ANNOTATIONS_BYTES } from '../admission/object-size.ts'
 import {
   type BindingAnnotations,
   hasOurAnnotations,
+  isWaiting,
   OUR_ANNOTATIONS,
   readAnnotations,
   writeTexts,
@@ -92,6 +93,16 @@ describe('our annotations', () => {
       hasOurAnnotations({ [HOLD_ANNOTATION]: 'x' }),
     ]).toEqual([false, false, true])
   })
+})
+
+test.each<{ name: string; given: BindingAnnotations; want: boolean }>([
+  { name: 'without a decision', given: {}, want: false },
+  { name: 'on hold', given: { hold: { message: '', reason: 'Unresolved', since: '' } }, want: true },
+  { name: 'that is narrowed', given: { locality: { state: 'Narrowed', message: '', claims: [] } }, want: false },
+  { name: 'that is kept', given: { locality: { state: 'Kept', message: '', claims: [] } }, want: true },
+  { name: 'that is relaxed', given: { locality: { state: 'Relaxed', message: '', claims: [] } }, want: true },
+])('a change of a cluster may change a workload $name: $want', ({ given, want }) => {
+  expect(isWaiting(given)).toBe(want)
 })
 
 describe('a value of another writer counts as absent', () => {

@@ -86,8 +86,7 @@ export type AnnotationTexts = Readonly<Record<(typeof OUR_ANNOTATIONS)[number], 
 export function writeTexts(annotations: Annotations, texts: AnnotationTexts): Annotations {
   if (areOursEqual(annotations, texts)) return annotations
   const all = withAnnotations(annotations, texts)
-  const isEmpty = OUR_ANNOTATIONS.every((key) => texts[key] === undefined) && Object.keys(all).length === 0
-  return isEmpty ? undefined : all
+  return Object.keys(all).length === 0 ? undefined : all
 }
 
 /** Whether two objects have the same texts of our annotations. */

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { located, lookup, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
+import {
+  located,
+  lookup,
+  makeBinding,
+  makeCluster,
+  makeInput,
+  makePolicyInput,
+  unknown,
+} from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { baseCandidates, differsFromPolicy } from './base.ts'
@@ -9,6 +17,9 @@ import { parseInput } from './parse-input.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const three = one('member1', 'member2', 'member3')
+const labeled = (...clusterNames: string[]): PlacementAffinity => ({
+  clusterAffinity: { clusterNames, labelSelector: { matchLabels: { tier: 'core' } } },
+})
 const annotated = (base: PlacementAffinity) => ({ annotations: { [OUR_ANNOTATIONS[0]]: JSON.stringify(base) } })
 
 /** A binding after a decision: narrowed to the clusters with the data, with the base in its annotation. */
@@ -75,6 +86,11 @@ describe('at creation', () => {
       want: { base: one('member1', 'member2'), affinity: one('member2') },
     },
     {
+      name: 'a base from a backup does not count if its decision does not explain the affinity',
+      input: { binding: overwritten(stored(), one('member1', 'member2')) },
+      want: { base: one('member1', 'member2'), affinity: one('member2') },
+    },
+    {
       name: 'a base in the request stays if it changes nothing: it may be our own first answer',
       input: { binding: makeBinding({ placement: one('member2') }, annotated({})), policy: known(three) },
       want: { base: {}, affinity: one('member2') },
@@ -91,6 +107,13 @@ describe('at creation', () => {
 
 describe('at an update', () => {
   const two = one('member1', 'member2')
+  const forgedMetadata = decideBinding(
+    makeInput({ binding: makeBinding({ placement: {} }), claims: [located(['member2', 'member9'])] }),
+  ).binding.metadata
+  const narrowMetadata = {
+    ...stored().metadata,
+    annotations: { ...stored().metadata.annotations, ...annotated(one('member2')).annotations },
+  }
 
   test.each<{ name: string; input: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
     {
@@ -143,6 +166,31 @@ describe('at an update', () => {
       input: { binding: makeBinding(), stored: makeBinding() },
       want: { base: three, affinity: one('member2') },
     },
+    {
+      name: 'the loop leaves a placement that was never narrowed to the detector, if the policy changed',
+      input: { binding: makeBinding(), stored: makeBinding(), policy: known(one('member1', 'member9')) },
+      want: { base: three, affinity: one('member2') },
+    },
+    {
+      name: 'a reduced policy with a part of the data is the new base',
+      input: {
+        binding: overwritten(stored(three, 'member1', 'member3'), one('member1')),
+        stored: stored(three, 'member1', 'member3'),
+        claims: [located(['member1', 'member3'])],
+        clusters: lookup('member1', 'member2', 'member3'),
+      },
+      want: { base: one('member1'), affinity: one('member1') },
+    },
+    {
+      name: 'a forged base with a decision for it does not count while the data is elsewhere',
+      input: { binding: { ...stored({}), metadata: forgedMetadata }, stored: stored(), claims: [located(['member3'])] },
+      want: { base: three, affinity: one('member3') },
+    },
+    {
+      name: 'a forged base that is as narrow as the affinity does not outlast the claim',
+      input: { binding: { ...stored(), metadata: narrowMetadata }, stored: stored(), claims: [] },
+      want: { base: undefined, affinity: three },
+    },
   ])('$name', ({ input, want }) => {
     expect(outcome(input)).toEqual(want)
   })
@@ -191,6 +239,18 @@ describe('at an update', () => {
       name: 'a cluster without a label yet',
       base: { clusterAffinity: { clusterNames: ['member9'], labelSelector: { matchLabels: { tier: 'core' } } } },
     },
+    {
+      name: 'a cluster in an overflow tier',
+      base: {
+        clusterAffinities: [
+          {
+            affinityName: 'a',
+            clusterNames: ['member2'],
+            overflowAffinities: [{ affinityName: 'o', clusterNames: ['member9'] }],
+          },
+        ],
+      },
+    },
   ])('a forged base gives no way to $name, which the policy does not allow', ({ base }) => {
     const before = makeBinding({ placement: one('member2') }, annotated(base))
     const bare = makeBinding({ placement: one('member2') })
@@ -198,6 +258,39 @@ describe('at an update', () => {
     const input = { stored: before, policy: known(three), clusters, claims: [] }
     for (const leavesMovesToLoop of [true, false])
       expect(outcome({ binding: bare, ...input, leavesMovesToLoop }).affinity).toEqual(three)
+  })
+
+  test('a forged base does not count if only its decision is within the policy', () => {
+    const binding = makeBinding({ placement: one('member2') }, stored({}).metadata)
+    const got = outcome({ binding, stored: makeBinding(), policy: known(three), claims: [located(['member3'])] })
+    expect(got.affinity).toEqual(one('member2'))
+  })
+
+  test.each([
+    { name: 'the policy applies if the workload runs in it', runs: 'member2', want: one('member2') },
+    {
+      name: 'the affinity stays if the policy excludes the workload',
+      runs: 'member3',
+      want: one('member2', 'member3'),
+    },
+  ])('with a base outside of the policy and without a claim, $name', ({ runs, want }) => {
+    const clusters = [{ name: runs }]
+    const spec = { placement: one('member2', 'member3'), clusters }
+    const input = { policy: known(one('member2')), claims: [], clusters: lookup('member1', 'member2', 'member3') }
+    const before = makeBinding(spec, annotated({}))
+    const { affinity } = outcome({ ...input, binding: makeBinding(spec), stored: before, leavesMovesToLoop: true })
+    expect(affinity).toEqual(want)
+  })
+
+  test.each<{ name: string; policy: PlacementAffinity; want: PlacementAffinity }>([
+    { name: 'of the policy', policy: labeled('member2', 'gone'), want: labeled('member2', 'gone') },
+    { name: 'that the policy does not have', policy: labeled('member2'), want: one('member2') },
+  ])('a base with a selector and a cluster $name is restored only if it is', ({ policy, want }) => {
+    const clusters = lookup(makeCluster('member2', {}, { tier: 'core' }))
+    const before = makeBinding({ placement: one('member2') }, annotated(labeled('member2', 'gone')))
+    expect(outcome({ binding: before, stored: before, policy: lazy(policy), clusters, claims: [] }).affinity).toEqual(
+      want,
+    )
   })
 
   test('a forged base never widens a placement beyond a lazy policy', () => {
@@ -253,6 +346,7 @@ describe('after the deletion of the last claim', () => {
 describe('at a write by the loop of another replica, from objects that are not cached yet', () => {
   const before = makeBinding()
   const old = stored(three, 'member1')
+  const four = one('member1', 'member2', 'member3', 'gone')
   const sent = (from: ResourceBinding, data: string) =>
     decideBinding(makeInput({ binding: from, stored: from, claims: [located([data])] })).binding
 
@@ -272,6 +366,27 @@ describe('at a write by the loop of another replica, from objects that are not c
       input: { binding: sent(old, 'member2'), stored: old, claims: [located(['member1'])] },
       want: { base: three, affinity: one('member1') },
     },
+    {
+      name: 'move and policy: the narrowing stays',
+      input: {
+        ...{ binding: sent(old, 'member2'), stored: old, claims: [located(['member1'])] },
+        ...{ policy: known(one('member1', 'member4')), leavesMovesToLoop: true },
+      },
+      want: { base: three, affinity: one('member1') },
+    },
+    {
+      name: 'new clusters, one of which the other replica does not know either: the narrowing is that of this replica',
+      input: {
+        ...{ stored: makeBinding({ placement: four }), clusters: lookup('member1'), claims: [located(['member1'])] },
+        binding: decideBinding(
+          makeInput({
+            ...{ binding: makeBinding({ placement: four }), clusters: lookup('member1', 'member3') },
+            claims: [located(['member1', 'member3', 'gone'])],
+          }),
+        ).binding,
+      },
+      want: { base: four, affinity: one('member1') },
+    },
   ])('the base stays. $name', ({ input, want }) => {
     expect(outcome(input)).toEqual(want)
   })
@@ -287,9 +402,35 @@ describe('at a write by the loop of another replica, from objects that are not c
     expect(outcome(input)).toEqual({ base: undefined, affinity: one('member2') })
   })
 
-  test('an affinity that does not follow from its annotation is a new base', () => {
-    const binding = overwritten(sent(before, 'member2'), one('member1', 'member2'))
-    expect(outcome({ binding, stored: before })).toEqual({ base: one('member1', 'member2'), affinity: one('member2') })
+  test.each<{ name: string; from?: PlacementAffinity; affinity: PlacementAffinity }>([
+    { name: 'has another cluster than the data', affinity: one('member1', 'member2') },
+    { name: 'names no cluster', affinity: labeled() },
+    { name: 'is for data outside of the base', from: one('member2', 'member9'), affinity: one('member9', 'member2') },
+  ])('an affinity that $name does not follow from its annotation, and is a new base', ({ from = three, affinity }) => {
+    const { annotations } = sent(makeBinding({ placement: from }), 'member2').metadata
+    const binding = makeBinding(
+      { placement: affinity },
+      { annotations: { ...annotations, ...annotated(three).annotations } },
+    )
+    expect(outcome({ binding, stored: before })).toMatchObject({ base: affinity })
+  })
+
+  test('a relaxed base keeps its own names of groups', () => {
+    const clusterAffinities = [
+      { affinityName: 'a', clusterNames: ['member1', 'member2'] },
+      { affinityName: 'b', clusterNames: ['member3'] },
+    ]
+    const status = { schedulerObservingAffinityName: 'b', lastScheduledTime: '2026-01-01T00:00:00Z' }
+    const claims = [located(['member3'])]
+    const runs = { ...makeBinding({ placement: { clusterAffinities }, clusters: [{ name: 'member3' }] }), status }
+    const narrowed = decideBinding(makeInput({ binding: runs, stored: runs, claims })).binding
+    const evicted = { ...narrowed, spec: { ...narrowed.spec, clusters: [] } }
+    const sent = decideBinding(
+      makeInput({ binding: evicted, stored: evicted, claims, clusters: lookup('member1', 'member2') }),
+    )
+    expect(sent.state).toBe('Relaxed')
+    const { base } = outcome({ binding: sent.binding, stored: evicted, claims })
+    expect(base).toEqual({ clusterAffinities })
   })
 })
 

@@ -198,7 +198,7 @@ function isWithin(
     affinityName: `${i}`,
     ...(clusterNames?.length ? { clusterNames } : selectors),
   }))
-  const lookup = clusters && ((name: string) => clusters(name) ?? { ...JOINING, metadata: { name } })
+  const lookup = clusters && ((name: string) => clusters(name) ?? JOINING)
   return widenedBy(outer, { clusterAffinities: named }, lookup, usesOverflow, rules).length === 0
 }
 

@@ -84,7 +84,8 @@ describe('the loop', () => {
   })
 
   test('ends the hold of a workload that runs', () => {
-    const binding = { ...scheduled, status: { aggregatedStatus: [{ clusterName: 'member1', applied: true }] } }
+    const aggregatedStatus = ['member1', 'member3'].map((clusterName) => ({ clusterName, applied: true }))
+    const binding = { ...scheduled, status: { aggregatedStatus } }
 
     expect(patchOf(binding)).toEqual({
       patches: [
@@ -93,7 +94,7 @@ describe('the loop', () => {
       moves: false,
       notHonored: {
         result: 'scheduled',
-        message: `${what}the hold ends, since the workload runs in member1`,
+        message: `${what}the hold ends, since the workload runs in member1, member3`,
         decisionId,
       },
     })
@@ -154,6 +155,10 @@ describe('admission leaves a hold that was not honored to the loop', () => {
 
   test('a user who removes the suspension gets it again, as long as its cause lasts', () => {
     expect(admit(withSpec(held, { suspension: {} }), held)).toMatchObject({ state: 'OnHold', binding: held })
+  })
+
+  test('a binding on hold that is created from a backup stays on hold', () => {
+    expect(decideBinding(makeInput({ binding: held, claims, leavesMovesToLoop: true })).state).toBe('OnHold')
   })
 
   test('the write of the loop that removes the clusters is accepted as it is', () => {

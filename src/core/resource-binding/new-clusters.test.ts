@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 import { newClusterErrors } from './new-clusters.ts'
@@ -11,10 +12,10 @@ const scheduled = (stored: ResourceBinding, ...names: string[]): ResourceBinding
   spec: { ...stored.spec, clusters: names.map((name) => ({ name })) },
 })
 
-/** The message of the error for a write of the scheduler; undefined without one. */
-function error(stored: ResourceBinding, clusters: string[], input: Partial<BindingInput> = {}): string | undefined {
+/** The errors for a write of the scheduler. */
+function errors(stored: ResourceBinding, clusters: string[], input: Partial<BindingInput> = {}): FieldError[] {
   const binding = scheduled(stored, ...clusters)
-  return newClusterErrors(makeInput({ binding, stored, leavesMovesToLoop: true, ...input }))[0]?.message
+  return newClusterErrors(makeInput({ binding, stored, leavesMovesToLoop: true, ...input }))
 }
 
 const narrowed = decideBinding(makeInput({ binding: waiting, stored: waiting, claims: [located(['member2'])] })).binding
@@ -27,7 +28,7 @@ const OUTSIDE = 'the data of the workload is in member2, and not in member1; cho
 
 describe('new clusters of a workload', () => {
   test('may be those with its data', () => {
-    expect(error(narrowed, ['member2'], { claims: [located(['member2'])] })).toBeUndefined()
+    expect(errors(narrowed, ['member2'], { claims: [located(['member2'])] })).toEqual([])
   })
 
   test.each<{ name: string; stored: ResourceBinding; input: Partial<BindingInput>; want: string }>([
@@ -65,7 +66,9 @@ describe('new clusters of a workload', () => {
       want: OUTSIDE,
     },
   ])('are rejected if the scheduler chose them $name', ({ stored, input, want }) => {
-    expect(error(stored, ['member1', 'member2'], input)).toContain(want)
+    expect(errors(stored, ['member1', 'member2'], input)).toEqual([
+      { path: 'spec.clusters', code: 'Forbidden', message: expect.stringContaining(want) },
+    ])
   })
 
   test.each<{ name: string; stored: ResourceBinding; input: Partial<BindingInput> }>([
@@ -96,7 +99,11 @@ describe('new clusters of a workload', () => {
       input: { claims: [located(['member2'])], clusters: broken },
     },
   ])('may be any if it $name', ({ stored, input }) => {
-    expect(error(stored, ['member1'], input)).toBeUndefined()
+    expect(errors(stored, ['member1'], input)).toEqual([])
+  })
+
+  test('are not rejected in a write without any, also while the workload waits', () => {
+    expect(errors(waiting, [], { claims: [unknown()] })).toEqual([])
   })
 
   test('may be any in a binding that is created, for example from a backup', () => {

@@ -1,11 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeClaim, makeInput, makePolicyInput, NOW, unknown } from '../../../test/builders.ts'
+import { bind, healthy, loop, one, runsIn, write } from '../../../test/binding-writes.ts'
+import {
+  located,
+  lookup,
+  makeBinding,
+  makeClaim,
+  makeCluster,
+  makeInput,
+  makePolicyInput,
+  NOW,
+  unknown,
+} from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { decideBinding } from './decide.ts'
 import { bindingEvents, planBinding } from './plan.ts'
+import { DEFAULT_TIMING } from './timing.ts'
 
 const running = makeBinding({ clusters: [{ name: 'member1', replicas: 2 }] })
 const plan = (binding = running, cluster = 'member3') =>
@@ -36,6 +48,8 @@ test('a placement that was changed without Lodestone is narrowed again, with a W
     'the placement was changed while Lodestone was not available, and its workload was scheduled to member1, member3; now default/sales is in member1'
   expect(moves).toBe(true)
   expect(actions.slice(1)).toEqual([changed, claim].map((about) => ({ ...event, about, message })))
+  const alone = planBinding(makeInput({ binding: changed, stored: changed, claims: [located(['member1'])] }))
+  expect(alone.actions.slice(1)).toEqual([{ ...event, about: changed, message }])
 })
 
 test('a workload that is narrowed to its present clusters does not move', () => {
@@ -103,6 +117,91 @@ test.each([
   const binding = makeBinding()
 
   expect(planBinding(makeInput({ binding, stored: binding, claims })).requeueAfterMs).toBe(waitMs)
+})
+
+describe('the budget of moves counts', () => {
+  const a = located(['m2'], { claim: 'default/a' })
+  const b = located(['m2', 'm3'], { claim: 'default/b' })
+  const prefers = (...names: string[]) => [located(names, { enforcement: 'Preferred' })]
+  const narrowed = loop(bind(runsIn('m2')), [a, b]).binding
+  const waiting = loop(narrowed, [b]).binding
+  const toThree = loop(bind(runsIn('m2')), [b]).binding
+  const groups = [['m1', 'm2'], ['m3']].map((clusterNames, i) => ({ affinityName: `g${i}`, clusterNames }))
+  const inSecond = loop(
+    bind({ ...runsIn('m3'), placement: { clusterAffinities: groups } }, { schedulerObservingAffinityName: 'g1' }),
+    [located(['m1', 'm3'])],
+  ).binding
+  const divided = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
+  const fallenBack: ResourceBinding = {
+    ...loop(bind({ ...runsIn('m1'), placement: divided }), prefers('m2')).binding,
+    status: { schedulerObservingAffinityName: 'default' },
+  }
+  const policyOf = (...names: string[]) => ({ policy: makePolicyInput({ placement: one(...names) }) })
+  const leaving = { ...makeCluster('m3'), metadata: { name: 'm3', deletionTimestamp: '2026-01-01T00:00:00Z' } }
+  const later = { now: NOW + DEFAULT_TIMING.releaseDelayMs }
+
+  test.each<{ name: string; binding: ResourceBinding; claims: ClaimAnswer[]; more?: object; want: boolean }>([
+    { name: 'the end of a narrowing', binding: waiting, claims: [], more: later, want: true },
+    { name: 'the end of the wait for one of several claims', binding: waiting, claims: [b], more: later, want: true },
+    {
+      name: 'a return to the first group, if the cluster of the chosen one is being deleted',
+      binding: inSecond,
+      claims: [located(['m1', 'm3'])],
+      more: { clusters: lookup('m1', 'm2', leaving) },
+      want: true,
+    },
+    {
+      name: 'no end of a narrowing before the workload runs',
+      binding: loop(bind({}), [a]).binding,
+      claims: [],
+      want: false,
+    },
+    { name: 'no wait', binding: narrowed, claims: [b], want: false },
+    { name: 'no wait that goes on', binding: waiting, claims: [b], more: policyOf('m1', 'm2'), want: false },
+    {
+      name: 'no new cluster with the data',
+      binding: loop(bind(runsIn('m2')), [a]).binding,
+      claims: [located(['m2', 'm3'], { claim: 'default/a' })],
+      want: false,
+    },
+    {
+      name: 'no new cluster after the location was unknown',
+      binding: loop(loop(bind(runsIn('m2')), [located(['m2'])]).binding, [unknown()]).binding,
+      claims: [located(['m2', 'm3'])],
+      want: false,
+    },
+    { name: 'no relaxed placement', binding: toThree, claims: [b], more: policyOf('m1'), want: false },
+    {
+      name: 'no preference that the scheduler does not apply',
+      binding: fallenBack,
+      claims: prefers('m3'),
+      want: false,
+    },
+  ])('$name', ({ binding, claims, more, want }) => {
+    const planned = planBinding(makeInput({ binding, stored: binding, claims, clusters: healthy, ...more }))
+    expect(planned).toMatchObject({ moves: want, actions: [{ kind: 'patch' }] })
+  })
+})
+
+describe('a scheduled workload is decided again after', () => {
+  const timing = { failbackWindowMs: 70_000, releaseDelayMs: 20_000 }
+  const claims = [located(['m3'])]
+  const before = loop(bind(runsIn('m3')), claims).binding
+  const evicted = write(before, { ...runsIn(), gracefulEvictionTasks: [{ fromCluster: 'm3' }] }, { claims }).binding
+  const { gracefulEvictionTasks: _ended, ...spec } = evicted.spec
+  const returning = loop({ ...evicted, spec: { ...spec, ...runsIn('m1') } }, claims).binding
+  const waiting = loop(before, []).binding
+  const afterMs = (binding: ResourceBinding, answers: ClaimAnswer[], more: object = {}) =>
+    planBinding(makeInput({ binding, stored: binding, claims: answers, clusters: healthy, now: NOW + 5000, ...more }))
+      .requeueAfterMs
+
+  test('the release delay, if its last claim is gone', () => {
+    expect([afterMs(waiting, [], { timing }), afterMs(waiting, [])]).toEqual([15_000, 25_000])
+  })
+
+  test('the failback window, if it returns to its data', () => {
+    expect([afterMs(returning, claims, { timing }), afterMs(returning, claims)]).toEqual([65_000, 295_000])
+  })
 })
 
 describe('a patch', () => {

@@ -7,6 +7,7 @@ import type { ClaimAnswer } from '../../data-source/locate.ts'
 import { schedulingRefusal } from '../../placement/acceptance.ts'
 import { findMisfit } from '../../placement/fit.ts'
 import { readAnnotations } from '../annotations.ts'
+import { decideBinding } from '../decide.ts'
 import type { BindingInput } from '../input.ts'
 import { planBinding } from '../plan.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
@@ -321,6 +322,84 @@ test('a workload stays narrowed if a second claim, which may be ignored, is unkn
   const first = loop(bind(runsIn('m1')), claims)
   expect(first).toMatchObject({ state: 'Narrowed', names: ['m2'] })
   expect(loop(first.binding, claims).binding).toBe(first.binding)
+})
+
+describe('a running workload of which one claim has no location', () => {
+  const a = located(['m2'], { claim: 'default/a' })
+  const wide = located(['m2', 'm3'], { claim: 'default/a' })
+  const b = (clusters: string[]) => located(clusters, { claim: 'default/b' })
+  const unknownB = (terms: Partial<ClaimAnswer> = {}) => unknown({ claim: 'default/b', ...terms })
+  const nowhereB = (terms: Partial<ClaimAnswer> = {}) => nowhere({ claim: 'default/b', ...terms })
+
+  test.each<{ name: string; before: ClaimAnswer[]; now: ClaimAnswer[] }>([
+    { name: 'it holds, and the others demand the same', before: [a, b(['m2', 'm3'])], now: [a, unknownB()] },
+    { name: 'it holds, since its data is gone', before: [a, b(['m2', 'm3'])], now: [a, nowhereB()] },
+    {
+      name: 'it may be ignored, and it had narrowed further',
+      before: [wide, b(['m2'])],
+      now: [wide, unknownB({ onUnresolved: 'Ignore' })],
+    },
+    {
+      name: 'it may be ignored, since its data is gone',
+      before: [wide, b(['m2'])],
+      now: [wide, nowhereB({ onUnsatisfiable: 'Ignore' })],
+    },
+    { name: 'it is a preference now', before: [b(['m2'])], now: [unknownB({ enforcement: 'Preferred' })] },
+  ])('stays narrowed if $name', ({ before, now }) => {
+    const narrowed = loop(bind(runsIn('m2')), before)
+    expect(narrowed).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+    const kept = loop(narrowed.binding, now)
+    expect(kept).toMatchObject({ state: 'Kept', names: ['m2'] })
+    expect(loop(kept.binding, now).binding).toBe(kept.binding)
+  })
+
+  test.each<{ name: string; claims: ClaimAnswer[] }>([
+    { name: 'unknown', claims: [a, unknownB()] },
+    { name: 'gone', claims: [a, nowhereB()] },
+  ])('is not narrowed to the rest while its data is $name', ({ claims }) => {
+    expect(loop(bind(runsIn('m1')), claims)).toMatchObject({ state: 'Ignored', names: ['m1', 'm2', 'm3'] })
+  })
+
+  test('continues a move to the last known location', () => {
+    const moving = loop(bind(runsIn('m1')), [a])
+    expect(moving.names).toEqual(['m2'])
+    expect(loop(moving.binding, [unknown()])).toMatchObject({ state: 'Kept', names: ['m2'] })
+  })
+
+  test('is relaxed if it cannot stay, and the message has both reasons', () => {
+    const narrowed = loop(bind(runsIn('m2')), [a]).binding
+    const { state, message } = loop(
+      { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'm1' }] } },
+      [unknown()],
+      {
+        clusters: lookup('m1', tainted('m2'), 'm3'),
+      },
+    )
+    expect([state, message]).toEqual(['Relaxed', expect.stringMatching(/no DataSource yet; .*m2 has the taint/)])
+  })
+})
+
+describe('a running workload that is restored from a backup, or whose annotations are not', () => {
+  const claims = [located(['m2'])]
+  const created = (binding: ResourceBinding, answers = claims) =>
+    decideBinding(makeInput({ binding, claims: answers, clusters: healthy, leavesMovesToLoop: true }))
+  const before = loop(bind(runsIn('m2')), claims).binding
+  const broken = { clusters: lookup('m1', tainted('m2', 'NoExecute'), 'm3') }
+
+  test('is narrowed to its data', () => {
+    expect(created(bind(runsIn('m1'))).binding.spec.placement).toEqual(one('m2'))
+  })
+
+  test('stays relaxed if a write drops our annotations', () => {
+    const relaxed = write(before, runsIn(), { claims, ...broken }).binding
+    const replaced = { ...relaxed, spec: { ...relaxed.spec, ...runsIn('m1') } }
+    expect(write(replaced, {}, { binding: { ...replaced, metadata: bind({}).metadata }, claims }).state).toBe('Relaxed')
+  })
+
+  test('stays with its data while it waits for a claim', () => {
+    const waiting = loop(before, []).binding
+    expect(created(waiting, [])).toMatchObject({ state: 'Kept', binding: { spec: { placement: one('m2') } } })
+  })
 })
 
 test('a workload follows required data although a preference has an unknown location', () => {

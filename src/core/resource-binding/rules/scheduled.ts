@@ -21,7 +21,7 @@ export function stayWhileUnlocated(situation: Situation): PlacementDecision | un
   const { claims } = input
   const lost = nowhere(claims)
   const blocks = [...unresolved(claims), ...lost].some(({ hold }) => hold)
-  const isUnlocated = blocks || lost.length > 0 || claims.some(({ answer }) => answer.kind === 'unknown')
+  const isUnlocated = lost.length > 0 || claims.some(({ answer }) => answer.kind === 'unknown')
   if (isUnlocated && last && (blocks || lacksPart(input, last))) return keep(situation, last, describeUnlocated(claims))
   return blocks ? applyBase('Ignored', base, describeUnlocated(claims)) : undefined
 }
@@ -69,7 +69,7 @@ export function awaitReturn(situation: Situation): PlacementDecision | undefined
 /** Keeps the workload in its cluster until the loop moves it. Does not apply if it cannot stay there in any case. */
 export function awaitLoop(situation: Situation): PlacementDecision | undefined {
   const { input, base, last } = situation
-  if (!input.leavesMovesToLoop || last?.state === 'Relaxed' || !wouldMove(situation)) return undefined
+  if (!input.leavesMovesToLoop || !wouldMove(situation)) return undefined
   const message = 'the data is in other clusters; the loop moves the workload later'
   if (!last) return applyBase('Ignored', base, message)
   const kept = keep(situation, last, message)

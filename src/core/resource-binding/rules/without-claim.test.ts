@@ -133,6 +133,42 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(admitted.binding).toBe(released.binding)
   })
 
+  test('waits in any write until the loop ends the wait, if one of several claims is gone', () => {
+    const b = located(['m2', 'm3'], { claim: 'default/b' })
+    const narrowed = loop(bind(runsIn('m2')), [...claims, b]).binding
+    const rest = { claims: [b] }
+    const kept = loop(narrowed, rest.claims).binding
+    expect(write(kept, { placement: three }, rest)).toMatchObject({ state: 'Kept', binding: kept })
+    expect(write(narrowed, {}, { binding: kept, ...rest }).binding).toBe(kept)
+    // A replica that does not know the new claim yet does not end the wait for it.
+    const replaced = loop(narrowed, [b, located(['m2', 'm3'], { claim: 'default/c' })]).binding
+    expect(write(narrowed, {}, { binding: replaced, ...rest }).state).toBe('Kept')
+  })
+
+  test('does not wait if it cannot stay, and follows the other claims', () => {
+    const both = [located(['m2']), located(['m2', 'm3'], { claim: 'default/b' })]
+    const narrowed = loop(bind(runsIn('m2')), both).binding
+    const clusters = lookup('m1', 'm3')
+    expect(loop(narrowed, both.slice(1), { clusters })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('does not wait if preferred data moves while it waits to return', () => {
+    const prefers = (...names: string[]) => [located(names, { enforcement: 'Preferred' })]
+    const placement = { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } }
+    const narrowed = loop(bind({ placement }), prefers('m2')).binding
+    const status = { schedulerObservingAffinityName: 'default' }
+    const returning = loop({ ...narrowed, spec: { ...narrowed.spec, ...runsIn('m1') }, status }, prefers('m2')).binding
+    expect(readAnnotations(returning.metadata.annotations).locality?.since).toBeDefined()
+    expect(loop(returning, prefers('m3')).state).toBe('Narrowed')
+    expect(loop(loop(returning, []).binding, [], { now: NOW + DELAY }).state).toBe('Restored')
+  })
+
+  test('stays relaxed with a copy elsewhere until its cluster can take it again', () => {
+    const clusters = lookup('m1', 'm3')
+    const copies = { ...waiting, spec: { ...waiting.spec, ...runsIn('m1', 'm2') } }
+    expect(loop(copies, [], { clusters, now: NOW + DELAY }).state).toBe('Relaxed')
+  })
+
   test('does not wait if the other claims demand the same', () => {
     const both = [located(['m2']), located(['m2'], { claim: 'default/b' })]
     const narrowed = loop(bind(runsIn('m2')), both).binding
