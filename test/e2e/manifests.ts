@@ -47,12 +47,12 @@ export function tableClaim(name: string, options: Parameters<typeof claim>[1]): 
   return { ...rest, spec: { ...spec, system: 'amoro', dataSourceType: 'table' } } as SpecObject
 }
 
-export function source(name: string, clusterNames: string[]): SpecObject {
+export function source(name: string, clusterNames: string[], size: { bytes?: number } = {}): SpecObject {
   return {
     apiVersion: 'datadependency.volcano.sh/v1alpha1',
     kind: 'DataSource',
     metadata: { name },
-    spec: { system: 'static', type: 'bucket', name, locality: { clusterNames } },
+    spec: { system: 'static', type: 'bucket', name, locality: { clusterNames, ...size } },
   }
 }
 

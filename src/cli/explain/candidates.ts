@@ -3,7 +3,13 @@ import { clusters } from '../../api/karmada.ts'
 import { apiVersionOf } from '../../api/meta.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
-import { byCost, dataOfClaims, openTransferCosts, type TransferCost } from '../../core/transfer-cost/transfer-cost.ts'
+import { rankedFigure } from '../../core/transfer-cost/rank.ts'
+import {
+  costOrder,
+  dataOfClaims,
+  openTransferCosts,
+  type TransferCost,
+} from '../../core/transfer-cost/transfer-cost.ts'
 import { describeCost } from '../transfer-words.ts'
 import { candidateNames, dataExclusions, exclusionsOf } from './exclusions.ts'
 import type { Placed } from './placed.ts'
@@ -21,8 +27,8 @@ interface Candidate {
 }
 
 /**
- * The clusters of a workload with located data: first those that nothing excludes, then by money, bytes and time. Text shows them by default only
- * with a price matrix.
+ * The clusters of a workload with located data: first those that nothing excludes, then by money, bytes and time. A preference of Time puts
+ * time first. Text shows them by default only with a price matrix.
  */
 export function candidateNodes(placed: Placed, context: Context): TreeNode[] {
   const claims = placed.placement?.input.claims ?? []
@@ -33,7 +39,7 @@ export function candidateNodes(placed: Placed, context: Context): TreeNode[] {
   const [excludedBy, lacking] = [exclusionsOf(placed, context), dataExclusions(claims)]
   const candidates = candidateNames(claims, store)
     .map((name): Candidate => ({ name, cost: costOf(name), excludedBy: [...excludedBy(name), ...lacking(name)] }))
-    .sort(byMerit)
+    .sort(byMerit(claims))
   const children = candidates.slice(0, MAX_CANDIDATES).map(({ name, cost, excludedBy: reasons }): TreeNode => {
     const excluded = reasons.length > 0 ? `; excluded: ${reasons.join('; ')}` : ''
     return {
@@ -60,10 +66,14 @@ export function costsOfClaims(
     data: dataOfClaims(claims),
     clusters: (name) => store.get(clusters, undefined, name),
     matrix: configuredTransferMatrix(config),
+    by: rankedFigure(claims) ?? 'money',
   })
 }
 
-function byMerit(a: Candidate, b: Candidate): number {
-  const excluded = Number(a.excludedBy.length > 0) - Number(b.excludedBy.length > 0)
-  return excluded || byCost(a.cost, b.cost) || (a.name < b.name ? -1 : 1)
+function byMerit(claims: readonly ClaimAnswer[]): (a: Candidate, b: Candidate) => number {
+  const byCost = costOrder(rankedFigure(claims) ?? 'money')
+  return (a, b) => {
+    const excluded = Number(a.excludedBy.length > 0) - Number(b.excludedBy.length > 0)
+    return excluded || byCost(a.cost, b.cost) || (a.name < b.name ? -1 : 1)
+  }
 }

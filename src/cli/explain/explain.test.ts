@@ -412,6 +412,34 @@ describe('the candidate clusters of a workload', () => {
 `)
   })
 
+  test('are in the order of their time for a claim that prefers Time, with the fastest source of the data', async () => {
+    const fast = makeClaim({ policy: { enforcement: 'Preferred', preference: 'Time' } })
+    const spread = makeSource({ locality: { clusterNames: ['member2', 'member3'], bytes: 5 * 1024 ** 3 } })
+    const links = [
+      { from: { provider: 'aws' }, to: { region: 'us-east-1' }, pricePerGiB: 0.02, bytesPerSecond: '128Mi' },
+      { from: { provider: 'gcp' }, to: { region: 'us-east-1' }, pricePerGiB: 1, bytesPerSecond: '1Gi' },
+      { from: {}, to: { region: 'ap-south-1' }, pricePerGiB: 0, bytesPerSecond: '64Mi' },
+    ]
+    const folder = makeFolder({ 'lodestone.yaml': [{ transferCosts: { currency: 'USD', links } }] })
+    const objects = [
+      makeDeployment(),
+      fast,
+      spread,
+      makePolicy(),
+      ...places,
+      makeCluster('cheap', { region: 'ap-south-1' }),
+    ]
+    const { stdout } = await explain('deployment/app', objects, '--config', `${folder}/lodestone.yaml`)
+    const shown = [...stdout.matchAll(/(\w+): .* local, .* to transfer, ([\d.]+ USD, \d+ s)/g)]
+    expect(shown.map(([, name, figures]) => `${name} ${figures}`)).toEqual([
+      'member2 0.00 USD, 0 s',
+      'member3 0.00 USD, 0 s',
+      'member1 5.00 USD, 5 s',
+      'member4 5.00 USD, 5 s',
+      'cheap 0.00 USD, 80 s',
+    ])
+  })
+
   test('are data for programs', async () => {
     const { object } = JSON.parse(await candidates(fleet, '-o', 'json'))
     const { children } = object.children.at(-1)

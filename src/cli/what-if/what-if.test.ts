@@ -359,6 +359,23 @@ describe('the cost of a transfer', () => {
     expect(stdout).toContain(`Deployment default/app: to ${to}\n`)
   })
 
+  test('has the time from the fastest source for a claim that prefers Time', async () => {
+    const links = [
+      { from: { region: 'eu-central-1' }, to: { region: 'us-east-1' }, pricePerGiB: 0, bytesPerSecond: '64Mi' },
+      { from: { region: 'local' }, to: { region: 'us-east-1' }, pricePerGiB: 1, bytesPerSecond: '1Gi' },
+      { from: {}, to: { provider: 'gcp' }, pricePerGiB: 0, bytesPerSecond: '512Mi' },
+    ]
+    const fast = makeClaim({ policy: { enforcement: 'Preferred', preference: 'Time' } })
+    const twice = makeSource({ locality: { clusterNames: ['member2', 'member4'], bytes: 5 * GiB } })
+    const running = makeBinding({ placement, clusters: [{ name: 'member2' }] })
+    const objects = [...places, makeCluster('member4', { region: 'local' }), twice, policy, fast, running]
+    const words = ['--cluster-lost', 'member2', '--config', '@prices.yaml', '-o', 'json']
+    const { stdout } = await whatIf(words, objects, { 'prices.yaml': { transferCosts: { links } } })
+    expect(JSON.parse(stdout).changes[0].transfer.candidates).toMatchObject([
+      { cluster: 'member1', money: 5, seconds: 5 },
+    ])
+  })
+
   test('takes the prices of a snapshot, or those of --config', async () => {
     const folder = makeFolder({ 'hub/all.yaml': priced, ...prices, 'other.yaml': { transferCosts: { links: [gcp] } } })
     const file = join(folder, 'fleet.lsnap')

@@ -2,7 +2,7 @@
 import { listDigest } from '../../base/hash.ts'
 import { jsonEqual, membership, sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
-import { type FleetPrices, rankByCost } from '../transfer-cost/rank.ts'
+import { type FleetPrices, rankByCost, rankedFrom } from '../transfer-cost/rank.ts'
 import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
 /** The constraint of data on a placement. An absent member demands nothing; an empty `required` is not satisfiable. */
@@ -13,6 +13,8 @@ export interface DataConstraint {
   requiredDigest?: string
   /** Clusters with preferred data, in tiers from most bytes to least. Each tier is sorted. */
   preferred?: readonly (readonly string[])[]
+  /** With a preference of Cost or Time: a digest of the figure and the locations by which the clusters are ranked. */
+  rankedFrom?: string
 }
 
 /**
@@ -32,7 +34,21 @@ export function combineClaims(claims: readonly ClaimAnswer[], prices?: FleetPric
   if (required.length > 0) constraint.required = intersect(required)
   const tiers = limitTiers([...(rankByCost(claims, prices) ?? []), ...rank(preferred)])
   if (tiers.length > 0) constraint.preferred = tiers
+  const digest = tiers.length > 0 ? rankedFrom(claims) : undefined
+  if (digest !== undefined) constraint.rankedFrom = digest
   return constraint
+}
+
+/**
+ * Keeps the last ranking of a workload that runs, as long as its data is where it was. So a change of prices, sizes or the fleet moves no
+ * running workload.
+ */
+export function keepRanking(
+  constraint: DataConstraint,
+  { preferred, rankedFrom: before }: DataConstraint,
+): DataConstraint {
+  const isKept = preferred !== undefined && before !== undefined && before === constraint.rankedFrom
+  return isKept ? { ...constraint, preferred } : constraint
 }
 
 /** Whether two constraints demand the same clusters. */

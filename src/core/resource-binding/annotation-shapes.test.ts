@@ -64,6 +64,9 @@ describe('a locality annotation', () => {
     { value: { ...locality, required: [1] }, want: false },
     { value: { ...locality, requiredDigest: 1 }, want: false },
     { value: { ...locality, preferred: ['a'] }, want: false },
+    { value: { ...locality, rankedFrom: '0123456789abcdef' }, want: true },
+    { value: { ...locality, rankedFrom: 'f' }, want: false },
+    { value: { ...locality, rankedFrom: 1 }, want: false },
     { value: 'text', want: false },
   ])('$value: $want', ({ value, want }) => {
     expect(isLocality(value)).toBe(want)

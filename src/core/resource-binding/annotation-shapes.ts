@@ -53,6 +53,9 @@ export function isTolerant(value: unknown): value is Pick<Placement, 'clusterTol
 
 const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value as string))
 
+/** As `listDigest` makes it. */
+const isDigest: Check = (value) => isString(value) && /^[0-9a-f]{16}$/.test(value as string)
+
 /** The limit keeps the suffix of a group's name short. A return every minute reaches it after 19 years. */
 const isRound: Check = (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) < 10_000_000
 
@@ -61,6 +64,7 @@ export const isLocality: Check = (value) =>
     required: isStrings,
     requiredDigest: isString,
     preferred: (tiers) => isListOf(isStrings, tiers),
+    rankedFrom: isDigest,
     claims: isStrings,
     message: isString,
     since: isTime,

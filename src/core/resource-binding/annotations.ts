@@ -18,6 +18,8 @@ export interface LocalityAnnotation {
   /** A digest of the required clusters, if there are too many to list. The affinity beside it names those that the base allows. */
   requiredDigest?: string
   preferred?: readonly (readonly string[])[]
+  /** A digest of what the preferred clusters were ranked from. Absent if bytes ranked them. */
+  rankedFrom?: string
   /** RFC 3339: since when a return to the data, or a release without a claim, waits. Absent if neither waits. */
   since?: string
   /** How often the groups were renamed, so that the scheduler begins with the first one again. Absent for 0. */

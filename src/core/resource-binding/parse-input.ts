@@ -4,8 +4,8 @@ import { sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
-import { isPlaced, isWorkload } from '../placement/binding-state.ts'
-import { combineClaims, type DataConstraint } from '../placement/constraint.ts'
+import { hasTarget, isPlaced, isWorkload } from '../placement/binding-state.ts'
+import { combineClaims, type DataConstraint, keepRanking } from '../placement/constraint.ts'
 import {
   areOursEqual,
   BASE_OF_POLICY,
@@ -24,7 +24,7 @@ export interface ResolvedAnnotations extends BindingAnnotations {
 export interface ParsedInput extends BindingInput {
   /** Sorted by name, so that the same claims give the same bytes in any order. */
   claims: readonly ClaimAnswer[]
-  /** The combined constraint of all located claims. */
+  /** The combined constraint of all located claims, with the last ranking of a workload that runs. */
   constraint: DataConstraint
   /** Our annotations on the binding that the requester sent. */
   annotations: ResolvedAnnotations
@@ -47,11 +47,12 @@ export interface ParsedInput extends BindingInput {
 }
 
 /** The constraint in a locality annotation. */
-export function constraintIn({ required, requiredDigest, preferred }: LocalityAnnotation): DataConstraint {
+export function constraintIn({ required, requiredDigest, preferred, rankedFrom }: LocalityAnnotation): DataConstraint {
   const constraint: DataConstraint = {}
   if (required) constraint.required = required
   if (requiredDigest) constraint.requiredDigest = requiredDigest
   if (preferred) constraint.preferred = preferred
+  if (rankedFrom) constraint.rankedFrom = rankedFrom
   return constraint
 }
 
@@ -67,10 +68,12 @@ export function parseInput(input: BindingInput): ParsedInput {
       ? annotations
       : resolveAnnotations(isKept ? ours : readAnnotations(stored?.metadata.annotations), stored, input)
   const placed = isPlaced(binding.spec) || isPlaced(stored?.spec)
+  const constraint = combineClaims(claims, input.prices)
+  const { locality: last } = storedAnnotations
   return {
     ...input,
     claims: claims.length < 2 ? claims : claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1)),
-    constraint: combineClaims(claims, input.prices),
+    constraint: last && hasTarget(binding.spec) ? keepRanking(constraint, last) : constraint,
     annotations,
     storedAnnotations,
     isPlaced: placed,

@@ -92,7 +92,7 @@ function localityAnnotation(
   { claims }: ParsedInput,
   { state, constraint, message, round = 0, since }: LocalityFields,
 ): LocalityAnnotation {
-  const { required, requiredDigest, preferred } = constraint
+  const { required, requiredDigest, preferred, rankedFrom } = constraint
   const written: LocalityAnnotation = {
     state,
     message: cut(message, MAX_MESSAGE_LENGTH),
@@ -101,6 +101,7 @@ function localityAnnotation(
   if (required) written.required = required
   if (requiredDigest) written.requiredDigest = requiredDigest
   if (preferred) written.preferred = preferred
+  if (rankedFrom) written.rankedFrom = rankedFrom
   if (since) written.since = since
   if (round > 0) written.round = round
   return written

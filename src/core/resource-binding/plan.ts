@@ -190,8 +190,9 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
 }
 
 /**
- * Whether a write may start the workload in other clusters. The affinity excludes a cluster in which it runs, the scheduler begins with the
- * first group again, or its narrowing ends. The workload still runs where it is until the scheduler acts.
+ * Whether a write may start the workload in other clusters. The affinity excludes a cluster in which it runs, or so does the group that the
+ * scheduler chose last. Or the scheduler begins with the first group again, or the narrowing ends. The workload still runs where it is until the
+ * scheduler acts.
  */
 function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
   const clusters = targetClusters(before.spec)

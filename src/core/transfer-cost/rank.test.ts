@@ -91,6 +91,30 @@ test.each<{ name: string; claims: ClaimAnswer[]; prices?: FleetPrices; want: str
   expect(orders.map((order) => combineClaims(order, prices).preferred)).toEqual([want, want])
 })
 
+test.each<{ name: string; other: ClaimAnswer[]; same: boolean }>([
+  { name: 'another size', other: [sales({ preference: 'Cost', bytes: 1 })], same: true },
+  { name: 'another name of the claim', other: [sales({ preference: 'Cost', claim: 'default/z' })], same: true },
+  {
+    name: 'a required claim beside it',
+    other: [sales({ preference: 'Cost' }), located(['ohio'], { claim: 'default/z', enforcement: 'Required' })],
+    same: true,
+  },
+  { name: 'another cluster', other: [sales({ preference: 'Cost' }, ['ohio'])], same: false },
+  { name: 'a further cluster', other: [sales({ preference: 'Cost' }, ['paris', 'ohio'])], same: false },
+  { name: 'another figure', other: [sales({ preference: 'Time' })], same: false },
+  { name: 'bytes', other: [sales()], same: false },
+  {
+    name: 'data of a second claim',
+    other: [sales({ preference: 'Cost' }), sales({ claim: 'default/z' }, ['ohio'])],
+    same: false,
+  },
+])('a ranking is from the same as one with $name: $same', ({ other, same }) => {
+  const digests = [[sales({ preference: 'Cost' })], other, other.toReversed()].map(
+    (claims) => combineClaims(claims).rankedFrom,
+  )
+  expect(digests.map((digest) => digest === digests[0])).toEqual([true, same, same])
+})
+
 test('without prices, Cost and Time are Bytes', () => {
   const preferences: PreferenceFigure[] = ['Cost', 'Time']
   expect(preferences.map((preference) => combineClaims([sales({ preference })]).preferred)).toEqual([

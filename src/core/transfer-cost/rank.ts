@@ -1,4 +1,5 @@
 /** Ranks clusters by the cost of bringing preferred data to them. */
+import { listDigest } from '../../base/hash.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
 import { MAX_COMPARED_PRICES } from '../placement/limits.ts'
@@ -32,9 +33,7 @@ export function rankByCost(claims: readonly ClaimAnswer[], prices: FleetPrices |
   const by = rankedFigure(claims)
   if (by === undefined || !prices) return undefined
   const { matrix, clusters } = prices
-  const data = dataOfClaims(
-    claims.filter(({ enforcement, answer }) => enforcement === 'Preferred' && answer.kind === 'located'),
-  )
+  const data = preferredData(claims)
   const names = data.length > 0 ? prices.clusterNames() : []
   if (comparedPrices(data, names, prices) > MAX_COMPARED_PRICES) return undefined
   const costOf = openTransferCosts({ data, clusters, matrix, by })
@@ -45,6 +44,23 @@ export function rankByCost(claims: readonly ClaimAnswer[], prices: FleetPrices |
   // Sums of the same prices in another order differ in their last digits.
   return [...Map.groupBy(ranked, ([cost]) => cost.toPrecision(12)).values()].map((equal) =>
     equal.flatMap(([, members]) => members),
+  )
+}
+
+/**
+ * Returns a digest of what clusters are ranked from, except prices and sizes: the figure, and the clusters of each piece of data. Returns
+ * undefined if bytes decide.
+ */
+export function rankedFrom(claims: readonly ClaimAnswer[]): string | undefined {
+  const by = rankedFigure(claims)
+  if (by === undefined) return undefined
+  const locations = preferredData(claims).map(({ clusters = [] }) => clusters.join())
+  return listDigest([by, ...locations.sort()])
+}
+
+function preferredData(claims: readonly ClaimAnswer[]): UsedData[] {
+  return dataOfClaims(
+    claims.filter(({ enforcement, answer }) => enforcement === 'Preferred' && answer.kind === 'located'),
   )
 }
 

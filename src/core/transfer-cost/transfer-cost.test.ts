@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { located, lookup, makeCluster, nowhere, unknown } from '../../../test/builders.ts'
 import { openTransferMatrix, type TransferConfig } from './matrix.ts'
 import {
-  byCost,
   type CostFigure,
+  costOrder,
   dataOfClaims,
   openTransferCosts,
   type TransferCost,
@@ -257,5 +257,16 @@ test.each<{ name: string; costs: Partial<TransferCost>[] }>([
       ...cost,
     }),
   )
-  expect(full.toReversed().sort(byCost)).toEqual(full)
+  expect(full.toReversed().sort(costOrder('money'))).toEqual(full)
+})
+
+test('costs are in the order of time first for a preference of Time', () => {
+  const costs: Pick<TransferCost, 'seconds' | 'transferBytes' | 'money'>[] = [
+    { seconds: 1, transferBytes: 9, money: 9 },
+    { seconds: 2, transferBytes: 1, money: 2 },
+    { seconds: 2, transferBytes: 1, money: 3 },
+    { seconds: undefined, transferBytes: 1, money: 1 },
+  ]
+  const full = costs.map((cost): TransferCost => ({ localBytes: 0, currency: undefined, ...known, ...cost }))
+  expect(full.toReversed().sort(costOrder('seconds'))).toEqual(full)
 })

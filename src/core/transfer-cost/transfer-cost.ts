@@ -30,7 +30,7 @@ export interface TransferCost {
   unknown: readonly string[]
 }
 
-/** By which figure the source of each piece of data is chosen. */
+/** By which figure clusters are compared, and the source of each piece of data is chosen. */
 export type CostFigure = 'money' | 'seconds'
 
 export interface CostInput {
@@ -138,9 +138,10 @@ function time({ rate }: Transfer): number {
   return 1 / (rate.bytesPerSecond ?? 0)
 }
 
-/** Compares costs: by money, then by bytes, then by time. A figure that is not known is last. */
-export function byCost(a: TransferCost, b: TransferCost): number {
-  return compare(a.money, b.money) || compare(a.transferBytes, b.transferBytes) || compare(a.seconds, b.seconds)
+/** Returns a comparison of costs: by one figure, then by bytes, then by the other figure. A figure that is not known is last. */
+export function costOrder(by: CostFigure): (a: TransferCost, b: TransferCost) => number {
+  const other = by === 'money' ? 'seconds' : 'money'
+  return (a, b) => compare(a[by], b[by]) || compare(a.transferBytes, b.transferBytes) || compare(a[other], b[other])
 }
 
 /** Infinities are equal, and have no difference. */

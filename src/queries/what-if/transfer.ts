@@ -2,8 +2,10 @@
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import { clusters } from '../../api/karmada.ts'
 import { bindingName } from '../../core/resource-binding/derive.ts'
+import { rankedFigure } from '../../core/transfer-cost/rank.ts'
 import {
-  byCost,
+  type CostFigure,
+  costOrder,
   dataOfClaims,
   openTransferCosts,
   type TransferCost,
@@ -19,7 +21,7 @@ export interface CandidateCost extends TransferCost {
   cluster: string
 }
 
-/** The clusters to which a workload goes, the cheapest first. */
+/** The clusters to which a workload goes, the cheapest first, or the fastest with a preference of Time. */
 export interface WorkloadTransfer {
   candidates: readonly CandidateCost[]
   /** The number of further clusters. */
@@ -55,15 +57,16 @@ export function withTransfers<Workload extends AnsweredWorkload, Total extends o
 } {
   const { store, matrix } = world
   const lookup = (name: string) => store.get(clusters, undefined, name)
-  const costsOf = (data: readonly UsedData[]) => openTransferCosts({ data, clusters: lookup, matrix })
+  const costsOf = (data: readonly UsedData[], by: CostFigure = 'money') =>
+    openTransferCosts({ data, clusters: lookup, matrix, by })
   const sums = new Map<Effect, EffectSum>()
   const changes = answer.changes.map((change) => {
-    const data = change.to.length > 0 ? workloadData(change, world) : []
+    const { data, by } = change.to.length > 0 ? workloadData(change, world) : NO_DATA
     if (data.length === 0) return change
     const sum = sums.get(change.effect) ?? { undecided: 0, copies: new Map() }
     sums.set(change.effect, sum)
     addTo(sum, change, data)
-    return { ...change, transfer: workloadTransfer(change, costsOf(data)) }
+    return { ...change, transfer: workloadTransfer(change, costsOf(data, by), by) }
   })
   const totalWith = (effect: Effect) => {
     const sum = sums.get(effect)
@@ -73,7 +76,12 @@ export function withTransfers<Workload extends AnsweredWorkload, Total extends o
   return { changes, totals: totals as Record<Effect, ReturnType<typeof totalWith>> }
 }
 
-function workloadTransfer({ to }: AnsweredWorkload, costOf: (cluster: string) => TransferCost): WorkloadTransfer {
+function workloadTransfer(
+  { to }: AnsweredWorkload,
+  costOf: (cluster: string) => TransferCost,
+  by: CostFigure,
+): WorkloadTransfer {
+  const byCost = costOrder(by)
   const candidates = to
     .map((cluster): CandidateCost => ({ cluster, ...costOf(cluster) }))
     .sort((a, b) => byCost(a, b) || (a.cluster < b.cluster ? -1 : 1))
@@ -120,12 +128,19 @@ function total(figures: readonly (number | undefined)[]): number | undefined {
   )
 }
 
-/** The data of a workload, as its decision sees it. */
-function workloadData({ workload: { kind, namespace, name } }: AnsweredWorkload, world: World): UsedData[] {
+interface WorkloadData {
+  data: readonly UsedData[]
+  by: CostFigure
+}
+
+const NO_DATA: WorkloadData = { data: [], by: 'money' }
+
+/** The data of a workload, as its decision sees it, and the figure by which it ranks clusters. */
+function workloadData({ workload: { kind, namespace, name } }: AnsweredWorkload, world: World): WorkloadData {
   const { store, now, scope, karmadaRules, timing, kinds, matrix } = world
   const binding = bindingNamed({ namespace, name: bindingName(kind, name) }, store)
-  if (!binding) return []
+  if (!binding) return NO_DATA
   const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
   const { claims } = gatherBindingInput(binding, binding, context)
-  return dataOfClaims(claims)
+  return { data: dataOfClaims(claims), by: rankedFigure(claims) ?? 'money' }
 }

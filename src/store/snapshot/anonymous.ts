@@ -329,11 +329,12 @@ class Anonymizer {
     required,
     requiredDigest,
     preferred,
+    rankedFrom,
     since,
     round,
   }: LocalityAnnotation): LocalityAnnotation {
     const names = sortedUnique(claims.map((claim) => this.#names.ofClaim(claim)))
-    return defined({ state, message: '', claims: names, required, requiredDigest, preferred, since, round })
+    return defined({ state, message: '', claims: names, required, requiredDigest, preferred, rankedFrom, since, round })
   }
 
   #bindingAnnotations(annotations: Record<string, string>): Record<string, string> {

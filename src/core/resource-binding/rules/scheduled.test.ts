@@ -6,6 +6,7 @@ import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../../
 import type { ClaimAnswer } from '../../data-source/locate.ts'
 import { schedulingRefusal } from '../../placement/acceptance.ts'
 import { findMisfit } from '../../placement/fit.ts'
+import { openTransferMatrix } from '../../transfer-cost/matrix.ts'
 import { readAnnotations } from '../annotations.ts'
 import { decideBinding } from '../decide.ts'
 import type { BindingInput } from '../input.ts'
@@ -281,6 +282,39 @@ describe('a preference', () => {
     expect(planBinding(makeInput({ binding: later, stored: later, claims: given.now })).moves).toBe(false)
   })
 
+  test.each<{ name: string; status: string; group: string[]; moves: boolean }>([
+    { name: 'the group in which it runs gets other clusters', status: 'default-local', group: ['m3'], moves: true },
+    {
+      name: 'the group in which it runs keeps its cluster',
+      status: 'default-local',
+      group: ['m2', 'm3'],
+      moves: false,
+    },
+    { name: 'it runs in the clusters of the policy', status: 'default', group: ['m3'], moves: false },
+  ])('moves by the loop alone, and within the budget: $moves if $name', ({ status, group, moves }) => {
+    const running = inGroup(narrowed, status, 'm2')
+    const claims = prefers(...group)
+    const plan = planBinding(makeInput({ binding: running, stored: running, claims, clusters: healthy }))
+    expect(plan.moves).toBe(moves)
+    const admitted = write(running, {}, { claims })
+    const sent = loop(running, claims).binding
+    expect(admitted.state).toBe(moves ? 'Kept' : 'Narrowed')
+    expect(admitted.binding.spec.placement).toEqual((moves ? running : sent).spec.placement)
+    expect(write(running, {}, { binding: sent, claims }).binding).toBe(sent)
+  })
+
+  test('moves within the budget when the group in which it runs is left out', () => {
+    const claimsIn = (first: string, second: string) => [
+      located([first], { enforcement: 'Preferred', bytes: 2 }),
+      located([second], { enforcement: 'Preferred', claim: 'default/z' }),
+    ]
+    const running = inGroup(loop(bind({ placement: divided }), claimsIn('m1', 'm2')).binding, 'default-local-2', 'm2')
+    const claims = claimsIn('m3', 'm3')
+    const plan = planBinding(makeInput({ binding: running, stored: running, claims, clusters: healthy }))
+    expect(plan.moves).toBe(true)
+    expect(write(running, {}, { claims }).state).toBe('Kept')
+  })
+
   test('waits for nothing while the scheduler begins with the first group in any case', () => {
     const first = loop(bind({ ...runsIn('m1'), placement: divided }), prefers('m2'))
     expect(first.message).toBe('default/sales is in m2')
@@ -314,6 +348,57 @@ describe('a preference', () => {
     expect(groupsOf(brokenAgain)).toEqual(['default-local', 'default'])
     const never = [located(['m2'], { enforcement: 'Preferred', failback: 'Never' })]
     expect(groupsOf(loop(fallenBack, never, { now: NOW + 9 * WINDOW }).binding)).toEqual(['default-local', 'default'])
+  })
+})
+
+describe('a workload that is ranked by the cost of its data', () => {
+  const divided: Placement = { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } }
+  const places = ['m1', 'm2', 'm3'].map((name) => makeCluster(name, { region: name }))
+  const fleet = { clusters: lookup(...places), clusterNames: () => ['m1', 'm2', 'm3'] }
+  const pricesTo = (cheapest: string) => {
+    const links = [
+      { from: {}, to: { region: cheapest }, pricePerGiB: 1 },
+      { from: {}, to: {}, pricePerGiB: 2 },
+    ]
+    const matrix = openTransferMatrix({ links })
+    if (!matrix) throw new Error('no links')
+    return { prices: { ...fleet, matrix }, clusters: fleet.clusters }
+  }
+  const prefers = (where: string[], bytes = 2 ** 30) => [
+    located(where, { enforcement: 'Preferred', preference: 'Cost', bytes }),
+  ]
+  const groupsOf = ({ spec }: ResourceBinding) =>
+    spec.placement?.clusterAffinities?.map(({ clusterNames }) => `${clusterNames}`)
+  const placed = loop(bind({ placement: divided }), prefers(['gone']), pricesTo('m2')).binding
+  const running: ResourceBinding = {
+    ...placed,
+    spec: { ...placed.spec, ...runsIn('m2') },
+    status: { schedulerObservingAffinityName: 'default-local' },
+  }
+
+  test('starts in the cheapest cluster', () => {
+    expect(groupsOf(placed)).toEqual(['m2', 'm1,m3', 'm1,m2,m3'])
+  })
+
+  test.each<{ name: string; claims: ClaimAnswer[]; prices: Partial<BindingInput> }>([
+    { name: 'prices', claims: prefers(['gone']), prices: pricesTo('m3') },
+    { name: 'sizes', claims: prefers(['gone'], 2 ** 40), prices: pricesTo('m3') },
+    { name: 'prices, which are not known any more,', claims: prefers(['gone']), prices: { clusters: fleet.clusters } },
+  ])('keeps its ranking while it runs, although $name change', ({ claims, prices }) => {
+    expect(loop(running, claims, prices).binding).toBe(running)
+    expect(write(running, {}, { claims, ...prices }).binding).toEqual(running)
+  })
+
+  test('is ranked again when it loses its cluster', () => {
+    const evicted = write(running, { clusters: [] }, { claims: prefers(['gone']), ...pricesTo('m3') })
+    expect(groupsOf(evicted.binding)).toEqual(['m3', 'm1,m2', 'm1,m2,m3'])
+  })
+
+  test.each([
+    { name: 'its data moves', claims: prefers(['m3']) },
+    { name: 'its claim asks for another figure', claims: [located(['m3'], { enforcement: 'Preferred' })] },
+  ])('is ranked again when $name', ({ claims }) => {
+    expect(groupsOf(loop(running, claims, pricesTo('m2')).binding)?.[0]).toBe('m3')
   })
 })
 
