@@ -175,9 +175,10 @@ describe('a Cluster of a manifest without a spec', () => {
   })
 })
 
-test('a binding without a placement tolerates no taint', () => {
+test('a binding without a placement tolerates no taint, and accepts other clusters', () => {
   const { placement: _absent, ...spec } = makeBinding().spec
-  const clusters = lookup(makeCluster('member1', { taints: [{ key: 'gpu', effect: 'NoSchedule' }] }))
+  const clusters = lookup(makeCluster('member1', { taints: [{ key: 'gpu', effect: 'NoSchedule' }] }), 'member2')
+  expect(schedulingRefusal(spec, clusters)('member2')).toBeUndefined()
   expect(schedulingRefusal(spec, clusters)('member1')).toBe(
     'has the taint gpu:NoSchedule, which the policy does not tolerate',
   )

@@ -76,6 +76,12 @@ test('a filter allows each name if Clusters cannot be read', () => {
   expect(['c1', 'c2', 'gone'].map((name) => filter.allows(name))).toEqual([false, true, true])
 })
 
+test('a long list allows each of its names if Clusters cannot be read', () => {
+  const clusterNames = Array.from({ length: 2000 }, (_, i) => `c${i}`)
+  const filter = clusterFilter({ clusterNames }, undefined, newestRules)
+  expect(['c0', 'c1999', 'c2000'].map((name) => filter.allows(name))).toEqual([true, true, false])
+})
+
 test('of a long list, only the clusters that exist are compiled, once for each set of clusters', () => {
   const many = Array.from({ length: 2000 }, (_, i) => `c${i}`)
   const looksFor = (find: ClusterLookup) => {

@@ -52,6 +52,12 @@ test.each<{ name: string; constraints: NonNullable<Placement['spreadConstraints'
     want: 'spread constraint requires at least 2 cluster groups, the clusters with the data form 1',
   },
   {
+    name: 'no cluster is too few',
+    constraints: [by('cluster', 1, 1)],
+    names: [],
+    want: 'spread constraint requires at least 1 cluster groups, the clusters with the data form 0',
+  },
+  {
     name: 'the scheduler selects no cluster without maxGroups',
     constraints: [by('cluster', 1)],
     names: ['c1'],
