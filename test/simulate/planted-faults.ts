@@ -150,7 +150,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: "if (!input.leavesMovesToLoop || last?.state === 'Relaxed') return undefined",
+    search: 'if (!input.leavesMovesToLoop || !wouldMove(situation)) return undefined',
     replacement: 'if (input.now > 0) return undefined',
     breaks: 'leader change: admission moves workloads',
     guarantees: ['moves-by-loop'],
