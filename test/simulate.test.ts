@@ -10,6 +10,7 @@ import { shrinkWith } from './simulate/shrink.ts'
 import { playWorlds } from './simulate/threads.ts'
 import { World } from './simulate/world.ts'
 
+const PREFERS_COST = { enforcement: 'Preferred', preference: 'Cost' }
 const PLACEMENT = { clusterAffinity: { clusterNames: ['m1', 'm2'] } }
 
 function clusterNamed(name: string, overrides: Partial<Cluster> = {}): Cluster {
@@ -87,6 +88,52 @@ test('a simulated Karmada does what the answer of what-if said', async () => {
   const run = await runSeed(21, 400, undefined, [], { asks: true })
   expect(run.failure?.message).toBeUndefined()
   expect(run.actions.filter((action) => action.do === 'ask').length).toBeGreaterThan(4)
+})
+
+test('a world with prices ranks preferred clusters by cost, and new prices move nothing', async () => {
+  const pricesTo = (cheapest: string) =>
+    ['m2', 'm3'].map((to) => ({
+      from: { provider: 'm1' },
+      to: { provider: to },
+      pricePerGiB: to === cheapest ? 1 : 2,
+    }))
+  const group = 'datadependency.volcano.sh/v1alpha1'
+  const start = (name: string): Action[] => {
+    const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name }
+    const metadata = { namespace: 'a', name }
+    const placement = {
+      clusterAffinity: { clusterNames: ['m2', 'm3'] },
+      replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' },
+    }
+    const claimed = { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload }
+    const objects = [
+      { apiVersion: group, kind: 'DataSourceClaim', spec: { ...claimed, policy: PREFERS_COST } },
+      {
+        apiVersion: 'policy.karmada.io/v1alpha1',
+        kind: 'PropagationPolicy',
+        spec: { resourceSelectors: [workload], placement },
+      },
+      { apiVersion: 'apps/v1', kind: 'Deployment', spec: { replicas: 1, template: { spec: { containers: [] } } } },
+    ]
+    return [...objects.map((object) => applied({ ...object, metadata } as ApiObject)), { do: 'rest' }]
+  }
+  const locality = { clusterNames: ['m1'], bytes: 2 ** 30 }
+  const source = { system: 'manual', type: 'table', name: 'd1', locality }
+  const world = new World({ clusters: 3, failover: 'Off', maxMovesPerMinute: 2, links: pricesTo('m3') })
+  const clustersOf = (name: string) =>
+    world.api.get<Binding>('ResourceBinding', 'a', `${name}-deployment`)?.spec.clusters?.map((target) => target.name)
+  try {
+    const steps: Action[] = [
+      applied({ apiVersion: group, kind: 'DataSource', metadata: { name: 'd1' }, spec: source } as ApiObject),
+      ...start('w1'),
+      { do: 'prices', links: pricesTo('m2') },
+      ...start('w2'),
+    ]
+    for (const step of steps) await world.perform(step)
+    expect([clustersOf('w1'), clustersOf('w2')]).toEqual([['m3'], ['m2']])
+  } finally {
+    world.stop()
+  }
 })
 
 describe('a policy that changes', () => {

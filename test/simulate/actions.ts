@@ -1,6 +1,7 @@
 // The steps of a world, by value: a list of them repeats a run without its seed.
 import type { CatalogAnswer } from './catalogs.ts'
 import type { ApiObject, Taint } from './karmada.ts'
+import type { PriceLink } from './prices.ts'
 import type { ControllerAction } from './taint-manager.ts'
 
 // The replica of Lodestone that answers the reviews of the step.
@@ -39,6 +40,8 @@ export type UserAction =
   | { do: 'leave'; name: string }
   | { do: 'crd'; kind: string; served: boolean }
   | { do: 'restart'; what: 'detector' | 'scheduler' | 'leader' | 'replica' }
+  // Lodestone starts again with other prices. The world is at rest before and after.
+  | { do: 'prices'; links: PriceLink[] }
   | { do: 'advance'; ms: number }
   // Components finish everything that they can do now.
   | { do: 'settle' }
@@ -61,6 +64,8 @@ export interface WorldConfig {
   clusters: number
   failover: 'Off' | 'Gracefully' | 'Directly'
   maxMovesPerMinute: number
+  // The price matrix at the start; absent in a world without prices.
+  links?: readonly PriceLink[]
   // Whether some users follow a plan (stories.ts).
   stories?: boolean
   // Whether `what-if` is asked about some actions.

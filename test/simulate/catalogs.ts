@@ -9,8 +9,10 @@ export const CATALOG = 'catalog'
 export class Catalogs implements Systems {
   readonly #answers = new Map<string, CatalogAnswer>()
   readonly #system: System
+  readonly #bytesOf: (data: string) => number | undefined
 
-  constructor() {
+  constructor(bytesOf: (data: string) => number | undefined = () => undefined) {
+    this.#bytesOf = bytesOf
     const health: SystemHealth = { state: 'healthy' }
     this.#system = {
       plugin: {
@@ -48,6 +50,7 @@ export class Catalogs implements Systems {
     const answer = this.answerOf(data)
     if (answer.kind === 'failed') throw new LocalityError('unreachable', 'the catalog is not available')
     if (answer.kind === 'nowhere') return { kind: 'nowhere', reason: 'no such table' }
-    return { kind: 'located', location: `s3://${data}`, clusters: answer.clusters }
+    const bytes = this.#bytesOf(data)
+    return { kind: 'located', location: `s3://${data}`, clusters: answer.clusters, ...(bytes && { bytes }) }
   }
 }

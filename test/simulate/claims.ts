@@ -8,6 +8,7 @@ export interface Claim extends ApiObject {
     workload: { kind: string; name: string; namespace?: string }
     policy?: {
       enforcement?: string
+      preference?: string
       onUnresolved?: string
       onUnsatisfiable?: string
       holdTimeoutSeconds?: number
@@ -18,7 +19,7 @@ export interface Claim extends ApiObject {
 }
 
 interface Source extends ApiObject {
-  spec: { system: string; name: string; locality?: { clusterNames?: string[] } }
+  spec: { system: string; name: string; locality?: { clusterNames?: string[]; bytes?: number } }
   status?: { phase?: string }
 }
 
@@ -72,15 +73,24 @@ export function claimsOf({ spec }: Binding, sources: Sources): AppliedClaim[] {
 }
 
 // Returns where the data of a claim is.
-export function locate({ spec }: Claim, sources: Sources): Answer {
-  const source = sources
-    .list<Source>('DataSource')
-    .find((one) => one.spec.system === spec.system && one.spec.name === spec.dataSourceName)
+export function locate(claim: Claim, sources: Sources): Answer {
+  const source = sourceOf(claim, sources)
   if (!source) return { kind: 'unknown' }
   if (source.status?.phase === 'Unavailable') return { kind: 'nowhere' }
   const clusters = source.spec.locality?.clusterNames
   if (!clusters) return { kind: 'unknown' }
   return clusters.length === 0 ? { kind: 'nowhere' } : { kind: 'located', clusters }
+}
+
+// Returns the bytes of the data of a claim; undefined if they are not known.
+export function sizeOf(claim: Claim, sources: Sources): number | undefined {
+  return sourceOf(claim, sources)?.spec.locality?.bytes
+}
+
+function sourceOf({ spec }: Claim, sources: Sources): Source | undefined {
+  return sources
+    .list<Source>('DataSource')
+    .find((one) => one.spec.system === spec.system && one.spec.name === spec.dataSourceName)
 }
 
 function isGranted(namespace: string, from: string, sources: Sources): boolean {

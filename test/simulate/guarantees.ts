@@ -37,6 +37,7 @@ import {
   type Policy,
 } from './karmada.ts'
 import { Moves } from './moves.ts'
+import { checkCheapestFirst } from './prices.ts'
 import type { Replica } from './replica.ts'
 import { type ScheduleResult, schedule } from './schedule.ts'
 import { common, minus } from './sets.ts'
@@ -116,6 +117,9 @@ export class Guarantees {
       const isOfOthers = writer !== 'lodestone' || !isSameAffinity(sent, after)
       if (isOfOthers) this.#checkHasCluster(sent, stored, after, replica, writer)
       this.#checkFirstPlacement(stored, after, replica)
+      if (writer !== 'user' && !(stored && this.#hasHistory(stored)) && !isPlaced(after)) {
+        checkCheapestFirst(after, replica)
+      }
       this.#checkNoMoveAtAdmission(writer, stored, sent, after, replica)
       if (writer !== 'user' && isOfOthers) this.#checkRelease(stored, after, replica)
       // Without its clusters, a workload is not scheduled any more, which is another input.
@@ -194,6 +198,12 @@ export class Guarantees {
     this.#checkRelease(before, sent, leader)
     if (!memory.isRuined) checkStays(before, before, sent, leader)
     this.#moves.check(before, after)
+  }
+
+  // Whether a workload had clusters, or a user changed our annotations on it.
+  #hasHistory(binding: Binding): boolean {
+    const { wasScheduled, isRuined } = this.memoryOf(binding)
+    return wasScheduled || isRuined
   }
 
   // Whether a workload waits since an earlier removal, and Lodestone has not decided on this claim: the wait goes on.

@@ -33,7 +33,7 @@ export interface Toleration {
 }
 
 export interface Cluster extends ApiObject {
-  spec: { region?: string; taints?: Taint[] }
+  spec: { region?: string; provider?: string; taints?: Taint[] }
   status?: {
     conditions?: { type: string; status: string }[]
     apiEnablements?: { groupVersion: string; resources: { kind: string }[] }[]

@@ -37,6 +37,7 @@ export class Leader {
     this.#context = {
       store: replica,
       systems: catalogs,
+      matrix: replica.matrix,
       events: { record: () => {} },
       now: () => clock.now(),
       signal: this.#aborter.signal,

@@ -1,5 +1,5 @@
-// Faults that `npm run simulate:faults` plants, one at a time, into a copy of src. Each breaks holds, narrowing, release, failback or the
-// change of the leader.
+// Faults that `npm run simulate:faults` plants, one at a time, into a copy of src. Each breaks holds, narrowing, release, failback,
+// the change of the leader, or preferences.
 
 export interface PlantedFault {
   file: string
@@ -163,5 +163,19 @@ export const plantedFaults: readonly PlantedFault[] = [
       'for (const binding of store.list(type)) yield concernsUs(binding, store) ? undefined : keyOfObject(binding)',
     breaks: 'leader change: the first pass of a new leader skips the workloads with claims',
     guarantees: ['hold-ends', 'comes-home'],
+  },
+  {
+    file: 'src/core/transfer-cost/rank.ts',
+    search: 'ranked.sort(([a], [b]) => a - b)',
+    replacement: 'ranked.sort(([a], [b]) => b - a)',
+    breaks: 'preference: the most expensive cluster is first',
+    guarantees: ['cheapest-first'],
+  },
+  {
+    file: 'src/core/placement/constraint.ts',
+    search: 'return isKept ? { ...constraint, preferred } : constraint',
+    replacement: 'return isKept ? { ...constraint } : constraint',
+    breaks: 'preference: new prices rank running workloads again',
+    guarantees: ['prices-move-nothing'],
   },
 ]

@@ -101,8 +101,10 @@ export interface Asked {
 
 // Asks what an action does. The present state is that of the leader's cache.
 export async function ask(world: World, action: AskedAction): Promise<Asked> {
-  const store: ObjectStore = world.leader.replica
+  const { replica } = world.leader
+  const store: ObjectStore = replica
   const settings = {
+    matrix: replica.matrix,
     now: world.clock.now(),
     scope: undefined,
     timing: undefined,

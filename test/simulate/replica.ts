@@ -2,6 +2,7 @@
 import jsonPatch from 'fast-json-patch'
 import type { AdmissionReview } from '../../src/api/admission.ts'
 import { groupOf, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
+import { openTransferMatrix, type TransferMatrix } from '../../src/core/transfer-cost/matrix.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../../src/server/admission.ts'
 import type { Serve } from '../../src/server/call.ts'
@@ -17,6 +18,7 @@ import { allWebhooks } from '../../src/webhooks/index.ts'
 import { type AdmissionCall, type ApiServer, DeniedError, type Feed } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
 import type { ApiObject, Binding, Cluster } from './karmada.ts'
+import type { PriceLink } from './prices.ts'
 
 const KINDS = kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false })
 // The kinds of this world that Lodestone reviews. The other webhooks are for pods and volumes.
@@ -37,12 +39,15 @@ export class Replica extends CachedStore implements ObjectStore {
   readonly name: string
   // The Clusters that this replica has received, with all fields.
   readonly clusters = new Map<string, Cluster>()
+  // Its price matrix.
+  readonly links: readonly PriceLink[]
+  readonly matrix: TransferMatrix | undefined
   readonly #api: ApiServer
   readonly #feed: Feed
   readonly #webhooks: Map<string, readonly { operations: Webhook['operations']; serve: Serve }[]>
   #reviews = 0
 
-  constructor(name: string, api: ApiServer, clock: VirtualClock) {
+  constructor(name: string, api: ApiServer, clock: VirtualClock, links: readonly PriceLink[]) {
     super(
       KINDS,
       completeObserver({
@@ -52,6 +57,8 @@ export class Replica extends CachedStore implements ObjectStore {
       }),
     )
     this.name = name
+    this.links = links
+    this.matrix = openTransferMatrix({ links })
     this.#api = api
     const kinds = [...this.kindCaches.values()].map(({ type }) => type.kind)
     this.#feed = api.openFeed(kinds)
@@ -74,6 +81,7 @@ export class Replica extends CachedStore implements ObjectStore {
           serve: serveWebhook(webhook, {
             store: this,
             propagateDeps: 'dataBound',
+            matrix: this.matrix,
             volumes: () => settings,
             now: () => clock.now(),
             log,

@@ -2,10 +2,11 @@
 import { type Random, randomFrom } from '../random.ts'
 import type { Action, WorldConfig } from './actions.ts'
 import { pickWeighted } from './pick.ts'
+import { chooseLinks } from './prices.ts'
 import { chooseQuestion } from './questions.ts'
 import { Users } from './stories.ts'
 import { Violation } from './violation.ts'
-import { World } from './world.ts'
+import { clusterNamesOf, World } from './world.ts'
 
 export interface Run {
   config: WorldConfig
@@ -15,16 +16,22 @@ export interface Run {
 
 // The chance that a component acts, and not a user, while some component has something to do.
 const COMPONENT_CHANCE = 0.85
+// The share of worlds with prices.
+const PRICED_CHANCE = 0.125
 // Between two questions, users bring the world into another state.
 const ASK_CHANCE = 0.02
 
 export function configOf(seed: number): WorldConfig {
   const random = randomFrom(seed)
-  return {
-    clusters: 3 + random.below(2),
-    failover: random.pick(['Off', 'Gracefully', 'Directly']),
-    maxMovesPerMinute: 2,
-  }
+  const clusters = 3 + random.below(2)
+  const failover = random.pick(['Off', 'Gracefully', 'Directly'] as const)
+  return { clusters, failover, maxMovesPerMinute: 2, ...pricesOf(seed, clusters) }
+}
+
+// Chosen with other random numbers than everything else, so that the other worlds are as they would be without prices.
+function pricesOf(seed: number, clusters: number): Pick<WorldConfig, 'links'> {
+  const random = randomFrom(seed ^ 0xc057)
+  return random.chance(PRICED_CHANCE) ? { links: chooseLinks(clusterNamesOf(clusters), random) } : {}
 }
 
 // Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.
@@ -36,12 +43,15 @@ export async function runSeed(
   { stories = false, asks = false }: Pick<WorldConfig, 'stories' | 'asks'> = {},
 ): Promise<Run> {
   // Rare states and random ones: users follow plans in every second world only.
-  const config = { ...configOf(seed), ignored, stories: stories && seed % 2 === 1, asks }
+  const { links, ...unpriced } = configOf(seed)
+  // Questions are not asked in worlds with prices.
+  const priced = asks || !links ? {} : { links }
+  const config = { ...unpriced, ...priced, ignored, stories: stories && seed % 2 === 1, asks }
   const random = randomFrom(seed ^ 0x5eed)
   // Some components are slow in one world and fast in another.
   const weights = Array.from({ length: 8 }, () => 0.05 + random.next() ** 2)
   const world = new World(config)
-  const users = new Users(config.stories)
+  const users = new Users(config)
   const actions: Action[] = []
   return perform(
     world,

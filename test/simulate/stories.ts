@@ -1,11 +1,12 @@
 // Users with a plan: each story leads a workload into one situation, such as a failover and the return from it. The steps between its
 // actions, and some actions of other users, are chosen by the seed.
 import type { Random } from '../random.ts'
-import type { ClusterChange, UserAction } from './actions.ts'
+import type { ClusterChange, UserAction, WorldConfig } from './actions.ts'
 import type { CatalogAnswer } from './catalogs.ts'
 import { CATALOG } from './catalogs.ts'
 import type { ApiObject, Placement } from './karmada.ts'
-import { chooseUserAction, NAMESPACES, WORKLOAD_KINDS } from './users.ts'
+import { PREFERENCES } from './prices.ts'
+import { changePrices, chooseUserAction, NAMESPACES, sourceOf, WORKLOAD_KINDS } from './users.ts'
 import type { World } from './world.ts'
 
 type Story = Generator<UserAction, void, undefined>
@@ -16,6 +17,9 @@ const DATA = 'd1'
 const REFRESH_MS = 125_000
 // In ms. Longer than the stabilization window.
 const WINDOW_MS = 310_000
+const DIVIDED: Placement = {
+  replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' },
+}
 const SETTLE: UserAction = { do: 'settle' }
 const HEALTHY: ClusterChange = { taints: [], ready: true, kinds: WORKLOAD_KINDS }
 
@@ -29,22 +33,25 @@ const STORIES: readonly Tell[] = [
   preferData,
 ]
 
+// In a world with prices, users also follow plans about them.
+const PRICED_STORIES: readonly Tell[] = [startByCost]
+
 // The chance that a user without a plan begins one, and that the next action is of the plan.
 const BEGIN_CHANCE = 0.3
 const NEXT_CHANCE = 0.85
 
 // Chooses the actions of all users of a world.
 export class Users {
-  readonly #tells: boolean
+  readonly #stories: readonly Tell[]
   #story: Story | undefined
 
-  constructor(tells = false) {
-    this.#tells = tells
+  constructor({ stories = false, links }: Pick<WorldConfig, 'stories' | 'links'>) {
+    this.#stories = [...(stories ? STORIES : []), ...(links ? PRICED_STORIES : [])]
   }
 
   next(world: World, random: Random): UserAction {
-    if (!this.#tells) return chooseUserAction(world, random)
-    if (!this.#story && random.chance(BEGIN_CHANCE)) this.#story = random.pick(STORIES)(world, random)
+    if (this.#stories.length === 0) return chooseUserAction(world, random)
+    if (!this.#story && random.chance(BEGIN_CHANCE)) this.#story = random.pick(this.#stories)(world, random)
     if (this.#story && random.chance(NEXT_CHANCE)) {
       const { value, done } = this.#story.next()
       if (!done) return value
@@ -159,6 +166,32 @@ function* preferData(world: World, random: Random): Story {
   yield apply(random, claimOf(app, { enforcement: 'Preferred' }))
   yield SETTLE
   yield advance(random.pick([3000, REFRESH_MS]))
+  yield SETTLE
+}
+
+// A workload with two pieces of data starts by their cost, and sometimes in a fleet with a full cluster. Then prices change, or data moves.
+function* startByCost(world: World, random: Random): Story {
+  const app = workloadOf(random)
+  yield* remove(world, random, app)
+  yield SETTLE
+  const names = yield* prepare(world, random)
+  const sourceIn = (data: string) => apply(random, sourceOf(data, [random.pick(names)]))
+  yield* [sourceIn('d1'), sourceIn('d2')]
+  if (random.chance(0.3)) yield { do: 'cluster', name: random.pick(names), change: { taints: [maintenance(world)] } }
+  const policy = { enforcement: 'Preferred', preference: random.pick(PREFERENCES) }
+  for (const [i, data] of ['d1', 'd2'].entries()) {
+    const claim = claimOf(app, policy, data, 'manual')
+    yield apply(random, { ...claim, metadata: { ...claim.metadata, name: `${app.name}-${i + 1}` } })
+  }
+  const { spec, ...rest } = policyOf(world, app)
+  const clusterNames = names.slice(random.below(2))
+  const placement: Placement = { clusterAffinity: { clusterNames }, ...DIVIDED }
+  const divided: ApiObject & { spec: object } = { ...rest, spec: { ...spec, placement } }
+  yield apply(random, divided)
+  yield SETTLE
+  yield apply(random, manifestOf(app))
+  yield SETTLE
+  yield random.chance(0.5) ? changePrices(world, random) : sourceIn('d1')
   yield SETTLE
 }
 

@@ -4,6 +4,7 @@ import type { UserAction } from './actions.ts'
 import { CATALOG } from './catalogs.ts'
 import type { Affinity, ApiObject, Binding, Placement, ReplicaScheduling, Taint } from './karmada.ts'
 import { pickWeighted } from './pick.ts'
+import { bytesOf, chooseLinks, PREFERENCES } from './prices.ts'
 import type { World } from './world.ts'
 
 export const NAMESPACES = ['a', 'b']
@@ -36,9 +37,12 @@ const CHOICES: readonly [number, Choose][] = [
   [3, () => ({ do: 'rest' })],
 ]
 
+const CHOICES_WITH_PRICES: typeof CHOICES = [...CHOICES, [2, changePrices]]
+
 export function chooseUserAction(world: World, random: Random): UserAction {
   for (;;) {
-    const action = pickWeighted(CHOICES, random)(world, random)
+    const choices = world.config.links ? CHOICES_WITH_PRICES : CHOICES
+    const action = pickWeighted(choices, random)(world, random)
     if (action) return action
   }
 }
@@ -88,7 +92,7 @@ export function chooseClaim(world: World, random: Random): UserAction {
   const namespace = random.chance(0.85) ? metadata.namespace : random.pick(NAMESPACES)
   const isForeign = namespace !== metadata.namespace
   const policy = {
-    ...(random.chance(0.25) && { enforcement: 'Preferred' }),
+    ...choosePreference(world, random),
     ...(random.chance(0.15) && { onUnresolved: 'Ignore' }),
     ...(random.chance(0.15) && { onUnsatisfiable: 'Ignore' }),
     ...(random.chance(0.2) && { holdTimeoutSeconds: random.pick([30, 120]) }),
@@ -108,15 +112,31 @@ export function chooseClaim(world: World, random: Random): UserAction {
   })
 }
 
+function choosePreference({ config }: World, random: Random): object {
+  const isPreferred = random.chance(config.links ? 0.7 : 0.25)
+  if (!isPreferred) return {}
+  return { enforcement: 'Preferred', ...(config.links && { preference: random.pick(PREFERENCES) }) }
+}
+
 // A DataSource that a user writes: its system is not configured.
 function applySource(world: World, random: Random): UserAction {
   const name = random.pick(DATA)
-  return apply(random, {
+  const { spec, ...source } = sourceOf(name, someClusters(world, random))
+  const { bytes: _bytes, ...locality } = spec.locality
+  return apply(random, { ...source, spec: { ...spec, locality: world.config.links ? spec.locality : locality } })
+}
+
+export function sourceOf(name: string, clusterNames: string[]) {
+  return {
     apiVersion: DATA_GROUP,
     kind: 'DataSource',
     metadata: { name: `manual-table-${name}` },
-    spec: { system: 'manual', type: 'table', name, locality: { clusterNames: someClusters(world, random) } },
-  })
+    spec: { system: 'manual', type: 'table', name, locality: { clusterNames, bytes: bytesOf(name) } },
+  }
+}
+
+export function changePrices(world: World, random: Random): UserAction {
+  return { do: 'prices', links: chooseLinks(world.clusterNames, random) }
 }
 
 function changeCatalog(world: World, random: Random): UserAction {

@@ -3,12 +3,14 @@
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'
 import type { Action, AskedAction, ClusterChange, ComponentAction, WorldConfig } from './actions.ts'
 import { type AdmissionCall, ApiServer, DeniedError, keyOf, type Write } from './api-server.ts'
+import { nameOf } from './bindings.ts'
 import { Catalogs } from './catalogs.ts'
 import { VirtualClock } from './clock.ts'
 import { bindingNameOf, detect, policyNameOf, selects, type WorkloadRef } from './detector.ts'
 import { Guarantees } from './guarantees.ts'
-import type { ApiObject, Binding, Cluster, Policy, Taint } from './karmada.ts'
+import { type ApiObject, type Binding, type Cluster, namesOf, type Policy, type Taint } from './karmada.ts'
 import { Leader } from './leader.ts'
+import { bytesOf, type PriceLink } from './prices.ts'
 import { ask, checkAnswer } from './questions.ts'
 import { Replica } from './replica.ts'
 import { Scheduler } from './scheduler.ts'
@@ -27,7 +29,7 @@ export class World {
   readonly config: WorldConfig
   readonly clock = new VirtualClock()
   readonly api = new ApiServer(this.clock)
-  readonly catalogs = new Catalogs()
+  readonly catalogs: Catalogs
   readonly clusterNames: string[]
   readonly guarantees: Guarantees
   readonly scheduler: Scheduler
@@ -39,13 +41,16 @@ export class World {
   readonly #restoreTimers: () => void
   #via = 0
   #started = 0
+  #links: readonly PriceLink[]
 
   constructor(config: WorldConfig) {
     this.config = config
     this.#restoreTimers = this.clock.install()
-    this.clusterNames = Array.from({ length: config.clusters }, (_, i) => `m${i + 1}`)
+    this.#links = config.links ?? []
+    this.catalogs = new Catalogs(config.links && bytesOf)
+    this.clusterNames = clusterNamesOf(config.clusters)
     for (const name of NAMESPACES) this.api.create('setup', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-    for (const name of this.clusterNames) this.api.create('setup', newCluster(name))
+    for (const name of this.clusterNames) this.api.create('setup', newCluster(name, config))
     this.replicas = [0, 1].map(() => this.#newReplica())
     this.leader = this.#newLeader()
     this.scheduler = new Scheduler(this.api, this.clock)
@@ -131,6 +136,8 @@ export class World {
         return this.#changeCrd(action)
       case 'restart':
         return this.#restart(action.what)
+      case 'prices':
+        return this.#changePrices(action.links)
       case 'advance':
         return this.clock.advance(action.ms)
       case 'settle':
@@ -249,7 +256,7 @@ export class World {
 
   // A new cluster has the taint until Karmada has seen it ready.
   #join(name: string): void {
-    const cluster = newCluster(name)
+    const cluster = newCluster(name, this.config)
     const spec = { ...cluster.spec, taints: [{ key: NOT_READY, effect: 'NoSchedule' as const }] }
     this.api.create('user', { ...cluster, spec } as Cluster)
     this.#changeCluster(name, { ready: true })
@@ -303,8 +310,33 @@ export class World {
     this.guarantees.leaderChanged()
   }
 
+  // Both replicas start again with other prices, which move no workload that runs.
+  async #changePrices(links: readonly PriceLink[]): Promise<void> {
+    await this.#rest()
+    if (!OUR_CRDS.every((kind) => this.isCrdServed(kind))) return
+    const before = this.#running()
+    this.#links = links
+    this.leader.stop()
+    for (const replica of this.replicas) void replica.stop()
+    this.replicas.splice(0, 2, this.#newReplica(), this.#newReplica())
+    this.leader = this.#newLeader()
+    this.guarantees.leaderChanged()
+    await this.#rest()
+    const after = this.#running()
+    for (const [name, clusters] of before) {
+      if (after.get(name) === clusters) continue
+      throw new Violation('prices-move-nothing', `${name}: new prices move it from ${clusters} to ${after.get(name)}`)
+    }
+  }
+
+  // The clusters of each binding that has some.
+  #running(): Map<string, string> {
+    const bindings = this.api.list<Binding>('ResourceBinding').filter(({ spec }) => spec.clusters?.length)
+    return new Map(bindings.map((binding) => [nameOf(binding), namesOf(binding.spec.clusters).sort().join()]))
+  }
+
   #newReplica(): Replica {
-    return new Replica(`replica-${this.#started++}`, this.api, this.clock)
+    return new Replica(`replica-${this.#started++}`, this.api, this.clock, this.#links)
   }
 
   #newLeader(index = 0): Leader {
@@ -365,13 +397,17 @@ function isExpected(error: unknown): boolean {
   return [ConflictError, NotFoundError, MissingPrerequisiteError, DeniedError].some((type) => error instanceof type)
 }
 
-function newCluster(name: string): Cluster {
+export function clusterNamesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `m${i + 1}`)
+}
+
+function newCluster(name: string, { links }: WorldConfig): Cluster {
   const number = Number(name.slice(1))
   return {
     apiVersion: 'cluster.karmada.io/v1alpha1',
     kind: 'Cluster',
     metadata: { name, labels: { tier: number % 2 ? 'core' : 'edge' }, finalizers: ['karmada.io/cluster-controller'] },
-    spec: { region: `r${number % 2}` },
+    spec: { region: `r${number % 2}`, ...(links && { provider: name }) },
     status: statusOf(true, WORKLOAD_KINDS),
   }
 }
