@@ -4,6 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-sourc
 import { type Cluster, clusters, propagationPolicies } from '../../src/api/karmada.ts'
 import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import type { Taint } from '../../src/api/node.ts'
+import { defined } from '../../src/base/json.ts'
 import { strictestRules } from '../../src/core/karmada-rules.ts'
 import type { Effect } from '../../src/core/what-if/effect.ts'
 import { leaveCluster, loseCluster, moveData } from '../../src/core/what-if/suppose.ts'
@@ -18,6 +19,7 @@ import { keyOf } from './api-server.ts'
 import { CATALOG } from './catalogs.ts'
 import { bindingNameOf, policyNameOf } from './detector.ts'
 import { type Binding, namesOf } from './karmada.ts'
+import { bytesOf } from './prices.ts'
 import { chooseClaim, choosePlacement, someClusters } from './users.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -151,7 +153,13 @@ function suppose(world: World, action: AskedAction, overlay: OverlayStore): Stor
       const { data, answer } = action
       const sources = [...overlay.list(dataSources)].filter(({ spec }) => spec.system === CATALOG && spec.name === data)
       if (answer.kind !== 'located') throw new Error('only locations are asked about')
-      return sources.map((source) => overlay.put(dataSources, moveData(source, answer.clusters, world.clock.now())))
+      // What-if keeps the last known size. The catalog will also tell the size of data that it has not located before.
+      const bytes = world.config.links && bytesOf(data)
+      return sources.map((source) => {
+        const { spec, ...moved } = moveData(source, answer.clusters, world.clock.now())
+        const locality = { ...spec.locality, ...defined({ bytes }) }
+        return overlay.put(dataSources, { ...moved, spec: { ...spec, locality } } as DataSource)
+      })
     }
     case 'apply': {
       const type = typeOf(action.object.kind)

@@ -43,10 +43,7 @@ export async function runSeed(
   { stories = false, asks = false }: Pick<WorldConfig, 'stories' | 'asks'> = {},
 ): Promise<Run> {
   // Rare states and random ones: users follow plans in every second world only.
-  const { links, ...unpriced } = configOf(seed)
-  // Questions are not asked in worlds with prices.
-  const priced = asks || !links ? {} : { links }
-  const config = { ...unpriced, ...priced, ignored, stories: stories && seed % 2 === 1, asks }
+  const config = { ...configOf(seed), ignored, stories: stories && seed % 2 === 1, asks }
   const random = randomFrom(seed ^ 0x5eed)
   // Some components are slow in one world and fast in another.
   const weights = Array.from({ length: 8 }, () => 0.05 + random.next() ** 2)
