@@ -9,7 +9,7 @@ import { newestRules } from '../src/core/karmada-rules.ts'
 import { planBinding } from '../src/core/resource-binding/plan.ts'
 import { DEFAULT_TIMING } from '../src/core/resource-binding/timing.ts'
 import { evict, findEviction } from '../src/core/what-if/evict.ts'
-import { loseCluster, moveData } from '../src/core/what-if/suppose.ts'
+import { leaveCluster, loseCluster, moveData } from '../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../src/queries/binding.ts'
 import { openFleet } from '../src/queries/what-if/ask.ts'
@@ -17,6 +17,7 @@ import { isQueuedIn, openWorld, predictOutcome, type World } from '../src/querie
 import { bindingNamed } from '../src/queries/workload.ts'
 import { allKinds } from '../src/store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../src/store/overlay-store.ts'
+import type { ObjectStore } from '../src/store/store.ts'
 import { bindingWebhooks } from '../src/webhooks/resource-binding.ts'
 import { NOW } from './builders.ts'
 import { Fleet } from './fleet/fleet.ts'
@@ -103,10 +104,24 @@ function reconcile(admitted: ResourceBinding, { store }: World): ResourceBinding
   throw new Error('the loop does not come to rest')
 }
 
-test.each([true, false])(
-  'the index finds each change that a decision on every workload finds, volumes: %s',
-  async (volumes) => {
-    const store = await storeOf(new Fleet(3, { clusters: 40, sources: 60, bindings: 400, volumes }))
+/** A hub in which some clusters are being deleted, and others are lost. */
+function shrinking(hub: ObjectStore): ObjectStore {
+  const overlay = new OverlayStore(hub, allKinds(SHIPPED_KINDS))
+  const some = [...hub.list(clusters)].filter((_, i) => i % 4 === 0)
+  some.forEach((cluster, i) => {
+    overlay.put(clusters, i % 2 === 0 ? leaveCluster(cluster, NOW) : loseCluster(cluster))
+  })
+  return overlay
+}
+
+test.each([
+  { hub: 'with volumes', volumes: true, stateOf: (hub: ObjectStore) => hub },
+  { hub: 'without volumes', volumes: false, stateOf: (hub: ObjectStore) => hub },
+  { hub: 'that loses clusters already', volumes: false, stateOf: shrinking },
+])(
+  'the index finds each change that a decision on every workload finds, in a hub $hub',
+  async ({ volumes, stateOf }) => {
+    const store = stateOf(await storeOf(new Fleet(3, { clusters: 40, sources: 60, bindings: 400, volumes })))
     const fleet = await openFleet(store, SETTINGS)
     const random = randomFrom(3)
     const lost = [...store.list(clusters)].map(

@@ -15,6 +15,8 @@ export interface Fleet {
   groupsOf(spec: BindingSpec): readonly Group[]
   /** Whether the placement of a binding allows a cluster, in any of its groups. */
   allows(spec: BindingSpec, name: string): boolean
+  /** Whether a cluster does not exist, or is being deleted; false if no Cluster is known. */
+  isGone(name: string): boolean
 }
 
 /** An affinity group with its overflow tiers. */
@@ -50,6 +52,10 @@ export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): 
     rules,
     groupsOf,
     allows: (spec, name) => groupsOf(spec).some((group) => group.allows(name)),
+    isGone(name) {
+      const cluster = lookup?.(name)
+      return lookup !== undefined && (!cluster || cluster.metadata.deletionTimestamp !== undefined)
+    },
   }
 }
 

@@ -125,17 +125,12 @@ function hasFixedWeights({ placement }: BindingSpec): boolean {
 
 /** Whether the scheduler schedules a divided workload again: not while its placement and its clusters are as before. */
 function mustSchedule(binding: ResourceBinding, before: ResourceBinding | undefined, fleet: Fleet): boolean {
-  const { clusters } = fleet
   const { spec } = binding
   const targets = targetClusters(spec)
-  const isGone = (name: string) => {
-    const cluster = clusters?.(name)
-    return clusters !== undefined && (!cluster || cluster.metadata.deletionTimestamp !== undefined)
-  }
   return (
     targets.length === 0 ||
     evictedClusters(spec).size > 0 ||
-    targets.some(isGone) ||
+    targets.some(fleet.isGone) ||
     // The scheduler retries after a failure.
     schedulingFailure(binding) !== undefined ||
     isUnapplied(binding) ||

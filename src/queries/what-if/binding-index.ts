@@ -24,6 +24,7 @@ import {
 } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import { findEviction } from '../../core/what-if/evict.ts'
 import type { Fleet, Group } from '../../core/what-if/fleet.ts'
 import { groupsToTry } from '../../core/what-if/schedule.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
@@ -64,7 +65,7 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
     const { spec } = binding
-    const isKnown = !isSuspended(spec) && !isScheduled(spec, fleet) && unscheduled.add(key, binding)
+    const isKnown = !isSuspended(spec) && !isScheduled(binding, fleet) && unscheduled.add(key, binding)
     if (!isKnown) {
       const targets = targetClusters(spec)
       for (const name of targets) addTo(byCluster, name, key)
@@ -150,10 +151,12 @@ class UnscheduledBindings {
   }
 }
 
-/** Whether the workload runs, and its placement allows each of its clusters. If not, the scheduler retries. */
-function isScheduled(spec: BindingSpec, fleet: Fleet): boolean {
+/** Whether the workload runs, and may stay in each of its clusters. If not, the scheduler tries to find another one. */
+function isScheduled(binding: ResourceBinding, fleet: Fleet): boolean {
+  const { spec } = binding
   const targets = targetClusters(spec)
-  return targets.length > 0 && targets.every((name) => fleet.allows(spec, name))
+  const mayStay = (name: string) => fleet.allows(spec, name) && !fleet.isGone(name)
+  return targets.length > 0 && targets.every(mayStay) && findEviction(binding, fleet) === undefined
 }
 
 /** Whether a placement needs a number of clusters: then each cluster that it allows matters, and not only the last one. */
@@ -198,7 +201,7 @@ function placesOfData(binding: ResourceBinding, { store, scope }: World): (reado
 function isAtHome(binding: ResourceBinding, places: (readonly string[])[], { fleet }: World): boolean {
   const { spec } = binding
   if (places.length === 0 || countsClusters(spec)) return false
-  if (isSuspended(spec) || schedulingFailure(binding) !== undefined || !isScheduled(spec, fleet)) return false
+  if (isSuspended(spec) || schedulingFailure(binding) !== undefined || !isScheduled(binding, fleet)) return false
   const targets = targetClusters(spec)
   // The scheduler would look for clusters in an earlier group first.
   const [group] = groupsToTry(binding, fleet)
