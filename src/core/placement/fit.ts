@@ -39,6 +39,11 @@ export function chosenGroup(input: FitInput): readonly string[] | undefined {
   return group?.length ? group : undefined
 }
 
+/** Whether the scheduler may find a cluster: one group fits, or names none, as a group with selectors. */
+export function mayFit(input: FitInput): boolean {
+  return candidates(input).some((names) => names.length === 0 || misfitOfNames(names, input) === undefined)
+}
+
 /** The clusters of each group that the scheduler tries. */
 function candidates({ affinity, isWorkload, observedGroup }: FitInput): (readonly string[])[] {
   const { clusterAffinity, clusterAffinities } = affinity

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput } from '../../../test/builders.ts'
-import type { Placement } from '../../api/karmada.ts'
+import type { ClusterAffinity, Placement } from '../../api/karmada.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
 import { narrowToFit } from './narrow-to-fit.ts'
 import { parseInput } from './parse-input.ts'
@@ -60,6 +60,58 @@ describe('a base is narrowed to clusters of which the scheduler accepts one', ()
   ])('$name', ({ required, clusters, observed, want }) => {
     expect(narrow(required, clusters, observed)).toEqual(want)
   })
+})
+
+test.each<{
+  name: string
+  round: number
+  observed: string
+  first: string[]
+  second: Partial<ClusterAffinity>
+  want: string[]
+}>([
+  {
+    name: 'with new names, if the scheduler would skip the only group that fits, since it knows the names of an earlier round',
+    ...{ round: 1, observed: 'b.1', first: ['m1', 'm2'], second: { clusterNames: ['m3'] } },
+    want: ['a-local.2', 'a.2', 'b.2'],
+  },
+  {
+    name: 'with the same names, if it would skip this group by the names of the policy too',
+    ...{ round: 0, observed: 'b', first: ['m1', 'm2'], second: { clusterNames: ['m3'] } },
+    want: ['a-local', 'a', 'b'],
+  },
+  {
+    name: 'with the same names, if the group that it chose last may have other clusters',
+    ...{ round: 1, observed: 'b.1', first: ['m1', 'm2'], second: { labelSelector: { matchLabels: { tier: 'core' } } } },
+    want: ['a-local.1', 'a.1', 'b.1'],
+  },
+  {
+    name: 'with the same names, if no group fits',
+    ...{ round: 1, observed: 'b.1', first: ['m3'], second: { clusterNames: ['m3'] } },
+    want: ['a.1', 'b.1'],
+  },
+])('a base is narrowed to preferred clusters $name', ({ round, observed, first, second, want }) => {
+  const placement = {
+    ...{
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: first },
+        { affinityName: 'b', ...second },
+      ],
+    },
+    replicaScheduling: { replicaSchedulingType: 'Divided' },
+  }
+  const preferred = [[first[0] ?? '']]
+  const locality = { state: 'Narrowed', message: '', claims: [], preferred, ...(round > 0 && { round }) }
+  const annotations = {
+    'lodestone.dev/base-affinity': JSON.stringify(effectiveAffinity(placement)),
+    'lodestone.dev/locality': JSON.stringify(locality),
+  }
+  const binding = makeBinding({ placement }, { annotations })
+  const stored = { ...binding, status: { schedulerObservingAffinityName: observed } }
+  const input = parseInput(makeInput({ binding: stored, stored, clusters: lookup('m1', 'm2', broken('m3')) }))
+  const narrowing = narrowToFit(input, effectiveAffinity(placement), { preferred })
+  const { clusterAffinities = [] } = narrowing.kind === 'narrowed' ? narrowing.affinity : {}
+  expect(clusterAffinities.map(({ affinityName }) => affinityName)).toEqual(want)
 })
 
 describe('a preference of a workload whose replicas are divided over several clusters', () => {

@@ -5,7 +5,7 @@ import type { ClaimAnswer } from '../data-source/locate.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
-import { chosenGroup, type FitInput, findMisfit } from '../placement/fit.ts'
+import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
@@ -59,6 +59,7 @@ export function narrowToFit(
     return unmoved.kind === 'narrowed' ? { ...unmoved, preferenceProblem: DIVIDED_REPLICAS } : unmoved
   }
   const result: FittingNarrowing = { ...narrowing, affinity, unnamed: narrowing.affinity, round }
+  const renamed = () => ({ ...result, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 })
   if (problem) result.preferenceProblem = problem
   else if (preferred) {
     const chosen = chosenGroup({ ...fit, affinity, observedGroup })
@@ -66,12 +67,18 @@ export function narrowToFit(
     const group = firstFitting(affinity, fit)
     if (group?.every((name) => preferred.some((tier) => tier.includes(name)))) result.preferredGroup = group
   }
-  // Without required data, the groups of the base follow the preferred ones.
-  if (narrowing.allowed === undefined) return result
+  if (narrowing.allowed === undefined) {
+    // All groups of the base are among them. The scheduler skips some of them only if it knows their new names.
+    const skipsAll =
+      round > 0 &&
+      !mayFit({ ...fit, affinity, observedGroup }) &&
+      mayFit({ ...fit, affinity, observedGroup: undefined })
+    return skipsAll ? renamed() : result
+  }
   if (findMisfit({ ...fit, affinity, observedGroup }) === undefined) return result
   const misfit = findMisfit({ ...fit, affinity, observedGroup: undefined })
   if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
-  return { ...result, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 }
+  return renamed()
 }
 
 /** Whether the scheduler would take replicas from one of several clusters that may keep them, since it would choose a group without it. */
