@@ -1,12 +1,13 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
 import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
-import { without } from '../../base/json.ts'
+import { jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
+import { targetClusters } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
-import { nameGroups } from '../placement/group-names.ts'
+import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import { rankedFigure } from '../transfer-cost/rank.ts'
@@ -37,7 +38,7 @@ export type Misfit =
   /** The scheduler would refuse each cluster with the data. */
   | { kind: 'unfit'; reason: string }
 
-/** Narrows a base. If the scheduler would skip the only groups that fit, the groups get new names, and it begins with the first. */
+/** Narrows a base. The groups get new names if the scheduler, which then begins with the first one, would skip better groups. */
 export function narrowToFit(
   input: ParsedInput,
   base: PlacementAffinity,
@@ -48,37 +49,54 @@ export function narrowToFit(
   const { placement, narrowing, preferenceProblem: problem } = narrowBase(input, base, constraint)
   if (narrowing.kind === 'unsatisfiable') return narrowing
   const round = groupNameRound(input)
-  const affinity = nameGroups(narrowing.affinity, round)
-  const fit = {
+  const fit: FitInput = {
+    affinity: nameGroups(narrowing.affinity, round),
     refuses: schedulingRefusal(binding.spec, clusters),
     spread: spreadCheck(placement, clusters),
     isWorkload: usesOverflow,
+    observedGroup,
   }
-  if (preferred && !problem && movesDividedReplicas(input, narrowing, { ...fit, affinity, observedGroup })) {
+  const fitAnew = { ...fit, observedGroup: undefined }
+  if (preferred && !problem && movesDividedReplicas(input, narrowing, fit)) {
     const unmoved = narrowToFit(input, base, without(constraint, 'preferred'))
     return unmoved.kind === 'narrowed' ? { ...unmoved, preferenceProblem: DIVIDED_REPLICAS } : unmoved
   }
-  const result: FittingNarrowing = { ...narrowing, affinity, unnamed: narrowing.affinity, round }
-  const renamed = () => ({ ...result, affinity: nameGroups(narrowing.affinity, round + 1), round: round + 1 })
+  const isRequired = narrowing.allowed !== undefined
+  const isUnfit = isRequired && findMisfit(fit) !== undefined
+  const misfit = isUnfit ? findMisfit(fitAnew) : undefined
+  if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
+  // Without required data, all groups of the base are there. The scheduler skips some of them only if it knows their new names.
+  const isStuck = !isRequired && round > 0 && !mayFit(fit) && mayFit(fitAnew)
+  const isNew = isUnfit || isStuck || (preferred !== undefined && !problem && leavesBetterGroup(input, preferred, fit))
+  const result: FittingNarrowing = {
+    ...narrowing,
+    affinity: isNew ? nameGroups(narrowing.affinity, round + 1) : fit.affinity,
+    unnamed: narrowing.affinity,
+    round: isNew ? round + 1 : round,
+  }
   if (problem) result.preferenceProblem = problem
   else if (preferred) {
-    const chosen = chosenGroup({ ...fit, affinity, observedGroup })
+    const chosen = chosenGroup(isNew ? fitAnew : fit)
     if (chosen) result.chosen = chosen
-    const group = firstFitting(affinity, fit)
+    const group = firstFitting(result.affinity, fit)
     if (group?.every((name) => preferred.some((tier) => tier.includes(name)))) result.preferredGroup = group
   }
-  if (narrowing.allowed === undefined) {
-    // All groups of the base are among them. The scheduler skips some of them only if it knows their new names.
-    const skipsAll =
-      round > 0 &&
-      !mayFit({ ...fit, affinity, observedGroup }) &&
-      mayFit({ ...fit, affinity, observedGroup: undefined })
-    return skipsAll ? renamed() : result
-  }
-  if (findMisfit({ ...fit, affinity, observedGroup }) === undefined) return result
-  const misfit = findMisfit({ ...fit, affinity, observedGroup: undefined })
-  if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
-  return renamed()
+  return result
+}
+
+/**
+ * Whether other preferred data would move the workload to a later group: the clusters of the group that the scheduler chose last changed. A
+ * better group before it may have the cluster in which the workload runs.
+ */
+function leavesBetterGroup(
+  { binding, storedAnnotations }: ParsedInput,
+  preferred: DataConstraint['preferred'],
+  fit: FitInput,
+): boolean {
+  if (!skipsFirstGroup(fit.affinity, fit.observedGroup) || jsonEqual(storedAnnotations.locality?.preferred, preferred))
+    return false
+  const chosen = chosenGroup(fit)
+  return chosen !== undefined && targetClusters(binding.spec).some((name) => !chosen.includes(name))
 }
 
 /** Whether the scheduler would take replicas from one of several clusters that may keep them, since it would choose a group without it. */

@@ -315,6 +315,28 @@ describe('a preference', () => {
     expect(write(running, {}, { claims }).state).toBe('Kept')
   })
 
+  test('stays where it runs when the data comes there, also if it ran in a later group', () => {
+    const claimsIn = (...names: string[]) =>
+      names.map((name, i) =>
+        located([name], { enforcement: 'Preferred', claim: `default/${i}`, bytes: names.length - i }),
+      )
+    const claims = claimsIn('m1', 'm2', 'm3')
+    const running = inGroup(loop(bind({ placement: divided }), claims).binding, 'default-local-2', 'm2')
+    const moved = claimsIn('m2', 'm3', 'm1')
+    const plan = planBinding(makeInput({ binding: running, stored: running, claims: moved, clusters: healthy }))
+    const sent = loop(running, moved).binding
+    const groups = sent.spec.placement?.clusterAffinities ?? []
+    expect(groups.map(({ affinityName, clusterNames }) => `${affinityName}: ${clusterNames}`)).toEqual([
+      'default-local.1: m2',
+      'default-local-2.1: m3',
+      'default-local-3.1: m1',
+      'default.1: m1,m2,m3',
+    ])
+    expect(groupsOf(loop(sent, moved).binding)).toEqual(groupsOf(sent))
+    expect(groupsOf(loop(inGroup(sent, 'default-local.1', 'm2'), moved).binding)).toEqual(groupsOf(sent))
+    expect(plan.moves).toBe(true)
+  })
+
   test('waits for nothing while the scheduler begins with the first group in any case', () => {
     const first = loop(bind({ ...runsIn('m1'), placement: divided }), prefers('m2'))
     expect(first.message).toBe('default/sales is in m2')
