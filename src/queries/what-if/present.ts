@@ -22,7 +22,7 @@ export interface Present {
 /** Returns what becomes of a binding of the present world. */
 export type PresentOutcomes = (binding: ResourceBinding) => Present
 
-/** Bindings whose outcome is remembered, at about 500 bytes each. The table of lost clusters asks about each binding several times. */
+/** Bindings whose outcome is remembered, at about 2 KiB each. The table of lost clusters asks about each binding several times. */
 const MAX_REMEMBERED = 1_000_000
 /** Clusters that are remembered for each binding. A decision that ranks clusters by cost reads all of them. */
 const MAX_ACCEPTING = 32
