@@ -62,12 +62,12 @@ try {
   for (let i = 0; i < given.questions; i++) {
     const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
     lap()
-    const changes = [suppose(overlay)]
-    const answer = await fleet.ask(overlay, changes)
+    const question = { store: overlay, changes: [suppose(overlay)] }
+    const answer = await fleet.ask(question)
     times.push(lap())
     changed += answer.changes.length
     if (i >= given.compared) continue
-    const all = await fleet.ask(overlay, changes, { decidesAll: true })
+    const all = await fleet.ask(question, { decidesAll: true })
     const missed = all.changes.filter((one) => !answer.changes.some((other) => jsonEqual(one, other)))
     if (missed.length > 0 || all.changes.length !== answer.changes.length)
       throw new Error(`question ${i}: the index misses ${missed.length} changes, first ${JSON.stringify(missed[0])}`)
@@ -77,7 +77,7 @@ try {
   const quantile = (share: number) => `${((times[Math.floor((times.length - 1) * share)] ?? 0) * 1000).toFixed(0)} ms`
   lap()
   const context = { store, workloads: SHIPPED_KINDS, now: world.now, signal } as never
-  const rows = given.each ? (await tabulate('cluster', fleet, context, () => {})).rows.length : 0
+  const rows = given.each ? (await tabulate('cluster', fleet, context)).rows.length : 0
   const tabulated = lap()
   print(
     `${given.clusters} clusters, ${given.sources} sources; goals for 1,000,000 bindings: question 1 s (p95), table 60 s of CPU`,

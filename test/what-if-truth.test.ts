@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type DataSource, dataSources } from '../src/api/data-source.ts'
 import { clusters, type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
 import { splitObjectKey } from '../src/api/meta.ts'
-import { jsonEqual } from '../src/base/json.ts'
+import { jsonEqual, without } from '../src/base/json.ts'
 import { applyMergePatch } from '../src/base/merge-patch.ts'
 import { newestRules } from '../src/core/karmada-rules.ts'
 import { planBinding } from '../src/core/resource-binding/plan.ts'
@@ -12,8 +12,8 @@ import { evict, findEviction } from '../src/core/what-if/evict.ts'
 import { leaveCluster, loseCluster, moveData } from '../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../src/queries/binding.ts'
-import { openFleet } from '../src/queries/what-if/ask.ts'
-import { isQueuedIn, openWorld, predictOutcome, type World } from '../src/queries/what-if/world.ts'
+import { type Answer, openFleet } from '../src/queries/what-if/ask.ts'
+import { isQueuedIn, predictOutcome, type Question, supposeWorld, type World } from '../src/queries/what-if/world.ts'
 import { bindingNamed } from '../src/queries/workload.ts'
 import { allKinds } from '../src/store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../src/store/overlay-store.ts'
@@ -41,7 +41,7 @@ test('10000 answers are what admission and the loop decide', async () => {
   const { store } = await written({
     store: await storeOf(new Fleet(1, { clusters: 60, sources: 300, bindings: 2000 })),
   })
-  const { index } = await openFleet(store, SETTINGS)
+  const { present, index } = await openFleet(store, SETTINGS)
   const random = randomFrom(1)
   const states = new Set<string>()
   const differing: string[] = []
@@ -49,7 +49,7 @@ test('10000 answers are what admission and the loop decide', async () => {
   let samples = 0
   while (samples < SAMPLES) {
     const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
-    const supposed = openWorld(overlay, SETTINGS, [suppose(overlay, random)])
+    const supposed = supposeWorld(present, { store: overlay, changes: [suppose(overlay, random)] })
     const { certain, possible } = index.concernedBy(supposed)
     for (const key of new Set([...certain, ...possible])) {
       const binding = bindingNamed(splitObjectKey(key), overlay)
@@ -119,7 +119,7 @@ test.each([
   { hub: 'without volumes', volumes: false, stateOf: (hub: ObjectStore) => hub },
   { hub: 'that loses clusters already', volumes: false, stateOf: shrinking },
 ])(
-  'the index finds each change that a decision on every workload finds, in a hub $hub',
+  'the index finds each change that a decision on every workload finds, alone and in a table, in a hub $hub',
   async ({ volumes, stateOf }) => {
     const store = stateOf(await storeOf(new Fleet(3, { clusters: 40, sources: 60, bindings: 400, volumes })))
     const fleet = await openFleet(store, SETTINGS)
@@ -127,16 +127,23 @@ test.each([
     const lost = [...store.list(clusters)].map(
       (cluster) => (overlay: OverlayStore) => overlay.put(clusters, loseCluster(cluster)),
     )
+    const kept = [...store.list(clusters)]
+      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .map(({ metadata, ...cluster }) => (overlay: OverlayStore) => {
+        return overlay.put(clusters, { ...cluster, metadata: without(metadata, 'deletionTimestamp') })
+      })
     const moved = Array.from({ length: 20 }, () => (overlay: OverlayStore) => suppose(overlay, random))
-    const each = [...lost, ...moved].map((change) => [change])
-    let changes = 0
+    const each = [...lost, ...kept, ...moved].map((change) => [change])
+    const answered: { question: Question; totals: Answer['totals'] }[] = []
     for (const together of [...each, lost.slice(0, 3), [...lost.slice(3, 5), ...moved.slice(0, 1)]]) {
       const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
-      const supposed = together.map((change) => change(overlay))
-      const every = await fleet.ask(overlay, supposed, { decidesAll: true })
-      expect(await fleet.ask(overlay, supposed)).toEqual(every)
-      changes += every.changes.length
+      const question = { store: overlay, changes: together.map((change) => change(overlay)) }
+      const every = await fleet.ask(question, { decidesAll: true })
+      expect(await fleet.ask(question)).toEqual(every)
+      answered.push({ question, totals: every.totals })
     }
-    expect(changes).toBeGreaterThan(200)
+    expect(await fleet.askEach(answered.map(({ question }) => question))).toEqual(answered)
+    const changes = answered.flatMap(({ totals }) => Object.values(totals).map(({ workloads }) => workloads))
+    expect(changes.reduce((sum, workloads) => sum + workloads)).toBeGreaterThan(200)
   },
 )

@@ -9,7 +9,8 @@ import { strictestRules } from '../../src/core/karmada-rules.ts'
 import type { Effect } from '../../src/core/what-if/effect.ts'
 import { leaveCluster, loseCluster, moveData } from '../../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
-import { openFleet, type WorkloadChange } from '../../src/queries/what-if/ask.ts'
+import { openFleet } from '../../src/queries/what-if/ask.ts'
+import type { WorkloadChange } from '../../src/queries/what-if/workload-change.ts'
 import { allKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../src/store/overlay-store.ts'
 import type { ObjectStore, StoreChange } from '../../src/store/store.ts'
@@ -114,10 +115,10 @@ export async function ask(world: World, action: AskedAction): Promise<Asked> {
     karmadaRules: strictestRules,
   }
   const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
-  const changes = suppose(world, action, overlay)
+  const question = { store: overlay, changes: suppose(world, action, overlay) }
   const fleet = await openFleet(store, settings)
-  const answer = await fleet.ask(overlay, changes)
-  const all = await fleet.ask(overlay, changes, { decidesAll: true })
+  const answer = await fleet.ask(question)
+  const all = await fleet.ask(question, { decidesAll: true })
   if (JSON.stringify(answer.changes) !== JSON.stringify(all.changes))
     throw new Violation(
       'what-if-index',

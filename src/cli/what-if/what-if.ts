@@ -91,7 +91,7 @@ async function ask(
     }
   }
   const supposed = await suppose(question.suppositions, context)
-  const answer = await fleet.ask(supposed.store, supposed.changes, { signal: context.signal, transfers: true })
+  const answer = await fleet.ask(supposed, { signal: context.signal, transfers: true })
   const all = { sentences: supposed.sentences, notes: [...notes, ...supposed.notes] }
   return {
     text: renderAnswer(answer, all, text),
@@ -108,11 +108,12 @@ function render(replies: readonly Reply[], { format }: WhatIfOptions): string {
 }
 
 /** In answers: a line of progress at a terminal. */
-const PROGRESS_EVERY = 50
-
-function progressOn({ stderr }: CommandIo): (done: number, all: number) => void {
-  return (done, all) => {
-    if (stderr.isTTY && (done % PROGRESS_EVERY === 0 || done === all))
-      stderr.write(`\r${done} of ${all} answered${done === all ? '\n' : ''}`)
+function progressOn({ stderr }: CommandIo): (share: number) => void {
+  let shown = 0
+  return (share) => {
+    const percent = Math.floor(share * 100)
+    if (!stderr.isTTY || percent === shown) return
+    shown = percent
+    stderr.write(`\r${percent} % answered${percent === 100 ? '\n' : ''}`)
   }
 }

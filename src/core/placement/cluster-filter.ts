@@ -19,6 +19,14 @@ export function clusterSet(names: readonly string[]): ClusterSet {
   return { names: sorted, has: membership(sorted) }
 }
 
+/** Returns the set without some of its clusters. */
+export function withoutClusters({ names, has }: ClusterSet, removed: ReadonlySet<string>): ClusterSet {
+  return {
+    names: names.filter((name) => !removed.has(name)),
+    has: (name) => has(name) && !removed.has(name),
+  }
+}
+
 function isSorted(names: readonly string[]): boolean {
   return names.every((name, i) => i === 0 || (names[i - 1] as string) < name)
 }

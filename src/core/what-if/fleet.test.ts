@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { makeBinding, makeCluster } from '../../../test/builders.ts'
 import type { BindingSpec, Cluster, Placement } from '../../api/karmada.ts'
 import { newestRules, strictestRules } from '../karmada-rules.ts'
-import { compileFleet } from './fleet.ts'
+import { compileFleet, type Fleet, worsenFleet } from './fleet.ts'
+import { leaveCluster, taintCluster } from './suppose.ts'
 
 const gold = { tier: 'gold' }
 const FLEET = [
@@ -79,7 +80,7 @@ test.each(GROUPS)('$name', ({ placement, isWorkload, rules = newestRules, cluste
   const spec = specOf(placement, isWorkload)
   const found = fleet
     .groupsOf(spec)
-    .map((group) => ({ name: group.name, allowed: group.allowed(), open: group.open(spec.resource) }))
+    .map((group) => ({ name: group.name, allowed: group.allowed(), open: group.open(spec.resource).names }))
   expect(found).toEqual(want)
 })
 
@@ -91,6 +92,36 @@ test.each(GROUPS)('$name: a group allows exactly the clusters that it lists', ({
   const allowed = fleet.groupsOf(spec).map((group) => names.filter((name) => group.allows(name)))
   expect(allowed).toEqual(want.map((group) => group.allowed))
   expect(names.filter((name) => fleet.allows(spec, name))).toEqual([...new Set(allowed.flat())].sort())
+})
+
+describe('a fleet with worse clusters is that of the changed clusters', () => {
+  const tainted = taintCluster(FLEET[1] as Cluster, { key: 'broken', effect: 'NoSchedule' })
+  const leaving = leaveCluster(FLEET[0] as Cluster, 0)
+  test.each(GROUPS)('$name', ({ placement, isWorkload, rules = newestRules, clusters = FLEET }) => {
+    const spec = specOf(placement, isWorkload)
+    const known = [tainted, leaving].filter(({ metadata }) =>
+      clusters.some((one) => one.metadata.name === metadata.name),
+    )
+    const worse = new Map(known.map((cluster) => [cluster.metadata.name ?? '', cluster]))
+    const present = compileFleet(clusters, rules)
+    const changed = clusters.map((cluster) => worse.get(cluster.metadata.name ?? '') ?? cluster)
+    expect(described(worsenFleet(present, worse), spec)).toEqual(described(compileFleet(changed, rules), spec))
+    // The present one stays as it is.
+    expect(described(present, spec)).toEqual(described(compileFleet(clusters, rules), spec))
+  })
+
+  function described(fleet: Fleet, spec: BindingSpec) {
+    const names = ['m1', 'm2', 'm3', 'm8', 'm9']
+    return {
+      groups: fleet.groupsOf(spec).map((group) => {
+        const open = group.open(spec.resource)
+        return [group.name, group.allowed(), open.names, names.filter(open.has)]
+      }),
+      allowed: names.filter((name) => fleet.allows(spec, name)),
+      gone: names.filter(fleet.isGone),
+      taints: names.map((name) => fleet.clusters?.(name)?.spec?.taints),
+    }
+  }
 })
 
 describe('the same placement', () => {
@@ -111,7 +142,7 @@ describe('the same placement', () => {
     })
     const fleet = compileFleet([serving('m1', 'Deployment'), serving('m2', 'StatefulSet')], newestRules)
     const [group] = fleet.groupsOf(specOf({}))
-    const openFor = (kind: string) => group?.open({ apiVersion: 'apps/v1', kind, name: 'app' })
+    const openFor = (kind: string) => group?.open({ apiVersion: 'apps/v1', kind, name: 'app' }).names
     expect([openFor('Deployment'), openFor('StatefulSet'), openFor('Deployment')]).toEqual([['m1'], ['m2'], ['m1']])
   })
 })

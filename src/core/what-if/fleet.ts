@@ -5,7 +5,7 @@ import type { KarmadaRules } from '../karmada-rules.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { affinityTiers, type ClusterLookup, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload } from '../placement/binding-state.ts'
-import { clusterFilter } from '../placement/cluster-filter.ts'
+import { type ClusterSet, clusterFilter, clusterSet, withoutClusters } from '../placement/cluster-filter.ts'
 
 export interface Fleet {
   /** Undefined if no Cluster is known, as in a folder without them. Then every name counts as a cluster. */
@@ -25,8 +25,8 @@ export interface Group {
   allows(name: string): boolean
   /** Returns the names of the clusters that it allows, sorted. */
   allowed(): readonly string[]
-  /** Returns those of them that the scheduler accepts for a workload of this kind that runs nowhere, sorted. */
-  open(resource: BindingSpec['resource']): readonly string[]
+  /** Returns those of them that the scheduler accepts for a workload of this kind that runs nowhere. */
+  open(resource: BindingSpec['resource']): ClusterSet
 }
 
 export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): Fleet {
@@ -52,14 +52,40 @@ export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): 
     rules,
     groupsOf,
     allows: (spec, name) => groupsOf(spec).some((group) => group.allows(name)),
-    isGone(name) {
-      const cluster = lookup?.(name)
-      return lookup !== undefined && (!cluster || cluster.metadata.deletionTimestamp !== undefined)
+    isGone: (name) => isGone(name, lookup),
+  }
+}
+
+/**
+ * Returns the fleet in which some clusters have further taints, or are being deleted. A placement allows the same clusters as before, so what is
+ * compiled stays.
+ *
+ * @param worse the clusters with the taints and deletions, by name
+ */
+export function worsenFleet(fleet: Fleet, worse: ReadonlyMap<string, Cluster>): Fleet {
+  const { clusters: before } = fleet
+  const lookup: ClusterLookup | undefined = before && ((name) => worse.get(name) ?? before(name))
+  const known = new WeakMap<readonly Group[], readonly Group[]>()
+  return {
+    ...fleet,
+    clusters: lookup,
+    groupsOf(spec) {
+      const groups = fleet.groupsOf(spec)
+      const { placement = NO_PLACEMENT } = spec
+      const worsened = known.get(groups) ?? groups.map((group) => worsenGroup(group, placement, worse, lookup))
+      known.set(groups, worsened)
+      return worsened
     },
+    isGone: (name) => isGone(name, lookup),
   }
 }
 
 const NO_PLACEMENT: Placement = {}
+
+function isGone(name: string, lookup: ClusterLookup | undefined): boolean {
+  const cluster = lookup?.(name)
+  return lookup !== undefined && (!cluster || cluster.metadata.deletionTimestamp !== undefined)
+}
 
 interface FleetClusters {
   all: readonly string[]
@@ -82,7 +108,7 @@ function compileGroup(
   { all, lookup, rules }: FleetClusters,
 ): Group {
   const filters = tiers.map((tier) => clusterFilter(tier, lookup, rules))
-  const openByKind = new Map<string, readonly string[]>()
+  const openByKind = new Map<string, ClusterSet>()
   let allowed: readonly string[] | undefined
   const group: Group = {
     name,
@@ -93,14 +119,41 @@ function compileGroup(
       return allowed
     },
     open(resource) {
-      const kind = `${resource.apiVersion}/${resource.kind}`
+      const kind = kindOf(resource)
       const known = openByKind.get(kind)
       if (known) return known
       const refuses = schedulingRefusal({ resource, placement }, lookup)
-      const open = group.allowed().filter((each) => refuses(each) === undefined)
+      const open = clusterSet(group.allowed().filter((each) => refuses(each) === undefined))
       openByKind.set(kind, open)
       return open
     },
   }
   return group
+}
+
+function worsenGroup(
+  group: Group,
+  placement: Placement,
+  worse: ReadonlyMap<string, Cluster>,
+  lookup: ClusterLookup | undefined,
+): Group {
+  const closedByKind = new Map<string, ReadonlySet<string>>()
+  return {
+    ...group,
+    open(resource) {
+      const open = group.open(resource)
+      const kind = kindOf(resource)
+      let closed = closedByKind.get(kind)
+      if (!closed) {
+        const refuses = schedulingRefusal({ resource, placement }, lookup)
+        closed = new Set([...worse.keys()].filter((name) => open.has(name) && refuses(name) !== undefined))
+        closedByKind.set(kind, closed)
+      }
+      return closed.size === 0 ? open : withoutClusters(open, closed)
+    },
+  }
+}
+
+function kindOf({ apiVersion, kind }: BindingSpec['resource']): string {
+  return `${apiVersion}/${kind}`
 }

@@ -3,7 +3,7 @@
  * that Lodestone does not know, so that is not predicted.
  */
 import { APPLIED_PLACEMENT_ANNOTATION, type BindingSpec, type ResourceBinding } from '../../api/karmada.ts'
-import { defined, jsonEqual, membership, sortedUnique } from '../../base/json.ts'
+import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import { describeRefusals, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import {
   evictedClusters,
@@ -13,6 +13,7 @@ import {
   schedulingFailure,
   targetClusters,
 } from '../placement/binding-state.ts'
+import { withoutClusters } from '../placement/cluster-filter.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import { parseAnnotation } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
@@ -176,10 +177,11 @@ function findCandidates(binding: ResourceBinding, fleet: Fleet): Candidates {
 function acceptedIn(group: Group, spec: BindingSpec, refuses: Refusal): readonly string[] {
   const open = group.open(spec.resource)
   const evicted = evictedClusters(spec)
-  const isOpen = membership(open)
-  const own = targetClusters(spec).filter((name) => !isOpen(name) && group.allows(name) && refuses(name) === undefined)
-  if (own.length === 0 && evicted.size === 0) return open
-  return sortedUnique([...open.filter((name) => !evicted.has(name)), ...own])
+  const isOwn = (name: string) => !open.has(name) && group.allows(name) && refuses(name) === undefined
+  const own = targetClusters(spec).filter(isOwn)
+  const isLeft = [...evicted].some(open.has)
+  const { names } = isLeft ? withoutClusters(open, evicted) : open
+  return own.length === 0 ? names : sortedUnique([...names, ...own])
 }
 
 /** The groups that the scheduler tries: it begins with the one that it chose last, or with the first (pkg/scheduler/helper.go, getAffinityIndex). */

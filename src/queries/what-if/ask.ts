@@ -1,39 +1,12 @@
 /** Answers a question: what becomes of each workload under a supposition, compared with what becomes of it anyway. */
-import type { WorkloadReference } from '../../api/data-source-claim.ts'
-import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
-import { defined } from '../../base/json.ts'
-import { type Change, compareOutcomes, EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
-import { forEachInSlices } from '../../store/for-each-in-slices.ts'
-import type { ObjectStore, StoreChange } from '../../store/store.ts'
-import { bindingNamed } from '../workload.ts'
+import { keyOfObject } from '../../api/meta.ts'
+import { EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
+import type { ObjectStore } from '../../store/store.ts'
 import { type BindingIndex, indexBindings } from './binding-index.ts'
-import { detectPolicy } from './detect-policy.ts'
-import { baseOutcome, mayGetWorse, rememberOutcomes } from './present.ts'
-import { type TransferTotal, type WorkloadTransfer, withTransfers } from './transfer.ts'
-import {
-  dataOfBinding,
-  isQueuedIn,
-  type LocatedData,
-  type Outcome,
-  openWorld,
-  placedBindings,
-  predictOutcome,
-  type World,
-  type WorldSettings,
-} from './world.ts'
-
-/** What happens to one workload of a fleet. */
-export interface WorkloadChange extends Change {
-  workload: WorkloadReference
-  /** What happens to it after that. */
-  next?: Change
-  /** The data of its claims. */
-  data: readonly LocatedData[]
-  /** How many dependencies are attached to it, and go where it goes. */
-  dependencies: number
-  /** If it was asked for: the cost of the clusters to which it goes. */
-  transfer?: WorkloadTransfer
-}
+import { rememberOutcomes } from './present.ts'
+import { type TransferTotal, withTransfers } from './transfer.ts'
+import { findChanges, type Run, type WorkloadChange } from './workload-change.ts'
+import { openWorld, placedBindings, type Question, supposeWorld, type World, type WorldSettings } from './world.ts'
 
 export interface EffectTotal {
   workloads: number
@@ -52,102 +25,85 @@ export interface Answer {
   changes: readonly WorkloadChange[]
 }
 
-/** The present state of a fleet, ready for questions. */
+/** The present state of a fleet, ready for questions. Both ways to ask yield to the event loop between workloads, and throw when the signal aborts. */
 export interface Fleet {
   present: World
   index: BindingIndex
   /**
-   * Answers for a store that overlays the present one with some changes. Yields to the event loop between workloads, and throws when the signal
-   * aborts. Set `decidesAll` to decide on every binding, without the index, and `transfers` to get the cost of each cluster to which a workload
-   * goes.
+   * Answers a question. Set `decidesAll` to decide on every binding, without the index, and `transfers` to get the cost of each cluster to which
+   * a workload goes.
    */
   ask(
-    store: ObjectStore,
-    changes: readonly StoreChange[],
+    question: Question,
     options?: { signal?: AbortSignal; decidesAll?: boolean; transfers?: boolean },
   ): Promise<Answer>
+  /** Answers several questions with their totals. It reads each binding once, and decides on it for all questions. */
+  askEach<Q extends Question>(questions: readonly Q[], run?: Run): Promise<Answered<Q>[]>
+}
+
+export interface Answered<Q extends Question> {
+  question: Q
+  totals: Answer['totals']
 }
 
 /** Reads all bindings of a store once, and yields to the event loop meanwhile. Throws when the signal aborts. */
 export async function openFleet(store: ObjectStore, settings: WorldSettings, signal?: AbortSignal): Promise<Fleet> {
   const present = openWorld(store, settings)
-  const outcomeBefore = rememberOutcomes(present)
+  const remembered = rememberOutcomes(present)
   const index = await indexBindings(present, signal)
-  const changeOf = (key: string, supposed: World): WorkloadChange | undefined => {
-    const name = splitObjectKey(key)
-    const [before, after] = [bindingNamed(name, store), bindingNamed(name, supposed.store)]
-    const isQueued = after !== undefined && isQueuedIn(after, supposed)
-    // A binding that is not at rest yet would change by any event: that is no effect of this one.
-    const base = before && baseOutcome(before, outcomeBefore(before), isQueued)
-    const outcome = after && predictOutcome(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
-    const [first, next] = compareOutcomes(before, base, outcome)
-    const binding = after ?? before
-    if (!first || !binding) return undefined
-    const { apiVersion, kind, namespace, name: workloadName } = binding.spec.resource
-    return {
-      ...delayed(first, outcome),
-      ...defined({ next: next && delayed(next, outcome) }),
-      workload: defined({ apiVersion, kind, namespace: namespace || undefined, name: workloadName }),
-      data: dataOfBinding(binding, supposed),
-      dependencies: index.dependenciesOf(key),
-    }
-  }
-  const mayChange = (key: string, supposed: World, worse: ReadonlySet<string>): boolean => {
-    const binding = bindingNamed(splitObjectKey(key), store)
-    if (!binding) return false
-    const outcomes = outcomeBefore(binding)
-    return mayGetWorse(outcomes, baseOutcome(binding, outcomes, isQueuedIn(binding, supposed)), worse)
-  }
   return {
     present,
     index,
-    async ask(supposedStore, changes, { signal: ended, decidesAll = false, transfers = false } = {}) {
-      const supposed = openWorld(supposedStore, settings, changes)
+    async ask(question, { signal: ended, decidesAll = false, transfers = false } = {}) {
+      const world = supposeWorld(present, question)
       const concerned = decidesAll
-        ? { certain: everyKey([store, supposedStore]), possible: [], worse: NONE }
-        : index.concernedBy(supposed)
-      const found: WorkloadChange[] = []
-      const add = (key: string) => {
-        ended?.throwIfAborted()
-        const change = changeOf(key, supposed)
-        if (change) found.push(change)
-      }
-      await forEachInSlices(concerned.certain, add)
-      await forEachInSlices(concerned.possible, (key) => {
-        if (mayChange(key, supposed, concerned.worse)) add(key)
+        ? { certain: everyKey([store, question.store]), possible: [] }
+        : index.concernedBy(world)
+      const changes: WorkloadChange[] = []
+      const add = (change: WorkloadChange) => void changes.push(change)
+      await findChanges({ world: present, outcomesOf: remembered, index }, [{ world, concerned, add }], {
+        signal: ended,
       })
-      const answer = { workloads: index.size, totals: effectTotals(found), changes: found.sort(byEffect) }
-      return transfers ? { ...answer, ...withTransfers(answer, supposed) } : answer
+      const totals = new TotalsByEffect()
+      for (const change of changes) totals.add(change)
+      const answer = { workloads: index.size, totals: totals.result(), changes: changes.sort(byEffect) }
+      return transfers ? { ...answer, ...withTransfers(answer, world) } : answer
+    },
+    async askEach(questions, run = {}) {
+      const asked = questions.map((question) => ({ question, counted: new TotalsByEffect() }))
+      const supposed = asked.map(({ question, counted }) => {
+        const world = supposeWorld(present, question)
+        return { world, concerned: index.concernedBy(world), add: (change: WorkloadChange) => counted.add(change) }
+      })
+      await findChanges({ world: present, outcomesOf: rememberOutcomes(present, 1), index }, supposed, run)
+      return asked.map(({ question, counted }) => ({ question, totals: counted.result() }))
     },
   }
 }
-
-const NONE: ReadonlySet<string> = new Set()
 
 function everyKey(stores: readonly ObjectStore[]): Set<string> {
   return new Set(stores.flatMap((store) => [...placedBindings(store)].map(keyOfObject)))
 }
 
-/** Adds the time that Karmada tolerates a taint. */
-function delayed(change: Change, outcome: Outcome | undefined): Change {
-  const seconds = outcome?.evictedAfterSeconds ?? 0
-  return seconds === 0 ? change : { ...change, afterSeconds: change.afterSeconds + seconds }
-}
+/** Counts what happens to workloads. */
+class TotalsByEffect {
+  readonly #counts = new Map<Effect, { workloads: number; dependencies: number; bytes: Map<string, number> }>()
 
-function effectTotals(changes: readonly WorkloadChange[]): Record<Effect, EffectTotal> {
-  const byEffectName = Object.groupBy(changes, ({ effect }) => effect)
-  const total = (of: readonly WorkloadChange[] = []): EffectTotal => {
-    const bytes = new Map(of.flatMap(({ data }) => data.map((each) => [each.source, each.bytes ?? 0] as const)))
-    return {
-      workloads: of.length,
-      bytes: [...bytes.values()].reduce((sum, size) => sum + size, 0),
-      dependencies: of.reduce((sum, { dependencies }) => sum + dependencies, 0),
-    }
+  add({ effect, data, dependencies }: WorkloadChange): void {
+    const counted = this.#counts.get(effect) ?? { workloads: 0, dependencies: 0, bytes: new Map() }
+    this.#counts.set(effect, counted)
+    counted.workloads += 1
+    counted.dependencies += dependencies
+    for (const { source, bytes = 0 } of data) counted.bytes.set(source, bytes)
   }
-  return Object.fromEntries(EFFECT_NAMES.map((effect) => [effect, total(byEffectName[effect])])) as Record<
-    Effect,
-    EffectTotal
-  >
+
+  result(): Answer['totals'] {
+    const total = (effect: Effect): EffectTotal => {
+      const { workloads = 0, dependencies = 0, bytes = new Map<string, number>() } = this.#counts.get(effect) ?? {}
+      return { workloads, bytes: [...bytes.values()].reduce((sum, size) => sum + size, 0), dependencies }
+    }
+    return Object.fromEntries(EFFECT_NAMES.map((effect) => [effect, total(effect)])) as Record<Effect, EffectTotal>
+  }
 }
 
 function byEffect(a: WorkloadChange, b: WorkloadChange): number {

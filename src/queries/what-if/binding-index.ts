@@ -5,14 +5,12 @@ import {
   type BindingSpec,
   type Cluster,
   clusterResourceBindings,
-  clusters,
   isBinding,
   isPolicy,
   type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey } from '../../api/meta.ts'
-import { jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import {
   hasNoFit,
@@ -50,9 +48,9 @@ export interface Concerned {
   certain: ReadonlySet<string>
   /** The others, which only the clusters that got worse may concern, and which run in none of them: see `mayGetWorse`. */
   possible: readonly string[]
-  /** The clusters that got worse. */
-  worse: ReadonlySet<string>
 }
+
+const NO_CLUSTERS: ReadonlyMap<string, Cluster> = new Map()
 
 /** Reads every binding of a world once, and yields to the event loop meanwhile. Throws when the signal aborts. */
 export async function indexBindings(world: World, signal?: AbortSignal): Promise<BindingIndex> {
@@ -79,28 +77,24 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   return {
     size,
     concernedBy(supposed) {
-      const certain = new Set<string>()
-      const worse = new Set<string>()
-      let concernsAll = false
+      const { changes, worse = NO_CLUSTERS } = supposed
+      // A cluster that changed otherwise may be open to any workload.
+      const certain = new Set(supposed.worse ? [] : allKeys(store))
       const add = (found: Iterable<string>) => {
         for (const key of found) certain.add(key)
       }
-      for (const change of supposed.changes) {
+      for (const change of changes) {
         const object = change.after ?? change.before
-        if (change.type === clusters) {
-          const name = object?.metadata.name ?? ''
-          if (isOnlyWorse(change)) worse.add(name)
-          else concernsAll = true
-        } else if (object && isPolicy(object.kind)) {
+        if (object && isPolicy(object.kind)) {
           for (const policy of [policyKey(object.metadata), NO_POLICY]) add(byPolicy.get(policy) ?? [])
         } else if (object && isBinding(object.kind)) certain.add(keyOfObject(object))
         for (const each of [store, supposed.store]) add(concernedByData(change, each))
       }
-      if (concernsAll) add(allKeys(store))
-      for (const name of worse) add(byCluster.get(name) ?? [])
+      const lost = [...worse.keys()]
+      for (const name of lost) add(byCluster.get(name) ?? [])
       add(unscheduled.concernedBy(worse))
-      const around = new Set([...worse].flatMap((name) => aroundCluster.get(name) ?? []))
-      return { certain, possible: [...around].filter((key) => !certain.has(key)), worse }
+      const around = new Set(lost.flatMap((name) => aroundCluster.get(name) ?? []))
+      return { certain, possible: [...around].filter((key) => !certain.has(key)) }
     },
     dependenciesOf(key) {
       attached ??= countAttached(store)
@@ -142,12 +136,13 @@ class UnscheduledBindings {
   }
 
   /** Returns the keys of those that a loss of clusters may concern. A smaller choice is no effect, and no choice does not get worse. */
-  *concernedBy(lost: ReadonlySet<string>): Generator<string, void, undefined> {
-    for (const name of lost) {
+  *concernedBy(lost: ReadonlyMap<string, Cluster>): Generator<string, void, undefined> {
+    for (const name of lost.keys()) {
       for (const [choice, keys] of this.#byChoice.get(name) ?? [])
         if (choice.every((other) => lost.has(other))) yield* keys
     }
-    for (const [groups, keys] of this.#byGroups) if (groups.some(({ allows }) => [...lost].some(allows))) yield* keys
+    for (const [groups, keys] of this.#byGroups)
+      if (groups.some(({ allows }) => [...lost.keys()].some(allows))) yield* keys
   }
 }
 
@@ -207,21 +202,6 @@ function isAtHome(binding: ResourceBinding, places: (readonly string[])[], { fle
   const [group] = groupsToTry(binding, fleet)
   if (!targets.every((name) => group?.allows(name))) return false
   return places.every((clusters) => targets.every((name) => clusters.includes(name)))
-}
-
-/**
- * Whether a cluster only got taints, or is being deleted. Then no workload can go there that could not go there before, so only those matter
- * that run there, or have their data there.
- */
-function isOnlyWorse({ before, after }: StoreChange): boolean {
-  if (!before || !after) return false
-  const [was, is] = [before as Cluster, after as Cluster]
-  const rest = ({ spec, status, metadata }: Cluster) => [without(spec ?? {}, 'taints'), status, metadata.labels]
-  const taints = is.spec?.taints ?? []
-  return (
-    jsonEqual(rest(was), rest(is)) &&
-    (was.spec?.taints ?? []).every((taint) => taints.some((other) => jsonEqual(taint, other)))
-  )
 }
 
 /** The keys of the bindings that a change of claims, sources, namespaces or volumes concerns. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { makeCluster } from '../../../test/builders.ts'
 import type { PresentOutcome } from '../../core/what-if/effect.ts'
 import { mayGetWorse, type Present } from './present.ts'
 
@@ -8,6 +9,8 @@ const outcome = (among: string[], later?: string[]): PresentOutcome => {
     ({ state: 'Kept', schedule: { keeps: ['m1'], among: clusters, takesAll: false, waits: false } }) as const
   return later ? { first: step(among), later: step(later) } : { first: step(among) }
 }
+
+const lost = new Map(['m2', 'm3'].map((name) => [name, makeCluster(name)]))
 
 test.each<{ name: string; accepting?: string[] | 'many'; among?: string[]; later?: string[]; want: boolean }>([
   { name: 'that reads no lost cluster stays', accepting: ['m4'], among: ['m4'], want: false },
@@ -20,5 +23,5 @@ test.each<{ name: string; accepting?: string[] | 'many'; among?: string[]; later
 ])('a workload $name', ({ accepting = [], among = [], later, want }) => {
   const idle = outcome(among, later)
   const present: Present = { idle, queued: idle, accepting: accepting === 'many' ? undefined : accepting }
-  expect(mayGetWorse(present, idle, new Set(['m2', 'm3']))).toBe(want)
+  expect(mayGetWorse(present, idle, lost)).toBe(want)
 })

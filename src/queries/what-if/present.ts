@@ -1,5 +1,5 @@
 /** What becomes of the bindings of a fleet if nothing changes. It is remembered, since several questions concern the same bindings. */
-import type { ResourceBinding } from '../../api/karmada.ts'
+import type { Cluster, ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { schedulingRefusal } from '../../core/placement/acceptance.ts'
 import type { ClusterLookup } from '../../core/placement/affinity.ts'
@@ -22,18 +22,19 @@ export interface Present {
 /** Returns what becomes of a binding of the present world. */
 export type PresentOutcomes = (binding: ResourceBinding) => Present
 
-/** Bindings whose outcome is remembered, at about 2 KiB each. The table of lost clusters asks about each binding several times. */
+/** Bindings whose outcome is remembered for further questions, at about 2 KiB each. */
 const MAX_REMEMBERED = 1_000_000
 /** Clusters that are remembered for each binding. A decision that ranks clusters by cost reads all of them. */
 const MAX_ACCEPTING = 32
 
-export function rememberOutcomes(world: World): PresentOutcomes {
+/** @param most how many outcomes are remembered: 1 if all questions about a binding come one after the other */
+export function rememberOutcomes(world: World, most = MAX_REMEMBERED): PresentOutcomes {
   const known = new Map<string, Present>()
   return (binding) => {
     const key = keyOfObject(binding)
     const remembered = known.get(key)
     if (remembered) return remembered
-    if (known.size >= MAX_REMEMBERED) known.clear()
+    if (known.size >= most) known.clear()
     const present = predictPresent(binding, world)
     known.set(key, present)
     return present
@@ -71,7 +72,11 @@ export function baseOutcome(binding: ResourceBinding, { idle, queued }: Present,
  * of them open. The scheduler does the same if it still has a choice: a smaller choice is no effect. With one cluster left, the next decision
  * can be known, and may be another one.
  */
-export function mayGetWorse({ accepting }: Present, outcome: PresentOutcome, worse: ReadonlySet<string>): boolean {
+export function mayGetWorse(
+  { accepting }: Present,
+  outcome: PresentOutcome,
+  worse: ReadonlyMap<string, Cluster>,
+): boolean {
   if (!accepting || accepting.some((name) => worse.has(name))) return true
   return schedulerChoices(outcome).some((choice) => {
     const left = choice.filter((name) => !worse.has(name))

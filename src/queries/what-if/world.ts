@@ -7,12 +7,12 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { jsonEqual, without } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
-import { compileFleet, type Fleet } from '../../core/what-if/fleet.ts'
+import { compileFleet, type Fleet, worsenFleet } from '../../core/what-if/fleet.ts'
 import { type Settled, type SettleInput, settle } from '../../core/what-if/settle.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
@@ -40,19 +40,36 @@ export interface World extends WorldSettings {
   changes: readonly StoreChange[]
   /** The names of the clusters whose change is an event for the scheduler. */
   changedClusters: readonly string[]
+  /**
+   * The clusters that changed, by name, if each of them only got taints or is being deleted. Then no workload can go there that could not go there
+   * before. Undefined if a cluster changed in another way.
+   */
+  worse: ReadonlyMap<string, Cluster> | undefined
 }
 
-export function openWorld(store: ObjectStore, settings: WorldSettings, changes: readonly StoreChange[] = []): World {
-  const changedClusters = changes
-    .filter((change) => change.type === clusters && isSpecChanged(change))
+/** Returns the present world. */
+export function openWorld(store: ObjectStore, settings: WorldSettings): World {
+  const fleet = compileFleet(store.list(clusters), settings.karmadaRules)
+  return { ...settings, store, fleet, changes: [], changedClusters: [], worse: new Map() }
+}
+
+/** A supposed state of the hub: a store that overlays the present one with some changes. */
+export interface Question {
+  store: ObjectStore
+  changes: readonly StoreChange[]
+}
+
+/** Returns the world of a question. */
+export function supposeWorld(present: World, { store, changes }: Question): World {
+  const changed = changes.filter(({ type }) => type === clusters)
+  const worse = changed.every(isOnlyWorse)
+    ? new Map(changed.map(({ after }) => [after?.metadata.name ?? '', after as Cluster]))
+    : undefined
+  const fleet = worse ? worsenFleet(present.fleet, worse) : compileFleet(store.list(clusters), present.karmadaRules)
+  const changedClusters = changed
+    .filter(isSpecChanged)
     .map(({ before, after }) => (after ?? before)?.metadata.name ?? '')
-  return {
-    ...settings,
-    store,
-    fleet: compileFleet(store.list(clusters), settings.karmadaRules),
-    changes,
-    changedClusters,
-  }
+  return { ...present, store, fleet, changes, changedClusters, worse }
 }
 
 /** The data of a workload: a source, and its size if that is known. */
@@ -92,12 +109,25 @@ export function gatherSettleInput(
   { store, fleet, now, scope, timing, kinds, karmadaRules, matrix }: World,
 ): Omit<SettleInput, 'isQueued'> {
   const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
-  return { ...gatherBindingInput(written, stored, context), fleet }
+  return { ...gatherBindingInput(written, stored, context), clusters: fleet.clusters, fleet }
 }
 
 /** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */
 export function isQueuedIn({ spec }: ResourceBinding, { changedClusters, fleet }: World): boolean {
   return changedClusters.some((name) => fleet.allows(spec, name))
+}
+
+/** Whether a cluster only got taints, or is being deleted. */
+function isOnlyWorse({ before, after }: StoreChange): boolean {
+  if (!before || !after) return false
+  const [was, is] = [before as Cluster, after as Cluster]
+  const rest = ({ spec, status, metadata }: Cluster) => [without(spec ?? {}, 'taints'), status, metadata.labels]
+  const taints = is.spec?.taints ?? []
+  return (
+    jsonEqual(rest(was), rest(is)) &&
+    (was.spec?.taints ?? []).every((taint) => taints.some((other) => jsonEqual(taint, other))) &&
+    (was.metadata.deletionTimestamp === undefined || is.metadata.deletionTimestamp !== undefined)
+  )
 }
 
 /** Whether a cluster got another spec or other labels, or was added, removed or marked for deletion. */

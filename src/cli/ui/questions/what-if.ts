@@ -87,7 +87,7 @@ async function answerSuppositions(
       return { problems: [{ path: at < 0 ? path : `files[${at}]`, message: error.message }] }
     }
   }
-  const answer = await fleet.ask(supposed.store, supposed.changes, { signal: context.signal, transfers: true })
+  const answer = await fleet.ask(supposed, { signal: context.signal, transfers: true })
   const [changes, more] = limited(answer.changes, MAX_CHANGES)
   const { sentences } = supposed
   return { answer: { ...answer, changes, more, sentences, notes: [...notes, ...supposed.notes] } }

@@ -1,0 +1,124 @@
+/** Finds what suppositions change for workloads: each workload is decided in every supposed world that may concern it. */
+import type { WorkloadReference } from '../../api/data-source-claim.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { splitObjectKey } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
+import { type Change, compareOutcomes } from '../../core/what-if/effect.ts'
+import { forEachInSlices } from '../../store/for-each-in-slices.ts'
+import { bindingNamed } from '../workload.ts'
+import type { BindingIndex, Concerned } from './binding-index.ts'
+import { detectPolicy } from './detect-policy.ts'
+import { baseOutcome, mayGetWorse, type PresentOutcomes } from './present.ts'
+import type { WorkloadTransfer } from './transfer.ts'
+import { dataOfBinding, isQueuedIn, type LocatedData, type Outcome, predictOutcome, type World } from './world.ts'
+
+/** What happens to one workload of a fleet. */
+export interface WorkloadChange extends Change {
+  workload: WorkloadReference
+  /** What happens to it after that. */
+  next?: Change
+  /** The data of its claims. */
+  data: readonly LocatedData[]
+  /** How many dependencies are attached to it, and go where it goes. */
+  dependencies: number
+  /** If it was asked for: the cost of the clusters to which it goes. */
+  transfer?: WorkloadTransfer
+}
+
+/** The present world, with what a comparison reads. */
+export interface PresentFleet {
+  world: World
+  outcomesOf: PresentOutcomes
+  index: BindingIndex
+}
+
+/** A supposed world, and the bindings that it may concern. */
+export interface SupposedWorld {
+  world: World
+  concerned: Concerned
+  /** Receives each change. */
+  add(change: WorkloadChange): void
+}
+
+/** Limits of a run over many bindings. */
+export interface Run {
+  /** Throws when it aborts. */
+  signal?: AbortSignal | undefined
+  /** Receives the number of bindings that are decided. */
+  progress?: ((done: number, all: number) => void) | undefined
+}
+
+/**
+ * Finds what changes in each supposed world. All worlds that may concern a binding come one after the other, so each binding is read once. Yields
+ * to the event loop between bindings.
+ */
+export async function findChanges(present: PresentFleet, supposed: readonly SupposedWorld[], run: Run): Promise<void> {
+  const { store } = present.world
+  const concerns = concernsByBinding(supposed)
+  let done = 0
+  await forEachInSlices(concerns, ([key, { certain, possible }]) => {
+    run.signal?.throwIfAborted()
+    const binding = bindingNamed(splitObjectKey(key), store)
+    const concerned = binding ? possible.filter(({ world }) => mayChange(binding, world, present)) : []
+    for (const { world, add } of [...certain, ...concerned]) {
+      const change = changeOf(key, binding, world, present)
+      if (change) add(change)
+    }
+    done += 1
+    run.progress?.(done, concerns.size)
+  })
+}
+
+/** The supposed worlds that concern one binding. */
+type Concerns = Record<keyof Concerned, SupposedWorld[]>
+
+function concernsByBinding(supposed: readonly SupposedWorld[]): ReadonlyMap<string, Concerns> {
+  const concerns = new Map<string, Concerns>()
+  for (const each of supposed) {
+    for (const certainty of ['certain', 'possible'] as const) {
+      for (const key of each.concerned[certainty]) {
+        const known = concerns.get(key)
+        if (known) known[certainty].push(each)
+        else concerns.set(key, { certain: [], possible: [], [certainty]: [each] })
+      }
+    }
+  }
+  return concerns
+}
+
+/** Whether a world in which clusters got worse may change what becomes of a binding that runs in none of them. */
+function mayChange(binding: ResourceBinding, supposed: World, { outcomesOf }: PresentFleet): boolean {
+  const outcomes = outcomesOf(binding)
+  const base = baseOutcome(binding, outcomes, isQueuedIn(binding, supposed))
+  return supposed.worse === undefined || mayGetWorse(outcomes, base, supposed.worse)
+}
+
+function changeOf(
+  key: string,
+  before: ResourceBinding | undefined,
+  supposed: World,
+  { outcomesOf, index }: PresentFleet,
+): WorkloadChange | undefined {
+  const after = bindingNamed(splitObjectKey(key), supposed.store)
+  const isQueued = after !== undefined && isQueuedIn(after, supposed)
+  // A binding that is not at rest yet would change by any event: that is no effect of this one.
+  const base = before && baseOutcome(before, outcomesOf(before), isQueued)
+  const outcome = after && predictOutcome(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
+  const [first, next] = compareOutcomes(before, base, outcome)
+  const binding = after ?? before
+  if (!first || !binding) return undefined
+  const { apiVersion, kind, namespace, name } = binding.spec.resource
+  return {
+    ...delayed(first, outcome),
+    ...defined({ next: next && delayed(next, outcome) }),
+    workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
+    data: dataOfBinding(binding, supposed),
+    dependencies: index.dependenciesOf(key),
+  }
+}
+
+/** Adds the time that Karmada tolerates a taint. */
+function delayed(change: Change, outcome: Outcome | undefined): Change {
+  const seconds = outcome?.evictedAfterSeconds ?? 0
+  return seconds === 0 ? change : { ...change, afterSeconds: change.afterSeconds + seconds }
+}
