@@ -41,7 +41,11 @@ describe('the id of the decision on a binding', () => {
 
   test.each([
     { what: 'the required clusters', one: narrowed(), other: narrowed({ required: ['member1', 'member2'] }) },
-    { what: 'their digest', one: narrowed({ requiredDigest: 'a' }), other: narrowed({ requiredDigest: 'b' }) },
+    {
+      what: 'their digest',
+      one: narrowed({ requiredDigest: 'a'.repeat(16) }),
+      other: narrowed({ requiredDigest: 'b'.repeat(16) }),
+    },
     {
       what: 'the preferred clusters',
       one: narrowed({ preferred: [['a'], ['b']] }),

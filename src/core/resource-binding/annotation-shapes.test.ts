@@ -58,11 +58,12 @@ describe('a list of ClusterAffinityTerms', () => {
 describe('a locality annotation', () => {
   test.each<{ value: unknown; want: boolean }>([
     { value: locality, want: true },
-    { value: { ...locality, required: ['a'], requiredDigest: 'f', preferred: [['a'], []] }, want: true },
+    { value: { ...locality, required: ['a'], requiredDigest: 'f'.repeat(16), preferred: [['a'], []] }, want: true },
     { value: { message: 'm' }, want: false },
     { value: { claims: [] }, want: false },
     { value: { ...locality, required: [1] }, want: false },
     { value: { ...locality, requiredDigest: 1 }, want: false },
+    { value: { ...locality, requiredDigest: 'the finance cluster' }, want: false },
     { value: { ...locality, preferred: ['a'] }, want: false },
     { value: { ...locality, rankedFrom: '0123456789abcdef' }, want: true },
     { value: { ...locality, rankedFrom: 'f' }, want: false },

@@ -62,7 +62,7 @@ const isRound: Check = (value) => Number.isInteger(value) && (value as number) >
 export const isLocality: Check = (value) =>
   hasShape(value, {
     required: isStrings,
-    requiredDigest: isString,
+    requiredDigest: isDigest,
     preferred: (tiers) => isListOf(isStrings, tiers),
     rankedFrom: isDigest,
     claims: isStrings,

@@ -255,12 +255,17 @@ test.each<{ name: string; given: Partial<BindingInput>; want: object }>([
         { placement: one('m2'), clusters: [{ name: 'm2' }] },
         {
           annotations: {
-            [LOCALITY_ANNOTATION]: JSON.stringify({ state: 'Narrowed', message: 'm', claims: [], requiredDigest: 'f' }),
+            [LOCALITY_ANNOTATION]: JSON.stringify({
+              state: 'Narrowed',
+              message: 'm',
+              claims: [],
+              requiredDigest: 'f'.repeat(16),
+            }),
           },
         },
       ),
     },
-    want: { required: ['m2'], requiredDigest: 'f' },
+    want: { required: ['m2'], requiredDigest: 'f'.repeat(16) },
   },
 ])('the locality annotation has only the clusters that are $name', ({ given, want }) => {
   const { state, message, annotations } = decide(given)

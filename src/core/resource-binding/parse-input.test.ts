@@ -91,7 +91,7 @@ describe('annotations are resolved', () => {
       { affinityName: 'a', clusterNames: ['m1'], overflowAffinities },
       { affinityName: 'b', labelSelector: {} },
     ]
-    const digested = { ...locality, requiredDigest: 'ffff' }
+    const digested = { ...locality, requiredDigest: 'f'.repeat(16) }
     const binding = annotated({ [LOCALITY_ANNOTATION]: digested }, { placement: { clusterAffinities } })
     expect(parseInput(makeInput({ binding })).annotations.locality?.required).toEqual(['m1', 'm3'])
   })
@@ -108,7 +108,7 @@ describe('annotations are resolved', () => {
     { name: 'the clusters of the affinity if none are listed', given: locality, want: ['m1', 'm2'] },
   ])('with $name, and with a digest only if there is one', ({ given, want }) => {
     const spec = { placement: { clusterAffinity: { clusterNames: ['m2', 'm1', 'm2'] } } }
-    const digested = { ...given, requiredDigest: 'ffff' }
+    const digested = { ...given, requiredDigest: 'f'.repeat(16) }
     expect(
       parseInput(makeInput({ binding: annotated({ [LOCALITY_ANNOTATION]: digested }, spec) })).annotations.locality,
     ).toEqual({
@@ -123,7 +123,7 @@ describe('annotations are resolved', () => {
 test('the constraint of a locality annotation has only what the annotation has', () => {
   const annotation = { state: 'Kept' as const, message: 'm', claims: [] }
   expect(constraintIn(annotation)).toStrictEqual({})
-  const constraint = { required: ['m1'], requiredDigest: 'ffff', preferred: [['m2']] }
+  const constraint = { required: ['m1'], requiredDigest: 'f'.repeat(16), preferred: [['m2']] }
   expect(constraintIn({ ...annotation, ...constraint })).toEqual(constraint)
 })
 
