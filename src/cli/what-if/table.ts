@@ -6,6 +6,7 @@ import { answerOfSource } from '../../core/data-source/locate.ts'
 import { EFFECT_NAMES } from '../../core/what-if/effect.ts'
 import type { Answer, Fleet } from '../../queries/what-if/ask.ts'
 import type { LocatedData } from '../../queries/what-if/world.ts'
+import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { emptySupposition, type SupposeContext, type Supposed, supposeLost, supposeStale } from './suppose.ts'
 
@@ -40,15 +41,17 @@ export async function tabulate(
   const { signal } = context
   for (let begin = 0; begin < subjects.length; begin += TOGETHER) {
     const together = subjects.slice(begin, begin + TOGETHER)
-    const questions = together.map(({ suppose, ...row }) => {
+    const questions: (Supposed & { row: Omit<TableRow, 'totals'> })[] = []
+    await forEachInSlices(together, ({ suppose, ...row }) => {
       const supposed = emptySupposition(context)
       suppose(supposed)
-      return { ...supposed, row }
+      questions.push({ ...supposed, row })
     })
     const progressed = (done: number, all: number) =>
       progress((begin + (done / all) * together.length) / subjects.length)
     for (const { question, totals } of await fleet.askEach(questions, { signal, progress: progressed }))
       rows.push({ ...question.row, totals })
+    progressed(1, 1)
     // Between two runs, other requests are handled, and Ctrl-C is noticed.
     await setImmediate()
     signal.throwIfAborted()

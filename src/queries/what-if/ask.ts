@@ -56,9 +56,8 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
     index,
     async ask(question, { signal: ended, decidesAll = false, transfers = false } = {}) {
       const world = supposeWorld(present, question)
-      const concerned = decidesAll
-        ? { certain: everyKey([store, question.store]), possible: [] }
-        : index.concernedBy(world)
+      const concerned = () =>
+        decidesAll ? { certain: everyKey([store, question.store]), possible: [] } : index.concernedBy(world)
       const changes: WorkloadChange[] = []
       const add = (change: WorkloadChange) => void changes.push(change)
       await findChanges({ world: present, outcomesOf: remembered, index }, [{ world, concerned, add }], {
@@ -73,7 +72,11 @@ export async function openFleet(store: ObjectStore, settings: WorldSettings, sig
       const asked = questions.map((question) => ({ question, counted: new TotalsByEffect() }))
       const supposed = asked.map(({ question, counted }) => {
         const world = supposeWorld(present, question)
-        return { world, concerned: index.concernedBy(world), add: (change: WorkloadChange) => counted.add(change) }
+        return {
+          world,
+          concerned: () => index.concernedBy(world),
+          add: (change: WorkloadChange) => counted.add(change),
+        }
       })
       await findChanges({ world: present, outcomesOf: rememberOutcomes(present, 1), index }, supposed, run)
       return asked.map(({ question, counted }) => ({ question, totals: counted.result() }))

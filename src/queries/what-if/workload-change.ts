@@ -1,4 +1,5 @@
 /** Finds what suppositions change for workloads: each workload is decided in every supposed world that may concern it. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { splitObjectKey } from '../../api/meta.ts'
@@ -32,10 +33,11 @@ export interface PresentFleet {
   index: BindingIndex
 }
 
-/** A supposed world, and the bindings that it may concern. */
+/** A supposed world. */
 export interface SupposedWorld {
   world: World
-  concerned: Concerned
+  /** Returns the bindings that it may concern. */
+  concerned(): Concerned
   /** Receives each change. */
   add(change: WorkloadChange): void
 }
@@ -50,38 +52,57 @@ export interface Run {
 
 /**
  * Finds what changes in each supposed world. All worlds that may concern a binding come one after the other, so each binding is read once. Yields
- * to the event loop between bindings.
+ * to the event loop between worlds, and between decisions.
  */
 export async function findChanges(present: PresentFleet, supposed: readonly SupposedWorld[], run: Run): Promise<void> {
-  const { store } = present.world
-  const concerns = concernsByBinding(supposed)
-  let done = 0
-  await forEachInSlices(concerns, ([key, { certain, possible }]) => {
+  const concerns = await concernsByBinding(supposed, run)
+  await forEachInSlices(concernedPairs(concerns, present, run), ({ key, binding, world, add }) => {
     run.signal?.throwIfAborted()
-    const binding = bindingNamed(splitObjectKey(key), store)
-    const concerned = binding ? possible.filter(({ world }) => mayChange(binding, world, present)) : []
-    for (const { world, add } of [...certain, ...concerned]) {
-      const change = changeOf(key, binding, world, present)
-      if (change) add(change)
-    }
-    done += 1
-    run.progress?.(done, concerns.size)
+    const change = changeOf(key, binding, world, present)
+    if (change) add(change)
   })
+}
+
+/** A binding, and a supposed world that concerns it. The binding is undefined if it exists in that world only. */
+interface ConcernedPair extends SupposedWorld {
+  key: string
+  binding: ResourceBinding | undefined
+}
+
+function* concernedPairs(
+  concerns: ReadonlyMap<string, Concerns>,
+  present: PresentFleet,
+  { progress }: Run,
+): Generator<ConcernedPair, void, undefined> {
+  let done = 0
+  for (const [key, { certain, possible }] of concerns) {
+    const binding = bindingNamed(splitObjectKey(key), present.world.store)
+    for (const each of certain) yield { ...each, key, binding }
+    for (const each of possible) if (binding && mayChange(binding, each.world, present)) yield { ...each, key, binding }
+    done += 1
+    progress?.(done, concerns.size)
+  }
 }
 
 /** The supposed worlds that concern one binding. */
 type Concerns = Record<keyof Concerned, SupposedWorld[]>
 
-function concernsByBinding(supposed: readonly SupposedWorld[]): ReadonlyMap<string, Concerns> {
+async function concernsByBinding(
+  supposed: readonly SupposedWorld[],
+  { signal }: Run,
+): Promise<ReadonlyMap<string, Concerns>> {
   const concerns = new Map<string, Concerns>()
   for (const each of supposed) {
+    const concerned = each.concerned()
     for (const certainty of ['certain', 'possible'] as const) {
-      for (const key of each.concerned[certainty]) {
+      for (const key of concerned[certainty]) {
         const known = concerns.get(key)
         if (known) known[certainty].push(each)
         else concerns.set(key, { certain: [], possible: [], [certainty]: [each] })
       }
     }
+    await nextTurn()
+    signal?.throwIfAborted()
   }
   return concerns
 }
