@@ -324,7 +324,9 @@ describe('while claims are not available, a workload without a known claim', () 
     const narrowed = runningIn('m2', ['m2'])
     const binding = { ...narrowed, spec: { ...narrowed.spec, clusters: [] } }
     const clusters = lookup('m1', makeCluster('m2', { taints: [{ key: 'k', effect: 'NoSchedule' }] }))
-    expect(decideUnknown(binding, { clusters })).toMatchObject({ state: 'OnHold', message: claimsUnknown })
+    const decision = decideUnknown(binding, { clusters })
+    expect(decision).toMatchObject({ state: 'OnHold', message: claimsUnknown })
+    expect(decision.annotations.hold?.reason).toBe('Unresolved')
   })
 
   test('stays relaxed', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeBinding } from '../../../test/builders.ts'
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { allowsMoreThanData } from './kept-to-data.ts'
+import { allowsMoreThanData, narrowedAgain } from './kept-to-data.ts'
 
 const locality = { state: 'Narrowed', message: 'x', claims: [], required: ['m1', 'm2'] }
 const names = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
@@ -40,7 +40,7 @@ test.each<{ name: string; placement: Placement; note?: object; want: boolean }>(
   {
     name: 'everything, if only a digest is known',
     placement: {},
-    note: { required: undefined, requiredDigest: 'x' },
+    note: { required: undefined, requiredDigest: 'f'.repeat(16) },
     want: false,
   },
   {
@@ -51,4 +51,24 @@ test.each<{ name: string; placement: Placement; note?: object; want: boolean }>(
   },
 ])('a placement that allows $name: more than the data is $want', ({ placement, note, want }) => {
   expect(allowsMoreThanData(narrowed({ placement }, note))).toBe(want)
+})
+
+test.each<{ name: string; runs: string[]; note?: string; want: string }>([
+  { name: 'of a workload that runs nowhere', runs: [], note: 'sales is in m1', want: '; now sales is in m1' },
+  {
+    name: 'of a workload that was scheduled meanwhile',
+    runs: ['m3', 'm2'],
+    note: 'sales is in m1',
+    want: ', and its workload was scheduled to m2, m3; now sales is in m1',
+  },
+  { name: 'without a claim any more', runs: [], want: '' },
+])('the Event says how the placement was changed: $name', ({ runs, note, want }) => {
+  const stored = narrowed({ placement: {}, clusters: runs.map((name) => ({ name })) })
+  const decided = note === undefined ? makeBinding() : narrowed({}, { message: note })
+  expect(narrowedAgain(stored, decided)).toBe(`the placement was changed while Lodestone was not available${want}`)
+})
+
+test('no Event says that a placement was narrowed again if it still allows more than the data', () => {
+  expect(narrowedAgain(narrowed({ placement: {} }), narrowed({ placement: {} }))).toBeUndefined()
+  expect(narrowedAgain(narrowed(), narrowed())).toBeUndefined()
 })

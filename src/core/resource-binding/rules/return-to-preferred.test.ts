@@ -84,6 +84,11 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
     input: { clusters: lookup('m1', broken) },
     want: { stay: undefined, round: 0 },
   },
+  {
+    name: 'does not wait if it runs in the first group although the scheduler chose a later one',
+    input: { runs: ['m2'], since: NOW - WINDOW },
+    want: { stay: undefined, round: 0 },
+  },
   { name: 'returns when the window is over', input: { since: NOW - WINDOW }, want: { stay: undefined, round: 1 } },
   {
     name: 'waits when the window is over only by a jump of the clock',
@@ -135,6 +140,25 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
         state: 'Kept',
         why: 'default/sales is in m2; the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy',
       },
+      round: 0,
+    },
+  },
+  {
+    name: 'stays where a copy runs in each cluster, with the place of each data',
+    input: { placement: { clusterAffinity: divided.clusterAffinity }, others: ['m3'] },
+    want: {
+      stay: {
+        state: 'Kept',
+        why: 'default/sales is in m2; default/sales is in m3; the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy',
+      },
+      round: 0,
+    },
+  },
+  {
+    name: 'is told why it goes to each cluster if it does not run yet',
+    input: { placement: { clusterAffinity: divided.clusterAffinity }, runs: [] },
+    want: {
+      stay: { why: 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy' },
       round: 0,
     },
   },
