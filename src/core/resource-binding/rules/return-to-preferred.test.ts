@@ -155,7 +155,7 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
     },
   },
   {
-    name: 'is told why it goes to each cluster if it does not run yet',
+    name: 'goes to each cluster if it does not run yet',
     input: { placement: { clusterAffinity: divided.clusterAffinity }, runs: [] },
     want: {
       stay: { why: 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy' },
