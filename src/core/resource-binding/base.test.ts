@@ -267,14 +267,19 @@ describe('at an update', () => {
   })
 
   test.each([
-    { name: 'the policy applies if the workload runs in it', runs: 'member2', want: one('member2') },
+    { name: 'the policy applies if the workload runs in it', runs: ['member2'], want: one('member2') },
     {
       name: 'the affinity stays if the policy excludes the workload',
-      runs: 'member3',
+      runs: ['member3'],
+      want: one('member2', 'member3'),
+    },
+    {
+      name: 'the affinity stays if the policy excludes one of the clusters of the workload',
+      runs: ['member2', 'member3'],
       want: one('member2', 'member3'),
     },
   ])('with a base outside of the policy and without a claim, $name', ({ runs, want }) => {
-    const clusters = [{ name: runs }]
+    const clusters = runs.map((name) => ({ name }))
     const spec = { placement: one('member2', 'member3'), clusters }
     const input = { policy: known(one('member2')), claims: [], clusters: lookup('member1', 'member2', 'member3') }
     const before = makeBinding(spec, annotated({}))
@@ -291,6 +296,16 @@ describe('at an update', () => {
     expect(outcome({ binding: before, stored: before, policy: lazy(policy), clusters, claims: [] }).affinity).toEqual(
       want,
     )
+  })
+
+  test('a base with the overflow tiers of a lazy policy is restored, also with clusters that may join', () => {
+    const overflow = { ...labeled('gone').clusterAffinity, affinityName: 'o' }
+    const tiers = {
+      clusterAffinities: [{ affinityName: 'a', clusterNames: ['member2'], overflowAffinities: [overflow] }],
+    }
+    const before = makeBinding({ placement: one('member2') }, annotated(tiers))
+    const input = { policy: lazy(tiers), clusters: lookup(makeCluster('member2')), claims: [] }
+    expect(outcome({ binding: before, stored: before, ...input }).affinity).toEqual(tiers)
   })
 
   test('a forged base never widens a placement beyond a lazy policy', () => {
@@ -405,6 +420,12 @@ describe('at a write by the loop of another replica, from objects that are not c
   test.each<{ name: string; from?: PlacementAffinity; affinity: PlacementAffinity }>([
     { name: 'has another cluster than the data', affinity: one('member1', 'member2') },
     { name: 'names no cluster', affinity: labeled() },
+    {
+      name: 'has another cluster in its second group',
+      affinity: {
+        clusterAffinities: ['member2', 'member1'].map((name) => ({ affinityName: name, clusterNames: [name] })),
+      },
+    },
     { name: 'is for data outside of the base', from: one('member2', 'member9'), affinity: one('member9', 'member2') },
   ])('an affinity that $name does not follow from its annotation, and is a new base', ({ from = three, affinity }) => {
     const { annotations } = sent(makeBinding({ placement: from }), 'member2').metadata
