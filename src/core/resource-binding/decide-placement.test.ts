@@ -53,6 +53,17 @@ describe('a workload that is not scheduled', () => {
       },
     },
     {
+      name: 'is narrowed, and told why its preferred data does not decide',
+      given: { claims: [located(['m2', 'm3']), located(['m3'], { claim: 'default/b', enforcement: 'Preferred' })] },
+      want: {
+        state: 'Narrowed',
+        message:
+          'default/b is in m3; default/sales is in m2, m3; the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy',
+        affinity: one('m2', 'm3'),
+        written: ['base', 'locality'],
+      },
+    },
+    {
       name: 'is on hold while the location is unknown',
       given: { claims: [unknown()] },
       want: { state: 'OnHold', message: UNRESOLVED, affinity: base, written: ['hold'] },
