@@ -368,12 +368,27 @@ describe('the cost of a transfer', () => {
     const fast = makeClaim({ policy: { enforcement: 'Preferred', preference: 'Time' } })
     const twice = makeSource({ locality: { clusterNames: ['member2', 'member4'], bytes: 5 * GiB } })
     const running = makeBinding({ placement, clusters: [{ name: 'member2' }] })
-    const objects = [...places, makeCluster('member4', { region: 'local' }), twice, policy, fast, running]
-    const words = ['--cluster-lost', 'member2', '--config', '@prices.yaml', '-o', 'json']
+    const cheap = makeClaim({ workload, policy: { enforcement: 'Preferred' } }, { name: 'other-sales' })
+    const second = makeBinding({ ...running.spec, resource: other.spec.resource }, other.metadata)
+    const objects = [
+      ...places,
+      makeCluster('member4', { region: 'local' }),
+      twice,
+      policy,
+      fast,
+      running,
+      cheap,
+      second,
+    ]
+    const lost = ['--cluster-lost', 'member2', '--taint', 'member3=full:NoSchedule']
+    const words = [...lost, '--config', '@prices.yaml', '-o', 'json']
     const { stdout } = await whatIf(words, objects, { 'prices.yaml': { transferCosts: { links } } })
-    expect(JSON.parse(stdout).changes[0].transfer.candidates).toMatchObject([
-      { cluster: 'member1', money: 5, seconds: 5 },
+    const { changes, totals } = JSON.parse(stdout)
+    expect(changes).toMatchObject([
+      { workload: { name: 'app' }, transfer: { candidates: [{ cluster: 'member1', money: 5, seconds: 5 }] } },
+      { workload: { name: 'other' }, transfer: { candidates: [{ cluster: 'member1', money: 0, seconds: 80 }] } },
     ])
+    expect(totals.moves, 'both share a copy').toMatchObject({ workloads: 2, transfer: { bytes: 5 * GiB, money: 5 } })
   })
 
   test('takes the prices of a snapshot, or those of --config', async () => {

@@ -57,7 +57,7 @@ export function withTransfers<Workload extends AnsweredWorkload, Total extends o
 } {
   const { store, matrix } = world
   const lookup = (name: string) => store.get(clusters, undefined, name)
-  const costsOf = (data: readonly UsedData[], by: CostFigure = 'money') =>
+  const costsOf = (data: readonly UsedData[], by: CostFigure) =>
     openTransferCosts({ data, clusters: lookup, matrix, by })
   const sums = new Map<Effect, EffectSum>()
   const changes = answer.changes.map((change) => {
@@ -65,7 +65,7 @@ export function withTransfers<Workload extends AnsweredWorkload, Total extends o
     if (data.length === 0) return change
     const sum = sums.get(change.effect) ?? { undecided: 0, copies: new Map() }
     sums.set(change.effect, sum)
-    addTo(sum, change, data)
+    addTo(sum, change, data, by)
     return { ...change, transfer: workloadTransfer(change, costsOf(data, by), by) }
   })
   const totalWith = (effect: Effect) => {
@@ -92,27 +92,39 @@ function workloadTransfer(
 interface EffectSum {
   undecided: number
   /** The data that each cluster gets, by name. */
-  copies: Map<string, Map<string, UsedData>>
+  copies: Map<string, Map<string, Copy>>
 }
 
-function addTo(sum: EffectSum, { to, takesAll }: AnsweredWorkload, data: readonly UsedData[]): void {
+/** It comes from the fastest source if one of its workloads prefers that. */
+interface Copy {
+  piece: UsedData
+  by: CostFigure
+}
+
+function addTo(sum: EffectSum, { to, takesAll }: AnsweredWorkload, data: readonly UsedData[], by: CostFigure): void {
   if (to.length > 1 && !takesAll) {
     sum.undecided += 1
     return
   }
   for (const cluster of to) {
-    const copies = sum.copies.get(cluster) ?? new Map<string, UsedData>()
-    for (const piece of data) copies.set(piece.name, piece)
+    const copies = sum.copies.get(cluster) ?? new Map<string, Copy>()
+    for (const piece of data)
+      copies.set(piece.name, { piece, by: copies.get(piece.name)?.by === 'seconds' ? 'seconds' : by })
     sum.copies.set(cluster, copies)
   }
 }
 
 function transferTotal(
   { undecided, copies }: EffectSum,
-  costsOf: (data: readonly UsedData[]) => (cluster: string) => TransferCost,
+  costsOf: (data: readonly UsedData[], by: CostFigure) => (cluster: string) => TransferCost,
   matrix: World['matrix'],
 ): TransferTotal {
-  const costs = [...copies].map(([cluster, data]) => costsOf([...data.values()])(cluster))
+  const costs = [...copies].flatMap(([cluster, data]) =>
+    (['money', 'seconds'] as const).map((figure) => {
+      const pieces = [...data.values()].filter(({ by }) => by === figure).map(({ piece }) => piece)
+      return costsOf(pieces, figure)(cluster)
+    }),
+  )
   return {
     bytes: total(costs.map(({ transferBytes }) => transferBytes)),
     money: matrix && total(costs.map(({ money }) => money)),
