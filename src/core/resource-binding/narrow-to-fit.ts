@@ -67,7 +67,7 @@ export function narrowToFit(
   if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
   // Without required data, all groups of the base are there. The scheduler skips some of them only if it knows their new names.
   const isStuck = !isRequired && round > 0 && !mayFit(fit) && mayFit(fitAnew)
-  const isNew = isUnfit || isStuck || (preferred !== undefined && !problem && leavesBetterGroup(input, preferred, fit))
+  const isNew = isUnfit || isStuck || (preferred !== undefined && !problem && leavesBetterGroup(input, fit))
   const result: FittingNarrowing = {
     ...narrowing,
     affinity: isNew ? nameGroups(narrowing.affinity, round + 1) : fit.affinity,
@@ -85,16 +85,15 @@ export function narrowToFit(
 }
 
 /**
- * Whether other preferred data would move the workload to a later group: the clusters of the group that the scheduler chose last changed. A
- * better group before it may have the cluster in which the workload runs.
+ * Whether the workload would move since the group that the scheduler chose last has other clusters than before: the preferred data or the policy
+ * changed. A better group before it may have the cluster in which the workload runs.
  */
-function leavesBetterGroup(
-  { binding, storedAnnotations }: ParsedInput,
-  preferred: DataConstraint['preferred'],
-  fit: FitInput,
-): boolean {
-  if (!skipsFirstGroup(fit.affinity, fit.observedGroup) || jsonEqual(storedAnnotations.locality?.preferred, preferred))
-    return false
+function leavesBetterGroup({ binding, stored }: ParsedInput, fit: FitInput): boolean {
+  const { affinity, observedGroup } = fit
+  if (!skipsFirstGroup(affinity, observedGroup)) return false
+  const clustersIn = ({ clusterAffinities = [] }: PlacementAffinity) =>
+    clusterAffinities.find(({ affinityName }) => affinityName === observedGroup)?.clusterNames
+  if (jsonEqual(clustersIn(affinity), clustersIn(stored?.spec.placement ?? {}))) return false
   const chosen = chosenGroup(fit)
   return chosen !== undefined && targetClusters(binding.spec).some((name) => !chosen.includes(name))
 }

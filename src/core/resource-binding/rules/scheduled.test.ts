@@ -315,11 +315,13 @@ describe('a preference', () => {
     expect(write(running, {}, { claims }).state).toBe('Kept')
   })
 
+  /** Preferred data in each cluster, the first one with the most bytes. */
+  const claimsIn = (...names: string[]) =>
+    names.map((name, i) =>
+      located([name], { enforcement: 'Preferred', claim: `default/${i}`, bytes: names.length - i }),
+    )
+
   test('stays where it runs when the data comes there, also if it ran in a later group', () => {
-    const claimsIn = (...names: string[]) =>
-      names.map((name, i) =>
-        located([name], { enforcement: 'Preferred', claim: `default/${i}`, bytes: names.length - i }),
-      )
     const claims = claimsIn('m1', 'm2', 'm3')
     const running = inGroup(loop(bind({ placement: divided }), claims).binding, 'default-local-2', 'm2')
     const moved = claimsIn('m2', 'm3', 'm1')
@@ -336,6 +338,21 @@ describe('a preference', () => {
     expect(groupsOf(loop(inGroup(sent, 'default-local.1', 'm2'), moved).binding)).toEqual(groupsOf(sent))
     expect(plan.moves).toBe(true)
   })
+
+  test.each([
+    { name: 'the best', clusterNames: ['m2', 'm3'], groups: ['default-local.1', 'default-local-2.1', 'default.1'] },
+    { name: 'the second', clusterNames: ['m1', 'm2'], groups: ['default-local', 'default-local-2', 'default'] },
+  ])(
+    'stays where it runs if that is $name of the clusters that its policy still allows',
+    ({ clusterNames, groups }) => {
+      const claims = claimsIn('m1', 'm2', 'm3')
+      const running = inGroup(loop(bind({ placement: divided }), claims).binding, 'default-local-2', 'm2')
+      const sent = write(running, { placement: { ...divided, clusterAffinity: { clusterNames } } }, { claims }).binding
+      expect(groupsOf(sent)).toEqual(groups)
+      expect(write(sent, {}, { claims }).binding).toEqual(sent)
+      expect(groupsOf(loop(sent, claims).binding)).toEqual(groups)
+    },
+  )
 
   test('waits for nothing while the scheduler begins with the first group in any case', () => {
     const first = loop(bind({ ...runsIn('m1'), placement: divided }), prefers('m2'))
