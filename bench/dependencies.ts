@@ -6,13 +6,13 @@
  * bindings, past the API server, so that neither a scheduler nor a start is measured. No controller creates Works.
  */
 import { configMaps, secrets, serviceAccounts } from '../src/api/dependencies.ts'
-import { BINDING_ID_LABEL, type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
+import { type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
 import type { K8sObject } from '../src/api/meta.ts'
 import { endProcess } from '../src/cli/end-process.ts'
-import { makeBinding } from '../test/builders.ts'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
-import { configMap, deployment, secret, serviceAccount } from '../test/e2e/manifests.ts'
+import { configMap, secret, serviceAccount } from '../test/e2e/manifests.ts'
+import { isAttachedTo, storedWorkload } from './harness/dependents.ts'
 import { countRequests, requestsBetween, total, withPlane } from './harness/plane.ts'
 import { cpuSeconds, untilIdle } from './harness/process.ts'
 import { log, options, print, table } from './harness/report.ts'
@@ -32,7 +32,6 @@ const DISTRIBUTORS = [
   { name: 'Lodestone', karmada: false, distribution: 'builtin' },
 ]
 const chosen = DISTRIBUTORS.filter((_, i) => runs.split(',').includes(String(i)))
-const deployments = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true }
 
 const results: string[][][] = []
 for (const distributor of chosen) results.push(await measure(distributor))
@@ -72,7 +71,7 @@ async function measure({ name, karmada, distribution }: (typeof DISTRIBUTORS)[nu
 }
 
 async function measurePhase(plane: ControlPlane, member: string, pids: Record<string, number>): Promise<string[]> {
-  const attached = new Tally((object) => isAttachedTo(object, member))
+  const attached = new Tally((object) => isOwn(object, member))
   await watch(plane, BINDINGS, attached)
   const all = (await plane.listJson(BINDINGS, 'default')) as unknown as ResourceBinding[]
   const own = all.filter(({ metadata }) => metadata.name?.startsWith('workload-'))
@@ -96,17 +95,10 @@ async function measurePhase(plane: ControlPlane, member: string, pids: Record<st
 /** Workloads with three objects of their own, whose bindings are not scheduled yet. */
 function* fleet(): Generator<Stored> {
   for (let i = 0; i < workloads; i++) {
-    const name = `workload-${i}`
     const password = { ...secret(`password-${i}`), stringData: undefined, data: { key: 'dmFsdWU=' } }
     const needs = [configMap(`settings-${i}`), password, serviceAccount(`account-${i}`)]
     yield* TYPES.map((type, n) => ({ type, object: needs[n] as KubeObject }))
-    yield { type: deployments, object: deployment(name, { needs }) }
-    const resource = { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace: 'default' }
-    const labels = { [BINDING_ID_LABEL]: crypto.randomUUID() }
-    const finalizers = ['karmada.io/binding-controller']
-    const metadata = { name: `${name}-deployment`, namespace: 'default', labels, finalizers }
-    const binding = makeBinding({ resource, propagateDeps: true, conflictResolution: 'Abort' })
-    yield { type: resourceBindings, object: { ...binding, metadata } }
+    yield* storedWorkload(`workload-${i}`, { needs })
   }
 }
 
@@ -122,11 +114,7 @@ function scheduled(binding: ResourceBinding, member: string): Stored {
 }
 
 /** Whether a distributor attached the object to the workload of the same number, and to this member only. */
-function isAttachedTo({ metadata, spec }: KubeObject & { spec?: unknown }, member: string): boolean {
-  const { requiredBy = [], resource } = spec as ResourceBinding['spec']
-  const number = /^(?:settings|password|account)-(\d+)-/.exec(metadata.name)?.[1]
-  const [only, ...others] = requiredBy
-  const clusters = only?.clusters?.map(({ name }) => name).join()
-  const isOnly = others.length === 0 && only?.name === `workload-${number}-deployment` && clusters === member
-  return isOnly && resource.uid !== undefined
+function isOwn(binding: KubeObject, member: string): boolean {
+  const number = /^(?:settings|password|account)-(\d+)-/.exec(binding.metadata.name)?.[1]
+  return isAttachedTo(binding, `workload-${number}`, member)
 }

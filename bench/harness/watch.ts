@@ -46,10 +46,20 @@ export async function reached(count: number, ...tallies: Tally[]): Promise<void>
 
 /** Reports every object of the namespace `default`, and then each change, until the plane stops. */
 export async function watch(plane: ControlPlane, resource: string, ...tallies: Tally[]): Promise<void> {
-  const { certificate, key } = await plane.pki.issueUser(`watch-${resource}`, ['system:masters'])
+  await watchNamespace(plane, resource, 'default', ...tallies)
+}
+
+/** As `watch`, for another namespace. */
+export async function watchNamespace(
+  plane: ControlPlane,
+  resource: string,
+  namespace: string,
+  ...tallies: Tally[]
+): Promise<void> {
+  const { certificate, key } = await plane.pki.issueUser(`watch-${resource}-${namespace}`, ['system:masters'])
   const dispatcher = new Agent({ connect: { ca: plane.pki.caCertificate, cert: certificate, key }, bodyTimeout: 0 })
   plane.onStop(() => dispatcher.destroy())
-  const url = `${plane.server}${await plane.api.collection(resource, 'default')}?watch=true`
+  const url = `${plane.server}${await plane.api.collection(resource, namespace)}?watch=true`
   const follow = async () => {
     // The server ends the watch of a slow client, and answers 429 while it fills the cache of a new kind. Each watch begins with all objects.
     for (; ; await sleep(100)) {
