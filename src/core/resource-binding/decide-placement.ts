@@ -4,6 +4,7 @@ import type { ParsedInput } from './parse-input.ts'
 import type { PlacementDecision } from './placement-decision.ts'
 import { holdUntilClaimed, holdUntilLocated, ignoreUnlocated, narrowOrHold } from './rules/not-scheduled.ts'
 import {
+  applyBaseIfUnlocated,
   awaitLoop,
   awaitReturn,
   followData,
@@ -38,7 +39,7 @@ const SCHEDULED: readonly Rule[] = [
     states: ['Kept', 'Relaxed', 'Ignored'],
     decide: stayWhileUnlocated,
   },
-  { when: 'no claim has a location', states: ['Ignored'], decide: ignoreUnlocated },
+  { when: 'no claim has a location', states: ['Ignored', 'Relaxed'], decide: applyBaseIfUnlocated },
   { when: 'the data moved, and `rebalance` does not move it', states: ['Kept', 'Relaxed'], decide: stayIfMoveCosts },
   {
     when: 'the policy allows no cluster with the data',

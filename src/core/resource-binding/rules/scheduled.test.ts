@@ -52,6 +52,15 @@ describe('a workload whose data moves to a cluster that cannot take it', () => {
     expect(loop(first.binding, [unknown()]).binding.spec.placement).toEqual(three)
   })
 
+  test('goes to the data when it has lost its clusters, also if nothing may move it', () => {
+    const stays = [located(['m3'], { rebalance: 'Never' })]
+    const kept = loop(before, stays)
+    expect(kept).toMatchObject({ state: 'Kept', names: ['m1'] })
+    const evicted = write(kept.binding, runsIn(), { claims: stays })
+    expect(evicted.binding.spec.placement).toEqual(one('m3'))
+    expect(loop(evicted.binding, stays)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
   test('moves if one of several clusters with the data can take it', () => {
     expect(loop(before, [located(['m2', 'm3'])], { clusters: lookup('m1', 'm2', tainted('m3')) })).toMatchObject({
       state: 'Narrowed',

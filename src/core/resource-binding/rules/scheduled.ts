@@ -5,6 +5,7 @@ import { defined } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
 import { evictedClusters, targetClusters } from '../../placement/binding-state.ts'
 import { demandsSame } from '../../placement/constraint.ts'
+import { skipsFirstGroup } from '../../placement/group-names.ts'
 import type { LocalityAnnotation } from '../annotations.ts'
 import { stateSince } from '../hold.ts'
 import { describeUnlocated, nowhere, unresolved } from '../hold-cause.ts'
@@ -26,8 +27,10 @@ export function stayWhileUnlocated(situation: Situation): PlacementDecision | un
   return blocks ? applyBase('Ignored', base, describeUnlocated(claims)) : undefined
 }
 
+/** Does not apply to a workload that has lost its clusters: it is started anew in any case. */
 export function stayIfMoveCosts(situation: Situation): PlacementDecision | undefined {
   const { input, last } = situation
+  if (targetClusters(input.binding.spec).length === 0) return undefined
   const stays = last && staysBecause(input.binding.spec.resource, input.claims, input.kinds)
   if (!stays || demandsSame(constraintIn(last), input.constraint)) return undefined
   return keep(situation, last, `the data moved; ${stays}`)
@@ -104,6 +107,29 @@ export function keep(
   // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should.
   if (last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
   return narrowed(input, { base, constraint, ...narrowing }, defined({ state: 'Kept', why, since }))
+}
+
+/** Data that is only preferred, and is nowhere, does not keep the workload. */
+export function applyBaseIfUnlocated(situation: Situation): PlacementDecision | undefined {
+  const { claims, constraint } = situation.input
+  if (constraint.required || constraint.preferred) return undefined
+  return giveBaseBack(situation, 'Ignored', describeUnlocated(claims))
+}
+
+/**
+ * Gives a workload its base back. Our annotation stays until the workload runs again if it has lost its clusters, or if they cannot take it any
+ * more. Without the annotation, a claim that is created meanwhile would put it on hold. The scheduler must also begin with the first group of
+ * the base then. The groups get their own names back later.
+ */
+export function giveBaseBack(situation: Situation, state: 'Restored' | 'Ignored', why: string): PlacementDecision {
+  const { input, base, last } = situation
+  if (!last || !input.isScheduled) return applyBase(state, base, why)
+  const targets = targetClusters(input.binding.spec)
+  if (targets.length === 0) return relaxed(input, base, constraintIn(last), why)
+  const isHome = targets.some((name) => last.required?.includes(name))
+  if (!isHome && !skipsFirstGroup(base, input.observedGroup)) return applyBase(state, base, why)
+  const kept = keep(situation, last, why)
+  return kept.state === 'Relaxed' ? kept : applyBase(state, base, why)
 }
 
 /**

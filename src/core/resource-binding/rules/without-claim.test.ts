@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { bind, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
-import { located, lookup, NOW, unknown } from '../../../../test/builders.ts'
+import { located, lookup, NOW, nowhere, unknown } from '../../../../test/builders.ts'
 import { readAnnotations } from '../annotations.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
 
@@ -54,7 +54,14 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(loop(runsAgain, [], { clusters })).toMatchObject({ state: 'Restored' })
   })
 
-  test('is released from groups that the scheduler would skip: it begins with the first', () => {
+  test.each([
+    { name: 'without a claim', left: [], state: 'Restored' },
+    {
+      name: 'if only preferred data is left, which is nowhere',
+      left: [nowhere({ enforcement: 'Preferred' })],
+      state: 'Ignored',
+    },
+  ])('is released $name from groups that the scheduler would skip: it begins with the first', ({ left, state }) => {
     const groups = [['m1'], ['m2']].map((clusterNames, i) => ({ affinityName: `g${i}`, clusterNames }))
     const narrowed = loop(bind({ ...runsIn('m2'), placement: { clusterAffinities: groups } }), claims).binding
     const evicting = {
@@ -62,7 +69,7 @@ describe('a scheduled workload that loses its last claim', () => {
       spec: { ...narrowed.spec, clusters: [], gracefulEvictionTasks: [{ fromCluster: 'm2' }] },
       status: { schedulerObservingAffinityName: 'g1' },
     }
-    const relaxed = loop(evicting, [])
+    const relaxed = loop(evicting, left)
     expect(relaxed.state).toBe('Relaxed')
     expect(relaxed.binding.spec.placement?.clusterAffinities?.map((group) => group.affinityName)).toEqual([
       'g0.1',
@@ -73,7 +80,7 @@ describe('a scheduled workload that loses its last claim', () => {
       spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1' }], gracefulEvictionTasks: [] },
       status: { schedulerObservingAffinityName: 'g0.1' },
     }
-    expect(loop(replaced, [])).toMatchObject({ state: 'Restored' })
+    expect(loop(replaced, left)).toMatchObject({ state })
   })
 
   test('waits, whatever an older replica observes, until the loop has sent the end', () => {

@@ -1,16 +1,14 @@
 /** The rules of a workload without one of its claims: it stays with its data until a successor of the claim may have come. */
 import { jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
-import { targetClusters } from '../../placement/binding-state.ts'
 import { demandsSame } from '../../placement/constraint.ts'
-import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { holdAnnotation, stateSince } from '../hold.ts'
 import { claimUnknown } from '../hold-cause.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
-import { applyBase, type PlacementDecision, relaxed } from '../placement-decision.ts'
+import { type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { DEFAULT_TIMING, RELEASE_DELAY } from '../timing.ts'
 import { holdOrApplyBase } from './not-scheduled.ts'
-import { keep } from './scheduled.ts'
+import { giveBaseBack, keep } from './scheduled.ts'
 import type { Situation } from './situation.ts'
 
 /** Keeps the narrowing or the hold. Does not apply to a binding without both. */
@@ -57,21 +55,8 @@ export function awaitSuccessor(situation: Situation): PlacementDecision | undefi
   return kept.state === 'Kept' ? kept : undefined
 }
 
-/**
- * Gives a workload without a claim its base back. Our annotation stays until the workload runs again if it has lost its clusters, or if they
- * cannot take it any more. Without the annotation, a claim that is created meanwhile would put it on hold. The scheduler must also begin with
- * the first group of the base then. The groups get their own names back later.
- */
 export function restore(situation: Situation): PlacementDecision {
-  const { input, base, last } = situation
-  const why = 'no claim is left for this workload'
-  if (!last || !input.isScheduled) return applyBase('Restored', base, why)
-  const targets = targetClusters(input.binding.spec)
-  if (targets.length === 0) return relaxed(input, base, constraintIn(last), why)
-  const isHome = targets.some((name) => last.required?.includes(name))
-  if (!isHome && !skipsFirstGroup(base, input.observedGroup)) return applyBase('Restored', base, why)
-  const kept = keep(situation, last, why)
-  return kept.state === 'Relaxed' ? kept : applyBase('Restored', base, why)
+  return giveBaseBack(situation, 'Restored', 'no claim is left for this workload')
 }
 
 /**
