@@ -115,6 +115,8 @@ describe('at an update', () => {
     annotations: { ...stored().metadata.annotations, ...annotated(one('member2')).annotations },
   }
 
+  const relaxed = overwritten(stored(), three)
+
   test.each<{ name: string; input: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
     {
       name: 'an overwrite by the detector is narrowed again',
@@ -130,6 +132,11 @@ describe('at an update', () => {
       name: 'a reduced policy is the new base even before our cache has it',
       input: { binding: overwritten(stored(), two), stored: stored(), policy: known(three) },
       want: { base: two, affinity: one('member2') },
+    },
+    {
+      name: 'a policy that equals the narrowing of the base is the new base',
+      input: { binding: overwritten(relaxed, one('member2')), stored: relaxed, policy: known(one('member2')) },
+      want: { base: one('member2'), affinity: one('member2') },
     },
     {
       name: 'a write of the scheduler keeps the annotated base if no policy is known',

@@ -53,7 +53,8 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   const incoming = effectiveAffinity(binding.spec.placement)
   const annotated = input.annotations.base
   if (stored === undefined || !jsonEqual(incoming, effectiveAffinity(stored.spec.placement))) {
-    return { conditional: annotated ? [{ base: annotated, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
+    const mayBeOurs = annotated && !isOfDetector(input, incoming)
+    return { conditional: mayBeOurs ? [{ base: annotated, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
   }
   const conditional: BaseCandidate[] = []
   // Reinvocation: the decision for a new base can equal the stored affinity. This widens nothing, since the affinity is the stored one. The
@@ -73,6 +74,13 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   conditional.push({ base, condition: 'withinPolicy' })
   if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
   return { conditional, otherwise: incoming }
+}
+
+/** Whether the detector sent the changed affinity: it is that of the policy, and the annotation of Lodestone is the stored one. */
+function isOfDetector(input: ParsedInput, incoming: PlacementAffinity): boolean {
+  const { binding, stored } = input
+  const isKept = stored !== undefined && localityText(binding) === localityText(stored)
+  return isKept && jsonEqual(incoming, policyInForce(input))
 }
 
 /** The affinity of the policy; undefined for a policy that is unknown, or that applies only when the detector writes it. */
