@@ -210,7 +210,7 @@ function clustersOfBindings(world: World): Map<string, string[]> {
 export function checkAnswer(world: World, action: AskedAction, { before, changes }: Asked): void {
   const after = clustersOfBindings(world)
   for (const [key, was] of before) {
-    if (!isPredicted(world, key)) continue
+    if (!isPredicted(world, key, was)) continue
     const change = changes.get(key)
     const last = change?.next ?? change
     const said = last && { ...last, to: [...last.to, ...(change?.to ?? [])] }
@@ -228,14 +228,14 @@ export function checkAnswer(world: World, action: AskedAction, { before, changes
 }
 
 // Two cases are not compared. The replicas of this world do not know the version of Karmada, so they do not count overflow tiers. And the
-// scheduler retries a binding that failed before a user deleted its policy, but only until the scheduler starts again, which no object says.
-function isPredicted(world: World, key: string): boolean {
+// scheduler may have had a binding in its queue before a user deleted its policy. It tries that one until it starts again; no object says so.
+function isPredicted(world: World, key: string, was: readonly string[]): boolean {
   const [namespace, name = ''] = key.split('/')
   const binding = world.api.get<Binding>('ResourceBinding', namespace, name)
   const hasOverflow = binding?.spec.placement?.clusterAffinities?.some((term) => term.overflowAffinities !== undefined)
   const hasFailed = binding?.status?.conditions?.some(({ status }) => status === 'False')
-  const mayBeRetried = binding && policyNameOf(binding) === undefined && hasFailed
-  return !hasOverflow && !mayBeRetried
+  const mayBeQueued = binding && policyNameOf(binding) === undefined && (hasFailed || was.length === 0)
+  return !hasOverflow && !mayBeQueued
 }
 
 interface Compared {
