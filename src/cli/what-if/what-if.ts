@@ -107,7 +107,7 @@ function render(replies: readonly Reply[], { format }: WhatIfOptions): string {
   return renderData({ apiVersion: OUTPUT_API_VERSION, ...data }, format)
 }
 
-/** In answers: a line of progress at a terminal. */
+/** Shows the progress of a table at a terminal, in percent. */
 function progressOn({ stderr }: CommandIo): (share: number) => void {
   let shown = 0
   return (share) => {

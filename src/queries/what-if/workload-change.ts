@@ -56,29 +56,33 @@ export interface Run {
  */
 export async function findChanges(present: PresentFleet, supposed: readonly SupposedWorld[], run: Run): Promise<void> {
   const concerns = await concernsByBinding(supposed, run)
-  await forEachInSlices(concernedPairs(concerns, present, run), ({ key, binding, world, add }) => {
+  await forEachInSlices(pairsOf(concerns, present, run), ({ key, binding, supposed: { world, add }, isCertain }) => {
     run.signal?.throwIfAborted()
+    if (!isCertain && !(binding && mayChange(binding, world, present))) return
     const change = changeOf(key, binding, world, present)
     if (change) add(change)
   })
 }
 
-/** A binding, and a supposed world that concerns it. The binding is undefined if it exists in that world only. */
-interface ConcernedPair extends SupposedWorld {
+/** A binding, and a supposed world that may concern it. */
+interface Pair {
   key: string
+  /** Undefined if the binding exists in the supposed world only. */
   binding: ResourceBinding | undefined
+  supposed: SupposedWorld
+  isCertain: boolean
 }
 
-function* concernedPairs(
+function* pairsOf(
   concerns: ReadonlyMap<string, Concerns>,
   present: PresentFleet,
   { progress }: Run,
-): Generator<ConcernedPair, void, undefined> {
+): Generator<Pair, void, undefined> {
   let done = 0
   for (const [key, { certain, possible }] of concerns) {
     const binding = bindingNamed(splitObjectKey(key), present.world.store)
-    for (const each of certain) yield { ...each, key, binding }
-    for (const each of possible) if (binding && mayChange(binding, each.world, present)) yield { ...each, key, binding }
+    for (const supposed of certain) yield { key, binding, supposed, isCertain: true }
+    for (const supposed of possible) yield { key, binding, supposed, isCertain: false }
     done += 1
     progress?.(done, concerns.size)
   }
