@@ -1,5 +1,5 @@
 /** Opens the fleets of a question: a hub, snapshots of hubs, or a folder with the bindings that Karmada would create for it. */
-import { clusterResourceBindings, clusters, resourceBindings } from '../../api/karmada.ts'
+import { clusters } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
@@ -9,16 +9,15 @@ import { openTransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { type Fleet, openFleet } from '../../queries/what-if/ask.ts'
 import type { WorldSettings } from '../../queries/what-if/world.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
-import { allKinds, kindsFor } from '../../store/kinds/cached-kinds.ts'
-import { OverlayStore } from '../../store/overlay-store.ts'
+import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 import { snapshotContext } from '../../store/snapshot/header.ts'
 import { openSnapshotStore } from '../../store/snapshot/read-snapshot.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
+import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource } from '../open-source.ts'
 import { karmadaRulesOf } from '../options/karmada-version.ts'
 import { DEFAULT_NAMESPACE, givenNamespace, readNamespace } from '../options/namespace.ts'
-import { predict } from '../status/holds.ts'
 import type { SupposeContext } from './suppose.ts'
 
 /** One hub, ready for questions. */
@@ -86,7 +85,7 @@ export async function openLiveFleet(
 ): Promise<FleetSource> {
   return openFleetSource(
     undefined,
-    folder ? await withDerivedBindings(folder, settings, question) : store,
+    folder ? await withFolderBindings(folder, question.config, settings.now, question.signal) : store,
     settings,
     question,
   )
@@ -121,19 +120,6 @@ async function openFleetSource(
     excludedNamespaces: allExcludedNamespaces(config),
   }
   return { file, fleet: await openFleet(store, settings, signal), context, notes: notesOn(store) }
-}
-
-/** A folder of manifests has no controller that writes bindings. */
-async function withDerivedBindings(
-  folder: FolderStore,
-  { now, kinds }: WorldSettings,
-  { config, signal }: QuestionSettings,
-): Promise<ObjectStore> {
-  const { allBindings } = await predict(folder, config, now, signal)
-  const store = new OverlayStore(folder, allKinds(kinds))
-  for (const binding of allBindings)
-    store.put(binding.metadata.namespace ? resourceBindings : clusterResourceBindings, binding)
-  return store
 }
 
 function notesOn(store: ObjectStore): string[] {

@@ -412,6 +412,20 @@ describe('snapshots', () => {
     return file
   }
 
+  test('the snapshot of a folder has the bindings that Karmada would create', async () => {
+    const file = join(makeFolder({}), 'fleet.lsnap')
+    await runWords(['snapshot', '--folder', 'examples/hub', '-o', file])
+    const lost = ['what-if', '--cluster-lost', 'member2', '-o', 'json']
+    const answers = [
+      JSON.parse((await runWords([...lost, '--folder', 'examples/hub'])).stdout),
+      JSON.parse((await runWords([...lost, '--snapshot', file])).stdout),
+    ]
+    expect(answers.map(({ workloads, changes }) => ({ workloads, changes }))).toEqual([
+      { workloads: 1, changes: [expect.objectContaining({ effect: 'waits' })] },
+      { workloads: 1, changes: answers[0].changes },
+    ])
+  })
+
   test('the answer of a snapshot is that of its hub', async () => {
     const file = await snapshotOf(HUB)
     const { stdout } = await runWords(['what-if', '--cluster-lost', 'member2', '--snapshot', file, '-o', 'json'])
