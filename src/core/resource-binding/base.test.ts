@@ -443,6 +443,22 @@ describe('at a write by the loop of another replica, from objects that are not c
     expect(outcome({ binding, stored: before })).toMatchObject({ base: affinity })
   })
 
+  test.each<{ name: string; spec?: { replicaScheduling: object }; labels?: Record<string, string> }>([
+    { name: 'another division of replicas', spec: { replicaScheduling: { replicaSchedulingType: 'Divided' } } },
+    { name: 'the label of another policy', labels: { 'propagationpolicy.karmada.io/permanent-id': 'other' } },
+  ])('the detector sends clusters with the data that are not cached yet, and $name: this is a new base', (other) => {
+    const known = lookup('member1', 'member2', 'member3')
+    const input = { claims: [located(['member1', 'member4'])], clusters: known }
+    const narrowed = decideBinding(
+      makeInput({ ...input, binding: makeBinding({ placement: one('member1', 'member2', 'member3', 'member4') }) }),
+    ).binding
+    const affinity = one('member4', 'member1')
+    const { metadata } = narrowed
+    const sent = overwritten(narrowed, { ...affinity, ...other.spec })
+    const binding = { ...sent, metadata: { ...metadata, ...(other.labels && { labels: other.labels }) } }
+    expect(outcome({ ...input, binding, stored: narrowed })).toMatchObject({ base: affinity })
+  })
+
   test('a relaxed base keeps its own names of groups', () => {
     const clusterAffinities = [
       { affinityName: 'a', clusterNames: ['member1', 'member2'] },

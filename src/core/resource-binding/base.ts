@@ -2,7 +2,7 @@
 import type { Cluster, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../../base/json.ts'
-import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
+import { affinityTerms, effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
@@ -135,11 +135,19 @@ function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: Pla
   if (!stored || !locality) return false
   const incoming = effectiveAffinity(binding.spec.placement)
   const isStoredBase = jsonEqual(annotated, storedAnnotations.base)
+  if (changesOtherFields(binding, stored)) return false
   const isNew = localityText(binding) !== localityText(stored)
   const isOfPolicy = policy !== undefined && jsonEqual(effectiveAffinity(policy.placement), incoming)
   if (!isNew && (isOfPolicy || !isStoredBase || !namesUnknownCluster(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
   return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
+}
+
+/** Whether a write changes the labels, or the placement outside of the affinity, as the detector does for another policy. The loop never does. */
+function changesOtherFields(binding: ResourceBinding, stored: ResourceBinding): boolean {
+  const affinity = effectiveAffinity(stored.spec.placement)
+  const [sent, before] = [binding, stored].map(({ spec }) => withAffinity(spec.placement ?? {}, affinity))
+  return !jsonEqual(sent, before) || !jsonEqual(binding.metadata.labels, stored.metadata.labels)
 }
 
 /** Whether a locality annotation and its base give an affinity, with the Clusters of this replica or with others. */
