@@ -56,6 +56,11 @@ export function annotatedBaseOf(binding: Binding | undefined): Placement | undef
   }
 }
 
+export function withBase(binding: Binding, base: object): Binding {
+  const annotations = { ...binding.metadata.annotations, 'lodestone.dev/base-affinity': JSON.stringify(base) }
+  return { ...binding, metadata: { ...binding.metadata, annotations } }
+}
+
 export function affinitiesIn({ clusterAffinity, clusterAffinities }: Placement): object {
   return { clusterAffinity, clusterAffinities }
 }

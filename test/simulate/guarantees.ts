@@ -21,6 +21,7 @@ import {
   waitsForClaim,
   waitsSince,
   withAffinities,
+  withBase,
   withoutOurs,
   workloadOf,
 } from './bindings.ts'
@@ -65,6 +66,8 @@ export class Guarantees {
   readonly #removals = new Map<string, number>()
   #removedAll = Number.NEGATIVE_INFINITY
   #crdDeletedAt = Number.NEGATIVE_INFINITY
+  // The workloads whose claims were deleted with their CRD, and not by users before.
+  #lostClaims = new Set<string>()
   readonly #moves: Moves
   #violation: Violation | undefined
 
@@ -82,8 +85,12 @@ export class Guarantees {
     this.#moves.leaderChanged()
   }
 
-  crdDeleted(): void {
+  // A CRD will be deleted, with the objects that are left.
+  crdDeleted(kind: string): void {
     this.#crdDeletedAt = this.#world.clock.now()
+    if (kind !== 'DataSourceClaim') return
+    const claims = this.#world.api.list<Claim>('DataSourceClaim')
+    this.#lostClaims = new Set(claims.filter(({ metadata }) => !metadata.deletionTimestamp).map(workloadOf))
   }
 
   atRest(): void {
@@ -240,6 +247,9 @@ export class Guarantees {
     if (this.#world.awaitsDetector(after) || readers.some((one) => this.#lacksCluster(one))) return
     const again = replica.review({ writer, before: after, object: after })
     if (isDeepStrictEqual(again, after)) return
+    // A replica with an older policy had brought the former base back.
+    const corrected = withBase(after, affinitiesIn(current ?? {}))
+    if (isDeepStrictEqual(again, corrected) && annotatedBaseOf(after)) return
     throw new Violation('idempotent', `${nameOf(after)}: a second review changes ${differenceOf(after, again)}`)
   }
 
@@ -416,11 +426,12 @@ export class Guarantees {
     // A wait that began before something else disappeared may end.
     const waitedMs = now - (waitsSince(stored) ?? now)
     const isCounted = (removedAt: number) => waitsSince(stored) === undefined || now - waitedMs >= removedAt
-    const gone = this.#goneCrds(left)
+    const workload = `${kind} ${keyOf(namespace, name)}`
+    const gone = this.#goneCrds(left, workload)
     if (gone.length > 0 && isCounted(this.#crdDeletedAt))
       throw new Violation('absence', `${nameOf(after)}: it is released to ${added} although the CRD ${gone} is gone`)
     const removals = [this.#removedAll, this.#crdDeletedAt].filter(isCounted)
-    const ofWorkload = this.#removals.get(`${kind} ${keyOf(namespace, name)}`) ?? Number.NEGATIVE_INFINITY
+    const ofWorkload = this.#removals.get(workload) ?? Number.NEGATIVE_INFINITY
     const sinceMs = now - Math.max(ofWorkload, ...removals)
     // Kubernetes writes whole seconds.
     if (sinceMs < RELEASE_MS - 1000) {
@@ -429,8 +440,11 @@ export class Guarantees {
   }
 
   // The CRDs that are gone, and without which these claims or their data are unknown.
-  #goneCrds(claims: readonly AppliedClaim[]): string[] {
-    const kinds = claims.length > 0 ? ['DataSourceClaim', 'DataSource'] : ['DataSourceClaim']
+  #goneCrds(claims: readonly AppliedClaim[], workload: string): string[] {
+    const kinds = [
+      ...(this.#lostClaims.has(workload) ? ['DataSourceClaim'] : []),
+      ...(claims.length > 0 ? ['DataSource'] : []),
+    ]
     return kinds.filter((kind) => !this.#world.isCrdServed(kind))
   }
 

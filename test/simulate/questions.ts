@@ -6,6 +6,7 @@ import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import type { Taint } from '../../src/api/node.ts'
 import { defined } from '../../src/base/json.ts'
 import { strictestRules } from '../../src/core/karmada-rules.ts'
+import { FAILBACK_WINDOW } from '../../src/core/resource-binding/timing.ts'
 import type { Effect } from '../../src/core/what-if/effect.ts'
 import { leaveCluster, loseCluster, moveData } from '../../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
@@ -210,8 +211,8 @@ function clustersOfBindings(world: World): Map<string, string[]> {
 export function checkAnswer(world: World, action: AskedAction, { before, changes }: Asked): void {
   const after = clustersOfBindings(world)
   for (const [key, was] of before) {
-    if (!isPredicted(world, key, was)) continue
     const change = changes.get(key)
+    if (!isPredicted(world, key, was) || isLeftOpen(change)) continue
     const last = change?.next ?? change
     const said = last && { ...last, to: [...last.to, ...(change?.to ?? [])] }
     const is = after.get(key)
@@ -236,6 +237,11 @@ function isPredicted(world: World, key: string, was: readonly string[]): boolean
   const hasFailed = binding?.status?.conditions?.some(({ status }) => status === 'False')
   const mayBeQueued = binding && policyNameOf(binding) === undefined && (hasFailed || was.length === 0)
   return !hasOverflow && !mayBeQueued
+}
+
+// After a choice of the scheduler among several clusters, what-if names no later step: it says only that there is one.
+function isLeftOpen(change: WorkloadChange | undefined): boolean {
+  return change !== undefined && !change.takesAll && !change.next && change.reason.includes(FAILBACK_WINDOW)
 }
 
 interface Compared {

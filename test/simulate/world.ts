@@ -285,7 +285,7 @@ export class World {
   #changeCrd({ kind, served }: { kind: string; served: boolean }): void {
     if (served && !this.api.terminating.has(kind)) this.api.setServed(kind, true)
     if (served || !this.isCrdServed(kind)) return
-    this.guarantees.crdDeleted()
+    this.guarantees.crdDeleted(kind)
     this.api.terminating.add(kind)
     const objects = this.api.list(kind)
     for (const { metadata } of objects) this.api.delete('crd-finalizer', kind, metadata.namespace, metadata.name ?? '')
