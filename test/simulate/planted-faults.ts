@@ -136,7 +136,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: 'if (!input.leavesMovesToLoop && msSince(since, input) >= failbackWindowMs) return undefined\n  const why',
+    search: 'if (!input.leavesMovesToLoop && isReturnDue(input, since)) return undefined\n  const why',
     replacement: 'const why',
     breaks: 'failback: a workload never returns',
     guarantees: ['comes-home'],

@@ -49,7 +49,7 @@ const SCHEDULED: readonly Rule[] = [
   { when: 'no cluster with the data can take it', states: ['Kept', 'Relaxed'], decide: stayIfRefused },
   { when: 'it is relaxed, and may not return yet', states: ['Relaxed'], decide: awaitReturn },
   { when: 'it would move, and the loop has not moved it yet', states: ['Kept', 'Ignored'], decide: awaitLoop },
-  { when: 'otherwise', states: ['Narrowed', 'Kept'], decide: followData },
+  { when: 'otherwise', states: ['Narrowed', 'Kept', 'Relaxed'], decide: followData },
 ]
 
 /** A workload without a claim, which has an annotation of Lodestone or whose policy requires a claim. */

@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bind, healthy, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
 import { located, lookup, makeCluster, makeInput, NOW, nowhere, unknown } from '../../../../test/builders.ts'
-import type { BindingSpec, Cluster, Placement, ResourceBinding } from '../../../api/karmada.ts'
+import {
+  APPLIED_PLACEMENT_ANNOTATION,
+  type BindingSpec,
+  type Cluster,
+  type Placement,
+  type ResourceBinding,
+} from '../../../api/karmada.ts'
 import type { ClaimAnswer } from '../../data-source/locate.ts'
 import { schedulingRefusal } from '../../placement/acceptance.ts'
 import { findMisfit } from '../../placement/fit.ts'
@@ -213,6 +219,83 @@ describe('a workload that the scheduler removed everywhere after a cluster was t
       'b.1',
     ])
     expect(loop(relaxed.binding, claims, { clusters: broken }).binding).toBe(relaxed.binding)
+  })
+})
+
+describe('a workload that the scheduler removed everywhere for a reason that Lodestone does not know', () => {
+  const claims = [located(['m3'])]
+  const ran = { lastScheduledTime: '2026-01-01T00:00:00Z' }
+  const moved = loop(loop(bind(runsIn('m1'), ran), [located(['m1'])]).binding, claims).binding
+  /** The binding after the scheduler has found no cluster for a placement. */
+  const refused = (binding: ResourceBinding, tried = binding.spec.placement): ResourceBinding => ({
+    ...binding,
+    metadata: {
+      ...binding.metadata,
+      annotations: { ...binding.metadata.annotations, [APPLIED_PLACEMENT_ANNOTATION]: JSON.stringify(tried) },
+    },
+    spec: { ...binding.spec, clusters: [] },
+    status: { ...binding.status, conditions: [{ type: 'Scheduled', status: 'False', reason: 'NoClusterFit' }] },
+  })
+  const relaxed = loop(refused(moved), claims)
+
+  test('gets the placement of its policy', () => {
+    expect(relaxed).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(relaxed.message).toMatch(/^the scheduler refuses the clusters with the data/)
+    expect(loop(relaxed.binding, claims).binding).toBe(relaxed.binding)
+  })
+
+  test('gets it in the next write of Karmada too, if no loop runs', () => {
+    expect(write(refused(moved), {}, { claims })).toMatchObject({
+      state: 'Relaxed',
+      binding: { spec: { placement: three } },
+    })
+  })
+
+  test('gets it while the location is unknown, and without a known claim', () => {
+    expect(loop(refused(moved), [unknown()])).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    const alone = loop(refused(moved), [], { claimsUnknown: 'the CRD is gone' })
+    expect(alone).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(loop(alone.binding, [], { claimsUnknown: 'the CRD is gone' }).binding).toBe(alone.binding)
+  })
+
+  test('is tried with its data again after the window, and not before, if it runs nowhere', () => {
+    const nowhere = refused(relaxed.binding)
+    expect(loop(nowhere, claims, { now: NOW + WINDOW - 1 }).binding).toBe(nowhere)
+    expect(planBinding(makeInput({ binding: nowhere, claims, clusters: healthy })).requeueAfterMs).toBe(WINDOW)
+    const again = loop(nowhere, claims, { now: NOW + WINDOW })
+    expect(again).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    expect(loop(refused(again.binding), claims, { now: NOW + WINDOW })).toMatchObject({ state: 'Relaxed' })
+  })
+
+  test('returns to its data after the window if it runs elsewhere', () => {
+    const elsewhere = { ...relaxed.binding, spec: { ...relaxed.binding.spec, ...runsIn('m1') } }
+    const waits = loop(elsewhere, claims)
+    expect(waits).toMatchObject({ state: 'Relaxed' })
+    expect(loop(waits.binding, claims, { now: NOW + WINDOW })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('follows its data at once if that moves', () => {
+    const after = loop(refused(relaxed.binding), [located(['m2'])])
+    expect(after).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+  })
+
+  test.each<{ name: string; binding: ResourceBinding; more?: Partial<BindingInput> }>([
+    { name: 'the scheduler has not tried the narrowing yet', binding: refused(moved, three) },
+    {
+      name: 'the scheduler tried it for other tolerations',
+      binding: refused(moved, { ...one('m3'), clusterTolerations: [] }),
+    },
+    { name: 'no Cluster is known', binding: refused(moved), more: { clusters: undefined } },
+    {
+      name: 'the policy allows nothing else',
+      binding: refused(loop(bind({ ...runsIn('m3'), placement: one('m3') }, ran), claims).binding),
+    },
+    {
+      name: 'it never ran',
+      binding: { ...refused(moved), status: { conditions: refused(moved).status?.conditions ?? [] } },
+    },
+  ])('stays narrowed if $name', ({ binding, more }) => {
+    expect(loop(binding, claims, more)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 })
 

@@ -1,15 +1,16 @@
 /** The rules of a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 
-import type { PlacementAffinity } from '../../../api/karmada.ts'
-import { defined } from '../../../base/json.ts'
+import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../../api/karmada.ts'
+import { defined, jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
-import { evictedClusters, targetClusters } from '../../placement/binding-state.ts'
-import { demandsSame } from '../../placement/constraint.ts'
+import { withAffinity } from '../../placement/affinity.ts'
+import { evictedClusters, hasNoFit, hasTarget, targetClusters } from '../../placement/binding-state.ts'
+import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
-import type { LocalityAnnotation } from '../annotations.ts'
+import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
 import { stateSince } from '../hold.ts'
 import { describeUnlocated, nowhere, unresolved } from '../hold-cause.ts'
-import { narrowToFit } from '../narrow-to-fit.ts'
+import { type FittingNarrowing, narrowToFit } from '../narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { staysAfterFailover, staysBecause } from '../rebalance.ts'
@@ -62,9 +63,8 @@ export function awaitReturn(situation: Situation): PlacementDecision | undefined
     const why = `the base affinity applies since an eviction or a change of the policy; ${stays}`
     return relaxed(input, base, constraint, why)
   }
-  const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
-  if (!input.leavesMovesToLoop && msSince(since, input) >= failbackWindowMs) return undefined
+  if (!input.leavesMovesToLoop && isReturnDue(input, since)) return undefined
   const why = `the data is available again; the workload returns to it when ${FAILBACK_WINDOW} is over`
   return relaxed(input, base, constraint, why, since)
 }
@@ -82,19 +82,19 @@ export function awaitLoop(situation: Situation): PlacementDecision | undefined {
   return movesNow ? applyBase('Ignored', base, message) : kept
 }
 
-export function followData({ input, base, narrowing }: Situation): PlacementDecision | undefined {
-  const found = narrowing()
+export function followData(situation: Situation): PlacementDecision | undefined {
+  const { input, base } = situation
+  const found = situation.narrowing()
   if (found.kind !== 'narrowed') return undefined
-  return narrowed(input, { base, constraint: input.constraint, ...renew(input, found) }, explainStay(input, found))
+  return (
+    relaxIfRefused(situation, input.constraint, found) ??
+    narrowed(input, { base, constraint: input.constraint, ...renew(input, found) }, explainStay(input, found))
+  )
 }
 
 /** Keeps the workload where it is, or relaxes it if it cannot stay: Lodestone never moves a running workload because a location is unknown. */
-export function keep(
-  { input, base }: Situation,
-  last: LocalityAnnotation,
-  why: string,
-  since?: string,
-): PlacementDecision {
+export function keep(situation: Situation, last: LocalityAnnotation, why: string, since?: string): PlacementDecision {
+  const { input, base } = situation
   const constraint = constraintIn(last)
   const narrowing = narrowToFit(input, base, constraint)
   if (narrowing.kind === 'unsatisfiable') {
@@ -106,7 +106,44 @@ export function keep(
   }
   // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should.
   if (last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
-  return narrowed(input, { base, constraint, ...narrowing }, defined({ state: 'Kept', why, since }))
+  return (
+    relaxIfRefused(situation, constraint, narrowing) ??
+    narrowed(input, { base, constraint, ...narrowing }, defined({ state: 'Kept', why, since }))
+  )
+}
+
+/**
+ * Relaxes a workload if the scheduler has tried this narrowing and has found no cluster. It may have a filter that Lodestone does not know, or an
+ * older state of a Cluster, and it does not try again by itself. After the failback window, it is asked again.
+ */
+function relaxIfRefused(
+  { input, base, last }: Situation,
+  constraint: DataConstraint,
+  { affinity, allowed }: Pick<FittingNarrowing, 'affinity' | 'allowed'>,
+): PlacementDecision | undefined {
+  const { binding, stored, clusters, claims, now } = input
+  // A preference leaves every cluster of the base open. Without known Clusters, the refusal is none of these.
+  if (!allowed || !clusters || !stored || hasTarget(binding.spec) || !hasNoFit(stored)) return undefined
+  const isRelaxed = last?.state === 'Relaxed' && demandsSame(constraintIn(last), constraint)
+  const isWaiting = isRelaxed && !isReturnDue(input, last.since)
+  if (!isWaiting && (jsonEqual(affinity, base) || !isTried(binding, affinity))) return undefined
+  const since = stateSince(isWaiting ? last.since : undefined, input.annotations.locality?.since, now)
+  // If the claims are unknown, nothing says yet where it returns to.
+  return relaxed(input, base, constraint, REFUSED_BY_SCHEDULER, claims.length > 0 ? since : undefined)
+}
+
+const REFUSED_BY_SCHEDULER =
+  'the scheduler refuses the clusters with the data, for a reason that Lodestone does not know'
+
+function isReturnDue(input: ParsedInput, since: string | undefined): boolean {
+  const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING
+  return since === undefined || msSince(since, input) >= failbackWindowMs
+}
+
+/** Whether the scheduler has tried the placement of a binding with this affinity. */
+function isTried({ metadata, spec }: ResourceBinding, affinity: PlacementAffinity): boolean {
+  const applied = metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]
+  return applied !== undefined && jsonEqual(parseAnnotation(applied), withAffinity(spec.placement ?? {}, affinity))
 }
 
 /** Data that is only preferred, and is nowhere, does not keep the workload. */
