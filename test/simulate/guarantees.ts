@@ -153,7 +153,8 @@ export class Guarantees {
       const unnarrowed = schedule(withAffinities(binding, base), this.#world.scheduler.clusters.values())
       const memory = this.memoryOf(binding)
       if (result.kind === 'noFit') {
-        if (binding.spec.clusters?.length && unnarrowed.kind === 'fit') memory.isLost = true
+        const isNarrowed = annotatedBaseOf(binding) !== undefined
+        if (binding.spec.clusters?.length && unnarrowed.kind === 'fit' && isNarrowed) memory.isLost = true
         return
       }
       this.#checkPreference(binding, result, unnarrowed, base)
