@@ -1,8 +1,9 @@
 // Checks that a running workload stays with its data while it can, and that a hold ends as a whole.
+import { isDeepStrictEqual } from 'node:util'
 import { allowedBy } from './accepts.ts'
 import { isPlaced, isRequired, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
 import { claimsOf, locate } from './claims.ts'
-import { type Binding, type Cluster, namesOf } from './karmada.ts'
+import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf } from './karmada.ts'
 import type { Replica } from './replica.ts'
 import { schedule } from './schedule.ts'
 import { minus } from './sets.ts'
@@ -18,19 +19,28 @@ export function checkStays(stored: Binding | undefined, sent: Binding, after: Bi
 }
 
 // docs/concepts/claims.md: a narrowed workload is relaxed only if no cluster of its narrowing can take it, or if the policy allows none of them.
+// Or the scheduler has found none.
 function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluster[]): void {
   if (!['Narrowed', 'Kept'].includes(stateOf(stored) ?? '') || stateOf(after) !== 'Relaxed') return
   const [before, base] = [stored.spec.placement ?? {}, after.spec.placement ?? {}]
   // With groups, the answer depends on the one that the scheduler observed.
   if (before.clusterAffinities || base.clusterAffinities) return
   if (minus(allowedBy(before, clusters), allowedBy(base, clusters)).size > 0) return
-  const result = schedule(withAffinities(after, before), clusters)
-  if (result.kind === 'fit') {
+  const unrelaxed = withAffinities(after, before)
+  const result = schedule(unrelaxed, clusters)
+  if (result.kind === 'fit' && !isRefused(stored, unrelaxed)) {
     throw new Violation(
       'relaxed-if-unfit',
       `${nameOf(after)}: it is relaxed although it could run in ${namesOf(result.clusters)}, where its data is`,
     )
   }
+}
+
+// Whether the scheduler has found no cluster for this placement.
+function isRefused({ status }: Binding, { metadata, spec }: Binding): boolean {
+  const hasFailed = status?.conditions?.some(({ reason }) => reason === 'NoClusterFit') ?? false
+  const tried = JSON.parse(metadata.annotations?.[APPLIED_PLACEMENT] ?? 'null')
+  return hasFailed && !spec.clusters?.length && isDeepStrictEqual(tried, spec.placement)
 }
 
 // README: a location that becomes unknown releases no running workload.
