@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { claim, clusterPolicy, deployment, only, policy, type SpecObject, source } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
 import { decisionOn, inOneCluster, runWithData, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
+import type { PlacementRecord } from './placements.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const maintenance = { key: 'maintenance', effect: 'NoSchedule' } as const
@@ -101,26 +102,11 @@ describe.each([
 })
 
 test('a workload without clusters, because of a new taint, runs again at once', async () => {
-  const workload = await runWithData(stage, 'surprised', 'member1')
-  const record = stage.placements.follow(workload)
-  // The scheduler reads all Clusters at its start, before it looks at a binding.
-  await stage.plane.stop('karmada-scheduler')
-  onTestFinished(() => stage.plane.start('karmada-scheduler'))
-  await stage.hub.apply(source('surprised', ['member3']))
-  await stage.plane.eventually('the workload may run only in member3', async () => {
-    const { placement } = (await stage.hub.bindingOf(workload))?.spec ?? {}
-    expect(placement).toMatchObject({ clusterAffinity: { clusterNames: ['member3'] } })
-    return true
-  })
-  // Lodestone could see the taint before the scheduler has started, and would relax the binding in time.
-  await stage.lodestone.stop()
-  onTestFinished(() => stage.lodestone.restart())
+  const { workload, record } = await narrowBeforeStop('surprised')
   await stage.plane.taintCluster('member3', maintenance)
   onTestFinished(() => stage.plane.untaintCluster('member3', maintenance.key))
   await stage.plane.start('karmada-scheduler')
-  await stage.plane.eventually('the scheduler has emptied the binding', async () =>
-    record.reasons.includes('NoClusterFit'),
-  )
+  await hasEmptied(record)
 
   await stage.lodestone.restart()
 
@@ -136,6 +122,27 @@ test('a workload without clusters, because of a new taint, runs again at once', 
   await stage.plane.untaintCluster('member3', maintenance.key)
   await stage.placements.isIn(workload, 'member3')
   expect(record.clusters).toEqual(['member1', '', 'member1', 'member3'])
+})
+
+test('a workload that the scheduler refused, and does not try again, runs again and returns to its data', async () => {
+  const { workload, record } = await narrowBeforeStop('forgotten')
+  await setMember3({ lacks: ['apps/v1'] })
+  onTestFinished(() => setMember3({}))
+  await stage.plane.start('karmada-scheduler')
+  await hasEmptied(record)
+  // A change of the status is no reason for the scheduler to try again.
+  await setMember3({})
+  await schedulerIsIdle(stage, 'after-forgotten')
+  expect(record.clusters).toEqual(['member1', ''])
+
+  await stage.lodestone.restart()
+
+  await stage.placements.isIn(workload, 'member3')
+  await stage.plane.eventually('an Event says why it was relaxed', async () => {
+    const { stdout } = await stage.hub.kubectl(['describe', 'rb', 'forgotten-deployment'])
+    expect(stdout).toMatch(/LocalityRelaxed .*the scheduler refuses the clusters with the data/)
+    return true
+  })
 })
 
 test('a policy that preempts another one moves a workload to its data, nowhere else', async () => {
@@ -168,6 +175,31 @@ async function saysWhy(workload: SpecObject, decision: string, text: string): Pr
     expect(annotations).toContain(text)
     return true
   })
+}
+
+// Moves the data of a workload to member3. When Lodestone has narrowed the workload, neither the scheduler nor Lodestone runs any more.
+async function narrowBeforeStop(name: string): Promise<{ workload: SpecObject; record: PlacementRecord }> {
+  const workload = await runWithData(stage, name, 'member1')
+  const record = stage.placements.follow(workload)
+  // The scheduler reads all Clusters at its start, before it looks at a binding.
+  await stage.plane.stop('karmada-scheduler')
+  onTestFinished(() => stage.plane.start('karmada-scheduler'))
+  await stage.hub.apply(source(name, ['member3']))
+  await stage.plane.eventually('the workload may run only in member3', async () => {
+    const { placement } = (await stage.hub.bindingOf(workload))?.spec ?? {}
+    expect(placement).toMatchObject({ clusterAffinity: { clusterNames: ['member3'] } })
+    return true
+  })
+  // Lodestone could see a change of the cluster before the scheduler has started, and would relax the binding in time.
+  await stage.lodestone.stop()
+  onTestFinished(() => stage.lodestone.restart())
+  return { workload, record }
+}
+
+async function hasEmptied(record: PlacementRecord): Promise<void> {
+  await stage.plane.eventually('the scheduler has emptied the binding', async () =>
+    record.reasons.includes('NoClusterFit'),
+  )
 }
 
 async function setMember3(changes: { ready?: boolean; lacks?: string[] }): Promise<void> {
