@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bind, healthy, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
-import { located, lookup, makeCluster, makeInput, NOW, nowhere, unknown } from '../../../../test/builders.ts'
+import {
+  located,
+  lookup,
+  makeCluster,
+  makeInput,
+  makePolicyInput,
+  NOW,
+  nowhere,
+  unknown,
+} from '../../../../test/builders.ts'
 import {
   APPLIED_PLACEMENT_ANNOTATION,
   type BindingSpec,
@@ -274,6 +283,42 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     expect(loop(waits.binding, claims, { now: NOW + WINDOW })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 
+  test('goes to its data at once if that was broken, and the scheduler refuses all other clusters', () => {
+    const broken = loop(refused(moved), claims, { clusters: lookup('m1', 'm2', tainted('m3')) })
+    expect(broken).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(loop(refused(broken.binding), claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('stays narrowed while it waits for another claim, until the scheduler has tried that', () => {
+    const two = [located(['m3']), located(['m2', 'm3'], { claim: 'default/other' })]
+    const before = loop(bind(runsIn('m3'), ran), [located(['m3'], { claim: 'default/gone' }), ...two]).binding
+    const waits = loop(before, [located(['m2', 'm3'], { claim: 'default/other' })])
+    expect(waits).toMatchObject({ state: 'Kept', names: ['m3'] })
+    expect(loop(refused(waits.binding, three), [located(['m2', 'm3'], { claim: 'default/other' })]).names).toEqual([
+      'm3',
+    ])
+  })
+
+  test('gets the placement of its policy too if a client removes our annotations', () => {
+    const { annotations = {}, ...metadata } = refused(moved).metadata
+    const applied = annotations[APPLIED_PLACEMENT_ANNOTATION] ?? ''
+    const binding = {
+      ...refused(moved),
+      metadata: { ...metadata, annotations: { [APPLIED_PLACEMENT_ANNOTATION]: applied } },
+    }
+    const input = makeInput({ binding, stored: refused(moved), claims, clusters: healthy, leavesMovesToLoop: true })
+    expect(decideBinding({ ...input, policy: makePolicyInput({ placement: three }) })).toMatchObject({
+      state: 'Relaxed',
+    })
+    const bare = { ...binding, metadata }
+    expect(decideBinding({ ...input, binding: bare })).toMatchObject({ state: 'Narrowed' })
+  })
+
+  test('is narrowed by its first claim, if an eviction has emptied it', () => {
+    const evicted = refused(bind({ gracefulEvictionTasks: [{ fromCluster: 'm1' }] }, ran))
+    expect(loop(evicted, claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
   test('follows its data at once if that moves', () => {
     const after = loop(refused(relaxed.binding), [located(['m2'])])
     expect(after).toMatchObject({ state: 'Narrowed', names: ['m2'] })
@@ -281,6 +326,7 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
 
   test.each<{ name: string; binding: ResourceBinding; more?: Partial<BindingInput> }>([
     { name: 'the scheduler has not tried the narrowing yet', binding: refused(moved, three) },
+    { name: 'the scheduler has tried nothing yet', binding: { ...refused(moved), metadata: moved.metadata } },
     {
       name: 'the scheduler tried it for other tolerations',
       binding: refused(moved, { ...one('m3'), clusterTolerations: [] }),
