@@ -139,6 +139,11 @@ describe('at an update', () => {
       want: { base: one('member2'), affinity: one('member2') },
     },
     {
+      name: 'a lazy policy that equals the narrowing of the base is the new base when the detector writes it',
+      input: { binding: overwritten(relaxed, one('member2')), stored: relaxed, policy: lazy(one('member2')) },
+      want: { base: one('member2'), affinity: one('member2') },
+    },
+    {
       name: 'a write of the scheduler keeps the annotated base if no policy is known',
       input: { binding: echoed(stored()), stored: stored() },
       want: { base: three, affinity: one('member2') },

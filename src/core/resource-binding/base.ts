@@ -78,9 +78,9 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
 
 /** Whether the detector sent the changed affinity: it is that of the policy, and the annotation of Lodestone is the stored one. */
 function isOfDetector(input: ParsedInput, incoming: PlacementAffinity): boolean {
-  const { binding, stored } = input
+  const { binding, stored, policy } = input
   const isKept = stored !== undefined && localityText(binding) === localityText(stored)
-  return isKept && jsonEqual(incoming, policyInForce(input))
+  return isKept && policy !== undefined && jsonEqual(incoming, effectiveAffinity(policy.placement))
 }
 
 /** The affinity of the policy; undefined for a policy that is unknown, or that applies only when the detector writes it. */
@@ -130,15 +130,14 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
  * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or a cluster is.
  */
 function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
-  const { binding, stored, annotations, storedAnnotations, policy } = input
+  const { binding, stored, annotations, storedAnnotations } = input
   const { locality } = annotations
   if (!stored || !locality) return false
   const incoming = effectiveAffinity(binding.spec.placement)
   const isStoredBase = jsonEqual(annotated, storedAnnotations.base)
   if (changesOtherFields(binding, stored)) return false
   const isNew = localityText(binding) !== localityText(stored)
-  const isOfPolicy = policy !== undefined && jsonEqual(effectiveAffinity(policy.placement), incoming)
-  if (!isNew && (isOfPolicy || !isStoredBase || !namesUnknownCluster(input, incoming))) return false
+  if (!isNew && !(isStoredBase && namesUnknownCluster(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
   return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
 }
