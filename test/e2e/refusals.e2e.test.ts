@@ -130,7 +130,8 @@ test('a workload that the scheduler refused, and does not try again, runs again 
   onTestFinished(() => setMember3({}))
   await stage.plane.start('karmada-scheduler')
   await hasEmptied(record)
-  // A change of the status is no reason for the scheduler to try again.
+  // Its own write is a reason for the scheduler to try again, and a change of a status is none.
+  await schedulerIsIdle(stage, 'before-forgotten')
   await setMember3({})
   await schedulerIsIdle(stage, 'after-forgotten')
   expect(record.clusters).toEqual(['member1', ''])
