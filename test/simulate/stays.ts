@@ -19,7 +19,7 @@ export function checkStays(stored: Binding | undefined, sent: Binding, after: Bi
 }
 
 // docs/concepts/claims.md: a narrowed workload is relaxed only if no cluster of its narrowing can take it, or if the policy allows none of them.
-// Or the scheduler has found none.
+// It is relaxed too if the scheduler has found no cluster for it.
 function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluster[]): void {
   if (!['Narrowed', 'Kept'].includes(stateOf(stored) ?? '') || stateOf(after) !== 'Relaxed') return
   const [before, base] = [stored.spec.placement ?? {}, after.spec.placement ?? {}]

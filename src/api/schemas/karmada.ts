@@ -85,12 +85,11 @@ const withSpec = (required: string[], properties: Record<string, object>) => ({
 })
 
 /** Returns the schema of an object whose metadata the schema of the review has validated already. */
-export function specOnly({ properties: { spec } }: ReturnType<typeof withSpec>): object {
-  return { type: 'object', required: ['spec'], properties: { spec } }
+export function withoutMetadata({ properties: { metadata: _, ...properties } }: ReturnType<typeof withSpec>): object {
+  return { type: 'object', required: ['spec'], properties }
 }
 
-/** ResourceBinding and ClusterResourceBinding. */
-export const bindingSchema = withSpec(['resource'], {
+const bindingWithSpec = withSpec(['resource'], {
   resource,
   replicas: { type: 'integer' },
   components: { type: 'array' },
@@ -99,6 +98,18 @@ export const bindingSchema = withSpec(['resource'], {
   gracefulEvictionTasks: arrayWithField('fromCluster'),
   suspension: { type: 'object', properties: { scheduling: { type: 'boolean' } } },
 })
+
+/** ResourceBinding and ClusterResourceBinding. */
+export const bindingSchema = {
+  ...bindingWithSpec,
+  properties: {
+    ...bindingWithSpec.properties,
+    status: {
+      type: 'object',
+      properties: { conditions: arrayWithField('type'), aggregatedStatus: arrayWithField('clusterName') },
+    },
+  },
+}
 
 /** PropagationPolicy and ClusterPropagationPolicy. */
 export const policySchema = withSpec(['resourceSelectors'], {

@@ -81,10 +81,18 @@ test('several suppositions hold together', async () => {
   expect(stdout).toContain('Deployment default/app: member2 → member3\n')
 })
 
+test('a status of a wrong type is named, with its place', async () => {
+  const { stderr } = await whatIf(
+    ['--cluster-lost', 'member2'],
+    [...clusters, { ...narrowed, status: { conditions: 7 } }],
+  )
+  expect(stderr).toMatch(/:\d+: ResourceBinding app-deployment: status.conditions: must be of type array\n$/)
+})
+
 test('an object of the folder that cannot be read is named', async () => {
   const { status, stderr } = await whatIf(
     ['--cluster-lost', 'member2'],
-    [...clusters, { ...narrowed, status: { conditions: 7 } }],
+    [...clusters, { ...narrowed, metadata: { ...narrowed.metadata, finalizers: 7 } }],
   )
   expect(stderr).toMatch(/^lodestone what-if: ResourceBinding default\/app-deployment cannot be cached: [^\n]+\n$/)
   expect(status).toBe(0)

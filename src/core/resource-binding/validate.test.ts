@@ -4,6 +4,7 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { validateBinding } from './validate.ts'
 
 const malformed = (spec: object) => ({ ...makeBinding(), spec: { ...makeBinding().spec, ...spec } }) as ResourceBinding
+const withStatus = (status: object) => ({ ...makeBinding(), status }) as ResourceBinding
 
 test.each<{ name: string; binding: ResourceBinding; want: string[] }>([
   { name: 'a binding of the detector', binding: makeBinding(), want: [] },
@@ -14,6 +15,18 @@ test.each<{ name: string; binding: ResourceBinding; want: string[] }>([
     binding: malformed({ placement: { clusterAffinity: { clusterNames: 'm1' } } }),
     want: ['spec.placement.clusterAffinity.clusterNames'],
   },
+  ...['text', [null], [{ status: 'False' }]].flatMap((value) => [
+    {
+      name: `conditions that are ${JSON.stringify(value)}`,
+      binding: withStatus({ conditions: value }),
+      want: ['status.conditions'],
+    },
+    {
+      name: `a status of members that is ${JSON.stringify(value)}`,
+      binding: withStatus({ aggregatedStatus: value }),
+      want: ['status.aggregatedStatus'],
+    },
+  ]),
 ])('$name: $want', ({ binding, want }) => {
   expect(validateBinding(binding).map(({ path }) => path)).toEqual(want.map((path) => expect.stringContaining(path)))
 })

@@ -177,7 +177,8 @@ test('a claim for an attached dependency of the hub is ignored, with the reason'
 })
 
 test('an object of the folder that cannot be read is a finding', async () => {
-  const hub = makeFolder({ 'a.yaml': [{ ...makeBinding(), status: { conditions: 7 } }] })
+  const binding = makeBinding()
+  const hub = makeFolder({ 'a.yaml': [{ ...binding, metadata: { ...binding.metadata, finalizers: 7 } }] })
 
   const { findings, status } = await check([makeClaim()], '--folder', hub)
 

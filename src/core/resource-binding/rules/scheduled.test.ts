@@ -1,16 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bind, healthy, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
-import {
-  located,
-  lookup,
-  makeCluster,
-  makeInput,
-  makePolicyInput,
-  NOW,
-  nowhere,
-  unknown,
-} from '../../../../test/builders.ts'
+import { located, lookup, makeCluster, makeInput, NOW, nowhere, unknown } from '../../../../test/builders.ts'
 import {
   APPLIED_PLACEMENT_ANNOTATION,
   type BindingSpec,
@@ -307,7 +298,7 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
       metadata: { ...metadata, annotations: { [APPLIED_PLACEMENT_ANNOTATION]: applied } },
     }
     const input = makeInput({ binding, stored: refused(moved), claims, clusters: healthy, leavesMovesToLoop: true })
-    expect(decideBinding({ ...input, policy: makePolicyInput({ placement: three }) })).toMatchObject({
+    expect(decideBinding({ ...input, policy: { placement: three, lazy: false, requiresClaim: false } })).toMatchObject({
       state: 'Relaxed',
     })
     const bare = { ...binding, metadata }
