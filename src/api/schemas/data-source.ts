@@ -59,7 +59,7 @@ export const dataSourceSchema: Schema = {
         },
         claimRefs: {
           type: 'array',
-          description: 'The claims that use this DataSource.',
+          description: 'The claims that use this DataSource: the first 1,000 by namespace and name.',
           'x-kubernetes-list-type': 'atomic',
           items: {
             type: 'object',

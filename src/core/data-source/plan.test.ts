@@ -434,6 +434,19 @@ test('the claims of a source are listed by namespace and name', () => {
   ])
 })
 
+test('the status of a source with 20,000 claims lists the first 1,000, counts all, and does not change with a later one', () => {
+  const name = (index: number) => `claim-${String(index).padStart(5, '0')}`.padEnd(253, 'x')
+  const claims = Array.from({ length: 20_000 }, (_, index) => makeClaim({}, { name: name(index) })).reverse()
+  const { status } = summary(plan(makeSource(), undefined, { claims }))
+
+  expect(status?.boundClaims).toBe(20_000)
+  expect(status?.claimRefs?.map((reference) => reference.name)).toStrictEqual(
+    Array.from({ length: 1000 }, (_, index) => name(index)),
+  )
+  // etcd stores at most 1.5 MiB.
+  expect(JSON.stringify(status).length).toBeLessThan(512 * 1024)
+})
+
 test('a claimed source is not deleted, whatever its reclaim policy is', () => {
   expect(plan(makeSource({ reclaimPolicy: 'Delete' })).map(({ kind }) => kind)).toEqual(['patch', 'event'])
 })

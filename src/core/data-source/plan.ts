@@ -16,6 +16,9 @@ import { ABSENT_MS, decideSource, type SourceDecision, type SourceInput } from '
 import { phaseOrDeclared, type SourcePhase, sourcePhase } from './phase.ts'
 import { CONFIRMATIONS } from './query-history.ts'
 
+/** References to claims in a status. etcd stores at most 1.5 MiB, and a new claim writes the list again. */
+const MAX_CLAIM_REFERENCES = 1000
+
 /** The plan: first the query, then the actions. */
 export interface SourcePlan extends Plan, Pick<SourceDecision, 'query'> {
   /** Whether this plan writes the attempt into the status. Otherwise the next plan does. */
@@ -135,7 +138,8 @@ function updateStatus(input: SourceInput): Action[] {
     ...defined({ phase }),
     claimRefs: claims
       .map(claimReference)
-      .sort((a, b) => (objectKey(a.namespace, a.name ?? '') < objectKey(b.namespace, b.name ?? '') ? -1 : 1)),
+      .sort((a, b) => (objectKey(a.namespace, a.name ?? '') < objectKey(b.namespace, b.name ?? '') ? -1 : 1))
+      .slice(0, MAX_CLAIM_REFERENCES),
     boundClaims: claims.length,
     ...defined({ lastResolvedTime: attempt && !failure ? new Date(now).toISOString() : undefined }),
     conditions: sourceConditions(input, phase, now),
