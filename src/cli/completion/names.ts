@@ -16,11 +16,15 @@ const TIMEOUT_MS = 1_000
 const MAX_NAMES = 500
 const AS_NAMES = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'
 
-/** Returns at most 500 names; an empty list after a second, or if they cannot be read. */
-export async function readNames({ names, given }: NameQuery, io: CommandIo): Promise<string[]> {
+/** Returns at most 500 names; an empty list after `timeoutMs`, or if they cannot be read. */
+export async function readNames(
+  { names, given }: NameQuery,
+  io: CommandIo,
+  timeoutMs: number = TIMEOUT_MS,
+): Promise<string[]> {
   const timer = new AbortController()
   const signal = AbortSignal.any([io.signal, timer.signal])
-  const late = sleep(TIMEOUT_MS, [] as string[], { signal: timer.signal })
+  const late = sleep(timeoutMs, [] as string[], { signal: timer.signal })
   try {
     return (await Promise.race([find(names, given, io, signal), late])).slice(0, MAX_NAMES)
   } catch {
@@ -77,7 +81,7 @@ async function listHub(
       types.map(async (type) => {
         const path = collectionPath(type, type.namespaced ? namespace : undefined)
         const query = { limit: MAX_NAMES }
-        return connection.request('GET', path, { query, accept: AS_NAMES, signal, timeoutMs: TIMEOUT_MS })
+        return connection.request('GET', path, { query, accept: AS_NAMES, signal })
       }),
     )
     return objectNames(lists.flatMap((list) => (list as { items: K8sObject[] }).items))
