@@ -93,6 +93,7 @@ export function makeVolumeInput({ nodes, movers = [], ...more }: InputParts = {}
   const isOwn = (label: string) => label.startsWith('vck.intelai.org/')
   return {
     manager: makeVolumeManager(),
+    isManaged: () => false,
     settings: VOLUME_SETTINGS,
     nodes: {
       get: (name) => all.find(({ metadata }) => metadata.name === name),

@@ -52,6 +52,7 @@ export function gatherVolumeManager(
     isLast:
       manager.metadata.deletionTimestamp !== undefined &&
       [...store.list(volumeManagers)].every(({ metadata }) => metadata.deletionTimestamp !== undefined),
+    isManaged: (key) => store.byIndex(volumeManagers, 'owner', key).length > 0,
     settings,
     nodes: nodeLookup(store, owner),
     movers,

@@ -11,6 +11,8 @@ export interface VolumeManagerInput extends Present {
   manager: VolumeManager
   /** Whether all VolumeManagers of the cluster are being deleted. */
   isLast?: boolean
+  /** Whether a VolumeManager with this key (`ownerKey`) exists. */
+  isManaged: (owner: string) => boolean
   settings: VolumeSettings
   nodes: NodeLookup
   /** The mover Pods of this VolumeManager by name, including Pods that have ended and Pods that the cache does not have yet. */

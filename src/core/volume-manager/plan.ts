@@ -9,6 +9,7 @@ import { defined } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
+import { withKnownStatus } from './known-status.ts'
 import { planDiskReports, removeDiskReports } from './nodes/disk.ts'
 import { skipNodes } from './nodes/leftovers.ts'
 import { observeVolumes } from './observe.ts'
@@ -36,8 +37,9 @@ const MIN_REQUEUE_MS = 1000
  * the actions makes that safe. Created objects have the same name in every attempt. A node gets its label before the status shows its data.
  * A mover is deleted after the status has its result. Data is deleted after its node label is removed and no pod uses it.
  */
-export function planVolumeManager(input: VolumeManagerInput): Plan {
-  const { manager } = input
+export function planVolumeManager(stored: VolumeManagerInput): Plan {
+  const manager = withKnownStatus(stored)
+  const input = { ...stored, manager }
   const { deletionTimestamp, finalizers = [] } = manager.metadata
   if (deletionTimestamp && !finalizers.includes(VOLUME_FINALIZER)) return { actions: [] }
   // The finalizer comes before any object that needs a clean-up.
@@ -79,7 +81,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   // The status of a volume that is no longer in the spec is removed with its data.
   const shown = summaries.filter(({ status, state }) => ids.has(status.id) || state !== 'deleted')
   const status = buildManagerStatus(input, shown, persistent.waiting)
-  const change = mergePatch(manager.status ?? {}, status)
+  const change = mergePatch(stored.manager.status ?? {}, status)
   const writes: Write[] = [
     ...persistent.writes,
     ...labels,

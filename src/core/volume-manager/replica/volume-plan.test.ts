@@ -174,7 +174,7 @@ describe('the plan of a volume', () => {
       volume: (current) => ({ replicas: [makeReplica(current), makeReplica({ ...current, index: 1, node: 'n2' })] }),
       config: { replicas: 2 },
       movers: (path) => [
-        makeMover({ path: `${path}-old`, index: 9 }, { phase: 'Running' }, 'n1'),
+        makeMover({ path: path.replace(/[^-]+$/, 'a'.repeat(13)), index: 9 }, { phase: 'Running' }, 'n1'),
         makeMover({ path, index: 8 }, { phase: 'Running' }, 'n2'),
       ],
       replicas: ['0 Ready', '1 Ready'],

@@ -4,6 +4,7 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import { mayDelete } from '../known-status.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moversAtWork } from '../mover/task.ts'
 import { allowsNode, isClosedTo, readNodeHealth, runsMovers } from '../nodes/feasibility.ts'
@@ -70,7 +71,7 @@ export function planVolume(
     const awaited = new Set(moversAtWork(manager, { id, ...set }))
     return movers.filter(({ pod }) => !awaited.has(pod.metadata.name ?? ''))
   }
-  const accounted = unexpectedMovers(arranged).reduce((set, mover) => deleteWritten(set, mover, now), arranged)
+  const accounted = unexpectedMovers(arranged).reduce((set, mover) => deleteWritten(set, mover, input), arranged)
   const set = stepDeletions(observed, accounted)
   const orphans = unexpectedMovers(set).map(({ pod }) => pod)
   return {
@@ -221,10 +222,10 @@ function nodeShortage(input: VolumeManagerInput, config: VolumeConfig, wanted: W
 }
 
 /** Adds a deletion for data that an orphaned mover may have written to its node. */
-function deleteWritten(set: ReplicaSet, { pod, task }: MoverPod, now: number): ReplicaSet {
+function deleteWritten(set: ReplicaSet, { pod, task }: MoverPod, input: VolumeManagerInput): ReplicaSet {
   const node = pod.spec?.nodeName
   const path = directoryOfMover(pod)
-  if (node === undefined || path === undefined || task.role !== 'replica') return set
+  if (node === undefined || path === undefined || task.role !== 'replica' || !mayDelete(path, input)) return set
   const isKnown = set.replicas.some((replica: ReplicaStatus) => replica.node === node && replica.path === path)
-  return isKnown ? set : abandonNode(set, { node, path, revision: '' }, now)
+  return isKnown ? set : abandonNode(set, { node, path, revision: '' }, input.now)
 }

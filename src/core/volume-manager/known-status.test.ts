@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
+import { at, makeAllowance, makeDeletion, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import type { VolumeStatus } from '../../api/volume-status.ts'
+import { isObject } from '../../base/json.ts'
+import { mayDelete, withKnownStatus } from './known-status.ts'
+import { planVolumeManager } from './plan.ts'
+import { directoryOf, ownerKey } from './rules/names.ts'
+import { revisionOf } from './rules/source-types.ts'
+
+const config = makeVolume({ options: { ...makeVolume().options, resync: 'true' } })
+const manager = makeVolumeManager([config], { uid: 'ab-cd', finalizers: ['lodestone.dev/volumes'] })
+const path = directoryOf(manager, config)
+const revision = revisionOf(config)
+
+describe('a directory', () => {
+  test.each([
+    ['of the VolumeManager', '/data/vck-resource-ab-cd-0123456789abc', true],
+    ['of an earlier one', '/data/vck-resource-gone-0123456789abc', true],
+    ['of one that exists', '/data/vck-resource-other-0123456789abc', false],
+    ['in one of another', '/data/vck-resource-other-0123456789abc/vck-resource-ab-cd-0123456789abc', false],
+    ['in one of the VolumeManager', '/data/vck-resource-ab-cd-0123456789abc/data', false],
+    ['with dots', '/data/../vck-resource-ab-cd-0123456789abc', false],
+    ['that is relative', 'vck-resource-ab-cd-0123456789abc', false],
+    ['without an owner', '/data', false],
+  ])('%s', (_, directory, want) => {
+    expect(mayDelete(directory, { manager, isManaged: (owner) => owner === 'other' })).toBe(want)
+  })
+})
+
+const knownOf = (volume: Partial<VolumeStatus>, volumes = [config]) =>
+  withKnownStatus({
+    manager: {
+      ...manager,
+      spec: { volumeConfigs: volumes },
+      status: { volumes: [{ id: 'vol1', nodeAffinity: {}, ...volume }] },
+    },
+    isManaged: () => true,
+  }).status?.volumes?.[0]
+
+const own = makeReplica({ path, revision })
+const LOCAL = makeVolume({ sourceType: 'Local', options: { path: '/mnt/local/new' } })
+const NFS = makeVolume({ sourceType: 'NFS', options: { server: 'nfs', path: '/x' } })
+
+test.each([
+  { name: 'its own data', replica: own, want: true },
+  { name: 'its own data of another source', replica: makeReplica({ path, revision: 'old' }), want: true },
+  {
+    name: 'the data of another source in the place of its own',
+    replica: makeReplica({ path: path.replace(/.{13}$/, '0123456789abc'), revision }),
+    want: false,
+  },
+  { name: 'the data of another VolumeManager', replica: makeReplica({ revision }), want: false },
+  { name: 'any directory of the node', replica: makeReplica({ path: '/mnt', revision: 'old' }), want: false },
+  { name: 'no directory, although it is downloaded', replica: { ...own, path: undefined as never }, want: false },
+  { name: 'another path', volumes: [LOCAL], replica: makeReplica({ path: '/mnt/old', revision: 'old' }), want: true },
+  {
+    name: 'a directory of another VolumeManager',
+    volumes: [LOCAL],
+    replica: makeReplica({ revision: 'old' }),
+    want: false,
+  },
+  {
+    name: 'its path',
+    volumes: [LOCAL],
+    replica: makeReplica({ path: '/mnt/local/new', revision: revisionOf(LOCAL) }),
+    want: true,
+  },
+  {
+    name: 'another path under the name of its own',
+    volumes: [LOCAL],
+    replica: makeReplica({ path: '/mnt/local/old', revision: revisionOf(LOCAL) }),
+    want: false,
+  },
+  {
+    name: 'no directory',
+    volumes: [NFS],
+    replica: { ...makeReplica({ revision: revisionOf(NFS) }), path: undefined as never },
+    want: true,
+  },
+  { name: 'a directory', volumes: [NFS], replica: makeReplica({ path, revision: revisionOf(NFS) }), want: false },
+  { name: 'the path of a removed volume', volumes: [], replica: makeReplica({ path: '/mnt/local/a' }), want: true },
+])('a replica with $name is known: $want', ({ replica, volumes, want }) => {
+  expect(knownOf({ replicas: [replica] }, volumes)?.replicas?.length ?? 0).toBe(Number(want))
+})
+
+test('of two replicas with one number, the first is known', () => {
+  const replicas = [own, { ...own, node: 'n2' }, { ...own, index: 3, node: 'n3' }]
+  expect(knownOf({ replicas, nextIndex: 2 })).toMatchObject({
+    replicas: [{ node: 'n1' }, { node: 'n3' }],
+    nextIndex: 4,
+  })
+})
+
+const FULL: VolumeStatus = {
+  id: 'vol1',
+  message: 'success',
+  volumeSource: { hostPath: { path: `${path}/data` } },
+  nodeAffinity: {},
+  revision,
+  readyReplicas: 1,
+  bytes: 1,
+  nextIndex: 3,
+  replicas: [
+    {
+      ...own,
+      ...{
+        nodeUID: 'uid-n1',
+        failures: 1,
+        preemptions: 1,
+        isPermanent: true,
+        isDamaged: true,
+        bytes: 1,
+        totalBytes: 2,
+      },
+      ...{ nodeFailures: [{ node: 'n2', reason: 'Stalled', failures: 1, bytes: 1, retryTime: at(0) }] },
+      ...{ reason: 'NodeTaken', message: 'a', progressTime: at(0), retryTime: at(0), claimName: 'a', inUse: true },
+      ...{ lastUsedTime: at(0), lastEndTime: at(0), uploadedTime: at(0), uploads: 1, maintenances: 1, oldTrees: 1 },
+      ...{
+        checkedTime: at(0),
+        refreshedTime: at(0),
+        handledCheck: 'a',
+        requestedCheckTime: at(0),
+        replacedTime: at(0),
+      },
+      upload: { state: 'Failed', attempt: 1, failures: 3, reason: 'WriteConflict', message: 'a', retryTime: at(0) },
+      maintenance: { kind: 'Check', state: 'Failed', attempt: 1, failures: 3, reason: 'Stalled', retryTime: at(0) },
+    },
+  ],
+  deletions: [makeDeletion({ path, node: 'n2', state: 'Failed', failures: 1, reason: 'Stalled', retryTime: at(0) })],
+}
+
+/** Values that the schema of the CRD allows for a field of each type; undefined removes the field. */
+const VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  string: ['', 'toString', 'Queued', 'Ready', 'Failed', 'Running', '/', '9999-12-31T23:59:59Z', undefined],
+  number: [0, 7, Number.MAX_SAFE_INTEGER, undefined],
+  boolean: [false, undefined],
+  object: [undefined],
+}
+
+function variants(value: unknown, put: (other: unknown) => unknown): unknown[] {
+  const own = (VALUES[typeof value] ?? []).map(put)
+  if (Array.isArray(value)) {
+    const items = value.flatMap((item, i) => variants(item, (other) => put(value.with(i, other))))
+    return [...own, put([]), put([...value, ...value]), ...items]
+  }
+  if (!isObject(value)) return own
+  const members = Object.entries(value).flatMap(([name, member]) =>
+    variants(member, (other) => put({ ...value, [name]: other })),
+  )
+  return [...own, ...members]
+}
+
+test.each([
+  ['that stays', {}],
+  ['that is being deleted', { deletionTimestamp: at(0) }],
+])('any value of any field of the status gives a plan for a VolumeManager %s', (_, metadata) => {
+  const all = variants(FULL, (volume) => volume)
+  expect(all.length).toBeGreaterThan(300)
+  for (const volume of all) {
+    const status = { volumes: [volume as VolumeStatus] }
+    const stored = { ...manager, metadata: { ...manager.metadata, ...metadata }, status }
+    const plan = () => planVolumeManager(makeVolumeInput({ manager: stored, allowance: makeAllowance(5) }))
+    expect(plan, JSON.stringify(volume)).not.toThrow()
+  }
+  expect(ownerKey(manager)).toBe('abcd')
+})

@@ -1,0 +1,160 @@
+/**
+ * Reads the status of a VolumeManager as the memory of its plan. Another client may have written it: a user with that right, a restored backup,
+ * or another version of Lodestone. So data that is not that of the VolumeManager, and values that are not known, are left out.
+ */
+import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type {
+  DeletionState,
+  DeletionStatus,
+  MaintenanceStatus,
+  ReplicaState,
+  ReplicaStatus,
+  UploadStatus,
+  VolumeStatus,
+} from '../../api/volume-status.ts'
+import { defined, isCount, isObject } from '../../base/json.ts'
+import type { VolumeManagerInput } from './input.ts'
+import { isPlainPath } from './rules/host-paths.ts'
+import { directoryOf, isOfVolume, isVolumeDirectory, ownerKey, ownerOfNodeLabel, ownerOfPlace } from './rules/names.ts'
+import { revisionOf, sourceTypeOf } from './rules/source-types.ts'
+
+/** The states that this version knows. An object has a table of each, so that none is missing. */
+const REPLICA_STATES: Readonly<Record<ReplicaState, true>> = {
+  ...{ Queued: true, Starting: true, Downloading: true, Ready: true, Failed: true, Unreachable: true, Evicted: true },
+}
+const UPLOAD_STATES: Readonly<Record<UploadStatus['state'], true>> = { Queued: true, Uploading: true, Failed: true }
+const MAINTENANCE_STATES: Readonly<Record<MaintenanceStatus['state'], true>> = {
+  ...{ Queued: true, Running: true, Failed: true },
+}
+const MAINTENANCE_KINDS: Readonly<Record<MaintenanceStatus['kind'], true>> = {
+  ...{ Check: true, FullCheck: true, Refresh: true },
+}
+const DELETION_STATES: Readonly<Record<DeletionState, true>> = {
+  ...{ Waiting: true, Queued: true, Deleting: true, Failed: true },
+}
+
+/** The VolumeManager with the part of its status that its plan may use. */
+export function withKnownStatus({
+  manager,
+  isManaged,
+}: Pick<VolumeManagerInput, 'manager' | 'isManaged'>): VolumeManager {
+  const { status } = manager
+  if (status === undefined) return manager
+  const volumes = listObjects<VolumeStatus>(status.volumes).filter(({ id }) => typeof id === 'string')
+  const configs = manager.spec?.volumeConfigs ?? []
+  const known = volumes.map((volume) =>
+    knownVolume(volume, {
+      manager,
+      isManaged,
+      config: configs.find(({ id }) => id === volume.id),
+    }),
+  )
+  return { ...manager, status: { ...status, volumes: known } }
+}
+
+/**
+ * Whether Lodestone may delete a directory for a VolumeManager. It is its own, or that of an earlier one of the same name, whose mover still
+ * ran.
+ */
+export function mayDelete(
+  path: string,
+  { manager, isManaged }: Pick<VolumeManagerInput, 'manager' | 'isManaged'>,
+): boolean {
+  const owner = ownerOfDirectory(path)
+  return owner !== undefined && (owner === ownerKey(manager) || !isManaged(owner))
+}
+
+/** Whether a directory is one of the VolumeManager, of any of its volumes and sources. */
+function isDirectoryOf(manager: Pick<VolumeManager, 'metadata'>, path: string): boolean {
+  return ownerOfDirectory(path) === ownerKey(manager)
+}
+
+/** The key of the VolumeManager of a directory; undefined for a path that is no such directory, or is inside of one. */
+function ownerOfDirectory(path: string): string | undefined {
+  const isInside = path.split('/').slice(0, -1).some(isVolumeDirectory)
+  return isPlainPath(path) && !isInside ? ownerOfPlace(path) : undefined
+}
+
+interface VolumeContext extends Pick<VolumeManagerInput, 'manager' | 'isManaged'> {
+  /** Undefined for a volume that is no longer in the spec. */
+  config: VolumeConfig | undefined
+}
+
+function knownVolume(volume: VolumeStatus, context: VolumeContext): VolumeStatus {
+  const replicas = uniqueByIndex(listObjects<ReplicaStatus>(volume.replicas))
+    .filter((replica) => isOwnReplica(replica, context))
+    .map(knownReplica)
+  const deletions = uniqueByIndex(listObjects<DeletionStatus>(volume.deletions))
+    .filter(({ node, path }) => isText(node) && isText(path) && mayDelete(path, context))
+    .map((deletion) => knownDeletion(deletion, context))
+  const used = Math.max(-1, ...[...replicas, ...deletions].map(({ index }) => index))
+  const next = isCount(volume.nextIndex) ? volume.nextIndex : 0
+  return defined({
+    ...volume,
+    replicas: replicas.length > 0 ? replicas : undefined,
+    deletions: deletions.length > 0 ? deletions : undefined,
+    nextIndex: volume.nextIndex === undefined && used < 0 ? undefined : Math.max(next, used + 1),
+  })
+}
+
+/** Whether the data of a replica is that of the volume: movers read, write and delete its directory. */
+function isOwnReplica({ revision, path }: ReplicaStatus, { manager, config }: VolumeContext): boolean {
+  if (config !== undefined && revision === revisionOf(config)) return path === currentPath(manager, config)
+  if (path === undefined) return true
+  if (!isText(path)) return false
+  if (isDirectoryOf(manager, path)) return true
+  // The data of another path of a `Local` volume: nothing is written or deleted there.
+  const isPresent = config === undefined || sourceTypeOf(config.sourceType).delivery === 'present'
+  return isPresent && isPlainPath(path) && !isOfVolume(path)
+}
+
+function currentPath(manager: VolumeManager, config: VolumeConfig): string | undefined {
+  const { delivery } = sourceTypeOf(config.sourceType)
+  if (delivery === 'mounted') return undefined
+  return delivery === 'moved' ? directoryOf(manager, config) : config.options?.['path']
+}
+
+/** With an unknown state, the next mover looks on the node for the data. An unknown upload or check is decided again. */
+function knownReplica(replica: ReplicaStatus): ReplicaStatus {
+  const { state, upload, maintenance } = replica
+  const isKnownCheck =
+    isObject(maintenance) && has(MAINTENANCE_STATES, maintenance.state) && has(MAINTENANCE_KINDS, maintenance.kind)
+  return defined({
+    ...replica,
+    state: has(REPLICA_STATES, state) ? state : 'Queued',
+    upload: isObject(upload) && has(UPLOAD_STATES, upload.state) ? upload : undefined,
+    maintenance: isKnownCheck ? maintenance : undefined,
+  })
+}
+
+/** Lodestone removes no label of another owner, so a deletion never waits for one. */
+function knownDeletion(deletion: DeletionStatus, { manager }: VolumeContext): DeletionStatus {
+  const labels: readonly unknown[] = Array.isArray(deletion.nodeLabels) ? deletion.nodeLabels : []
+  const isOwn = (label: unknown): label is string => isText(label) && ownerOfNodeLabel(label) === ownerKey(manager)
+  return {
+    ...deletion,
+    nodeLabels: labels.filter(isOwn),
+    state: has(DELETION_STATES, deletion.state) ? deletion.state : 'Waiting',
+  }
+}
+
+function uniqueByIndex<T extends { index: number; attempt: number }>(all: readonly T[]): T[] {
+  const indexes = new Set<number>()
+  return all.filter(({ index, attempt }) => {
+    if (!isCount(index) || !isCount(attempt) || indexes.has(index)) return false
+    indexes.add(index)
+    return true
+  })
+}
+
+function listObjects<T>(value: unknown): T[] {
+  return Array.isArray(value) ? value.filter(isObject).map((one) => one as T) : []
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function has(table: object, name: unknown): boolean {
+  return typeof name === 'string' && Object.hasOwn(table, name)
+}
