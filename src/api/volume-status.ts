@@ -131,6 +131,8 @@ export interface ReplicaUse {
 export interface ReplicaUpload {
   /** The upload that waits, runs or failed; absent if there is nothing to upload. */
   upload?: UploadStatus
+  /** A digest of the source to which changes are uploaded. A changed spec does not change it. Absent if changes are not uploaded. */
+  uploadSource?: string
   /** Changes until this time were uploaded to the source. */
   uploadedTime?: string
   /** The total number of movers that were started to upload changes. */

@@ -8,6 +8,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persist
 import { type PodStatus, pods } from '../../src/api/pod.ts'
 import { roleBindings } from '../../src/api/rbac.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
+import { directoryOfMover } from '../../src/core/volume-manager/mover/affinity.ts'
 import { claimNameOf } from '../../src/core/volume-manager/rules/names.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
@@ -1017,6 +1018,30 @@ test('movers that download and movers that write back receive the region of a bu
   ])
 })
 
+test('data of another source is not refreshed from the new one', async () => {
+  const volume = (folder: string) => ({
+    readOnly: true,
+    refreshIntervalSeconds: 60,
+    options: { ...makeVolume().options, sourceURL: `s3://lake/${folder}/` },
+  })
+  const world = await worldWith([volume('sales')])
+  await world.settle()
+  const old = await directoryOf(world)
+  const refreshed: (string | undefined)[] = []
+  world.fate = (pod) => {
+    const args = pod.spec.containers[0]?.args ?? []
+    const isNew = args.includes('s3://lake/other/')
+    if (isNew) refreshed.push(directoryOfMover(pod))
+    return isNew ? failed('AccessDenied', false) : 'completes'
+  }
+  await world.change(spec(volume('other')))
+  for (let i = 0; i < 4; i++) await world.pass(120)
+
+  expect(refreshed.length).toBeGreaterThan(0)
+  expect(refreshed).not.toContain(old)
+  expect(world.disks.get(`n1:${old}`)).toBe('whole')
+})
+
 describe('resync', () => {
   const options = { ...makeVolume().options, resync: 'true' }
   const uploads = (world: VolumeWorld) => {
@@ -1066,6 +1091,111 @@ describe('resync', () => {
     expect(seen).toHaveLength(1)
     expect(await world.manager()).toBeUndefined()
     expect(world.disks.size).toBe(0)
+  })
+
+  describe('of a source that is no longer in the spec', () => {
+    const other = { ...options, sourceURL: 's3://lake/other/' }
+    const targets = (seen: string[][]) => seen.map((args) => args[args.indexOf('--target') + 1])
+
+    /** A world in which a pod has changed the data of n1, and the spec was changed before the pod ended. */
+    async function changed(volumes: object[], replicas = 1) {
+      const world = await worldWith([{ options, replicas }])
+      const seen = uploads(world)
+      await world.settle()
+      await world.use('trainer', await pathOf(world), 'n1')
+      await world.pass(60)
+      await world.change({ spec: { volumeConfigs: volumes } })
+      await world.pass(60)
+      await world.end('trainer')
+      for (let i = 0; i < 4; i++) await world.pass(60)
+      return { world, seen }
+    }
+
+    test('changes are not written to the new source, and the data stays', async () => {
+      const { world, seen } = await changed([makeVolume({ options: other })])
+
+      expect(targets(seen)).toEqual([])
+      expect([...world.disks.values()]).toEqual(['whole', 'whole'])
+      const { status } = (await world.manager()) ?? {}
+      expect(status).toMatchObject({ state: 'Failed', ready: '1/1', volumes: [{ message: 'success' }] })
+      expect(status?.message).toMatch(
+        /^failed to write back changes: vol1: n1: .* no longer has their source; restore it, or annotate/,
+      )
+      expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }))
+    })
+
+    test('changes are written back when the spec has the source again', async () => {
+      const { world, seen } = await changed([makeVolume({ options: other })])
+      await world.change({ spec: { volumeConfigs: [makeVolume({ options })] } })
+      for (let i = 0; i < 4; i++) await world.pass(60)
+
+      expect(targets(seen)).toEqual(['s3://lake/sales/'])
+      expect((await world.manager())?.status?.state).toBe('Running')
+      expect(world.disks.size).toBe(1)
+    })
+
+    test('changes are written back to the same source, whatever else of the volume is new', async () => {
+      const { world, seen } = await changed([makeVolume({ options: { ...options, exclude: '*.tmp' } })])
+
+      expect(targets(seen)).toEqual(['s3://lake/sales/'])
+      expect((await world.manager())?.status?.state).toBe('Running')
+      expect(world.disks.size).toBe(1)
+    })
+
+    test('an upload that runs ends at the old source', async () => {
+      const world = await worldWith([{ options }])
+      await world.settle()
+      await world.use('trainer', await pathOf(world), 'n1')
+      await world.pass(60)
+      world.fate = () => 'goes on'
+      await world.end('trainer')
+      await world.pass(60)
+      await world.change({ spec: { volumeConfigs: [makeVolume({ options: other })] } })
+      await world.pass(5)
+      const seen = uploads(world)
+      for (let i = 0; i < 4; i++) await world.pass(60)
+
+      expect(targets(seen)).toEqual(['s3://lake/sales/'])
+      expect((await world.manager())?.status?.state).toBe('Running')
+      expect(world.disks.size).toBe(1)
+    })
+
+    test.each([
+      { name: 'was removed', volumes: [makeVolume({ id: 'vol2' })] },
+      { name: 'has another source', volumes: [makeVolume({ options: other })] },
+    ])('of a volume that $name, changes stay until an annotation gives them up', async ({ volumes }) => {
+      const { world, seen } = await changed(volumes)
+      expect(targets(seen)).toEqual([])
+      expect(wholeOn(world)).toContain('n1')
+      expect((await world.manager())?.status).toMatchObject({ state: 'Failed' })
+
+      await world.change({ metadata: { annotations: { 'lodestone.dev/delete-in-use': 'true' } } })
+      for (let i = 0; i < 4; i++) await world.pass(60)
+      expect(world.disks.size).toBe(1)
+      expect((await world.manager())?.status?.state).toBe('Running')
+    })
+
+    test('a deletion names changes of a volume that was removed', async () => {
+      const { world } = await changed([makeVolume({ id: 'vol2' })])
+      await world.deleteManager()
+      for (let i = 0; i < 4; i++) await world.pass(60)
+
+      expect((await world.manager())?.status?.message).toMatch(
+        /^the data is not deleted: vol1: n1: changes are not written back: .*; annotate lodestone.dev\/delete-in-use=true/,
+      )
+      await world.change({ metadata: { annotations: { 'lodestone.dev/delete-in-use': 'true' } } })
+      for (let i = 0; i < 4; i++) await world.pass(60)
+      expect(await world.manager()).toBeUndefined()
+      expect(world.disks.size).toBe(0)
+    })
+
+    test('a volume that is not written back any more loses its data without them', async () => {
+      const { world, seen } = await changed([makeVolume({ options: { ...other, resync: 'false' } })])
+
+      expect(targets(seen)).toEqual([])
+      expect(world.disks.size).toBe(1)
+      expect((await world.manager())?.status?.state).toBe('Running')
+    })
   })
 
   test.each([

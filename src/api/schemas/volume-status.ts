@@ -65,6 +65,7 @@ const replica: Schema = {
     lastEndTime: time(
       'Latest end of a pod that used the data, by the clock of the node; earlier ends have been processed.',
     ),
+    uploadSource: string('Digest of the source to which changes are uploaded.', 63),
     uploadedTime: time('Changes up to this time have been uploaded to the source.'),
     uploads: count('Number of upload movers that were started.'),
     upload: {

@@ -1,4 +1,5 @@
 /** The codes of VolumeManagers, in one table with their messages. Decisions read the code, never the message. */
+import { DELETE_IN_USE_ANNOTATION } from '../../api/lodestone.ts'
 import type { VolumeStatus } from '../../api/volume-status.ts'
 
 /** `reason` of replicas and deletions. Other codes of failed movers come from the mover or its Pod. */
@@ -27,6 +28,9 @@ export const MESSAGES = {
   NodeLabel: () => 'pods that were scheduled before may still start on the node',
   MoverRunning: () => 'a mover still writes the data',
   NodeUnready: () => 'the node is not ready',
+  // Changes that no mover can write back.
+  OtherSource: () =>
+    `the spec no longer has their source; restore it, or annotate ${DELETE_IN_USE_ANNOTATION}=true to delete the data without them`,
   // A mover that failed without a code in its termination message.
   PrepareTimeout: (waitedFor: string) => `did not start in time: ${waitedFor}`,
   PathNotMounted: (path: string, node: string, pod: string) =>

@@ -36,7 +36,7 @@ export interface ObservedReplica {
   download: Omit<DownloadObservation, 'nodeHasData' | 'sourceType'> & { nodeName: string | undefined }
   use: UseObservation
   upload: Observation
-  maintenance: Omit<MaintenanceObservation, 'config'>
+  maintenance: Omit<MaintenanceObservation, 'config' | 'isCurrent'>
 }
 
 /** A volume: its status, and the observed state of its tasks. */

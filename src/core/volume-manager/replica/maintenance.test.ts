@@ -17,7 +17,7 @@ const phase = ((NOW / 1000 - 1) % DAY) / DAY
 
 const observedOf = (more: Partial<MaintenanceObservation> = {}): MaintenanceObservation => ({
   ...{ config: READ_ONLY, mover: undefined, progress: undefined, retryTriggers: new Set() },
-  ...{ isNodeReady: true, users: [], requests: {}, phase, settings, now: NOW },
+  ...{ isCurrent: true, isNodeReady: true, users: [], requests: {}, phase, settings, now: NOW },
   ...more,
 })
 /** Steps the maintenance of a replica. */
@@ -97,6 +97,19 @@ describe('the maintenance of a ready replica', () => {
       more: { config: REFRESHED },
       want: queued('Refresh'),
     },
+    {
+      name: 'is no refresh of data of another source',
+      replica: { checkedTime: at(0), refreshedTime: at(-3600) },
+      more: { config: REFRESHED, isCurrent: false, requests: { refresh: 'a' } },
+      want: undefined,
+    },
+    {
+      name: 'is no refresh any more of data that has another source now',
+      replica: { checkedTime: at(0), maintenance: queued('Refresh') as MaintenanceStatus },
+      more: { config: REFRESHED, isCurrent: false },
+      want: undefined,
+    },
+    { name: 'is a check of data of another source', more: { isCurrent: false }, want: queued('Check') },
     {
       name: 'is no refresh before its interval',
       replica: { checkedTime: at(0), refreshedTime: at(-3599) },

@@ -6,7 +6,7 @@
  * | none, Failed | a check or a refresh is due, and the node is ready | Queued |
  * | none, Failed | a refresh is due, but pods use four replaced trees | Failed: it waits for the pods |
  * | Queued | its mover gets a slot | Running |
- * | Queued | the node is not ready | none |
+ * | Queued | the node is not ready, or a refresh and the spec has another source | none |
  * | Running | the mover succeeded | none: its time is recorded |
  * | Running | a check found that data is lost | none: the data is downloaded again |
  * | Running | a check found files that pods have changed | Queued: it is repeated with the record |
@@ -43,6 +43,8 @@ import {
 export interface MaintenanceObservation extends Observation {
   /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
   config: VolumeConfig | undefined
+  /** Whether the data is that of the source in the spec. A refresh of other data would replace it by data of the new source. */
+  isCurrent: boolean
   /** Without a ready node, nothing is started: a check that cannot run says nothing about the data. */
   isNodeReady: boolean
   /** The pods that use the data on the node of the replica. */
@@ -128,9 +130,10 @@ export function withTrees(known: ReplicaMaintenance, { oldTrees = 0, replaced, e
 
 /** If a mover exists, the controller was stopped between the creation of the mover and the write of the status. */
 function stepQueued(known: Begun, data: Data, config: VolumeConfig, observed: MaintenanceObservation): MaintenanceStep {
-  const { mover, isNodeReady, now } = observed
+  const { mover, isNodeReady, isCurrent, now } = observed
   if (mover) return stepRunning(startMaintenance(known, now), data, config, observed)
-  return isNodeReady ? inQueue(known, now) : { next: without(known, 'maintenance') }
+  const mayStart = isNodeReady && (isCurrent || known.maintenance.kind !== 'Refresh')
+  return mayStart ? inQueue(known, now) : { next: without(known, 'maintenance') }
 }
 
 function stepIdle(
@@ -226,11 +229,11 @@ function dueMaintenance(
   config: VolumeConfig,
   observed: MaintenanceObservation,
 ): Due[] {
-  const { requests, now } = observed
+  const { requests, isCurrent, now } = observed
   const since = fromTime(data.since) ?? now
   const checked = Math.max(fromTime(known.checkedTime) ?? 0, since)
   const all: Due[] = []
-  if (isRefreshable(config)) {
+  if (isCurrent && isRefreshable(config)) {
     const { refreshIntervalSeconds: seconds } = config
     const { refresh } = requests
     if (refresh && refresh !== known.handledRefresh) {

@@ -11,13 +11,14 @@ import type {
 import { defined } from '../../../base/json.ts'
 import type { EvictionCause } from '../codes.ts'
 import { type ObservedReplica, type ObservedVolume, placeKey } from '../observe.ts'
+import { revisionOf } from '../rules/source-types.ts'
 import { earliest } from '../time.ts'
 import { stepDeletion } from './deletion.ts'
 import { evictData, isReady, loseData, stepDownload } from './download.ts'
 import { stepMaintenance, withHandled, withTrees } from './maintenance.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
 import type { Transition } from './transition.ts'
-import { stepUpload } from './upload.ts'
+import { hasUploadSource, stepUpload, withUploadSource } from './upload.ts'
 import { beginUse, endUse, stepUse } from './use.ts'
 
 /** The identity of a replica and its state machines. */
@@ -38,7 +39,7 @@ const FIELDS: { readonly [M in keyof Machines]: Readonly<Record<keyof Machines[M
     ...{ bytes: true, totalBytes: true, progressTime: true },
   },
   use: { inUse: true, lastUsedTime: true, lastEndTime: true },
-  upload: { upload: true, uploads: true, uploadedTime: true },
+  upload: { upload: true, uploads: true, uploadSource: true, uploadedTime: true },
   maintenance: {
     ...{ maintenance: true, maintenances: true, checkedTime: true, refreshedTime: true, requestedCheckTime: true },
     ...{ handledCheck: true, handledRefresh: true, oldTrees: true, replacedTime: true },
@@ -68,6 +69,10 @@ interface StepContext {
   sourceType: string | undefined
   /** Whether another replica of the same data is ready on the node of its mover. */
   nodeHasData: boolean
+  /** Whether the spec has the source to which changes of a replica belong. */
+  hasSource(upload: ReplicaUpload): boolean
+  /** Whether a replica has the data of the source in the spec. */
+  isCurrent(identity: ReplicaIdentity): boolean
   /** The config for an upload or for maintenance; undefined if none may be queued. */
   configFor(isAtWork: boolean): VolumeConfig | undefined
 }
@@ -78,7 +83,7 @@ interface StepContext {
  */
 function stepReplica(
   { replica, ...observed }: ObservedReplica,
-  { sourceType, nodeHasData, configFor }: StepContext,
+  { sourceType, nodeHasData, hasSource, isCurrent, configFor }: StepContext,
 ): Transition<ReplicaStatus> {
   const { identity, ...before } = divideReplica(replica)
   const downloaded = stepDownload(before.download, { ...observed.download, sourceType, nodeHasData })
@@ -88,9 +93,11 @@ function stepReplica(
   const use = stepUse(begun, download, observed.use)
   const data = { ...download, ...use }
 
+  const isUploading = before.upload.upload?.state === 'Uploading'
   const uploaded = stepUpload(before.upload, data, {
     ...observed.upload,
-    config: configFor(before.upload.upload?.state === 'Uploading'),
+    // A mover that runs has the source of its own spec.
+    config: isUploading || hasSource(before.upload) ? configFor(isUploading) : undefined,
   })
 
   // New data needs neither of the requested checks and refreshes.
@@ -100,6 +107,7 @@ function stepReplica(
   const maintained = stepMaintenance(known, data, {
     ...observed.maintenance,
     config: configFor(before.maintenance.maintenance?.state === 'Running'),
+    isCurrent: isCurrent(identity),
   })
 
   const { loss, refreshedBytes: bytes = download.bytes } = maintained
@@ -134,7 +142,12 @@ export function stepReplicas(
   isValid = true,
 ): ReplicaSet {
   const configFor = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
-  const context = { sourceType: config?.sourceType, configFor }
+  const context = {
+    sourceType: config?.sourceType,
+    hasSource: (upload: ReplicaUpload) => hasUploadSource(upload, config),
+    isCurrent: ({ revision }: ReplicaIdentity) => config !== undefined && revision === revisionOf(config),
+    configFor,
+  }
   const withData = new Set(observedReplicas.flatMap(({ replica }) => (isReady(replica) ? dataPlace(replica) : [])))
   const replicas: ReplicaStatus[] = []
   let set: ReplicaSet = { replicas, deletions: before?.deletions ?? [], nextIndex: before?.nextIndex ?? 0 }
@@ -142,7 +155,8 @@ export function stepReplicas(
     const { path, revision } = observed.replica
     const { nodeName: node, node: nodeState, now } = observed.download
     const nodeHasData = dataPlace({ path, node }).some((place) => withData.has(place))
-    const step = stepReplica(observed, { ...context, nodeHasData })
+    const replica = withUploadSource(observed.replica, config)
+    const step = stepReplica({ ...observed, replica }, { ...context, nodeHasData })
     const next = withFewFailures(step.next, replicasInAll)
     replicas.push(next)
     if (isReady(next)) for (const place of dataPlace(next)) withData.add(place)

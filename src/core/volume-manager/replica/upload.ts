@@ -12,11 +12,18 @@
  * | any | the data is not ready, or the volume is not written back | none |
  */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import type { ReplicaDownload, ReplicaUpload, ReplicaUse, UploadStatus } from '../../../api/volume-status.ts'
+import type {
+  ReplicaDownload,
+  ReplicaStatus,
+  ReplicaUpload,
+  ReplicaUse,
+  UploadStatus,
+} from '../../../api/volume-status.ts'
 import { defined, without } from '../../../base/json.ts'
 import { parseDuration } from '../../../base/time/duration.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { parseBoolean } from '../rules/options.ts'
+import { revisionOf, sourceDigest } from '../rules/source-types.ts'
 import { earliest, fromTime, toTime } from '../time.ts'
 import { isReady } from './download.ts'
 import {
@@ -36,6 +43,28 @@ const CONFLICT = 'WriteConflict' satisfies FailureCode
 export interface UploadObservation extends Observation {
   /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
   config: VolumeConfig | undefined
+}
+
+/**
+ * A replica with the source to which its changes belong, while its volume is written back. Data of an older source keeps that source, since its
+ * changes are no changes of the new one.
+ *
+ * @param config undefined for a volume that is no longer in the spec
+ */
+export function withUploadSource(replica: ReplicaStatus, config: VolumeConfig | undefined): ReplicaStatus {
+  if (config === undefined) return replica
+  if (!isWrittenBack(config)) return without(replica, 'uploadSource')
+  return replica.revision === revisionOf(config) ? { ...replica, uploadSource: sourceDigest(config) } : replica
+}
+
+/** Whether the spec has the source to which the changes of a replica belong. Otherwise no mover can write them back. */
+export function hasUploadSource({ uploadSource }: ReplicaUpload, config: VolumeConfig | undefined): boolean {
+  return config !== undefined && uploadSource === sourceDigest(config)
+}
+
+/** Whether the changes of a replica are not lost with its data: they belong to the source of its volume, or to an older one. */
+export function keepsChanges({ uploadSource }: ReplicaUpload, config: VolumeConfig | undefined): boolean {
+  return isWrittenBack(config) || (config === undefined && uploadSource !== undefined)
 }
 
 /** Whether changes of a volume are written back. */

@@ -27,7 +27,7 @@ import {
   type ReplicaSet,
   type Wanted,
 } from './replica-set.ts'
-import { hasChanges, isConflict, isWrittenBack, mayConflict } from './upload.ts'
+import { hasChanges, isConflict, keepsChanges, mayConflict } from './upload.ts'
 
 export interface VolumePlan {
   id: string
@@ -127,7 +127,7 @@ function dropRules(
   return {
     labelsOf: nodeLabelsFor(manager, id),
     mustStay: (replica) =>
-      isWrittenBack(config) &&
+      keepsChanges(replica, config) &&
       isComplete(replica) &&
       (hasChanges(replica) || mustShowConflict(replica)) &&
       !isDeletedInUse(manager),

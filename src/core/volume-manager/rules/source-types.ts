@@ -79,6 +79,12 @@ export function sourceTypeOf(name: string): SourceType {
   return Object.hasOwn(SOURCE_TYPES, name) ? (SOURCE_TYPES[name] ?? UNKNOWN) : UNKNOWN
 }
 
+/** A digest of the source alone: where changes are written back to. */
+export function sourceDigest({ sourceType, options = {} }: VolumeConfig): string {
+  const { name, contentOptions } = sourceTypeOf(sourceType)
+  return fnv1a(JSON.stringify([name, contentOptions.map((option) => options[option] ?? '')]))
+}
+
 /**
  * A digest of the source, the shards and the root directory of the data: data of another revision is other data. The number of replicas,
  * their nodes and their pods are not part of the digest. The root directory is, since data in another directory is another copy.

@@ -50,7 +50,9 @@ export function buildManagerStatus(
   const { state, message, reason, detail = message } = managerState(manager, summaries, waiting)
   const usable = summaries.filter(({ state }) => state === 'usable').length
   // The data is usable although changes are not written back.
-  const isReady = state === 'Running' || (reason === 'WriteBackFailed' && usable === summaries.length)
+  const present = listPresent(summaries)
+  const isUsable = present.length > 0 && usable === present.length
+  const isReady = state === 'Running' || (reason === 'WriteBackFailed' && isUsable)
   const isComplete = isReady && summaries.every((summary) => summary.isComplete)
   const states = [
     ...readiness({ isReady, isStalled: state === 'Failed' && !isReady, reason, message: detail }),
@@ -123,13 +125,13 @@ function managerState(manager: VolumeManager, summaries: readonly VolumeSummary[
       reason: isUsed || reason === REJECTED ? reason : 'Deleting',
     }
   }
-  const present = summaries.filter(({ state }) => state !== 'deleting' && state !== 'deleted')
+  const present = listPresent(summaries)
   const failed = present.filter(({ state }) => state === 'failed')
   if (failed.length > 0) {
     const detail = failed.map(({ status }) => `${status.id}: ${status.message}`).join('; ')
     return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
   }
-  const notWritten = notWrittenBack(present)
+  const notWritten = notWrittenBack(summaries)
   if (notWritten !== undefined) {
     return { state: 'Failed', message: `${MESSAGES.notWrittenBack}: ${notWritten}`, reason: 'WriteBackFailed' }
   }
@@ -137,6 +139,11 @@ function managerState(manager: VolumeManager, summaries: readonly VolumeSummary[
     return { state: 'Running', message: MESSAGES.done, reason: 'Deployed' }
   }
   return { state: 'Pending', message: MESSAGES.begun, reason: 'Deploying', detail: replicasMessage(present) }
+}
+
+/** The volumes whose data is wanted. */
+function listPresent(summaries: readonly VolumeSummary[]): VolumeSummary[] {
+  return summaries.filter(({ state }) => state !== 'deleting' && state !== 'deleted')
 }
 
 /** The names of the nodes with complete data, sorted and cut. */

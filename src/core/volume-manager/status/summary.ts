@@ -1,7 +1,7 @@
 /** Summarizes one volume: its entry in the status, and its state for the conditions. */
 
 import type { NodeAffinity } from '../../../api/node.ts'
-import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, ShardStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { defined } from '../../../base/json.ts'
 import { cut } from '../../outcome.ts'
@@ -12,7 +12,7 @@ import { isReady, isUsable } from '../replica/download.ts'
 import { requestedCheckAt, requestedMaintenance } from '../replica/maintenance.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
-import { lastFailure } from '../replica/upload.ts'
+import { hasChanges, hasUploadSource, keepsChanges, lastFailure } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { moverName, replicaClaimName } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
@@ -84,23 +84,33 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
     wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
     isComplete: isFine && hasAll && beyond === 0 && conflict === undefined,
     remarks,
-    ...writeBackFailure(set.replicas),
+    ...writeBackFailure(set.replicas, (replica) => changesOfOtherSource(replica, config)),
   }
 }
 
 /**
  * The uploads that keep failing, or that only the user can repair.
  *
- * @param obstacle why no upload can start, for data that is to be deleted
+ * @param obstacleOf why no upload of a replica can start
  */
-function writeBackFailure(replicas: readonly ReplicaStatus[], obstacle?: string): Pick<VolumeSummary, 'writeBack'> {
-  const failing = replicas.flatMap(({ node, upload, inUse }) => {
+function writeBackFailure(
+  replicas: readonly ReplicaStatus[],
+  obstacleOf: (replica: ReplicaStatus) => string | undefined,
+): Pick<VolumeSummary, 'writeBack'> {
+  const failing = replicas.flatMap((replica) => {
+    const { node, upload, inUse } = replica
     const isFailing = upload !== undefined && keepsFailing(upload)
     const failure = isFailing ? (lastFailure(upload) ?? `failed ${upload.failures} times`) : undefined
-    const why = failure ?? (inUse ? undefined : obstacle)
+    const why = failure ?? (inUse ? undefined : obstacleOf(replica))
     return why === undefined ? [] : [`${node}: changes are not written back: ${why}`]
   })
   return failing.length > 0 ? { writeBack: cut(failing.join('; '), MAX_MESSAGE_LENGTH) } : {}
+}
+
+/** Why no mover can write the changes of data back that is not wanted any more; undefined if one can, or if there are none. */
+function changesOfOtherSource(replica: ReplicaStatus, config: VolumeConfig | undefined): string | undefined {
+  const isLeft = keepsChanges(replica, config) && hasChanges(replica) && !hasUploadSource(replica, config)
+  return isLeft ? MESSAGES.OtherSource() : undefined
 }
 
 /** Why no mover can write the changes of a volume back; undefined if one can. */
@@ -130,7 +140,10 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
     isComplete: false,
     remarks: [],
     // The replicas that are left have changes.
-    ...writeBackFailure(set.replicas, uploadObstacle(input, plan)),
+    ...writeBackFailure(
+      set.replicas,
+      (replica) => uploadObstacle(input, plan) ?? changesOfOtherSource(replica, plan.config),
+    ),
     reason,
   })
 }
@@ -202,7 +215,7 @@ function downloadFailure(manager: VolumeManager, { id, set }: VolumePlan): strin
 }
 
 /** Why the data of a volume is not deleted yet: its first upload, or its first deletion. */
-function deletionProgress({ set }: VolumePlan): { reason?: string | undefined; message: string } {
+function deletionProgress({ config, set }: VolumePlan): { reason?: string | undefined; message: string } {
   const [deletion, ...deletions] = set.deletions
   const uploading = set.replicas.find(({ upload }) => upload)
   if (uploading?.upload) {
@@ -212,6 +225,8 @@ function deletionProgress({ set }: VolumePlan): { reason?: string | undefined; m
   const [replica] = set.replicas
   if (replica) {
     const wait = replica.state === 'Unreachable' ? MESSAGES.NodeUnready() : 'in use'
+    const obstacle = replica.inUse ? undefined : changesOfOtherSource(replica, config)
+    if (obstacle) return { message: `${replica.node}: changes are not written back: ${obstacle}` }
     return { message: `${replica.node}: ${wait}; its changes are written back after that` }
   }
   if (!deletion) return { message: 'movers are being stopped' }
