@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
+import { makeVolume, makeVolumeManager, NOW } from '../../../test/builders.ts'
 import { at, makeAllowance, makeDeletion, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import type { VolumeStatus } from '../../api/volume-status.ts'
 import { isObject } from '../../base/json.ts'
 import { mayDelete, withKnownStatus } from './known-status.ts'
@@ -36,6 +37,8 @@ const knownOf = (volume: Partial<VolumeStatus>, volumes = [config]) =>
       status: { volumes: [{ id: 'vol1', nodeAffinity: {}, ...volume }] },
     },
     isManaged: () => true,
+    settings: VOLUME_SETTINGS,
+    now: NOW,
   }).status?.volumes?.[0]
 
 const own = makeReplica({ path, revision })

@@ -12,11 +12,12 @@ import type {
   UploadStatus,
   VolumeStatus,
 } from '../../api/volume-status.ts'
-import { defined, isCount, isObject } from '../../base/json.ts'
+import { defined, isCount, isObject, without } from '../../base/json.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { isPlainPath } from './rules/host-paths.ts'
 import { directoryOf, isOfVolume, isVolumeDirectory, ownerKey, ownerOfNodeLabel, ownerOfPlace } from './rules/names.ts'
 import { revisionOf, sourceTypeOf } from './rules/source-types.ts'
+import { fromTime, toTime } from './time.ts'
 
 /** The states that this version knows. An object has a table of each, so that none is missing. */
 const REPLICA_STATES: Readonly<Record<ReplicaState, true>> = {
@@ -33,21 +34,18 @@ const DELETION_STATES: Readonly<Record<DeletionState, true>> = {
   ...{ Waiting: true, Queued: true, Deleting: true, Failed: true },
 }
 
+/** The inputs of the plan on which the known part depends. */
+type Known = Pick<VolumeManagerInput, 'manager' | 'isManaged' | 'settings' | 'now'>
+
 /** The VolumeManager with the part of its status that its plan may use. */
-export function withKnownStatus({
-  manager,
-  isManaged,
-}: Pick<VolumeManagerInput, 'manager' | 'isManaged'>): VolumeManager {
+export function withKnownStatus(input: Known): VolumeManager {
+  const { manager } = input
   const { status } = manager
   if (status === undefined) return manager
   const volumes = listObjects<VolumeStatus>(status.volumes).filter(({ id }) => typeof id === 'string')
   const configs = manager.spec?.volumeConfigs ?? []
   const known = volumes.map((volume) =>
-    knownVolume(volume, {
-      manager,
-      isManaged,
-      config: configs.find(({ id }) => id === volume.id),
-    }),
+    knownVolume(volume, { ...input, config: configs.find(({ id }) => id === volume.id) }),
   )
   return { ...manager, status: { ...status, volumes: known } }
 }
@@ -75,7 +73,7 @@ function ownerOfDirectory(path: string): string | undefined {
   return isPlainPath(path) && !isInside ? ownerOfPlace(path) : undefined
 }
 
-interface VolumeContext extends Pick<VolumeManagerInput, 'manager' | 'isManaged'> {
+interface VolumeContext extends Known {
   /** Undefined for a volume that is no longer in the spec. */
   config: VolumeConfig | undefined
 }
@@ -83,7 +81,7 @@ interface VolumeContext extends Pick<VolumeManagerInput, 'manager' | 'isManaged'
 function knownVolume(volume: VolumeStatus, context: VolumeContext): VolumeStatus {
   const replicas = uniqueByIndex(listObjects<ReplicaStatus>(volume.replicas))
     .filter((replica) => isOwnReplica(replica, context))
-    .map(knownReplica)
+    .map((replica) => knownReplica(replica, context))
   const deletions = uniqueByIndex(listObjects<DeletionStatus>(volume.deletions))
     .filter(({ node, path }) => isText(node) && isText(path) && mayDelete(path, context))
     .map((deletion) => knownDeletion(deletion, context))
@@ -115,24 +113,48 @@ function currentPath(manager: VolumeManager, config: VolumeConfig): string | und
 }
 
 /** With an unknown state, the next mover looks on the node for the data. An unknown upload or check is decided again. */
-function knownReplica(replica: ReplicaStatus): ReplicaStatus {
+function knownReplica(replica: ReplicaStatus, { settings, now }: VolumeContext): ReplicaStatus {
   const { state, upload, maintenance } = replica
   const isKnownCheck =
     isObject(maintenance) && has(MAINTENANCE_STATES, maintenance.state) && has(MAINTENANCE_KINDS, maintenance.kind)
+  const longestMs = Math.max(settings.checks.intervalSeconds * 1000, MAX_RETRY_MS)
   return defined({
-    ...replica,
+    ...notLater(replica, now),
     state: has(REPLICA_STATES, state) ? state : 'Queued',
-    upload: isObject(upload) && has(UPLOAD_STATES, upload.state) ? upload : undefined,
-    maintenance: isKnownCheck ? maintenance : undefined,
+    upload: isObject(upload) && has(UPLOAD_STATES, upload.state) ? notLater(upload, now) : undefined,
+    maintenance: isKnownCheck ? notLater(withRetry(maintenance, now + longestMs), now) : undefined,
   })
 }
 
+/** The times that Lodestone writes by its own clock. The other times of a status are by the clock of a node, or are retry times. */
+const TIMES = [
+  ...['since', 'progressTime', 'lastUsedTime', 'uploadedTime', 'checkedTime', 'refreshedTime', 'requestedCheckTime'],
+] as const
+
+/** The longest wait for a retry that is not a check at its next time. */
+const MAX_RETRY_MS = 600_000
+
+/**
+ * A part of the status without times in the future. They are by a clock that was ahead: that of another leader, or before it was set back. What
+ * began then begins now. Otherwise later changes of pods would count as uploaded, and timeouts and checks would wait for that time.
+ */
+function notLater<T extends object>(part: T, now: number): T {
+  const times = part as Readonly<Record<string, unknown>>
+  const isLater = (name: string) => isText(times[name]) && (fromTime(times[name]) ?? now) > now
+  const later = TIMES.filter(isLater)
+  return later.length === 0 ? part : { ...part, ...Object.fromEntries(later.map((name) => [name, toTime(now)])) }
+}
+
+function withRetry(maintenance: MaintenanceStatus, latest: number): MaintenanceStatus {
+  return (fromTime(maintenance.retryTime) ?? 0) > latest ? without(maintenance, 'retryTime') : maintenance
+}
+
 /** Lodestone removes no label of another owner, so a deletion never waits for one. */
-function knownDeletion(deletion: DeletionStatus, { manager }: VolumeContext): DeletionStatus {
+function knownDeletion(deletion: DeletionStatus, { manager, now }: VolumeContext): DeletionStatus {
   const labels: readonly unknown[] = Array.isArray(deletion.nodeLabels) ? deletion.nodeLabels : []
   const isOwn = (label: unknown): label is string => isText(label) && ownerOfNodeLabel(label) === ownerKey(manager)
   return {
-    ...deletion,
+    ...notLater(deletion, now),
     nodeLabels: labels.filter(isOwn),
     state: has(DELETION_STATES, deletion.state) ? deletion.state : 'Waiting',
   }

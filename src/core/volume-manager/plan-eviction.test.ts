@@ -211,6 +211,10 @@ describe('a node that is short of disk', () => {
     ])
   })
 
+  test('does not wait for the end of a pause that began before the clock was set back', () => {
+    expect(planEviction(inputOf([manager('a', {})], { lastAt: NOW + 3_600_000 })).evicted?.volume).toBe('vol1')
+  })
+
   test('has a deletion and an evicted replica in the status, and an Event', () => {
     const one = manager('a', { bytes: 9, nodeUID: 'u', lastUsedTime: at(-9) })
     const other = { id: 'vol2', nodeAffinity: {}, replicas: [makeReplica({ node: 'n2' })] }

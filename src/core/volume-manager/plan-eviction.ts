@@ -65,7 +65,9 @@ export function planEviction(input: EvictionInput): EvictionPlan {
   const isShort = hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))
   if (!isShort && collecting.size === 0) return NOTHING
   if (managers.some((manager) => freeingNodes(manager).includes(name))) return NOTHING
-  const waitMs = isShort && lastAt !== undefined ? onPresentClock(lastAt, jumps) + pauseSeconds * 1000 - now : 0
+  // A time in the future is from before the clock was set back.
+  const pausedAt = lastAt !== undefined && lastAt <= now ? onPresentClock(lastAt, jumps) : undefined
+  const waitMs = isShort && pausedAt !== undefined ? pausedAt + pauseSeconds * 1000 - now : 0
   const inShortage = isShort ? inOrder(input, allowsInShortage) : []
   const short =
     inShortage.find(({ replica }) => isOnFullDisk(replica, input)) ?? (waitMs <= 0 ? inShortage[0] : undefined)

@@ -147,6 +147,8 @@ test('a rejected mover is created again after a wait that doubles, with an Event
   })
   expect(planLeftover(makeInput({ refused, now: NOW + 59_000 }))).toEqual({ actions: [], requeueAfterMs: 1000 })
   expect(planLeftover(makeInput({ refused, now: NOW + 60_000 })).actions).toMatchObject([{ kind: 'create' }])
+  // The clock was set back.
+  expect(planLeftover(makeInput({ refused, now: NOW - 3_600_000 })).actions).toMatchObject([{ kind: 'create' }])
 
   const second = planRefusal(makeInput({ refused, now: NOW + 60_000 }), 'no quota')
   expect(second).toEqual({

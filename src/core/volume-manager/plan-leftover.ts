@@ -74,7 +74,8 @@ export function planLeftover(input: LeftoverInput): Plan {
     isUsed || isWritten || isFull ? undefined : openNodeSlots(active, settings.movers.maxPerNode).takeOn(name)
   if (slot === undefined) return { actions: [], requeueAfterMs: CHECK_MS }
   const waitMs = refused ? refused.retryAt - now : 0
-  if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
+  // A longer wait is from before the clock was set back.
+  if (waitMs > 0 && waitMs <= REFUSED_BACKOFF.lastMs) return { actions: [], requeueAfterMs: waitMs }
   const key = leftoverKey(name, digest)
   const pod = apartFrom(
     active,

@@ -111,6 +111,8 @@ test('the rate of a mover is that of the last window of 5 minutes', async () => 
   expect([await rateAt(325, 37_500), await rateAt(600, 99_999), await rateAt(650, 37_500)]).toEqual([100, 100, 0])
   // Of the 900 s since the last window, 600 s are a jump of the clock.
   expect(await rateAt(1550, 67_500, [{ to: NOW + 1_400_000, byMs: 600_000 }])).toBe(100)
+  // The clock was set back by about an hour: a new window begins.
+  expect([await rateAt(-2000, 70_000), await rateAt(-1700, 130_000)]).toEqual([100, 200])
 })
 
 test('the times of the last movers are those of 10,000 namespaces and nodes at most', () => {

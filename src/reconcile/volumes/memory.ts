@@ -221,7 +221,9 @@ export async function readProgresses(
     running.map(async ({ metadata: { namespace, name = '' } }) => {
       const pod = objectKey(namespace, name)
       const known = remembered.get(pod)
-      if (known && present.now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
+      // A progress of the future was read before the clock was set back.
+      const age = known && present.now - known.at
+      if (known && age !== undefined && age >= 0 && age < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
         return [name, known.progress] as const
       const read = readProgress(await store.read(events, namespace, progressEventName(name)))
       const next = measured(known, read, present)
@@ -239,7 +241,8 @@ function measured(
   { now, jumps }: Present,
 ): KnownProgress {
   const { bytes = 0 } = read ?? {}
-  const window = known?.window ?? { at: now, bytes }
+  const isBefore = known !== undefined && known.window.at <= now
+  const window = isBefore ? known.window : { at: now, bytes }
   const ms = now - onPresentClock(window.at, jumps)
   const isOver = ms >= RATE_WINDOW_MS
   const bytesPerSecond = isOver ? ((bytes - window.bytes) * 1000) / ms : known?.progress?.bytesPerSecond

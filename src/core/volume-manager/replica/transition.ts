@@ -97,6 +97,11 @@ export function untilRetry<T extends StateStatus>(next: T, now: number): Transit
 /** The namespace that waits takes the slot meanwhile. */
 const PREEMPTION_BACKOFF = { firstMs: 30_000, lastMs: 240_000 }
 
+/** Whether the back-off of preempted work is over. A later end than the longest one was written before the clock was set back. */
+export function isBackoffOver(notBefore: number, now: number): boolean {
+  return notBefore <= now || notBefore > now + PREEMPTION_BACKOFF.lastMs + 1000
+}
+
 /** Queues work again whose mover gives its slot to another namespace. This is not a failure. */
 export function preempt<T extends StateStatus & { attempt: number; preemptions?: number }>(
   work: T,

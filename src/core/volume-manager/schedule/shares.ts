@@ -9,6 +9,7 @@ import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { MoverAllowance } from '../input.ts'
 import { nodeOfMover } from '../mover/affinity.ts'
 import { readTask } from '../mover/task.ts'
+import { isBackoffOver } from '../replica/transition.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
 import { type QueueEntry, queueEntries, RANK } from './queue.ts'
 import { openNodeSlots } from './slots.ts'
@@ -71,7 +72,7 @@ export function grantSlots(
   const maintained = active.filter((pod) => readTask(pod)?.role === 'maintenance').length
   let maintenances = Math.max(0, maxMaintenances(settings) - maintained)
   const isStartable = ({ rank }: QueueEntry) => rank !== RANK.maintenance || maintenances > 0
-  const mayStart = (entry: QueueEntry) => entry.notBefore <= now && isStartable(entry) && mayUseSlot(entry)
+  const mayStart = (entry: QueueEntry) => isBackoffOver(entry.notBefore, now) && isStartable(entry) && mayUseSlot(entry)
   const places = collect(free === 0 ? [] : waiting, free, queueEntries, mayStart, isBlocked)
   const order = openOrder(places, { counts: countShares(active), served, isFull: slots.isFull, isStartable })
   const granted: QueueEntry[] = []
