@@ -141,6 +141,10 @@ export const exclude: Rule = whenSet('exclude', (text) =>
     : undefined,
 )
 
+/** The status has patterns and paths, with these limits in its schema. A path gets the name of the directory of its volume. */
+const MAX_PATTERN_LENGTH = 1024
+const MAX_PATH_LENGTH = 4000
+
 export const distribution: Rule = whenSet('distributionStrategy', (text, { replicas }) => {
   const shards = parseDistribution(text)
   if (!shards || shards.size === 0) {
@@ -148,6 +152,9 @@ export const distribution: Rule = whenSet('distributionStrategy', (text, { repli
   }
   if (shards.size > MAX_SHARDS)
     return `distributionStrategy has ${shards.size} shards: it can have at most ${MAX_SHARDS}.`
+  const long = [...shards.keys()].find((pattern) => pattern.length > MAX_PATTERN_LENGTH)
+  if (long !== undefined)
+    return `distributionStrategy has the pattern ${cut(long)}: it can have at most ${MAX_PATTERN_LENGTH} characters.`
   const total = [...shards.values()].reduce((sum, count) => sum + count, 0)
   return total === replicas
     ? undefined
@@ -162,9 +169,11 @@ export function hostDirectory(option: string, use: HostPathUse): Rule {
   return (config, limits) => {
     const given = config.options?.[option]
     const path = given || (use === 'data' ? DEFAULT_DATA_PATH : '')
+    const field = `options.${option}`
+    if (path.length > MAX_PATH_LENGTH)
+      return problem(field, 'TooLong', `${option} can have at most ${MAX_PATH_LENGTH} characters.`)
     const fault = path && hostPathFault(path, use, limits)
     if (!fault) return undefined
-    const field = `options.${option}`
     const { allowedRoots, localRoots } = limits
     if (fault === 'NotPlain') {
       return problem(field, 'Invalid', `${option} has to be an absolute path without "." and "..".`)

@@ -48,6 +48,34 @@ test('the volumes of a VolumeManager have at most 1,000 replicas in its status',
   ])
 })
 
+test('the status of the volumes together has at most 1 MiB', () => {
+  const volumes = (count: number, parts: number, dataPath = '/var/datasets') =>
+    Array.from({ length: count }, (_, i) => {
+      const strategy = Object.fromEntries(Array.from({ length: parts }, (_, j) => [`*${j}*`, Number(j === 0)]))
+      return { ...s3({ dataPath, distributionStrategy: JSON.stringify(strategy) }), id: `vol${i}` }
+    })
+  const tooLarge = [{ path: 'spec.volumeConfigs', code: 'TooLong' }]
+
+  expect(errorsOf(makeVolumeManager(volumes(30, 100)))).toEqual([])
+  expect(errorsOf(makeVolumeManager(volumes(100, 100)))).toMatchObject(tooLarge)
+  expect(errorsOf(makeVolumeManager([{ replicas: 1000 }]))).toEqual([])
+  const dataPath = `/var/datasets/${'x'.repeat(400)}`
+  expect(errorsOf(makeVolumeManager([{ ...s3({ dataPath }), replicas: 800 }]))).toEqual([])
+  expect(errorsOf(makeVolumeManager([{ ...s3({ dataPath }), replicas: 1000 }]))).toMatchObject(tooLarge)
+})
+
+test.each([
+  { name: 'a path', options: { dataPath: `/var/datasets/${'x'.repeat(3987)}` }, field: 'dataPath' },
+  {
+    name: 'a pattern',
+    options: { distributionStrategy: JSON.stringify({ ['*'.repeat(1025)]: 1 }) },
+    field: 'distributionStrategy',
+  },
+])('$name that no status can have is an error', ({ options, field }) => {
+  const errors = errorsOf(makeVolumeManager([s3(options)]))
+  expect(errors.map(({ path }) => path)).toEqual([`spec.volumeConfigs[0].options.${field}`])
+})
+
 describe('a VolumeManager is valid', () => {
   test.each<{ name: string; volumes: Partial<VolumeConfig>[] }>([
     { name: 'as in the S3 sample of VCK', volumes: [{}] },

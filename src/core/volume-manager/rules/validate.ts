@@ -11,6 +11,7 @@ import { cut, type Outcome } from '../../outcome.ts'
 import { namesNamespace } from './option-rules.ts'
 import type { VolumeLimits } from './settings.ts'
 import { sourceTypeOptions } from './source-types.ts'
+import { estimateStatusBytes, MAX_STATUS_BYTES } from './status-size.ts'
 import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
@@ -109,7 +110,18 @@ function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShap
       ),
     ]
   })
-  return together > MAX_REPLICAS && each.length === 0 ? [tooManyReplicas(together)] : each
+  if (each.length > 0 || !areShaped) return each
+  if (together > MAX_REPLICAS) return [tooManyReplicas(together)]
+  const bytes = estimateStatusBytes(configs as readonly VolumeConfig[])
+  return bytes > MAX_STATUS_BYTES ? [tooLargeStatus(bytes)] : []
+}
+
+function tooLargeStatus(bytes: number): FieldError {
+  return {
+    path: 'spec.volumeConfigs',
+    code: 'TooLong',
+    message: `the status of the volumes would have about ${bytes} bytes, of at most ${MAX_STATUS_BYTES}; shorten dataPath and the patterns of distributionStrategy, or divide the volumes between several VolumeManagers`,
+  }
 }
 
 /** The volumes share one status, and the number of replicas determines its size. `onEveryNode` shares the same limit by itself. */
