@@ -51,6 +51,21 @@ test.each([
     xml: page('<IsTruncated>true</IsTruncated><Contents><Key>a</Key><Size>1</Size></Contents>'),
     want: undefined,
   },
+  ...['', '<IsTruncated>True</IsTruncated>', '<IsTruncated> true </IsTruncated>'].map((truncated) => ({
+    name: `a page with a token and "${truncated}"`,
+    xml: page(`${truncated}<NextContinuationToken>t</NextContinuationToken>`),
+    want: { objects: [], next: 't' },
+  })),
+  {
+    name: 'the last page, with an empty token',
+    xml: page('<IsTruncated>false</IsTruncated><NextContinuationToken></NextContinuationToken>'),
+    want: { objects: [] },
+  },
+  {
+    name: 'the last page, with a token',
+    xml: page('<IsTruncated>false</IsTruncated><NextContinuationToken>t</NextContinuationToken>'),
+    want: { objects: [] },
+  },
   { name: 'an object without a key', xml: page('<Contents><Size>1</Size></Contents>'), want: undefined },
   {
     name: 'an object without a key on a page of encoded keys',

@@ -24,8 +24,10 @@ export function parseListing(xml: string): ListingPage | undefined {
     if (object === undefined) return undefined
     objects.push(object)
   }
-  if (!xml.includes('<IsTruncated>true</IsTruncated>')) return { objects }
+  const truncated = elementText(xml, 'IsTruncated')?.trim().toLowerCase()
   const next = elementText(xml, 'NextContinuationToken')
+  // A page that does not say whether it is the last one has a token if more pages follow.
+  if (truncated === 'false' || (!truncated && !next)) return { objects }
   return next && next.length <= MAX_TOKEN_LENGTH && next.isWellFormed() ? { objects, next } : undefined
 }
 
