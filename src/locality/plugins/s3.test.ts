@@ -193,6 +193,81 @@ describe('the plugin s3', () => {
     expect(await locate(open(), query)).toEqual({ kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1' })
   })
 
+  test('requests XML, since Ceph answers JSON to a request that accepts it', async () => {
+    server.serve = (request) => {
+      const wantsJson = request.headers.accept?.includes('application/json')
+      return wantsJson && request.method === 'GET' ? { headers: S3, body: { Contents: [] } } : good(request)
+    }
+    expect(await locate(open(), query)).toMatchObject({ bytes: 30 })
+  })
+
+  /** A server whose responses to HEAD name no bucket, and whose errors have this body. */
+  const refusing =
+    (status: number, headers: Record<string, string>, body: string): Serve =>
+    ({ method }) =>
+      method === 'HEAD' ? { status, headers } : { status, headers, body }
+  const ELSEWHERE = '<Error><Code>AccessDenied</Code><Endpoint>oss-cn-beijing.aliyuncs.com</Endpoint></Error>'
+
+  test.each([
+    { status: 403, body: error('InvalidAccessKeyId'), want: 'correct accessKeyId of endpoint.auth' },
+    { status: 403, body: error('SignatureDoesNotMatch'), want: 'correct secretAccessKey of endpoint.auth' },
+    { status: 403, body: error('RequestTimeTooSkewed'), want: 'synchronize the clock' },
+    { status: 403, body: error('SecondLevelDomainForbidden'), want: 'set extra.pathStyle to false' },
+    { status: 400, body: error('AuthorizationHeaderMalformed'), want: 'set endpoint.auth.region' },
+    { status: 400, body: error('ExpiredToken'), want: 'renew sessionToken of endpoint.auth' },
+    { status: 403, body: error('UnknownTrouble'), want: '(UnknownTrouble)' },
+    { status: 403, body: ELSEWHERE, want: 'the bucket is at oss-cn-beijing.aliyuncs.com; name it in endpoint.url' },
+  ])('a response $status with $body does not prove a bucket: $want', async ({ status, body, want }) => {
+    // MinIO names its region in every response, also for buckets that it does not have.
+    for (const headers of [S3, { ...S3, 'x-amz-bucket-region': 'dc1' }]) {
+      server.serve = refusing(status, headers, body)
+      const reason = await queryError(locate(open({ region: 'dc1' }), query))
+      expect(reason.message).toContain(want)
+      await plugin?.close()
+    }
+  })
+
+  test.each([error('AccessDenied'), error('AllAccessDisabled'), ''])(
+    'a response 403 with "%s" is about a bucket in the configured region',
+    async (body) => {
+      server.serve = refusing(403, S3, body)
+      expect(await locate(open({ region: 'dc1' }), query)).toEqual({
+        kind: 'located',
+        location: 's3://wh-dc1/raw?region=dc1',
+      })
+    },
+  )
+
+  test('an error without a region has the code of the server', async () => {
+    server.serve = refusing(403, S3, error('RequestTimeTooSkewed'))
+    const reason = await queryError(locate(open(), query))
+    expect(reason.code).toBe('unauthorized')
+    expect(reason.message).toMatch(/HTTP 403 \(RequestTimeTooSkewed; synchronize the clock/)
+  })
+
+  test('objects that are not below the prefix are not those of the query', async () => {
+    server.serve = ({ method }) =>
+      method === 'HEAD' ? { headers: IN_IRELAND } : { headers: S3, body: listing([7]).replaceAll('raw/', 'other/') }
+    expect(await locate(open(), query)).toEqual({ kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1' })
+  })
+
+  test.each([
+    {
+      key: '/raw/a',
+      name: 's3://wh-dc1//raw',
+      want: { kind: 'located', location: 's3://wh-dc1//raw?region=eu-west-1' },
+    },
+    {
+      key: 'raw/a',
+      name: 's3a://wh-dc1//raw',
+      want: { kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1' },
+    },
+    { key: 'other', name: 's3://wh-dc1//raw', want: { kind: 'nowhere' } },
+  ])('$name of a bucket with the object $key is $want', async ({ key, name, want }) => {
+    server.serve = withObject(key)
+    expect(await locate(open(), { ...query, name })).toMatchObject(want)
+  })
+
   test('counts as many pages as allowed, of whole segments only', async () => {
     server.serve = ({ method, query: parameters }) => {
       if (method === 'HEAD') return { headers: IN_IRELAND }

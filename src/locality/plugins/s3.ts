@@ -11,8 +11,9 @@ import { parseListing } from '../../s3/listing.ts'
 import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '../../s3/server.ts'
 import { mapsRegion } from '../answers/clusters.ts'
 import { withRegions } from '../answers/location.ts'
+import { readRefusal } from '../answers/s3-refusal.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
-import { type HttpResponse, openHttpClient } from '../http/http.ts'
+import { type HttpRequest, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
 
 export const s3: SystemDefinition = {
@@ -32,9 +33,12 @@ export const s3: SystemDefinition = {
 
 const NO_S3 = 'the endpoint is not an S3 server'
 
+/** Ceph answers JSON to a request that accepts it. */
+const AS_XML = { accept: 'application/xml' }
+
 interface Place {
   bucket: string
-  /** Without a slash at the beginning or end; empty for the whole bucket. */
+  /** Without a slash at the end; empty for the whole bucket. */
   prefix: string
   /** Whether the prefix can be the key of one object: a name with a slash at its end cannot. */
   mayBeObject: boolean
@@ -53,14 +57,16 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
   const base = config.endpoint.urls[0] ?? AWS
   const { pathStyle = base !== AWS, size = 'list', maxPages = 10 } = config.extra
   const urlOf = (bucket: string, region?: string) => bucketUrl(base, bucket, region, pathStyle === true)
+  const send = (request: HttpRequest, signal: AbortSignal) => http.send({ headers: AS_XML, ...request }, signal)
 
   async function listPage(bucket: string, prefix: string, token: string | undefined, { region, signal }: Reading) {
     const url = listUrl(urlOf(bucket, region), prefix, token)
-    const response = await http.send(defined({ method: 'GET', url, region }), signal)
-    const page = response.status === 200 ? parseListing(response.text) : undefined
-    if (page !== undefined) return page
-    if (response.status !== 200) throw http.refusal(response, s3ErrorCode(response.text))
-    throw new LocalityError('invalidResponse', `${response.what}: the answer is not a bucket's listing`)
+    const response = await send(defined({ method: 'GET', url, region }), signal)
+    if (response.status !== 200) throw http.refusal(response, readRefusal(response.text).detail)
+    const page = parseListing(response.text)
+    // A server that ignores the prefix, or a cache that ignores the query, lists other objects.
+    if (page?.objects.every(({ key }) => key.startsWith(prefix))) return page
+    throw new LocalityError('invalidResponse', `${response.what}: the answer is not the listing of the prefix`)
   }
 
   /** Lists the objects below a prefix. The slash at its end selects whole segments: `raw` must not include `raw-2`. */
@@ -94,15 +100,15 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
   async function exists(head: HttpResponse, bucket: string, signal: AbortSignal): Promise<boolean> {
     const { status, headers } = head
     const isAbsent = status === 404
-    // The region of a bucket is public, so S3 names it in every response. At other servers, all buckets are in the configured one.
-    const isThere =
-      status < 300 || regionIn(headers) !== undefined || (status === 403 && config.extra['region'] !== undefined)
-    if (!isAbsent && !isThere) throw http.refusal(head)
-    if (hasS3Headers(headers)) return !isAbsent
-    // The response to HEAD has no body, and some servers have no headers of their own.
-    const probe = await http.send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
+    const isRefused = !isAbsent && status >= 300 && !isRegionProof(headers, config)
+    if (!isRefused && hasS3Headers(headers)) return !isAbsent
+    // The response to HEAD has no body with a reason, and some servers have no headers of their own.
+    const probe = await send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
     if (isAbsent && s3ErrorCode(probe.text) === 'NoSuchBucket') return false
-    if (!isAbsent && (hasS3Headers(probe.headers) || isS3Body(probe.text))) return true
+    const { detail, isAboutBucket } = readRefusal(probe.text)
+    if (isRefused && !(isAboutBucket && isInKnownRegion(head, config))) throw http.refusal(head, detail)
+    if (!isAbsent && [headers, probe.headers].some(hasS3Headers)) return true
+    if (!isAbsent && isS3Body(probe.text)) return true
     if (status < 300) throw new LocalityError('invalidResponse', `${head.what}: ${NO_S3}`)
     throw http.refusal(head, NO_S3)
   }
@@ -110,22 +116,24 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
   return {
     system: config.system,
     locate: async (query, signal): Promise<LocalityAnswer> => {
-      const place = parsePlace(query)
-      const { bucket, prefix } = place
-      const head = await http.send({ method: 'HEAD', url: `${urlOf(bucket)}/` }, signal)
+      const { bucket, prefix, mayBeObject } = parsePlace(query)
+      const head = await send({ method: 'HEAD', url: `${urlOf(bucket)}/` }, signal)
       if (!(await exists(head, bucket, signal))) return { kind: 'nowhere', reason: `there is no bucket ${bucket}` }
       const named = regionIn(head.headers)
-      const listed = size === 'none' ? undefined : await measure(place, { region: named, signal })
-      if (listed?.objects === 0 && listed.isComplete && prefix !== '') {
-        return { kind: 'nowhere', reason: `bucket ${bucket} has no object ${prefix}, and nothing below it` }
-      }
       const region = regionOfData(named, config)
-      const location = withRegions(`s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`, region ? [region] : [])
-      return { kind: 'located', location, ...listedSize(listed) }
+      // A key may begin with a slash. Clients of Hadoop drop it from a name, so the name may also mean a key without it.
+      for (const one of new Set([prefix, prefix.replace(/^\/+/, '')])) {
+        const place = { bucket, prefix: one, mayBeObject }
+        const listed = size === 'none' ? undefined : await measure(place, { region: named, signal })
+        if (listed?.objects === 0 && listed.isComplete && one !== '') continue
+        const location = withRegions(`s3://${bucket}${one === '' ? '' : `/${one}`}`, region ? [region] : [])
+        return { kind: 'located', location, ...listedSize(listed) }
+      }
+      return { kind: 'nowhere', reason: `bucket ${bucket} has no object ${prefix}, and nothing below it` }
     },
     health: async (signal) => {
       // Any user may list buckets. A server that rejects this is healthy too.
-      const response = await http.send({ method: 'GET', url: `${base}/` }, signal)
+      const response = await send({ method: 'GET', url: `${base}/` }, signal)
       if (!hasS3Headers(response.headers) && !isS3Body(response.text))
         throw new LocalityError('invalidResponse', `${response.what}: ${NO_S3}`)
     },
@@ -150,10 +158,27 @@ function listedSize(listed: Listed | undefined): { bytes?: number; bytesAreMinim
  * region precedes it. Without one, a region counts only if the configuration maps it to clusters.
  */
 function regionOfData(named: string | undefined, { extra, endpoint, regionMapping }: SystemConfig): string | undefined {
-  const { region, provider } = extra as { region?: string; provider?: string }
-  const isOfProvider = endpoint.urls.some((url) => providerOfHost(new URL(url).hostname) !== undefined)
-  if (isOfProvider || provider !== undefined) return named ?? region
+  const { region } = extra as { region?: string }
+  if (isOfProvider({ extra, endpoint })) return named ?? region
   return region ?? (named !== undefined && mapsRegion(named, { regionMapping }) ? named : undefined)
+}
+
+function isOfProvider({ extra, endpoint }: Pick<SystemConfig, 'extra' | 'endpoint'>): boolean {
+  const ofHost = endpoint.urls.some((url) => providerOfHost(new URL(url).hostname) !== undefined)
+  return ofHost || extra['provider'] !== undefined
+}
+
+/**
+ * Whether a response proves with a region that the bucket exists. The region of a bucket is public, so S3 names it in every response. MinIO
+ * names its own region, also for buckets that it does not have.
+ */
+function isRegionProof(headers: HttpResponse['headers'], config: SystemConfig): boolean {
+  return regionIn(headers) !== undefined && isOfProvider(config)
+}
+
+/** Whether a refused request is about a bucket in a known region. At servers of no provider, all buckets are in the configured region. */
+function isInKnownRegion({ status, headers }: HttpResponse, { extra }: SystemConfig): boolean {
+  return regionIn(headers) !== undefined || (status === 403 && extra['region'] !== undefined)
 }
 
 /** Parses the name of a query. The type `bucket` has a bucket as name, the type `prefix` has `bucket/prefix`. Both may be URIs of S3. */
@@ -167,7 +192,7 @@ function parsePlace({ type, name }: LocalityQuery): Place {
     throw new LocalityError('rejected', `${name}: must be a name of S3, not one of ${scheme}; use s3:// or no scheme`)
   }
   const [bucket = '', ...rest] = path.split('/')
-  const prefix = withoutTrailingSlashes(rest.join('/')).replace(/^\/+/, '')
+  const prefix = withoutTrailingSlashes(rest.join('/'))
   const mayBeObject = !path.endsWith('/')
   if (isBucketName(bucket) && (type === 'prefix') === (prefix !== '')) return { bucket, prefix, mayBeObject }
   const expected = type === 'bucket' ? 'the name of a bucket' : 'bucket/prefix'
