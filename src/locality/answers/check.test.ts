@@ -19,6 +19,19 @@ test.each([
   expect(checkLocated(answer)).toEqual({ location })
 })
 
+test.each([
+  { given: 's3n://AKIA1:hunter2@lake/t', want: 's3n://lake/t' },
+  { given: 's3://AKIA1@lake/t', want: 's3://lake/t' },
+  { given: 'hdfs://etl:hunter2@nn:8020/t', want: 'hdfs://nn:8020/t' },
+  { given: 'wasbs://data@a.blob.core.windows.net/t?sv=1&sig=hunter2', want: 'wasbs://data@a.blob.core.windows.net/t' },
+  { given: 'https://h/t?X-Amz-Signature=hunter2&a=b', want: 'https://h/t' },
+  { given: 'abfss://data@a.dfs.core.windows.net/t', want: 'abfss://data@a.dfs.core.windows.net/t' },
+  { given: 's3://lake/a:b@c/t?sv=1', want: 's3://lake/a:b@c/t?sv=1' },
+  { given: 's3://lake/t?region=eu', want: 's3://lake/t?region=eu' },
+])('the location $given is stored without credentials', ({ given, want }) => {
+  expect(checkLocated({ location: given })).toEqual({ location: want })
+})
+
 test.each(['', `s3://${'a'.repeat(4_096)}`, 's3://a\nb', 's3://a\u0000', 's3://\ud800', 's3://\udc00a'])(
   'the location %j cannot be stored',
   (text) => {

@@ -1,5 +1,6 @@
 /** Checks queries to data systems and their answers: each query must be sendable, and each answer storable. */
 import { defined, isCount } from '../../base/json.ts'
+import { withoutCredentials } from './location.ts'
 
 /** The limit in the schema of DataSources. */
 const MAX_LOCATION_LENGTH = 4096
@@ -22,12 +23,12 @@ interface LocatedAnswer {
   etag?: string
 }
 
-/** Removes an unusable size or ETag from an answer; returns undefined if its location cannot be stored. */
+/** Removes credentials in the location and an unusable size or ETag from an answer; returns undefined if its location cannot be stored. */
 export function checkLocated<T extends LocatedAnswer>(answer: T): T | undefined {
   const { bytes, bytesAreMinimum, etag, ...rest } = answer
-  const { location } = answer
+  const location = withoutCredentials(answer.location)
   if (location === '' || location.length > MAX_LOCATION_LENGTH || !isPrintable(location)) return undefined
   const size = isCount(bytes) ? defined({ bytes, bytesAreMinimum: bytesAreMinimum === true || undefined }) : {}
   const isStorable = etag !== undefined && etag.length <= MAX_ETAG_LENGTH && ETAG.test(etag)
-  return { ...rest, ...size, ...defined({ etag: isStorable ? etag : undefined }) } as T
+  return { ...rest, location, ...size, ...defined({ etag: isStorable ? etag : undefined }) } as T
 }

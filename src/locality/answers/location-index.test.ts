@@ -40,6 +40,9 @@ describe('I: which entry covers a location, by whole segments', () => {
     { location: 'abfs://other@acct.dfs.core.windows.net/raw/x', want: undefined },
     { location: 'webhdfs://ns1:9870/warehouse/db', want: ['hadoop'] },
     { location: 'viewfs://ns1/other', want: undefined },
+    // The paths of viewfs are those of its mount table, which may lead to any file system.
+    { location: 'viewfs://ns1/warehouse/db', want: undefined },
+    { location: 'wasbs://data@acct.blob.core.windows.net:443/raw/x', want: ['azure'] },
     { location: 'hdfs://nn:8020/x', want: ['eight'] },
     { location: 'hdfs://nn:9000/x', want: ['any'] },
     { location: 'file:///mnt/data/x', want: ['local'] },

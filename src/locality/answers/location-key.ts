@@ -16,7 +16,7 @@ export function problemOfLocationKey(key: string): string | undefined {
   if (location === undefined) return 'must be a location such as s3://bucket/path'
   if (BUCKETS.has(location.family)) return bucketProblem(location)
   if (location.family === 'azure') return containerProblem(location)
-  return location.family === 'hdfs' ? fileSystemProblem(location) : undefined
+  return location.family === 'hdfs' || location.family === 'viewfs' ? fileSystemProblem(location) : undefined
 }
 
 function bucketProblem({ scheme, authority }: Location): string | undefined {

@@ -1,6 +1,9 @@
 /** Parses a location URI into scheme family, authority and path segments. */
 
-/** Schemes of the same store have one family: they differ only in the client that wrote the table. */
+/**
+ * Schemes of the same store have one family: they differ only in the client that wrote the table. The paths of `viewfs` are those of its mount
+ * table, which may lead to any file system.
+ */
 const FAMILIES: Readonly<Record<string, string>> = {
   s3: 's3',
   s3a: 's3',
@@ -14,7 +17,6 @@ const FAMILIES: Readonly<Record<string, string>> = {
   hdfs: 'hdfs',
   webhdfs: 'hdfs',
   swebhdfs: 'hdfs',
-  viewfs: 'hdfs',
   cos: 'cos',
   cosn: 'cos',
 }
@@ -50,6 +52,17 @@ export function parseLocation(uri: string): Location | undefined {
   }
 }
 
+/**
+ * Returns a location without credentials. Hadoop accepts keys of S3 in a location (`s3n://ID:SECRET@bucket/`). Azure and S3 accept a signature as a
+ * parameter.
+ */
+export function withoutCredentials(uri: string): string {
+  return uri
+    .replace(/^(s3[an]?:\/\/)[^/@]*@/i, '$1')
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*:[^/@]*@/i, '$1')
+    .replace(/\?(?=[^?]*sig(?:nature)?=)[^?]*$/i, '')
+}
+
 /** Appends the regions to a location, so that its clusters can be found again without another query. */
 export function withRegions(uri: string, regions: readonly string[]): string {
   return regions.length === 0 ? uri : `${uri}?region=${regions.join(',')}`
@@ -57,7 +70,9 @@ export function withRegions(uri: string, regions: readonly string[]): string {
 
 function splitAuthority(authority: string, family: string): { authority: string; port: string | undefined } {
   // An Azure account has both host names, with .dfs and .blob; drivers use either.
-  if (family === 'azure') return { authority: authority.replace(/\.(?:dfs|blob)\./, '.'), port: undefined }
+  if (family === 'azure') {
+    return { authority: authority.replace(/\.(?:dfs|blob)\./, '.').replace(/:\d+$/, ''), port: undefined }
+  }
   const port = family === 'hdfs' ? /:(\d+)$/.exec(authority) : null
   return port === null ? { authority, port: undefined } : { authority: authority.slice(0, port.index), port: port[1] }
 }
