@@ -28,6 +28,16 @@ test.each([
   },
   { body: error('Table orders not found', 'NotFoundException'), want: 'other' },
   { body: error('Not an Iceberg table: sales.orders', 'NoSuchIcebergTableException'), want: 'other' },
+  // The table exists: its files are missing, or it has another format.
+  ...[undefined, 'BaseException', 'NoSuchTableException'].flatMap((type) =>
+    [
+      'Location does not exist: s3://lake/sales/orders/metadata/00001-a.metadata.json',
+      'Table orders not found: the metadata file is missing',
+      'Table sales.orders: metadata location does not exist',
+      'Table is not an Iceberg table: sales.orders not found',
+    ].map((message) => ({ body: error(message, type), want: 'other' })),
+  ),
+  { body: error('Table does not exist at location: s3://lake/sales/orders', 'NoSuchTableException'), want: 'absent' },
   { body: error('Warehouse eu not found', 'NoSuchWarehouseException'), want: 'other' },
   { body: { detail: 'Not Found' }, want: 'other' },
   { body: { error: 'not_found', error_description: 'Table orders not found' }, want: 'other' },

@@ -14,6 +14,9 @@ const ABSENT = /^(?:NoSuch(?:Table|Namespace|Tabular)|ObjectNotExists|(?:Table|N
 /** Types that say nothing: Unity Catalog sends `BaseException` for every missing object. */
 const VAGUE = /^(?:Base)?(?:Exception|Error|NotFound)$/
 
+/** Messages about a table that exists, with missing files or in another format. Gravitino sends the type of a missing table for both. */
+const EXISTS = /metadata[ _-]?(?:file|location)|\.metadata\.json|not an? iceberg table/i
+
 /** Returns the name of the exception in a response, with or without the `error` envelope; undefined if there is none. */
 export function errorType(body: unknown): string | undefined {
   const error = members(body)?.['error']
@@ -26,6 +29,7 @@ export function icebergAbsence(body: unknown, named: NamedTable): Absence {
   const type = errorType(body)
   const message = icebergError(body)?.['message']
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : ''
+  if (EXISTS.test(text)) return 'other'
   if (type !== undefined && ABSENT.test(type)) {
     return type.startsWith('ObjectNotExists') && absentKind(text) === 'catalog' ? 'other' : 'absent'
   }

@@ -138,6 +138,19 @@ describe('the plugin iceberg-rest', () => {
     expect(tablePaths()).toEqual(['/v1/told/namespaces/a%2Eb/tables/t?snapshots=refs'])
   })
 
+  test.each([
+    { separator: '%2E', name: 'a."b.c".t' },
+    { separator: '.', name: 'a."b.c".t' },
+    { separator: '--', name: 'a--b.t' },
+  ])('rejects $name, which has the separator $separator inside of a part', async ({ separator, name }) => {
+    // The path would be that of another namespace.
+    server.serve = ({ path }) =>
+      path === '/v1/config' ? { body: { overrides: { 'namespace-separator': separator } } } : { body: TABLE }
+    const reason = await queryError(locate(open(), { ...query, name }))
+    expect(reason).toMatchObject({ code: 'rejected', message: expect.stringContaining(`the separator of the catalog`) })
+    expect(tablePaths()).toEqual([])
+  })
+
   test('names the warehouse that the catalog does not have', async () => {
     server.serve = () => ({ status: 500, body: { error: { type: 'IllegalStateException', message: 'no', code: 500 } } })
     const error = await queryError(locate(open(), { ...query, attributes: { warehouse: 'asia' } }))

@@ -52,6 +52,7 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
       const name = parseName(query)
       const named = query.attributes['warehouse'] ?? warehouse
       const paths = await catalogPaths(named, signal)
+      refuseSeparator(query.name, paths.separator, name.namespace)
       const { namespaces, namespace, table, view } = pathsOfTable(paths, name)
       const headers = query.etag === undefined ? {} : { 'if-none-match': query.etag }
       const get = (path: string) => http.send({ method: 'GET', url: `${base}/v1${path}`, headers: {} }, signal)
@@ -117,10 +118,30 @@ function invalidName(name: string): LocalityError {
   return new LocalityError('rejected', `${name}: must be namespace.table; parts with dots go into double quotes`)
 }
 
+const DEFAULT_SEPARATOR = '%1F'
+
+/** Throws if a part of a namespace has the separator: its path would be that of another namespace. */
+function refuseSeparator(name: string, separator = DEFAULT_SEPARATOR, parts: readonly string[]): void {
+  const plain = decoded(separator)
+  if (!parts.some((part) => decoded(part).includes(plain))) return
+  const reason = `a part of its namespace has "${plain}", the separator of the catalog; write nested namespaces without quotes`
+  throw new LocalityError('rejected', `${name}: ${reason}`)
+}
+
+/** Decodes a text of a URL; an invalid text is unchanged. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error
+    return text
+  }
+}
+
 /** The paths of the requests about a table. None asks for credentials to its files. */
 function pathsOfTable({ prefix, separator, hasViews }: CatalogPaths, { namespace: parts, table }: TableName) {
   const namespaces = `${prefixPath(prefix)}/namespaces`
-  const namespace = `${namespaces}/${parts.join(separator === undefined ? '%1F' : urlText(separator))}`
+  const namespace = `${namespaces}/${parts.join(separator === undefined ? DEFAULT_SEPARATOR : urlText(separator))}`
   const view = hasViews ? `${namespace}/views/${table}` : undefined
   return { namespaces, namespace, table: `${namespace}/tables/${table}`, view }
 }
