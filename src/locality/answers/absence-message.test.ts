@@ -1,6 +1,6 @@
 /** Tests which messages of a catalog say that a table does not exist. */
 import { expect, test } from 'vitest'
-import { absentKind, saysAbsent } from './absence-message.ts'
+import { absentKind, namesPath, saysAbsent } from './absence-message.ts'
 
 const named = { namespace: 'sales', table: 'orders' }
 
@@ -36,4 +36,13 @@ test.each([
   { message: 'tables', want: undefined },
 ])('"$message" is about a $want', ({ message, want }) => {
   expect(absentKind(message)).toBe(want)
+})
+
+test.each([
+  { message: 'File does not exist: /a/b+c', path: '/a/b+c', want: true },
+  { message: 'File does not exist: /a/b c', path: '/a/b+c', want: false },
+  { message: 'File does not exist: /100%/x', path: '/100%25/x', want: false },
+  { message: '', path: '/a b/ü', want: true },
+])('"$message" names the path $path: $want', ({ message, path, want }) => {
+  expect(namesPath(message, path)).toBe(want)
 })

@@ -1,5 +1,5 @@
 /**
- * Reads which object an error message of a catalog says is missing. Some catalogs send no type or code for it: Embucket, OneLake, and Unity
+ * Reads which object an error message of a catalog or of Hadoop says is missing. Some catalogs send no type or code for it: Embucket, OneLake, and Unity
  * Catalog with one type for all objects.
  */
 
@@ -26,6 +26,14 @@ export function saysAbsent(message: string, { namespace, table }: NamedTable): b
   if (subject === undefined || !MISSING.test(message)) return false
   if (subject === 'table') return hasWord(message, table)
   return /^(?:namespace|schema|database)$/.test(subject) && hasWord(message, namespace)
+}
+
+/**
+ * Whether a message of Hadoop has the parts of a path with a percent sign or a plus. Some NameNodes decode these twice, and miss another path
+ * (HDFS-14423).
+ */
+export function namesPath(message: string, path: string): boolean {
+  return path.split('/').every((part) => !/[%+]/.test(part) || message.includes(part))
 }
 
 /** Whether a text has a name that does not continue on either side. */

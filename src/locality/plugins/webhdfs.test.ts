@@ -157,6 +157,24 @@ describe('the plugin webhdfs', () => {
     }
   })
 
+  test.each([
+    { name: '/a+b', read: '/a b', want: 'rejected' },
+    { name: '/a+b', read: '/a+b', want: 'nowhere' },
+    { name: '/100%25', read: '/100%', want: 'rejected' },
+    { name: '/100%25', read: undefined, want: 'rejected' },
+    { name: '/plain', read: undefined, want: 'nowhere' },
+  ])('$name, which a NameNode without it reads as $read, is $want', async ({ name, read, want }) => {
+    // HDFS 3.1.1 to 3.2.0 decodes the path of a URL twice (HDFS-14423).
+    nn1.serve = () => ({
+      status: 404,
+      body: {
+        RemoteException: { exception: 'FileNotFoundException', message: read && `File does not exist: ${read}` },
+      },
+    })
+    const answer = await locate(open(), { ...query, name }).catch((error: unknown) => error)
+    expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want })
+  })
+
   test('answers names of its NameNodes, and no name of another file system', async () => {
     const opened = open({ extra: { size: 'none', defaultFs: 'hdfs://lake' } })
     for (const name of ['hdfs://LAKE/x', nn2.url.replace('http:', 'webhdfs:').concat('/x'), 'hdfs://127.0.0.1/x']) {

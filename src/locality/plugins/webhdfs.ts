@@ -4,8 +4,9 @@
  */
 import { defined, isCount } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
+import { namesPath } from '../answers/absence-message.ts'
 import { type FileSystem, pathIn } from '../answers/file-system.ts'
-import { members } from '../answers/members.ts'
+import { type Members, members } from '../answers/members.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { openFailover } from '../failover.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
@@ -53,6 +54,8 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
       const encoded = path.split('/').map(encodeURIComponent).join('/')
       const response = await ask(encoded, 'GETFILESTATUS', signal)
       if (response.status === 404 && hadoopException(response) === 'FileNotFoundException') {
+        if (!namesPath(String(remoteException(response)?.['message']), path))
+          throw new LocalityError('rejected', `${response.what}: ${READ_OTHERWISE}`)
         return { kind: 'nowhere', reason: `HDFS has no ${path}` }
       }
       if (response.status !== 200) throw refusal(response, http.refusal(response, hadoopException(response)))
@@ -76,9 +79,16 @@ function parsePath({ type, name }: LocalityQuery, fileSystem: FileSystem): strin
   throw new LocalityError('rejected', named.refusal)
 }
 
+const READ_OTHERWISE =
+  'the NameNode reads the name as another one, as with HDFS-14423; upgrade it, or rename the path without % and +'
+
+function remoteException(response: HttpResponse): Members | undefined {
+  return members(members(tryJson(response))?.['RemoteException'])
+}
+
 /** The class of the exception that Hadoop sends with every error. */
 function hadoopException(response: HttpResponse): string | undefined {
-  const exception = members(members(tryJson(response))?.['RemoteException'])?.['exception']
+  const exception = remoteException(response)?.['exception']
   return typeof exception === 'string' && /^[A-Za-z]{1,80}$/.test(exception) ? exception : undefined
 }
 
