@@ -62,6 +62,7 @@ test.each([
 const HERE = 's3a://lake/orders'
 const THERE = 's3a://lake-us/orders'
 const PLACEHOLDER = 'hdfs://lake-eu/sales.db/orders-__PLACEHOLDER__'
+const PAIMON = 'org.apache.paimon.hive.PaimonStorageHandler'
 const spark = (provider: string) => ({ 'spark.sql.sources.provider': provider })
 const handler = (name: string) => ({ storage_handler: name })
 
@@ -113,6 +114,24 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: string }>([
     want: THERE,
   },
   { name: 'of Hive, created by Flink', given: { parameters: { is_generic: 'false' } }, want: HERE },
+  {
+    name: 'with projected partitions below its location',
+    given: {
+      parameters: { 'projection.enabled': 'TRUE', 'storage.location.template': `${HERE}/day=\${day}/` },
+      partitionKeys: 1,
+    },
+    want: HERE,
+  },
+  {
+    name: 'with a template of partitions that are not projected',
+    given: { parameters: { 'storage.location.template': `${THERE}/\${day}` } },
+    want: HERE,
+  },
+  ...[{}, { 'data-file.external-paths.strategy': 'none' }].map((strategy) => ({
+    name: `of Paimon, with external paths that it does not use: ${JSON.stringify(strategy)}`,
+    given: { parameters: { ...handler(PAIMON), 'data-file.external-paths': THERE, ...strategy } },
+    want: HERE,
+  })),
   { name: 'of Hive, by its connector', given: { parameters: { 'flink.connector': 'hive' } }, want: HERE },
 ])('a table $name is at $want', ({ given, want }) => {
   expect(placeOfHive(storage(given))).toEqual({ location: want })
@@ -144,6 +163,30 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: string }>([
   { name: 'of Flink without a path', given: { parameters: { 'flink.connector': 'hudi' } }, want: 'the connector hudi' },
   { name: 'of Flink 1.12', given: { parameters: { is_generic: 'TRUE' } }, want: 'the connector that it names' },
   {
+    name: 'a table with projected partitions elsewhere',
+    given: {
+      parameters: { 'projection.enabled': 'true', 'storage.location.template': `${THERE}/\${day}/` },
+      partitionKeys: 1,
+    },
+    want: 'its partitions are at the property storage.location.template',
+  },
+  {
+    name: 'a table with projected partitions beside its location',
+    given: { parameters: { 'projection.enabled': 'true', 'storage.location.template': `${HERE}-\${region}/` } },
+    want: 'storage.location.template',
+  },
+  {
+    name: 'a table of Paimon with external paths',
+    given: {
+      parameters: {
+        ...handler(PAIMON),
+        'data-file.external-paths': 'oss://lake-us/a,oss://lake-eu/b',
+        'data-file.external-paths.strategy': 'round-robin',
+      },
+    },
+    want: 'its files are at the property data-file.external-paths',
+  },
+  {
     name: 'a table of links',
     given: { inputFormat: 'org.apache.hadoop.hive.ql.io.SymlinkTextInputFormat' },
     want: 'has only a list of its files',
@@ -174,6 +217,12 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: boolean }>([
   { name: 'without partitions', given: { partitionKeys: 0 }, want: false },
   { name: 'of Iceberg', given: { partitionKeys: 1, parameters: { table_type: 'ICEBERG' } }, want: false },
   { name: 'of Delta', given: { partitionKeys: 1, parameters: spark('delta') }, want: false },
+  // Trino and Athena compute these partitions; the metastore has none.
+  {
+    name: 'with projected partitions',
+    given: { partitionKeys: 1, parameters: { 'projection.enabled': 'true' } },
+    want: false,
+  },
   {
     name: 'of Spark, with a catalog of partitions',
     given: { partitionKeys: 1, parameters: { ...spark('parquet'), 'spark.sql.partitionProvider': 'catalog' } },

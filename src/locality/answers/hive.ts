@@ -1,5 +1,7 @@
 /** Decides the location and size of a table or partition of a Hive Metastore, or why it has no location. */
+import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
 import { dataLocation, hasOwnLocationProvider } from './iceberg.ts'
+import { EXTERNAL_PATHS, hasExternalPaths } from './paimon.ts'
 
 /** The fields of a table or partition that decide. */
 export interface HiveStorage {
@@ -31,6 +33,10 @@ export const HIVE_PARAMETERS: ReadonlySet<string> = new Set([
   'spark.sql.sources.provider',
   'spark.sql.partitionProvider',
   'spark.sql.statistics.totalSize',
+  'projection.enabled',
+  'storage.location.template',
+  'data-file.external-paths',
+  'data-file.external-paths.strategy',
   'write.data.path',
   'write.location-provider.impl',
   'write.object-storage.enabled',
@@ -74,6 +80,7 @@ function dataPlace(storage: HiveStorage): string | { unlocated: string } | undef
     // A table of Delta may have metadata of Iceberg as well.
     if (place === undefined || !isPlaceholder(place)) return place
   }
+  if (hasExternalPaths(parameters)) return { unlocated: EXTERNAL_PATHS }
   const handler = parameters['storage_handler'] ?? ''
   if (handler !== '' && !FILE_HANDLERS.test(handler)) {
     return { unlocated: `has its data in the system of the storage handler ${handler}` }
@@ -83,7 +90,20 @@ function dataPlace(storage: HiveStorage): string | { unlocated: string } | undef
   if (storage.inputFormat?.endsWith('.SymlinkTextInputFormat')) {
     return { unlocated: 'has only a list of its files at its location' }
   }
-  return location !== undefined && isPlaceholder(location) ? ofSpark('parquet', storage) : location
+  if (location !== undefined && isPlaceholder(location)) return ofSpark('parquet', storage)
+  return isProjected(storage) ? ofProjection(storage) : location
+}
+
+/** Whether engines compute the partitions of a table, such as Trino and Athena (partition projection). The metastore has none. */
+function isProjected({ parameters }: HiveStorage): boolean {
+  return parameters['projection.enabled']?.toLowerCase() === 'true'
+}
+
+/** The template of projected partitions names their locations. Without one, they are below the location of the table. */
+function ofProjection({ location = '', parameters }: HiveStorage): string | { unlocated: string } {
+  const template = parameters['storage.location.template']
+  if (template === undefined || template.startsWith(`${withoutTrailingSlashes(location)}/`)) return location
+  return { unlocated: 'has no data at its location: its partitions are at the property storage.location.template' }
 }
 
 /** Trino marks its views, and Iceberg has a type for them. A materialized view has its data at its location. */
@@ -143,7 +163,7 @@ function isPlaceholder(location: string): boolean {
  */
 export function hasPartitions(storage: HiveStorage): boolean {
   const { partitionKeys, parameters } = storage
-  if (partitionKeys === 0 || isIceberg(storage) || isView(storage)) return false
+  if (partitionKeys === 0 || isIceberg(storage) || isView(storage) || isProjected(storage)) return false
   const provider = parameters['spark.sql.sources.provider'] ?? 'hive'
   return provider.toLowerCase() === 'hive' || parameters['spark.sql.partitionProvider'] === 'catalog'
 }

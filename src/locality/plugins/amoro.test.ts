@@ -115,6 +115,10 @@ describe('the plugin amoro', () => {
   test.each([
     { properties: { 'write.data.path': 's3://data/user' }, want: { kind: 'located', location: 's3://data/user' } },
     { properties: { 'write.location-provider.impl': 'org.example.Provider' }, want: { code: 'rejected' } },
+    {
+      properties: { 'data-file.external-paths': 'oss://a', 'data-file.external-paths.strategy': 'round-robin' },
+      want: { code: 'rejected' },
+    },
     { properties: 'none', want: { kind: 'located', location: 'hdfs://ns1/hive/db/user' } },
   ])('an external table with the properties $properties is $want', async ({ properties, want }) => {
     server.serve = external({ body: { ...DETAILS.body, result: { ...DETAILS.body.result, properties } } })

@@ -7,6 +7,7 @@ import type { Clock } from '../../base/time/clock.ts'
 import { dataLocation } from '../answers/iceberg.ts'
 import { errorType, icebergAbsence } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'
+import { EXTERNAL_PATHS, hasExternalPaths } from '../answers/paimon.ts'
 import { pathSegment, splitName } from '../answers/table-name.ts'
 import { needSecret } from '../auth/credentials.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
@@ -127,6 +128,9 @@ async function locateExternal(
     const details = members(unwrap(response))
     const properties = members(details?.['properties'])
     refuseLocationProvider(query.name, properties)
+    if (properties !== undefined && hasExternalPaths(properties)) {
+      throw new LocalityError('rejected', `${query.name}: cannot be located: it ${EXTERNAL_PATHS}`)
+    }
     const location = dataLocation({ properties, location: details?.['baseLocation'] })
     if (location !== undefined) return { kind: 'located', location }
     throw new LocalityError('invalidResponse', `${response.what}: the answer has no baseLocation`)
