@@ -1,6 +1,6 @@
 /** Tests what the host and the responses of an S3 server show. */
 import { expect, test } from 'vitest'
-import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from './server.ts'
+import { hasS3Headers, isS3Body, listsBuckets, providerOfHost, regionIn, s3ErrorCode } from './server.ts'
 
 test.each([
   { host: 's3.amazonaws.com', want: 'aws' },
@@ -57,4 +57,13 @@ test.each([
   { body: '', isS3: false, code: undefined },
 ])('the body $body is one of S3: $isS3, with the code $code', ({ body, isS3, code }) => {
   expect([isS3Body(body), s3ErrorCode(body)]).toEqual([isS3, code])
+})
+
+test.each([
+  { body: '<?xml version="1.0"?>\n<ListAllMyBucketsResult xmlns="x"><Buckets/></ListAllMyBucketsResult>', want: true },
+  { body: '<ListAllMyBucketsResult/>', want: true },
+  { body: '<ListAllMyBucketsResults/>', want: false },
+  { body: '<html><ListAllMyBucketsResult/></html>', want: false },
+])('the body $body lists buckets: $want', ({ body, want }) => {
+  expect(listsBuckets(body)).toBe(want)
 })

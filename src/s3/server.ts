@@ -45,6 +45,11 @@ export function isS3Body(xml: string): boolean {
   return S3_ELEMENT.test(xml)
 }
 
+/** Whether a body is the list of all buckets, the response to a request for no bucket. */
+export function listsBuckets(xml: string): boolean {
+  return /^\uFEFF?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<ListAllMyBucketsResult[\s/>]/.test(xml)
+}
+
 /** Returns the code of an error of S3, such as `NoSuchBucket`; undefined for any other text. */
 export function s3ErrorCode(xml: string): string | undefined {
   const code = /^\uFEFF?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<Error[\s>]/.test(xml) ? elementText(xml, 'Code') : undefined

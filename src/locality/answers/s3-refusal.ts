@@ -12,6 +12,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   AuthorizationHeaderMalformed: 'set endpoint.auth.region to the region of the server',
   // A code of OSS, which has every bucket in its own host name.
   SecondLevelDomainForbidden: 'set extra.pathStyle to false',
+  // The request was one for an object.
+  NoSuchKey: 'endpoint.url must not have the name of a bucket',
 }
 
 /** The codes of a request that is refused because of the bucket. Without a code, the reason is unknown. */
@@ -26,6 +28,7 @@ const ABOUT_BUCKET: ReadonlySet<string | undefined> = new Set([
 const ENDPOINT = /^[a-z0-9.-]{1,253}$/i
 
 export interface S3Refusal {
+  code: string | undefined
   /** For the message of an error; undefined if the body is no error of S3. */
   detail: string | undefined
   /** Whether the server knows the bucket at this endpoint. With invalid credentials, it refuses every name. */
@@ -40,6 +43,7 @@ export function readRefusal(xml: string): S3Refusal {
   const elsewhere = isElsewhere ? `the bucket is at ${endpoint}; name it in endpoint.url` : undefined
   const remedy = elsewhere ?? (code !== undefined && Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined)
   return {
+    code,
     detail: remedy === undefined ? code : `${code}; ${remedy}`,
     isAboutBucket: !isElsewhere && ABOUT_BUCKET.has(code),
   }

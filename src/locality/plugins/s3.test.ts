@@ -238,6 +238,28 @@ describe('the plugin s3', () => {
     },
   )
 
+  test.each([
+    { body: error('NoSuchBucket'), want: 'nowhere' },
+    { body: '', want: 'nowhere' },
+    { body: error('AccessDenied'), want: 'nowhere' },
+    { body: error('NoSuchKey'), want: 'rejected' },
+  ])(
+    'a response 404 is about the bucket, and not about an object, if GET has "$body": $want',
+    async ({ body, want }) => {
+      // With the bucket in endpoint.url, the name is taken for an object in it.
+      server.serve = refusing(404, S3, body)
+      const answer = await locate(open(), query).catch((reason: unknown) => reason)
+      const message = expect.stringContaining('(NoSuchKey; endpoint.url must not have the name of a bucket)')
+      expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want, message })
+    },
+  )
+
+  test('a server that ignores the bucket, as one in its host name, is an error', async () => {
+    server.serve = ({ method }) => (method === 'HEAD' ? {} : { body: '<ListAllMyBucketsResult/>' })
+    const reason = await queryError(locate(open({ region: 'dc1' }), query))
+    expect(reason).toMatchObject({ code: 'rejected', message: expect.stringContaining('set extra.pathStyle to true') })
+  })
+
   test('an error without a region has the code of the server', async () => {
     server.serve = refusing(403, S3, error('RequestTimeTooSkewed'))
     const reason = await queryError(locate(open(), query))

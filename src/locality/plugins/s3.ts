@@ -8,7 +8,7 @@ import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../s3/address.ts'
 import { parseListing } from '../../s3/listing.ts'
-import { hasS3Headers, isS3Body, providerOfHost, regionIn, s3ErrorCode } from '../../s3/server.ts'
+import { hasS3Headers, isS3Body, listsBuckets, providerOfHost, regionIn } from '../../s3/server.ts'
 import { mapsRegion } from '../answers/clusters.ts'
 import { withRegions } from '../answers/location.ts'
 import { readRefusal } from '../answers/s3-refusal.ts'
@@ -32,6 +32,7 @@ export const s3: SystemDefinition = {
 }
 
 const NO_S3 = 'the endpoint is not an S3 server'
+const IGNORES_BUCKET = 'the server ignores the bucket in its host name; set extra.pathStyle to true'
 
 /** Ceph answers JSON to a request that accepts it. */
 const AS_XML = { accept: 'application/xml' }
@@ -101,14 +102,18 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     const { status, headers } = head
     const isAbsent = status === 404
     const isRefused = !isAbsent && status >= 300 && !isRegionProof(headers, config)
-    if (!isRefused && hasS3Headers(headers)) return !isAbsent
+    // Only a provider is known to read a bucket in its host name.
+    const isNamed = pathStyle === true || isOfProvider(config)
+    if (!isAbsent && !isRefused && isNamed && hasS3Headers(headers)) return true
     // The response to HEAD has no body with a reason, and some servers have no headers of their own.
     const probe = await send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
-    if (isAbsent && s3ErrorCode(probe.text) === 'NoSuchBucket') return false
-    const { detail, isAboutBucket } = readRefusal(probe.text)
+    const { code, detail, isAboutBucket } = readRefusal(probe.text)
+    if (isAbsent && code === 'NoSuchBucket') return false
+    if (isAbsent && isAboutBucket && hasS3Headers(headers)) return false
+    if (isAbsent) throw http.refusal(head, detail ?? NO_S3)
     if (isRefused && !(isAboutBucket && isInKnownRegion(head, config))) throw http.refusal(head, detail)
-    if (!isAbsent && [headers, probe.headers].some(hasS3Headers)) return true
-    if (!isAbsent && isS3Body(probe.text)) return true
+    if (listsBuckets(probe.text)) throw new LocalityError('rejected', `${head.what}: ${IGNORES_BUCKET}`)
+    if ([headers, probe.headers].some(hasS3Headers) || isS3Body(probe.text)) return true
     if (status < 300) throw new LocalityError('invalidResponse', `${head.what}: ${NO_S3}`)
     throw http.refusal(head, NO_S3)
   }
