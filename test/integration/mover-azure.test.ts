@@ -11,7 +11,13 @@ const ENV = {
   AZURE_STORAGE_SAS_TOKEN: `?sv=2024-11-04&sp=rl&sig=${encodeURIComponent(SIGNATURE)}`,
 }
 
-type Answer = (request: { url: URL; headers: IncomingMessage['headers'] }, response: ServerResponse) => void
+type Answer = (request: Asked, response: ServerResponse) => void
+
+interface Asked {
+  method: string | undefined
+  url: URL
+  headers: IncomingMessage['headers']
+}
 
 const blob = (name: string, size: number) =>
   `<Blob><Name>${name}</Name><Properties><Etag>0x8D</Etag><Content-Length>${size}</Content-Length></Properties></Blob>`
@@ -29,7 +35,7 @@ async function downloadFrom(
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://azure')
     requests.push(url)
-    answer({ url, headers: request.headers }, response)
+    answer({ method: request.method, url, headers: request.headers }, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close().closeAllConnections())
@@ -80,12 +86,12 @@ test('a server that is busy is asked again, and a body that ends early is contin
 test('a blob that changes during the download is listed again', async () => {
   const conditions = new Set<string | undefined>()
   let listings = 0
-  const { result, root } = await downloadFrom(({ url, headers }, response) => {
+  const { result, root } = await downloadFrom(({ method, url, headers }, response) => {
     if (isListing(url)) {
       listings += 1
       return void response.end(page(blob('raw/a', 3)).replace('0x8D', listings === 1 ? '0x1' : '0x2'))
     }
-    conditions.add(headers['if-match'])
+    if (method === 'GET') conditions.add(headers['if-match'])
     if (headers['if-match'] === '"0x2"') return void response.writeHead(200, { etag: '"0x2"' }).end('new')
     response.writeHead(412, { 'x-ms-error-code': 'ConditionNotMet' }).end(fault('ConditionNotMet'))
   })

@@ -831,30 +831,16 @@ describe('a later attempt', () => {
   })
 })
 
-describe('a server', () => {
-  test.each([
-    {
-      name: 'gives one page again and again',
-      source: 's3://lake/raw/',
-      ignore: 'token',
-      told: 'the server repeats a page of the listing',
-    },
-    {
-      name: 'gives an object without its size',
-      source: 's3://lake/raw/0',
-      ignore: 'length',
-      told: 'no valid content-length',
-    },
-  ] as const)('that $name is refused, and nothing appears', async ({ source, ignore, told }) => {
-    for (let i = 0; i < 20; i++) s3.put(`raw/${i}`, 'x')
-    s3.misbehave(() => ({ ignore }))
+test('a server that gives one page again and again is refused, and nothing appears', async () => {
+  for (let i = 0; i < 20; i++) s3.put(`raw/${i}`, 'x')
+  s3.misbehave(() => ({ ignore: 'token' }))
 
-    const { status, result } = await download(source)
+  const { status, result } = await download('s3://lake/raw/')
 
-    expect(status).toBe(3)
-    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining(told) })
-    expect(await readdir(root)).not.toContain('data')
-  })
+  expect(status).toBe(3)
+  const message = expect.stringContaining('the server repeats a page of the listing')
+  expect(result).toMatchObject({ code: 'Rejected', message })
+  expect(await readdir(root)).not.toContain('data')
 })
 
 describe('the disk', () => {

@@ -9,6 +9,9 @@ export type RefusalError = RetryableError | MoverError
 /** The server does not implement a part of the request, such as a header. */
 export class NotImplementedError extends MoverError {}
 
+/** The server refuses a part of the request, perhaps a header that it does not know. */
+export class InvalidArgumentError extends MoverError {}
+
 interface KnownError {
   code: FailureCode
   message: string
@@ -45,21 +48,30 @@ export function serverError(
   if (isRetryable(status) || table.retryable.has(code)) {
     return new RetryableError(`${what}: ${details}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
   }
-  if (isRedirect(status)) {
+  const byCode = Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined
+  if (isRedirect(status) || (byCode === undefined && isOtherRedirect(status, headers))) {
     // The credentials are for this endpoint only. The query of the new location may contain one.
     const to = headers['location']?.replace(/\?.*/s, '').slice(0, MAX_LOCATION) ?? 'nowhere'
     return new MoverError('Rejected', `${what}: the server redirects to ${to}; ${table.redirected} (${details})`)
   }
   if (status === 501 || code === 'NotImplemented')
     return new NotImplementedError('Rejected', `${what}: the server answers ${details}`)
-  const known = (Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined) ?? table.byStatus[status]
-  if (known === undefined) return new MoverError('Rejected', `${what}: the server answers ${details}`)
+  const known = byCode ?? table.byStatus[status]
+  if (known === undefined) {
+    const Refusal = code === 'InvalidArgument' ? InvalidArgumentError : MoverError
+    return new Refusal('Rejected', `${what}: the server answers ${details}`)
+  }
   return new MoverError(known.code, `${what}: ${known.message} (${details})`)
 }
 
 /** Whether a status redirects the same request to another URL. */
 export function isRedirect(status: number): boolean {
   return status === 307 || status === 308
+}
+
+/** Whether a response redirects with a status that may change the method, as proxies do. It is not followed. */
+function isOtherRedirect(status: number, { location }: HttpResponse['headers']): boolean {
+  return location !== undefined && status >= 301 && status <= 303
 }
 
 function isRetryable(status: number): boolean {

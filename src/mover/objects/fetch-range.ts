@@ -52,13 +52,14 @@ export async function fetchRange(
   let hasBegun = false
   let { etag } = object
   let asStored = false
+  let isConditional = true
   const what = store.objectUri(object.key)
 
   for (;;) {
     const begun = at
     try {
       const isWhole = at === 0 && end === object.size
-      const request = headersFor({ ...object, etag }, { isWhole, at, end, asStored })
+      const request = headersFor({ ...object, etag: isConditional ? etag : '' }, { isWhole, at, end, asStored })
       const answer = await store.get(object.key, request, signal, ({ status, headers }) => {
         if (status !== 200 && status !== 206) return undefined
         if (!asStored && isDecodedOnTheWay({ ...object, etag }, headers)) throw new DecodedError(what)
@@ -73,6 +74,10 @@ export async function fetchRange(
           sink(chunk)
         }
       })
+      if (answer.status === 412 && isConditional && (await isUnchanged(store, { ...object, etag }, signal))) {
+        isConditional = false
+        continue
+      }
       if (answer.status !== 200 && answer.status !== 206) throw refusal(store, object.key, answer)
       if (at < end) throw new RetryableError(`${what}: the body ended after ${at - begun} bytes`)
       return
@@ -109,15 +114,24 @@ async function findSizeCause(
   error: OtherSizeError,
   signal: AbortSignal,
 ) {
-  const headers = await store.head(key, signal).catch((failed: unknown) => {
-    if (failed instanceof MoverError) return undefined
-    throw failed
-  })
-  if (etag === '' || unquoteEtag(headers?.['etag']) !== etag) return error
+  if (!(await isUnchanged(store, { key, etag }, signal))) return error
   const message =
     'the server sends other bytes than it stores, because it decodes or encodes objects on the way; ' +
     'store the object without Content-Encoding, or leave it out with exclude'
   return new MoverError('Rejected', `${store.objectUri(key)}: ${message}`, { cause: error })
+}
+
+/** Whether an object still has its ETag. SeaweedFS 3.97 refused If-Match with the ETag of the object; its response to GET has the ETag as well. */
+async function isUnchanged(
+  store: ObjectStore,
+  { key, etag }: Pick<ListedObject, 'key' | 'etag'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const headers = await store.head(key, signal).catch((failed: unknown) => {
+    if (failed instanceof MoverError) return undefined
+    throw failed
+  })
+  return etag !== '' && unquoteEtag(headers?.['etag']) === etag
 }
 
 function headersFor(

@@ -1,8 +1,9 @@
 /** Lists the objects of a place, page by page, and checks what the server lists. */
 import { isCount } from '../../base/json.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
+import { withRetries } from '../http/backoff.ts'
 import { MoverError } from '../mover-error.ts'
-import type { ObjectStore } from './object-store.ts'
+import { type ObjectStore, unquoteEtag } from './object-store.ts'
 
 /** Lists the one object of a place, or all objects below its prefix. */
 export async function* listObjects(
@@ -13,12 +14,30 @@ export async function* listObjects(
   if (recursive) return yield* listBelow(store, key, signal)
   // Credentials that can read an object may be forbidden to list the bucket.
   const headers = await store.head(key, signal)
-  const length = headers['content-length'] ?? ''
-  const size = /^\d{1,16}$/.test(length) ? Number(length) : Number.NaN
-  if (!isCount(size)) {
-    throw new MoverError('Rejected', `${store.objectUri(key)}: the server sends no valid content-length`)
-  }
-  yield { key, size, etag: (headers['etag'] ?? '').replace(/^(?:W\/)?"|"$/g, '') }
+  // GCS and proxies send no length of an object that they may decode or compress on the way.
+  const listed = readSize(headers['content-length']) ?? readSize(headers['x-goog-stored-content-length'])
+  const size = listed ?? (await sizeOfRange(store, key, signal))
+  yield { key, size, etag: unquoteEtag(headers['etag']) }
+}
+
+function readSize(text = ''): number | undefined {
+  const size = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  return isCount(size) ? size : undefined
+}
+
+/** The size of an object by the response to a request for its first byte. */
+async function sizeOfRange(store: ObjectStore, key: string, signal: AbortSignal): Promise<number> {
+  const noSize = new MoverError('Rejected', `${store.objectUri(key)}: the server sends no valid content-length`)
+  return withRetries(store.retry, signal, async () => {
+    const { headers } = await store.get(key, { range: 'bytes=0-0' }, signal, ({ status }) => {
+      // The object itself is not read.
+      if (status !== 206) throw noSize
+      return () => undefined
+    })
+    const size = readSize(/^bytes 0-0\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1])
+    if (size === undefined) throw noSize
+    return size
+  })
 }
 
 /** The most pages without an object in a row. S3 sends a few after many objects were deleted; a server that sends more is broken. */

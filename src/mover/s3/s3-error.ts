@@ -9,6 +9,11 @@ const ACCESS =
 
 const REGION = 'set --region, which is the option region of the volume'
 
+const OTHER_REGION = {
+  code: 'Rejected',
+  message: `the bucket is in another region or at another endpoint; ${REGION}, or --endpoint, which is endpointURL of the volume`,
+} as const
+
 const UNKNOWN_KEY = 'the server does not know the access key'
 
 /** Servers have no code of their own for objects with SSE-C. */
@@ -28,10 +33,7 @@ const BY_CODE: ErrorTable['byCode'] = {
   InvalidToken: { code: 'AccessDenied', message: 'the session token is invalid; renew the Secret' },
   RequestTimeTooSkewed: { code: 'AccessDenied', message: 'the clock of the node is wrong; synchronize it' },
   AuthorizationHeaderMalformed: { code: 'Rejected', message: `the bucket is in another region; ${REGION}` },
-  PermanentRedirect: {
-    code: 'Rejected',
-    message: `the bucket is in another region or at another endpoint; ${REGION}, or --endpoint, which is endpointURL of the volume`,
-  },
+  PermanentRedirect: OTHER_REGION,
   ConditionalRequestConflict: { code: 'SourceChanged', message: 'another client writes the object at the same time' },
   // Also the answer to a repeated CompleteMultipartUpload whose first answer was lost.
   NoSuchUpload: { code: 'SourceChanged', message: 'the multipart upload has ended already' },
@@ -45,6 +47,8 @@ const BY_CODE: ErrorTable['byCode'] = {
 }
 
 const BY_STATUS: ErrorTable['byStatus'] = {
+  // The response to HEAD has no code.
+  301: OTHER_REGION,
   401: { code: 'AccessDenied', message: ACCESS },
   403: { code: 'AccessDenied', message: ACCESS },
   404: { code: 'NotFound', message: 'the object or bucket does not exist; check the source and the endpoint' },

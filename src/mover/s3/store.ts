@@ -1,6 +1,8 @@
 /** The objects of an S3 bucket, as downloads and uploads need them. */
 import { defined } from '../../base/json.ts'
 import { parseListing } from '../../s3/listing.ts'
+import type { HttpResponse } from '../http/messages.ts'
+import { InvalidArgumentError, NotImplementedError } from '../http/server-error.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { checksumOf } from './checksum.ts'
@@ -9,10 +11,37 @@ import { errorOfResponse } from './s3-error.ts'
 import { localEtag, sendFile } from './upload-file.ts'
 
 /** Requests the checksum of the whole object in the headers of the response. */
-const WITH_CHECKSUM = { 'x-amz-checksum-mode': 'ENABLED' }
+const WITH_CHECKSUM: Record<string, string> = { 'x-amz-checksum-mode': 'ENABLED' }
+
+/** Whether an error may be about the request for a checksum. Backblaze refuses it as an invalid argument. */
+function mayRefuseChecksum(error: unknown): boolean {
+  return error instanceof InvalidArgumentError || error instanceof NotImplementedError
+}
 
 export function createS3Store(bucket: Bucket): ObjectStore {
   const { objectUri, retry } = bucket
+  let withChecksum: Record<string, string> = WITH_CHECKSUM
+
+  async function head(key: string, signal: AbortSignal): Promise<HttpResponse['headers']> {
+    const headers = withChecksum
+    try {
+      return (await bucket.send({ method: 'HEAD', key, headers }, signal)).headers
+    } catch (error) {
+      if (headers !== WITH_CHECKSUM || !mayRefuseChecksum(error)) throw error
+      withChecksum = {}
+      return head(key, signal)
+    }
+  }
+
+  const get: ObjectStore['get'] = async (key, headers, signal, receive) => {
+    const extra = headers.range === undefined ? withChecksum : {}
+    const answer = await bucket.exchange({ method: 'GET', key, headers: { ...extra, ...headers } }, signal, receive)
+    const isRefused = answer.status >= 300 && mayRefuseChecksum(errorOfResponse(objectUri(key), answer))
+    if (extra !== WITH_CHECKSUM || !isRefused) return answer
+    withChecksum = {}
+    return get(key, headers, signal, receive)
+  }
+
   return {
     objectUri,
     retry,
@@ -33,13 +62,8 @@ export function createS3Store(bucket: Bucket): ObjectStore {
       const wrong = 'the answer is not a page of ListObjectsV2; is the endpoint an S3 server?'
       throw new MoverError('Rejected', `${objectUri('')}: ${wrong}`)
     },
-    async head(key, signal) {
-      return (await bucket.send({ method: 'HEAD', key, headers: WITH_CHECKSUM }, signal)).headers
-    },
-    get(key, headers, signal, receive) {
-      const extra = headers.range === undefined ? WITH_CHECKSUM : {}
-      return bucket.exchange({ method: 'GET', key, headers: { ...extra, ...headers } }, signal, receive)
-    },
+    head,
+    get,
     hasContent: async ({ etag }, local, signal, looked) => (await localEtag(local, signal, looked)) === etag,
     upload: (key, local, expected, progress, signal) => sendFile({ ...local, bucket, key, expected, progress }, signal),
   }
