@@ -227,6 +227,14 @@ describe('the plugin s3', () => {
     }
   })
 
+  test('a region that AWS names proves the bucket, also through a proxy', async () => {
+    server.serve = refusing(400, { ...IN_IRELAND, server: 'AmazonS3' }, error('AuthorizationHeaderMalformed'))
+    expect(await locate(open({}, undefined, { regionMapping: { 'eu-west-1': ['m1'] } }), query)).toEqual({
+      kind: 'located',
+      location: 's3://wh-dc1/raw?region=eu-west-1',
+    })
+  })
+
   test.each([error('AccessDenied'), error('AllAccessDisabled'), ''])(
     'a response 403 with "%s" is about a bucket in the configured region',
     async (body) => {

@@ -178,7 +178,7 @@ function isOfProvider({ extra, endpoint }: Pick<SystemConfig, 'extra' | 'endpoin
  * names its own region, also for buckets that it does not have.
  */
 function isRegionProof(headers: HttpResponse['headers'], config: SystemConfig): boolean {
-  return regionIn(headers) !== undefined && isOfProvider(config)
+  return regionIn(headers) !== undefined && (isOfProvider(config) || headers['server'] === 'AmazonS3')
 }
 
 /** Whether a refused request is about a bucket in a known region. At servers of no provider, all buckets are in the configured region. */
