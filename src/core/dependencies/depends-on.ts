@@ -8,15 +8,13 @@ import { defined, isObject } from '../../base/json.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { suggest } from '../../base/suggest.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
-import type { NamedObject } from '../workload-kinds/references.ts'
+import { type NamedObject, OBJECT_NAME } from '../workload-kinds/references.ts'
 
 const MAX_DEPENDENCIES = 64
 /** In characters: enough for the maximum number of the longest names. */
 const MAX_ANNOTATION_LENGTH = 32 * 1024
 const EXAMPLE = '[{"kind": "ConfigMap", "name": "settings"}]'
 const AT = `metadata.annotations[${DEPENDS_ON_ANNOTATION}]`
-/** A DNS subdomain (apimachinery, IsDNS1123Subdomain); some kinds allow `:` too. */
-const NAME = '^[a-z0-9]([-a-z0-9.:]*[a-z0-9])?$'
 
 const validate = compileSchema(
   {
@@ -24,7 +22,7 @@ const validate = compileSchema(
     required: ['kind', 'name'],
     properties: {
       kind: { type: 'string', minLength: 1, maxLength: 63 },
-      name: { type: 'string', maxLength: 253, pattern: NAME },
+      name: { type: 'string', maxLength: 253, pattern: OBJECT_NAME.source },
     },
   },
   'forbidden',

@@ -9,9 +9,18 @@ export interface NamedObject {
   name: string
 }
 
+/** Returns the named objects. No object has an invalid name, such as a placeholder that a controller replaces in each pod. */
 export function named(type: ResourceType, names: Iterable<string>): NamedObject[] {
-  return [...names].map((name) => ({ type, name }))
+  return [...names].filter(isValidName).map((name) => ({ type, name }))
 }
+
+/** Whether a name is a DNS subdomain (apimachinery, IsDNS1123Subdomain); some kinds allow `:` too. */
+function isValidName(name: string): boolean {
+  return name.length <= 253 && OBJECT_NAME.test(name)
+}
+
+/** The pattern of the names of objects. */
+export const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.:]*[a-z0-9])?$/
 
 export function referenceTo({ type, name }: NamedObject, namespace: string | undefined): DependentObjectReference {
   return defined({ apiVersion: apiVersionOf(type), kind: type.kind, namespace: namespace || undefined, name })
