@@ -16,6 +16,7 @@ export interface Service extends K8sObject {
 
 export interface ServiceAccount extends K8sObject {
   imagePullSecrets?: { name?: string }[]
+  secrets?: { name?: string }[]
 }
 
 export const configMaps = core('ConfigMap', 'configmaps')

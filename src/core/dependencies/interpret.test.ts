@@ -142,6 +142,21 @@ test('a workload depends on the objects that it names', () => {
   ])
 })
 
+test('KServe reads the Secrets of a ServiceAccount; other controllers read its pull Secrets only', () => {
+  const spec = { predictor: { serviceAccountName: 'reader' } }
+  const metadata = { name: 'iris', namespace: 'shop' }
+  const service = interpretWorkload({
+    apiVersion: 'serving.kserve.io/v1beta1',
+    kind: 'InferenceService',
+    metadata,
+    ...{ spec },
+  })
+  const app = workload({ spec: { serviceAccountName: 'reader' } })
+  const around = { accounts: [{ ...account('reader', 'pull'), secrets: [{ name: 's3' }, {}] }] }
+  expect(dependencies(service, around)).toEqual(['Secret shop/pull', 'Secret shop/s3', 'ServiceAccount shop/reader'])
+  expect(dependencies(app, around)).toEqual(['Secret shop/pull', 'ServiceAccount shop/reader'])
+})
+
 test('a workload that names nothing depends on nothing', () => {
   expect(interpretDependencies(workload({}), NOTHING_RELATED)).toEqual([])
 })
@@ -384,6 +399,14 @@ describe('a StatefulSet', () => {
       metadata: { name: 'web', namespace: 'shop' },
       ...{ spec: { template: { metadata: { labels: { app: 'web' } }, spec: {} }, ...spec } },
     })
+
+  test('of a JobSet needs the claims that the templates of its policies clone', () => {
+    const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
+    const spec = { volumeClaimPolicies: [{ templates: [{ metadata: { name: 'data' }, spec: { dataSource } }] }] }
+    const metadata = { name: 'app', namespace: 'shop' }
+    const jobs = interpretWorkload({ apiVersion: 'jobset.x-k8s.io/v1alpha2', kind: 'JobSet', metadata, ...{ spec } })
+    expect(dependencies(jobs)).toEqual(['PersistentVolumeClaim shop/golden'])
+  })
 
   test('needs the claims that its claim templates clone', () => {
     const clone = (dataSource: object) => ({ metadata: { name: 'data' }, spec: { dataSource } })

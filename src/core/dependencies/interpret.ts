@@ -16,7 +16,7 @@ import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
  * - the objects that it names
  * - objects of enabled kinds that relate to it, its ServiceAccounts or its Services
  * - the Services that select its pods, their Ingresses, and the objects that these name
- * - the pull Secrets of its ServiceAccounts, also of `default`
+ * - the pull Secrets of its ServiceAccounts, also of `default`; their `secrets` for kinds of KServe
  * - its VolumeManagers with their Secrets
  * - its DataSourceClaims
  *
@@ -28,7 +28,7 @@ export function interpretDependencies(workload: Workload, related: RelatedObject
   return sortedReferences([
     ...references,
     ...furtherReferences,
-    ...references.flatMap((reference) => pullSecretsOf(reference, related)),
+    ...references.flatMap((reference) => accountSecrets(reference, workload, related)),
     ...pullSecretsOfDefault(workload, related),
     ...servicesAndIngresses(workload, related),
     ...relatedObjects(workload, related),
@@ -37,17 +37,25 @@ export function interpretDependencies(workload: Workload, related: RelatedObject
   ]).filter((reference) => dependencyKey(reference) !== own && !related.isNeverPropagated(reference))
 }
 
-function pullSecretsOf({ kind, namespace, name }: DependentObjectReference, related: RelatedObjects) {
+/** The pull Secrets of a ServiceAccount, and its `secrets` if the controller of the workload reads them. */
+function accountSecrets(
+  { kind, namespace, name }: DependentObjectReference,
+  { dependencies: { usesAccountSecrets } }: Workload,
+  related: RelatedObjects,
+) {
   if (kind !== serviceAccounts.kind || namespace === undefined || name === undefined) return []
-  const names = stringsAt(related.serviceAccount(namespace, name), 'imagePullSecrets.*.name')
+  const account = related.serviceAccount(namespace, name)
+  const lists = ['imagePullSecrets', ...(usesAccountSecrets ? ['secrets'] : [])]
+  const names = lists.flatMap((list) => stringsAt(account, `${list}.*.name`))
   return named(secrets, names).map((secret) => referenceTo(secret, namespace))
 }
 
 /** Pods without a ServiceAccount get `default`, and its pull Secrets (plugin/pkg/admission/serviceaccount). */
-function pullSecretsOfDefault({ metadata: { namespace }, dependencies }: Workload, related: RelatedObjects) {
+function pullSecretsOfDefault(workload: Workload, related: RelatedObjects) {
+  const { metadata, dependencies } = workload
   if (!dependencies.usesDefaultServiceAccount) return []
-  const account = referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, namespace)
-  return pullSecretsOf(account, related)
+  const account = referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, metadata.namespace)
+  return accountSecrets(account, workload, related)
 }
 
 /** No object names these, but without them no request reaches the pods in a member. */

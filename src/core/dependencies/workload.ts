@@ -3,7 +3,7 @@ import { type DependentObjectReference, serviceAccounts } from '../../api/depend
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
-import { isObject, parseJson, sortedUnique } from '../../base/json.ts'
+import { defined, isObject, parseJson, sortedUnique } from '../../base/json.ts'
 import { isName, openPaths, stringsAt, valuesAt } from '../../base/json-path.ts'
 import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from '../workload-kinds/references.ts'
@@ -28,6 +28,8 @@ export interface WorkloadDependencies {
   podLabels: readonly Record<string, string>[]
   /** Whether a pod has the ServiceAccount `default`. It is no dependency, since every namespace has it, but its pull Secrets are. */
   usesDefaultServiceAccount: boolean
+  /** Whether its controller reads the `secrets` of its ServiceAccounts, besides their pull Secrets. */
+  usesAccountSecrets?: boolean
   /** The names in the annotation `lodestone.dev/volumes` of the pod templates, sorted. */
   volumeManagers: readonly string[]
   /** The VolumeManagers that every request only prefers: the workload does not wait for their data. */
@@ -84,6 +86,7 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds
   const objects = [
     ...podSpecs.flatMap(podSpecObjects),
     ...at(kind.containers).filter(isContainer).flatMap(containerObjects),
+    ...(kind.moreNames?.(raw) ?? []),
     ...kind.names.flatMap(([type, path]) => named(type, valuesIn(path).filter(isName))),
   ]
   const ownClaims = new Set(at(kind.claimTemplates).flatMap((template) => valuesAt(template, 'metadata.name')))
@@ -118,6 +121,7 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds
     ),
     podLabels: podLabelsOf(raw, podMetadata, kind.podLabels),
     usesDefaultServiceAccount: templatePodSpecs(templates).some(usesDefaultServiceAccount),
+    ...defined({ usesAccountSecrets: kind.accountSecrets }),
     volumeManagers,
     preferredVolumeManagers: volumeManagers.filter((name) => !required.has(name)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),

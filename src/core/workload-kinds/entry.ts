@@ -30,6 +30,7 @@ export interface WorkloadKindEntry extends TypeEntry {
   podLabels?: Record<string, string>
   podSpecs?: string[]
   containers?: string[]
+  accountSecrets?: boolean
   claimTemplates?: string[]
   references?: { kind: (typeof REFERENCED_KINDS)[number]; path: string }[]
   backends?: string[]
@@ -72,6 +73,11 @@ const properties: Record<keyof WorkloadKindEntry, object> = {
   },
   podSpecs: pathList('Objects with some of the fields of a pod spec.'),
   containers: pathList('Objects with the `env` and `envFrom` of a container.'),
+  accountSecrets: {
+    type: 'boolean',
+    description:
+      '`true`: the controller also reads the `secrets` of its ServiceAccounts, such as credentials of KServe for models.',
+  },
   claimTemplates: pathList('Templates of PersistentVolumeClaims, as `volumeClaimTemplates` of a StatefulSet.'),
   references: {
     type: 'array',

@@ -5,6 +5,7 @@ import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { defined } from '../../base/json.ts'
 import { type NeverPropagated, type NeverPropagatedEntry, neverPropagated } from '../dependencies/never-propagated.ts'
 import { computedReferences, type ReferenceFinder } from './computed-references.ts'
+import { configurationReferences, type NameFinder } from './configuration-references.ts'
 import type { REFERENCED_KINDS, WorkloadKindEntry } from './entry.ts'
 import type { RelatedKind } from './related-kinds.ts'
 import { divideEntry, keyOfKind, type TypeEntry } from './type-entry.ts'
@@ -17,6 +18,8 @@ export interface WorkloadKind extends Omit<WorkloadKindEntry, keyof TypeEntry | 
   names: readonly (readonly [ResourceType, string])[]
   /** The paths of all objects with the labels and annotations of pods: `podMetadata`, `allPods`, and the metadata of templates. */
   allPodMetadata: readonly string[]
+  /** Finds names that no path can express. */
+  moreNames?: NameFinder
   /** Finds references that no path can express. */
   more?: ReferenceFinder
 }
@@ -74,6 +77,7 @@ function buildKind(entry: WorkloadKindEntry): WorkloadKind {
     type,
     names: references.map((reference) => [REFERENCED[reference.kind], reference.path] as const),
     allPodMetadata: podMetadataPaths(entry),
+    moreNames: configurationReferences[keyOfKind(entry)],
     more,
   })
 }

@@ -85,11 +85,11 @@ const serviceKind: CachedKind<Service & Dependent> = {
 
 const serviceAccountKind: CachedKind<ServiceAccount> = {
   type: serviceAccounts,
-  keep: ({ apiVersion, kind, metadata, imagePullSecrets }) =>
-    defined({ apiVersion, kind, metadata: keepIdentity(metadata), imagePullSecrets }),
+  keep: ({ apiVersion, kind, metadata, imagePullSecrets, secrets }) =>
+    defined({ apiVersion, kind, metadata: keepIdentity(metadata), imagePullSecrets, secrets }),
   indexes: {
-    secrets: ({ metadata, imagePullSecrets = [] }) =>
-      imagePullSecrets.flatMap(({ name }) => (name ? [objectKey(metadata.namespace, name)] : [])),
+    secrets: ({ metadata, imagePullSecrets = [], secrets = [] }) =>
+      [...imagePullSecrets, ...secrets].flatMap(({ name }) => (name ? [objectKey(metadata.namespace, name)] : [])),
   },
 }
 
