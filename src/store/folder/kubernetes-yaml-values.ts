@@ -1,5 +1,5 @@
 /** Gives the nodes of a YAML document the values that go-yaml gives them (go.yaml.in/yaml/v2: decode.go and resolve.go). */
-import { isAlias, isMap, isPair, isScalar, isSeq, type Node, type Scalar } from 'yaml'
+import { CST, isAlias, isMap, isPair, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import { isObject } from '../../base/json.ts'
 
 /** The most values that aliases add to a document. It stops the "billion laughs" attack; go-yaml has a similar limit. */
@@ -104,7 +104,7 @@ export class ValueReader {
     const { source = '', type, tag } = node
     const isPlain = type === undefined || type === 'PLAIN'
     if (type === 'QUOTE_DOUBLE') this.#refuseEscape(node)
-    if (tag === undefined && !isPlain) return source
+    if (tag === undefined && !isPlain) return type === 'QUOTE_DOUBLE' ? this.#readQuoted(node, source) : source
     const resolved = resolveScalar(source, tag?.replace(YAML_TAG, '') ?? '')
     if (resolved === INVALID) throw new ValueError(node, `${source || "''"} is no value of the tag ${tag}`)
     if (typeof resolved === 'number' && !Number.isFinite(resolved))
@@ -112,16 +112,34 @@ export class ValueReader {
     return resolved
   }
 
-  /** go-yaml does not know `\/`, and no half of a character. */
-  #refuseEscape(node: Scalar): void {
+  /** The empty lines behind an escaped line break are line breaks. The parser folds the first one into a space. */
+  #readQuoted(node: Scalar, value: string): string {
+    const text = this.#textOf(node)
+    if (!/\\\r?\n[ \t]*\r?\n/.test(text)) return value
+    const source = text.replaceAll(ESCAPES, (each) => {
+      const emptyLines = each.split('\n').length - 2
+      return emptyLines > 0 ? `${'\\n'.repeat(emptyLines)}\\\n` : each
+    })
+    return CST.resolveAsScalar({ type: 'double-quoted-scalar', offset: 0, indent: 0, source, end: [] }).value
+  }
+
+  #textOf(node: Scalar): string {
     const { text, start } = this.#source
     const [from = 0, to = 0] = node.range ?? []
-    const [unknown] =
-      /(?<=(?:^|[^\\])(?:\\\\)*)\\(\/|u[dD][89a-fA-F][0-9a-fA-F]{2})/.exec(text.slice(from - start, to - start)) ?? []
+    return text.slice(from - start, to - start)
+  }
+
+  /** go-yaml does not know `\/`, and no half of a character. */
+  #refuseEscape(node: Scalar): void {
+    const escapes = this.#textOf(node).match(ESCAPES) ?? []
+    const unknown = escapes.find((each) => /^\\(?:\/|u[dD][89a-fA-F])/.test(each))
     if (unknown !== undefined)
       throw new ValueError(node, `the escape ${unknown} is not known; write the character itself`)
   }
 }
+
+/** The escapes of double quotes: an escaped line break has the empty lines behind it. */
+const ESCAPES = /\\(?:\r?\n(?:[ \t]*\r?\n)*[ \t]*|u[0-9a-fA-F]{4}|[\s\S])/g
 
 const YAML_TAG = /^tag:yaml\.org,2002:/
 

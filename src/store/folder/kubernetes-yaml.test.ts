@@ -25,6 +25,10 @@ const DIFFERENCES: Readonly<Record<string, { ours: unknown[] | 'rejected'; why: 
   },
   'JSON and a comment and JSON': { ours: 'rejected', why: 'comments are no JSON' },
   'a JSON text with a brace': { ours: 'rejected', why: 'objects without a separator, with braces in a text' },
+  'a block text with a number sign behind a longer line of spaces': {
+    ours: 'rejected',
+    why: 'kubectl reads an empty text, and a comment',
+  },
   'an explicit key and a pair in a line': { ours: [{ a: null }], why: 'the parser ignores the pair' },
 }
 

@@ -133,6 +133,7 @@ interface IndentedLexer {
   indentNext: number
   flowLevel: number
   lex(source: string): Generator<string>
+  charAt(n: number): string
   parseFlowCollection(): Generated
   parseQuotedScalar(): Generated
 }
@@ -147,6 +148,13 @@ class LenientLexer extends BaseLexer {
 
   override *parseQuotedScalar(): Generated {
     return yield* this.#withoutIndent(super.parseQuotedScalar())
+  }
+
+  /** In brackets, a dash before a bracket or a comma is a text, as in `[cat, -]`: for the lexer, a letter follows the dash. */
+  override charAt(n: number): string {
+    const character = super.charAt(n)
+    const isText = n === 1 && this.flowLevel > 0 && super.charAt(0) === '-' && /[,[\]{}]/.test(character)
+    return isText ? 'x' : character
   }
 
   *#withoutIndent(lexemes: Generated): Generated {
@@ -205,17 +213,21 @@ function isTolerated({ code, name }: YAMLParseError | YAMLWarning, at: string): 
 }
 
 const EMPTY: ReadonlySet<string> = new Set(['byte-order-mark', 'comment', 'newline', 'space'])
+const TABS = 'Tabs are not allowed as indentation'
 
-/** Finds what YAML 1.2 allows and kubectl rejects: directives, an end marker before any content, and tabs where a key may begin. */
+/** Finds what YAML 1.2 allows and kubectl rejects: directives, an end marker before any content, tabs, and some texts in brackets. */
 class TokenGuard {
   readonly mistakes: YamlMistake[] = []
   /** Whether the document ended with an end marker. */
   isAtEnd = false
+  readonly #block = new BlockPosition()
   #offset: number
   #flowLevel = 0
   /** Whether a key may begin here, in a block: there, go-yaml allows spaces only (yaml_parser_scan_to_next_token). */
   #mayBeginKey = true
   #isScalar = false
+  /** The header of a block text whose lines are next. */
+  #header: string | undefined
   #hasContent = false
 
   constructor(start: number) {
@@ -223,25 +235,80 @@ class TokenGuard {
   }
 
   observe(lexeme: string): void {
-    const type = this.#isScalar ? 'scalar-source' : CST.tokenType(lexeme)
+    const type = this.#isScalar ? 'scalar-source' : (CST.tokenType(lexeme) ?? '')
     const isMark = type === 'scalar' || type === 'doc-mode' || type === 'flow-error-end'
     this.#isScalar = type === 'scalar'
     if (isMark) return
     if (type === 'directive-line') this.#report(0, 'directives such as %YAML are not supported; remove the line')
     this.isAtEnd = type === 'doc-end' && this.#hasContent
     if (type === 'doc-end' && !this.#hasContent) this.#report(0, 'there is no document before ...; remove the line')
-    if (!EMPTY.has(type ?? '')) this.#hasContent = true
-    if (type === 'space' && this.#mayBeginKey && this.#flowLevel === 0 && lexeme.includes('\t'))
-      this.#report(lexeme.indexOf('\t'), 'Tabs are not allowed as indentation')
+    if (!EMPTY.has(type)) this.#hasContent = true
+    const isBlockText = type === 'scalar-source' && this.#header !== undefined
+    if (isBlockText) this.#checkBlockText(lexeme, this.#header ?? '')
+    else if (type === 'scalar-source' && this.#flowLevel > 0) this.#checkFlowText(lexeme)
+    else if (type === 'space' && this.#mayBeginKey && this.#flowLevel === 0) this.#checkSpace(lexeme)
+    if (type === 'block-scalar-header') this.#header = lexeme
+    else if (!EMPTY.has(type)) this.#header = undefined
     if (type === 'flow-map-start' || type === 'flow-seq-start') this.#flowLevel += 1
     if (type === 'flow-map-end' || type === 'flow-seq-end') this.#flowLevel = Math.max(0, this.#flowLevel - 1)
     if (type !== 'space' && type !== 'comment')
       this.#mayBeginKey = lexeme.endsWith('\n') || type === 'seq-item-ind' || type === 'explicit-key-ind'
+    this.#block.observe(lexeme, isBlockText ? 'block-scalar' : type, this.#flowLevel > 0)
     this.#offset += lexeme.length
+  }
+
+  #checkSpace(space: string): void {
+    const at = space.indexOf('\t')
+    if (at !== -1 && !this.#block.isInText(at)) this.#report(at, TABS)
+  }
+
+  /** Without a digit in its header, go-yaml takes the indent of a block text from its first lines (yaml_parser_scan_block_scalar_breaks). */
+  #checkBlockText(text: string, header: string): void {
+    const [start = ''] = /^(?: *\r?\n)* */.exec(text) ?? []
+    if (/[0-9]/.test(header)) return
+    if (text[start.length] === '\t') this.#report(start.length, TABS)
+    const indents = start.split(/\r?\n/).map(({ length }) => length)
+    const isContent = start.length < text.length
+    if (isContent && Math.max(...indents) > (indents.at(-1) ?? 0))
+      this.#report(0, 'the empty lines at the beginning have more spaces than the text; remove these spaces')
+  }
+
+  /** In brackets, go-yaml ends a text at a question mark, and begins none with a colon. */
+  #checkFlowText(text: string): void {
+    const at = text.startsWith(':') ? 0 : text.indexOf('?')
+    if (at !== -1) this.#report(at, `a text in brackets cannot have ${text[at]} there; write it in quotes`)
   }
 
   #report(at: number, message: string): void {
     if (this.mistakes.length === 0) this.mistakes.push(syntax(this.#offset + at, message))
+  }
+}
+
+/** Knows the indent of the innermost block, and whether the scanner of go-yaml is still in a plain text (yaml_parser_scan_plain_scalar). */
+class BlockPosition {
+  /** The column of the keys or dashes of the block; -1 outside of all blocks. */
+  #indent = -1
+  #column = 0
+  /** Where the key began that a colon may follow. */
+  #keyColumn: number | undefined
+  #isInText = false
+
+  /** Whether a tab behind the next characters belongs to the space behind a plain text. It must be further to the right than the block. */
+  isInText(characters: number): boolean {
+    return this.#isInText && this.#column + characters > this.#indent
+  }
+
+  observe(lexeme: string, type: string, isInFlow: boolean): void {
+    const isSpace = type === 'space' || type === 'newline'
+    if (!isSpace) this.#isInText = type === 'scalar-source' && !isInFlow
+    const isIndicator = type === 'seq-item-ind' || type === 'explicit-key-ind'
+    if (!isInFlow && isIndicator) this.#indent = this.#column
+    if (!isInFlow && type === 'map-value-ind') this.#indent = this.#keyColumn ?? this.#column
+    if (isIndicator) this.#keyColumn = undefined
+    else if (!EMPTY.has(type)) this.#keyColumn ??= this.#column
+    const end = lexeme.lastIndexOf('\n')
+    this.#column = end === -1 ? this.#column + lexeme.length : lexeme.length - end - 1
+    if (end !== -1) this.#keyColumn = undefined
   }
 }
 
