@@ -30,6 +30,8 @@ export interface EnvVar {
 export interface Container {
   name: string
   volumeMounts?: VolumeMount[]
+  /** Volumes as block devices. */
+  volumeDevices?: { name: string; devicePath: string }[]
   image?: string
   imagePullPolicy?: string
   args?: string[]

@@ -18,6 +18,11 @@ const containers = boundedArray({
       required: ['name', 'mountPath'],
       properties: { name: text, mountPath: text },
     }),
+    volumeDevices: boundedArray({
+      type: 'object',
+      required: ['name', 'devicePath'],
+      properties: { name: text, devicePath: text },
+    }),
   },
 })
 const requirements = boundedArray({

@@ -107,3 +107,54 @@ test('a request that names an unknown container is an error that lists the conta
   ])
   expect(mountVolumes({ containers }, requests, 'spec')).toHaveProperty('errors.length', 1)
 })
+
+describe('an API server rejects a mount beside a block device, so it is an error', () => {
+  const device = (name: string, devicePath: string): Container => ({
+    name: 'main',
+    volumeDevices: [
+      { name: 'other', devicePath: '/dev/other' },
+      { name, devicePath },
+    ],
+  })
+  test.each([
+    {
+      name: 'at the path of the mount',
+      container: device('raw', '/data'),
+      request: { 'mount-path': '/data' },
+      path: 'spec.containers[0].volumeDevices[1].devicePath',
+      message: 'container main has a block device at /data already; give at[0] another mount-path',
+    },
+    {
+      name: 'at the path of the mount with other slashes',
+      container: device('raw', '/data/'),
+      request: { 'mount-path': '//data' },
+      path: 'spec.containers[0].volumeDevices[1].devicePath',
+      message: 'container main has a block device at //data already; give at[0] another mount-path',
+    },
+    {
+      name: 'at the default path',
+      container: device('raw', '/var/datasets'),
+      request: {},
+      path: 'spec.containers[0].volumeDevices[1].devicePath',
+      message: 'container main has a block device at /var/datasets already; give at[0] another mount-path',
+    },
+    {
+      name: 'of the same volume',
+      container: device('sales--vol1', '/dev/sales'),
+      request: { 'mount-path': '/data' },
+      path: 'spec.containers[0].volumeDevices[1].name',
+      message:
+        'container main has volume sales--vol1 as a block device; remove the device, or list the other containers in at[0].containers',
+    },
+  ])('$name', ({ container, request, path, message }) => {
+    expect(mount(container, wanted(request))).toEqual({ errors: [{ path, code: 'Duplicate', message }] })
+  })
+
+  test('a mount at another path is added', () => {
+    const container = device('raw', '/data')
+    const volumeMounts = [{ name: 'sales--vol1', mountPath: '/data/below' }]
+    expect(mount(container, wanted({ 'mount-path': '/data/below' }))).toEqual({
+      containers: { containers: [{ ...container, volumeMounts }] },
+    })
+  })
+})

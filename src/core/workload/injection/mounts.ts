@@ -21,7 +21,7 @@ type Mounted = { containers: Pick<PodSpec, 'containers' | 'initContainers'> } | 
  * Adds mounts to all containers: to sidecars and init containers too.
  *
  * A container stays as it is if it has the volume at the requested path, or at any path if the request has none. If another volume is
- * mounted at that path, that is an error. A request that names an unknown container is an error as well.
+ * mounted at that path, or a block device is there, that is an error. A request that names an unknown container is an error as well.
  *
  * @param at the path of the pod spec in the object
  */
@@ -70,11 +70,17 @@ interface RequestedMount extends WantedMount {
 
 function mountInto(container: Container, wanted: readonly RequestedMount[], at: string, errors: ErrorList): Container {
   const own = container.volumeMounts ?? []
+  const devices = container.volumeDevices ?? []
   const added: VolumeMount[] = []
   const table = openMountTable()
   for (const { name, mountPath } of own) table.add(name, clean(mountPath))
   for (const { path, volume, mountPath, place, isExplicit, readOnly } of wanted) {
     if (table.has(volume, place) || (!isExplicit && table.hasVolume(volume))) continue
+    const device = devices.findIndex((one) => one.name === volume || clean(one.devicePath) === place)
+    if (device !== -1) {
+      errors.add(() => deviceCollision(container, device, { path, volume, mountPath }, at))
+      continue
+    }
     const taken = table.at(place)
     if (taken === undefined) {
       added.push(defined({ name: volume, mountPath, readOnly: readOnly || undefined }))
@@ -148,6 +154,23 @@ function collision(
     path: at,
     code: 'Duplicate',
     message: `container ${name} has volume ${taken} at ${mountPath} already; ${wayOut}`,
+  }
+}
+
+/** In one container, an API server rejects a mount at the path of a block device, and of a volume that is one (ValidateVolumeMounts). */
+function deviceCollision(
+  { name, volumeDevices = [] }: Container,
+  index: number,
+  { path, volume, mountPath }: { path: string; volume: string; mountPath: string },
+  at: string,
+): FieldError {
+  const isSame = volumeDevices[index]?.name === volume
+  return {
+    path: `${at}.volumeDevices[${index}].${isSame ? 'name' : 'devicePath'}`,
+    code: 'Duplicate',
+    message: isSame
+      ? `container ${name} has volume ${volume} as a block device; remove the device, or list the other containers in ${path}.containers`
+      : `container ${name} has a block device at ${mountPath} already; give ${path} another mount-path`,
   }
 }
 
