@@ -507,17 +507,30 @@ describe('an object of an enabled kind', () => {
     expect(dependencies(workload({ spec: { containers: [] } }), { related })).toEqual(['RoleBinding shop/one'])
   })
 
-  test('that a volume of a pod names', () => {
-    const volumes = [{ name: 's', csi: { driver: 'd', volumeAttributes: { secretProviderClass: 'vault' } } }]
+  test.each([
+    {
+      name: 'a volume of a pod',
+      spec: { volumes: [{ name: 's', csi: { driver: 'd', volumeAttributes: { secretProviderClass: 'vault' } } }] },
+      want: ['SecretProviderClass shop/vault'],
+    },
+    {
+      name: 'a claim of devices',
+      spec: {
+        resourceClaims: [
+          { name: 'each', resourceClaimTemplateName: 'gpu' },
+          { name: 'shared', resourceClaimName: 'disk' },
+        ],
+      },
+      want: ['ResourceClaim shop/disk', 'ResourceClaimTemplate shop/gpu'],
+    },
+  ])('that $name names', ({ spec, want }) => {
     const raw = {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata: { name: 'app', namespace: 'shop' },
-      ...{ spec: { template: { spec: { volumes } } } },
+      ...{ spec: { template: { spec } } },
     }
-    expect(dependencies(interpretWorkload(raw, buildWorkloadKinds([], enabled)))).toEqual([
-      'SecretProviderClass shop/vault',
-    ])
+    expect(dependencies(interpretWorkload(raw, buildWorkloadKinds([], enabled)))).toEqual(want)
     expect(dependencies(interpretWorkload(raw))).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { NamedObject } from '../workload-kinds/references.ts'
-import { clonedClaims, ephemeralTemplates, podSpecObjects } from './pod-spec.ts'
+import { clonedClaims, ephemeralTemplates, inlineVolumeSecrets, podSpecObjects } from './pod-spec.ts'
 
 const namesOf = (objects: NamedObject[]) => objects.map(({ type, name }) => `${type.kind} ${name}`).sort()
 const volume = (source: object) => ({ volumes: [{ name: 'v', ...source }] })
@@ -139,6 +139,19 @@ describe('a generic ephemeral volume needs', () => {
     },
   ])('$name', ({ spec, want }) => {
     expect(namesOf(clonedClaims(ephemeralTemplates(spec)))).toEqual(want)
+    expect(podSpecObjects(spec)).toEqual([])
+  })
+})
+
+describe('the driver of an inline volume reads', () => {
+  const inline = (volumeAttributes: unknown) => volume({ csi: { driver: 'file.csi.azure.com', volumeAttributes } })
+  test.each<Row>([
+    { name: 'its Secret', spec: inline({ secretName: 'share', shareName: 'data' }), want: ['Secret share'] },
+    { name: 'no Secret without a name', spec: inline({ shareName: 'data' }), want: [] },
+    { name: 'no Secret of another namespace', spec: inline({ secretName: 's', secretNamespace: 'storage' }), want: [] },
+    { name: 'nothing without attributes', spec: inline(null), want: [] },
+  ])('$name', ({ spec, want }) => {
+    expect(namesOf(inlineVolumeSecrets(spec))).toEqual(want)
     expect(podSpecObjects(spec)).toEqual([])
   })
 })

@@ -95,6 +95,16 @@ export function containerObjects(container: unknown): NamedObject[] {
   return objectsAt(container, CONTAINER_PATHS)
 }
 
+/**
+ * Returns the Secrets that the drivers of inline volumes read, such as file.csi.azure.com: without a namespace, in that of the pod. Karmada
+ * ignores them.
+ */
+export function inlineVolumeSecrets(spec: unknown): NamedObject[] {
+  const attributes = valuesAt(spec, 'volumes.*.csi.volumeAttributes')
+  const own = attributes.filter((one) => stringsAt(one, 'secretNamespace').length === 0)
+  return objectsAt(own, [[secrets, '*.secretName']])
+}
+
 /** Returns the templates of claims in generic ephemeral volumes of a pod spec. Karmada ignores them. */
 export function ephemeralTemplates(spec: unknown): unknown[] {
   return valuesAt(spec, 'volumes.*.ephemeral.volumeClaimTemplate')

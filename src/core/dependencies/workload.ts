@@ -13,6 +13,7 @@ import {
   clonedClaims,
   containerObjects,
   ephemeralTemplates,
+  inlineVolumeSecrets,
   isContainer,
   isPodSpec,
   podSpecObjects,
@@ -22,7 +23,7 @@ import {
 export interface WorkloadDependencies {
   /** The objects that it names, sorted and without duplicates: those that Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
-  /** The objects that it names and Karmada's interpreter ignores: claims that its volumes clone, and declared ones. */
+  /** The objects that it names and Karmada's interpreter ignores: claims that its volumes clone, Secrets of inline volumes, and declared ones. */
   furtherReferences: readonly DependentObjectReference[]
   /** The labels of each kind of its pods, to find the Services that select them; empty for an object without pods. */
   podLabels: readonly Record<string, string>[]
@@ -108,6 +109,7 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds
     furtherReferences: sortedReferences(
       referencesFrom(raw, kind, [
         ...clonedClaims([...podSpecs.flatMap(ephemeralTemplates), ...at(kind.claimTemplates)]),
+        ...podSpecs.flatMap(inlineVolumeSecrets),
         ...kinds.related.flatMap(({ type, podPaths = [] }) =>
           podPaths.flatMap((path) =>
             named(

@@ -73,6 +73,8 @@ test('the table has the kinds of the documentation', () => {
     'ServiceMonitor',
     'HTTPRoute',
     'SecretProviderClass',
+    'ResourceClaimTemplate',
+    'ResourceClaim',
     'RoleBinding',
     'Role',
   ])
