@@ -74,6 +74,11 @@ describe('manifests', () => {
     ])
   })
 
+  test('of a list without a value for its items are none', () => {
+    const text = 'apiVersion: v1\nkind: List\nitems:\n---\napiVersion: v1\nkind: PodList\nitems: null\n'
+    expect(parse(text)).toEqual({ manifests: [], errors: [] })
+  })
+
   test.each([
     {
       name: 'a label without a value',

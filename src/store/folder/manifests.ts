@@ -102,7 +102,10 @@ export function parseManifests(text: string, file: string, options: ParseManifes
 function listItems(value: unknown): unknown[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { kind, apiVersion, items } = value as { kind?: unknown; apiVersion?: unknown; items?: unknown }
-  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return undefined
+  if (typeof kind !== 'string' || !kind.endsWith('List')) return undefined
+  // A template without items writes null: kubectl reads an empty list (apimachinery, unstructuredJSONScheme.decode).
+  if (items === null) return []
+  if (!Array.isArray(items)) return undefined
   if (kind === 'List') return items
   const type = { apiVersion, kind: kind.slice(0, -'List'.length) }
   return items.map((item: unknown) => (typeof item === 'object' && item !== null ? { ...type, ...item } : item))
