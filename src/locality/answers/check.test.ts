@@ -24,6 +24,7 @@ test.each([
   { given: 's3://AKIA1@lake/t', want: 's3://lake/t' },
   { given: 'hdfs://etl:hunter2@nn:8020/t', want: 'hdfs://nn:8020/t' },
   { given: 'wasbs://data@a.blob.core.windows.net/t?sv=1&sig=hunter2', want: 'wasbs://data@a.blob.core.windows.net/t' },
+  { given: 'wasbs://data@a.blob.core.windows.net/t?sig=hunter2?x', want: 'wasbs://data@a.blob.core.windows.net/t' },
   { given: 'https://h/t?X-Amz-Signature=hunter2&a=b', want: 'https://h/t' },
   { given: 'abfss://data@a.dfs.core.windows.net/t', want: 'abfss://data@a.dfs.core.windows.net/t' },
   { given: 's3://lake/a:b@c/t?sv=1', want: 's3://lake/a:b@c/t?sv=1' },

@@ -57,10 +57,12 @@ export function parseLocation(uri: string): Location | undefined {
  * parameter.
  */
 export function withoutCredentials(uri: string): string {
-  return uri
-    .replace(/^(s3[an]?:\/\/)[^/@]*@/i, '$1')
-    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*:[^/@]*@/i, '$1')
-    .replace(/\?(?=[^?]*sig(?:nature)?=)[^?]*$/i, '')
+  const query = uri.indexOf('?')
+  const isSigned = query >= 0 && /sig(?:nature)?=/i.test(uri.slice(query))
+  const unsigned = isSigned ? uri.slice(0, query) : uri
+  const [match = '', scheme = '', user = ''] = /^([a-z][a-z0-9+.-]{0,31}:\/\/)([^/@]*)@/i.exec(unsigned) ?? []
+  const isCredential = user.includes(':') || /^s3[an]?:/i.test(scheme)
+  return isCredential ? scheme + unsigned.slice(match.length) : unsigned
 }
 
 /** Appends the regions to a location, so that its clusters can be found again without another query. */
