@@ -101,24 +101,36 @@ export class ApiClient {
     return (body as { items: KubeObject[] }).items
   }
 
-  // Reports all objects, and then each change, in all namespaces.
+  // Reports all objects, and then each change, in all namespaces. The server ends a watch after a while, or if its reader is too slow.
   async watch(resource: string, seen: (event: WatchEvent) => void): Promise<Watch> {
     const path = await this.collection(resource)
     const aborter = new AbortController()
-    const { statusCode, body } = await httpRequest(`${this.#server}${path}?watch=true`, {
-      dispatcher: this.#agent,
-      signal: aborter.signal,
-      bodyTimeout: 0,
-    })
-    if (statusCode !== 200) throw new Error(`watch ${path}: ${statusCode} ${await body.text()}`)
+    let version = 0
+    const open = async () => {
+      const from = version > 0 ? `&resourceVersion=${version}` : ''
+      const { statusCode, body } = await httpRequest(`${this.#server}${path}?watch=true${from}`, {
+        dispatcher: this.#agent,
+        signal: aborter.signal,
+        bodyTimeout: 0,
+      })
+      if (statusCode !== 200) throw new Error(`watch ${path}: ${statusCode} ${await body.text()}`)
+      return body.setEncoding('utf8')
+    }
+    const take = (event: WatchEvent | { type: 'ERROR'; object: unknown }) => {
+      if (event.type === 'ERROR') throw new Error(`watch ${path}: ${JSON.stringify(event.object)}`)
+      version = Math.max(version, Number(event.object.metadata['resourceVersion']))
+      seen(event)
+    }
+    const first = await open()
     const follow = async () => {
-      let rest = ''
-      for await (const piece of body.setEncoding('utf8')) {
-        const lines = (rest + piece).split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines) seen(JSON.parse(line))
+      for (let body = first; ; body = await open()) {
+        let rest = ''
+        for await (const piece of body) {
+          const lines = (rest + piece).split('\n')
+          rest = lines.pop() ?? ''
+          for (const line of lines) take(JSON.parse(line))
+        }
       }
-      throw new Error(`watch ${path}: the server ended it`)
     }
     const ended = follow().catch((error: unknown) => (aborter.signal.aborted ? undefined : error))
     return {
