@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Delta } from '../cli/ui/delta.ts'
 import type { ListName } from '../cli/ui/lists.ts'
-import { fetchList, type ListPage, type ListQuery, queryText, type Row } from './api.ts'
+import { fetchList, type ListPage, type ListQuery, ProblemError, queryText, type Row } from './api.ts'
 import { onChange } from './live.ts'
 
 export interface Loaded<Data> {
@@ -17,8 +17,16 @@ export interface Loaded<Data> {
 /** Between two reads of the same data, so that a fleet with many changes leaves the browser and the server idle. */
 const MIN_INTERVAL_MS = 1000
 
+/** After a read that failed. Without it, the view would keep the problem until something changes. */
+const RETRY_MS = 3000
+
+/** Whether a read that failed may succeed later: not if the server rejects the request. */
+function mayPass(error: Error): boolean {
+  return !(error instanceof ProblemError && error.status >= 400 && error.status < 500 && error.status !== 429)
+}
+
 /**
- * Reads again when `key` or `version` changes. The last data stays until the next is there.
+ * Reads again when `key` or `version` changes, and after a failure that may pass. The last data stays until the next is there.
  *
  * @param key names what is read: a read of another key is given up. A read of the same key ends before the next one begins. Otherwise changes
  *   that are faster than the answers would prevent all of them.
@@ -42,14 +50,20 @@ export function useLoaded<Data>(
       isReading = true
       while (isOutdated && !abort.signal.aborted) {
         isOutdated = false
-        const next = await read(abort.signal).then(
-          (data) => () => setLoaded({ data, key, group }),
-          (error: Error) => () =>
-            setLoaded((last) => ({ ...(last.key === key ? last : {}), key, group, problem: error.message })),
-        )
-        if (abort.signal.aborted) return
-        next()
-        await new Promise((resolve) => setTimeout(resolve, MIN_INTERVAL_MS))
+        let waitMs = MIN_INTERVAL_MS
+        try {
+          const data = await read(abort.signal)
+          if (!abort.signal.aborted) setLoaded({ data, key, group })
+        } catch (thrown) {
+          const error = thrown as Error
+          if (abort.signal.aborted) return
+          setLoaded((last) => ({ ...(last.key === key ? last : {}), key, group, problem: error.message }))
+          if (mayPass(error)) {
+            isOutdated = true
+            waitMs = RETRY_MS
+          }
+        }
+        await new Promise((resolve) => setTimeout(resolve, waitMs))
       }
       isReading = false
     }

@@ -104,6 +104,15 @@ test('the page says that the server is gone, keeps its last rows, and goes on wh
   await page.getByText('live', { exact: true }).waitFor()
 })
 
+test('a list that could not be read is read again, although nothing changes', async () => {
+  const { page } = await open()
+  await page.getByText('Nothing waits.').waitFor()
+  await page.route('**/v1/claims*', (route) => route.abort('connectionreset'), { times: 1 })
+  await page.getByRole('link', { name: 'Claims' }).click()
+  await page.getByText(/the server does not respond/).waitFor()
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor({ timeout: 30_000 })
+})
+
 test('pasted manifests get findings with their places, and no markup of theirs becomes markup of the page', async () => {
   const { page } = await open()
   await show(page, '/check')
