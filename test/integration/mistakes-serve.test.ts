@@ -116,7 +116,7 @@ describe('the configuration file', () => {
     },
     {
       lodestone: 'serve --config @related.yaml',
-      says: '@related.yaml: dependencies.related[0]: Invalid value: "NetworkPolcy": must be one of HorizontalPodAutoscaler, PodDisruptionBudget, NetworkPolicy, ServiceMonitor, HTTPRoute, SecretProviderClass, RoleBinding, Role (did you mean NetworkPolicy?)',
+      says: '@related.yaml: dependencies.related[0]: Invalid value: "NetworkPolcy": must be one of HorizontalPodAutoscaler, PodDisruptionBudget, NetworkPolicy, ServiceMonitor, HTTPRoute, SecretProviderClass, ResourceClaimTemplate, ResourceClaim, RoleBinding, Role (did you mean NetworkPolicy?)',
     },
     {
       lodestone: 'serve --config @distribution.yaml',
