@@ -262,6 +262,13 @@ describe('the plugin s3', () => {
     },
   )
 
+  test('a bucket that HEAD does not find, and GET does, is an error', async () => {
+    const location = '<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>'
+    server.serve = ({ method }) => (method === 'HEAD' ? { status: 404, headers: S3 } : { headers: S3, body: location })
+    const reason = await queryError(locate(open(), query))
+    expect(reason).toMatchObject({ code: 'rejected', message: expect.stringContaining('GET finds the bucket') })
+  })
+
   test('a server that ignores the bucket, as one in its host name, is an error', async () => {
     server.serve = ({ method }) => (method === 'HEAD' ? {} : { body: '<ListAllMyBucketsResult/>' })
     const reason = await queryError(locate(open({ region: 'dc1' }), query))

@@ -32,6 +32,7 @@ export const s3: SystemDefinition = {
 }
 
 const NO_S3 = 'the endpoint is not an S3 server'
+const FOUND_BY_GET = 'GET finds the bucket; see whether a proxy answers HEAD'
 const IGNORES_BUCKET = 'the server ignores the bucket in its host name; set extra.pathStyle to true'
 
 /** Ceph answers JSON to a request that accepts it. */
@@ -108,6 +109,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     // The response to HEAD has no body with a reason, and some servers have no headers of their own.
     const probe = await send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
     const { code, detail, isAboutBucket } = readRefusal(probe.text)
+    if (isAbsent && probe.status < 300) throw http.refusal(head, FOUND_BY_GET)
     if (isAbsent && code === 'NoSuchBucket') return false
     if (isAbsent && isAboutBucket && hasS3Headers(headers)) return false
     if (isAbsent) throw http.refusal(head, detail ?? NO_S3)
