@@ -150,6 +150,20 @@ describe('an API server rejects a mount beside a block device, so it is an error
     expect(mount(container, wanted(request))).toEqual({ errors: [{ path, code: 'Duplicate', message }] })
   })
 
+  test('the devices are read once, however many mounts are requested', () => {
+    let reads = 0
+    const volumeDevices = Array.from({ length: 10 }, (_, index) => ({
+      name: `raw-${index}`,
+      get devicePath() {
+        reads++
+        return `/dev/raw-${index}`
+      },
+    }))
+    const requests = Array.from({ length: 64 }, (_, index) => wanted({ 'mount-path': `/data/${index}` }))
+    expect(mount({ name: 'main', volumeDevices }, ...requests)).not.toHaveProperty('errors')
+    expect(reads).toBe(10)
+  })
+
   test('a mount at another path is added', () => {
     const container = device('raw', '/data')
     const volumeMounts = [{ name: 'sales--vol1', mountPath: '/data/below' }]

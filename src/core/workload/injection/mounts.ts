@@ -70,14 +70,14 @@ interface RequestedMount extends WantedMount {
 
 function mountInto(container: Container, wanted: readonly RequestedMount[], at: string, errors: ErrorList): Container {
   const own = container.volumeMounts ?? []
-  const devices = container.volumeDevices ?? []
+  const deviceAt = openDeviceTable(container)
   const added: VolumeMount[] = []
   const table = openMountTable()
   for (const { name, mountPath } of own) table.add(name, clean(mountPath))
   for (const { path, volume, mountPath, place, isExplicit, readOnly } of wanted) {
     if (table.has(volume, place) || (!isExplicit && table.hasVolume(volume))) continue
-    const device = devices.findIndex((one) => one.name === volume || clean(one.devicePath) === place)
-    if (device !== -1) {
+    const device = deviceAt(volume, place)
+    if (device !== undefined) {
       errors.add(() => deviceCollision(container, device, { path, volume, mountPath }, at))
       continue
     }
@@ -172,6 +172,13 @@ function deviceCollision(
       ? `container ${name} has volume ${volume} as a block device; remove the device, or list the other containers in ${path}.containers`
       : `container ${name} has a block device at ${mountPath} already; give ${path} another mount-path`,
   }
+}
+
+/** Finds the index of a block device of a container, by its volume or its clean path. */
+function openDeviceTable({ volumeDevices = [] }: Container): (volume: string, place: string) => number | undefined {
+  const byVolume = new Map(volumeDevices.map(({ name }, index) => [name, index]))
+  const byPlace = new Map(volumeDevices.map(({ devicePath }, index) => [clean(devicePath), index]))
+  return (volume, place) => byVolume.get(volume) ?? byPlace.get(place)
 }
 
 function clean(path: string): string {
