@@ -168,3 +168,30 @@ test.each([
   }
   expect(ownerKey(manager)).toBe('abcd')
 })
+
+test('a plan reads the source of a volume as often for 300 replicas as for 3: a digest of all options takes time', () => {
+  const readsFor = (count: number) => {
+    let reads = 0
+    const options = { ...config.options }
+    Object.defineProperty(options, 'sourceURL', {
+      enumerable: true,
+      get: () => {
+        reads++
+        return 's3://lake/sales/'
+      },
+    })
+    const volume = { ...config, replicas: count, options }
+    const replicas = Array.from({ length: count }, (_, index) => makeReplica({ index, path, revision: 'old' }))
+    planVolumeManager(
+      makeVolumeInput({
+        manager: {
+          ...manager,
+          spec: { volumeConfigs: [volume] },
+          status: { volumes: [{ id: 'vol1', nodeAffinity: {}, nextIndex: count, replicas }] },
+        },
+      }),
+    )
+    return reads
+  }
+  expect(readsFor(300)).toBe(readsFor(3))
+})

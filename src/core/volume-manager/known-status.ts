@@ -78,9 +78,16 @@ interface VolumeContext extends Known {
   config: VolumeConfig | undefined
 }
 
+interface ReplicaContext extends VolumeContext {
+  /** The revision and the directory of the data in the spec. They are read once, since a digest is of all options. */
+  current: { revision: string; path: string | undefined } | undefined
+}
+
 function knownVolume(volume: VolumeStatus, context: VolumeContext): VolumeStatus {
+  const { manager, config } = context
+  const current = config && { revision: revisionOf(config), path: currentPath(manager, config) }
   const replicas = uniqueByIndex(listObjects<ReplicaStatus>(volume.replicas))
-    .filter((replica) => isOwnReplica(replica, context))
+    .filter((replica) => isOwnReplica(replica, { ...context, current }))
     .map((replica) => knownReplica(replica, context))
   const deletions = uniqueByIndex(listObjects<DeletionStatus>(volume.deletions))
     .filter(({ node, path }) => isText(node) && isText(path) && mayDelete(path, context))
@@ -96,8 +103,8 @@ function knownVolume(volume: VolumeStatus, context: VolumeContext): VolumeStatus
 }
 
 /** Whether the data of a replica is that of the volume: movers read, write and delete its directory. */
-function isOwnReplica({ revision, path }: ReplicaStatus, { manager, config }: VolumeContext): boolean {
-  if (config !== undefined && revision === revisionOf(config)) return path === currentPath(manager, config)
+function isOwnReplica({ revision, path }: ReplicaStatus, { manager, config, current }: ReplicaContext): boolean {
+  if (current !== undefined && revision === current.revision) return path === current.path
   if (path === undefined) return true
   if (!isText(path)) return false
   if (isDirectoryOf(manager, path)) return true

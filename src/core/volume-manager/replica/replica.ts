@@ -11,14 +11,13 @@ import type {
 import { defined } from '../../../base/json.ts'
 import type { EvictionCause } from '../codes.ts'
 import { type ObservedReplica, type ObservedVolume, placeKey } from '../observe.ts'
-import { revisionOf } from '../rules/source-types.ts'
 import { earliest } from '../time.ts'
 import { stepDeletion } from './deletion.ts'
 import { evictData, isReady, loseData, stepDownload } from './download.ts'
 import { stepMaintenance, withHandled, withTrees } from './maintenance.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
 import type { Transition } from './transition.ts'
-import { hasUploadSource, stepUpload, withUploadSource } from './upload.ts'
+import { hasUploadSource, readSpecSource, stepUpload, withUploadSource } from './upload.ts'
 import { beginUse, endUse, stepUse } from './use.ts'
 
 /** The identity of a replica and its state machines. */
@@ -141,11 +140,12 @@ export function stepReplicas(
   config: VolumeConfig | undefined,
   isValid = true,
 ): ReplicaSet {
+  const source = readSpecSource(config)
   const configFor = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
   const context = {
     sourceType: config?.sourceType,
-    hasSource: (upload: ReplicaUpload) => hasUploadSource(upload, config),
-    isCurrent: ({ revision }: ReplicaIdentity) => config !== undefined && revision === revisionOf(config),
+    hasSource: (upload: ReplicaUpload) => hasUploadSource(upload, source),
+    isCurrent: ({ revision }: ReplicaIdentity) => source !== undefined && revision === source.revision,
     configFor,
   }
   const withData = new Set(observedReplicas.flatMap(({ replica }) => (isReady(replica) ? dataPlace(replica) : [])))
@@ -155,7 +155,7 @@ export function stepReplicas(
     const { path, revision } = observed.replica
     const { nodeName: node, node: nodeState, now } = observed.download
     const nodeHasData = dataPlace({ path, node }).some((place) => withData.has(place))
-    const replica = withUploadSource(observed.replica, config)
+    const replica = withUploadSource(observed.replica, source)
     const step = stepReplica({ ...observed, replica }, { ...context, nodeHasData })
     const next = withFewFailures(step.next, replicasInAll)
     replicas.push(next)

@@ -45,26 +45,40 @@ export interface UploadObservation extends Observation {
   config: VolumeConfig | undefined
 }
 
+/** The source of a volume in the spec. It is read once for all replicas, since its digests are of all options. */
+export interface SpecSource {
+  /** The revision of its data. */
+  revision: string
+  /** The digest of the source alone. */
+  digest: string
+  isWrittenBack: boolean
+}
+
+/** Reads the source of a volume; undefined for a volume that is no longer in the spec. */
+export function readSpecSource(config: VolumeConfig): SpecSource
+export function readSpecSource(config: VolumeConfig | undefined): SpecSource | undefined
+export function readSpecSource(config: VolumeConfig | undefined): SpecSource | undefined {
+  return config && { revision: revisionOf(config), digest: sourceDigest(config), isWrittenBack: isWrittenBack(config) }
+}
+
 /**
  * A replica with the source to which its changes belong, while its volume is written back. Data of an older source keeps that source, since its
  * changes are no changes of the new one.
- *
- * @param config undefined for a volume that is no longer in the spec
  */
-export function withUploadSource(replica: ReplicaStatus, config: VolumeConfig | undefined): ReplicaStatus {
-  if (config === undefined) return replica
-  if (!isWrittenBack(config)) return without(replica, 'uploadSource')
-  return replica.revision === revisionOf(config) ? { ...replica, uploadSource: sourceDigest(config) } : replica
+export function withUploadSource(replica: ReplicaStatus, source: SpecSource | undefined): ReplicaStatus {
+  if (source === undefined) return replica
+  if (!source.isWrittenBack) return without(replica, 'uploadSource')
+  return replica.revision === source.revision ? { ...replica, uploadSource: source.digest } : replica
 }
 
 /** Whether the spec has the source to which the changes of a replica belong. Otherwise no mover can write them back. */
-export function hasUploadSource({ uploadSource }: ReplicaUpload, config: VolumeConfig | undefined): boolean {
-  return config !== undefined && uploadSource === sourceDigest(config)
+export function hasUploadSource({ uploadSource }: ReplicaUpload, source: SpecSource | undefined): boolean {
+  return source !== undefined && uploadSource === source.digest
 }
 
 /** Whether the changes of a replica are not lost with its data: they belong to the source of its volume, or to an older one. */
-export function keepsChanges({ uploadSource }: ReplicaUpload, config: VolumeConfig | undefined): boolean {
-  return isWrittenBack(config) || (config === undefined && uploadSource !== undefined)
+export function keepsChanges({ uploadSource }: ReplicaUpload, source: SpecSource | undefined): boolean {
+  return source === undefined ? uploadSource !== undefined : source.isWrittenBack
 }
 
 /** Whether changes of a volume are written back. */

@@ -13,7 +13,7 @@ import type { MoverPod, ObservedVolume } from '../observe.ts'
 import { wantedReplicas } from '../rules/distribution.ts'
 import { directoryOf, nodeLabelsFor } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
-import { revisionOf, sourceTypeOf } from '../rules/source-types.ts'
+import { sourceTypeOf } from '../rules/source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from '../rules/volume-rules.ts'
 import { isDeletedInUse } from './deletion.ts'
 import { isReady } from './download.ts'
@@ -27,7 +27,7 @@ import {
   type ReplicaSet,
   type Wanted,
 } from './replica-set.ts'
-import { hasChanges, isConflict, keepsChanges, mayConflict } from './upload.ts'
+import { hasChanges, isConflict, keepsChanges, mayConflict, readSpecSource, type SpecSource } from './upload.ts'
 
 export interface VolumePlan {
   id: string
@@ -65,7 +65,7 @@ export function planVolume(
   const problems = isWanted ? faults.map(statusMessage) : []
   const stepped = stepReplicas(observed, config, faults.length === 0)
   const wanted = isWanted && problems.length === 0 ? wantedArrangement(input, config, stepped.replicas) : undefined
-  const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)
+  const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, readSpecSource(config)), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
   const unexpectedMovers = (set: ReplicaSet) => {
     const awaited = new Set(moversAtWork(manager, { id, ...set }))
@@ -117,7 +117,7 @@ function isComplete(replica: ReplicaStatus): boolean {
 function dropRules(
   manager: VolumeManager,
   id: string,
-  config: VolumeConfig | undefined,
+  source: SpecSource | undefined,
   wantedRevision?: string,
 ): DropRules {
   const known = manager.status?.volumes?.find((volume) => volume.id === id)?.replicas ?? []
@@ -127,7 +127,7 @@ function dropRules(
   return {
     labelsOf: nodeLabelsFor(manager, id),
     mustStay: (replica) =>
-      keepsChanges(replica, config) &&
+      keepsChanges(replica, source) &&
       isComplete(replica) &&
       (hasChanges(replica) || mustShowConflict(replica)) &&
       !isDeletedInUse(manager),
@@ -148,14 +148,14 @@ function wantedArrangement(
   }
   const everyNode = delivery === 'moved' && config.onEveryNode ? countEveryNode(input, config, replicas) : undefined
   const mayRun = (node: Node) => runsMovers(node, settings.movers.architectures)
-  const revision = revisionOf(config)
+  const source = readSpecSource(config)
   return {
-    revision,
+    revision: source.revision,
     ...wantedPlaces(input, config),
     ...(everyNode ? { everyNode, counts: new Map([[undefined, everyNode.replicas]]) } : {}),
     allows: (name) => isOn(name, (node) => allowsNode(config.nodeAffinity, node)),
     admits: (name) => isOn(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
-    ...dropRules(manager, config.id, config, revision),
+    ...dropRules(manager, config.id, source, source.revision),
   }
 }
 

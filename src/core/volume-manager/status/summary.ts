@@ -12,7 +12,7 @@ import { isReady, isUsable } from '../replica/download.ts'
 import { requestedCheckAt, requestedMaintenance } from '../replica/maintenance.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
-import { hasChanges, hasUploadSource, keepsChanges, lastFailure } from '../replica/upload.ts'
+import { hasChanges, hasUploadSource, keepsChanges, lastFailure, readSpecSource } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { moverName, replicaClaimName } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
@@ -84,7 +84,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
     wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
     isComplete: isFine && hasAll && beyond === 0 && conflict === undefined,
     remarks,
-    ...writeBackFailure(set.replicas, (replica) => changesOfOtherSource(replica, config)),
+    ...writeBackFailure(set.replicas, changesOfOtherSource(config)),
   }
 }
 
@@ -107,10 +107,12 @@ function writeBackFailure(
   return failing.length > 0 ? { writeBack: cut(failing.join('; '), MAX_MESSAGE_LENGTH) } : {}
 }
 
-/** Why no mover can write the changes of data back that is not wanted any more; undefined if one can, or if there are none. */
-function changesOfOtherSource(replica: ReplicaStatus, config: VolumeConfig | undefined): string | undefined {
-  const isLeft = keepsChanges(replica, config) && hasChanges(replica) && !hasUploadSource(replica, config)
-  return isLeft ? MESSAGES.OtherSource() : undefined
+/** Returns why no mover can write the changes of a replica back that has data of another source; undefined if one can, or without changes. */
+function changesOfOtherSource(config: VolumeConfig | undefined): (replica: ReplicaStatus) => string | undefined {
+  const source = readSpecSource(config)
+  const isLeft = (replica: ReplicaStatus) =>
+    keepsChanges(replica, source) && hasChanges(replica) && !hasUploadSource(replica, source)
+  return (replica) => (isLeft(replica) ? MESSAGES.OtherSource() : undefined)
 }
 
 /** Why no mover can write the changes of a volume back; undefined if one can. */
@@ -133,6 +135,8 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
   const isDeleted = set.replicas.length + set.deletions.length + stopping.length === 0
   const { reason, message: why } = deletionProgress(plan)
   const message = isDeleted ? 'deleted' : cut(`deleting: ${why}`, MAX_MESSAGE_LENGTH)
+  const obstacle = uploadObstacle(input, plan)
+  const otherSource = changesOfOtherSource(plan.config)
   return defined({
     status: { id, message, nodeAffinity: {}, ...replicaLists(input, plan) },
     state: isDeleted ? 'deleted' : 'deleting',
@@ -140,10 +144,7 @@ function summarizeDeletion(input: VolumeManagerInput, plan: VolumePlan): VolumeS
     isComplete: false,
     remarks: [],
     // The replicas that are left have changes.
-    ...writeBackFailure(
-      set.replicas,
-      (replica) => uploadObstacle(input, plan) ?? changesOfOtherSource(replica, plan.config),
-    ),
+    ...writeBackFailure(set.replicas, (replica) => obstacle ?? otherSource(replica)),
     reason,
   })
 }
@@ -225,7 +226,7 @@ function deletionProgress({ config, set }: VolumePlan): { reason?: string | unde
   const [replica] = set.replicas
   if (replica) {
     const wait = replica.state === 'Unreachable' ? MESSAGES.NodeUnready() : 'in use'
-    const obstacle = replica.inUse ? undefined : changesOfOtherSource(replica, config)
+    const obstacle = replica.inUse ? undefined : changesOfOtherSource(config)(replica)
     if (obstacle) return { message: `${replica.node}: changes are not written back: ${obstacle}` }
     return { message: `${replica.node}: ${wait}; its changes are written back after that` }
   }
