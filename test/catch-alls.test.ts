@@ -20,6 +20,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/cli/conversations/read-tests.ts',
     'src/locality/config/config-reader.ts',
     'src/mover/events.ts',
+    'src/page/use-list.ts',
     'src/reconcile/event-recorder.ts',
     'src/reconcile/volumes/mover-logs.ts',
     'src/store/cache/cached-store.ts',

@@ -151,6 +151,20 @@ describe('a base', () => {
   const [largest, tooLarge] = [sized(32 * 1024), sized(32 * 1024 + 1)]
 
   test.each([
+    {
+      name: 'with its members in another order stays',
+      text: '{"clusterAffinity":{"exclude":["c"],"clusterNames":["a"]}}',
+    },
+    { name: 'of a reference to the policy is replaced', text: '"policy"', isReplaced: true },
+    { name: 'that is too long is replaced', text: `{"clusterAffinity":{}${' '.repeat(32 * 1024)}}`, isReplaced: true },
+  ])('text $name', ({ text, isReplaced }) => {
+    const base = { clusterAffinity: { clusterNames: ['a'], exclude: ['c'] } }
+    const annotations = { [BASE_AFFINITY_ANNOTATION]: text }
+    const texts = fitAnnotations({ base }, { annotations, sentBase: base, placement: {}, policy: base })
+    expect(texts?.[BASE_AFFINITY_ANNOTATION]).toBe(isReplaced ? JSON.stringify(base) : text)
+  })
+
+  test.each([
     { name: 'of at most 32 KiB is in the annotation', base: largest, want: JSON.stringify(largest) },
     {
       name: 'of at most 32 KiB is in the annotation even if the policy has it',

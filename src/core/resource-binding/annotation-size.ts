@@ -27,6 +27,8 @@ const SHORT_LENGTH = 5000
 interface Surroundings {
   /** The annotations as the requester sent them. */
   annotations: Annotations
+  /** The base that is read from them. */
+  sentBase?: PlacementAffinity | undefined
   /** The placement that will be written into the binding. */
   placement: Placement
   /** The affinity of the binding's policy; undefined if Lodestone does not know the policy. */
@@ -42,7 +44,7 @@ export function fitAnnotations(
   { base, locality, hold }: BindingAnnotations,
   surroundings: Surroundings,
 ): AnnotationTexts | undefined {
-  const baseText = base && shortBaseText(base, surroundings.policy)
+  const baseText = base && (sentText(base, surroundings) ?? shortBaseText(base, surroundings.policy))
   if (base !== undefined && baseText === undefined) return undefined
   const texts: AnnotationTexts = {
     [BASE_AFFINITY_ANNOTATION]: baseText,
@@ -50,6 +52,16 @@ export function fitAnnotations(
     [HOLD_ANNOTATION]: hold && JSON.stringify(hold),
   }
   return hasRoom(texts, surroundings) ? texts : undefined
+}
+
+/** The text of the same base in the annotations: with its members in another order, it needs no write. */
+function sentText(
+  base: NonNullable<BindingAnnotations['base']>,
+  { annotations, sentBase }: Surroundings,
+): string | undefined {
+  const text = annotations?.[BASE_AFFINITY_ANNOTATION]
+  if (text === undefined || text.length > MAX_BASE_LENGTH || text === JSON.stringify(BASE_OF_POLICY)) return undefined
+  return sentBase && jsonEqual(base, sentBase) ? text : undefined
 }
 
 function shortBaseText(

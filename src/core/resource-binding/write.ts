@@ -40,6 +40,7 @@ export function writeDecision(
     { ...suspension.annotations, ...decided },
     {
       annotations: before,
+      sentBase: input.annotations.base,
       placement: wanted,
       policy: policy && effectiveAffinity(policy.placement),
     },
