@@ -81,3 +81,9 @@ test('many JSON objects one after the other are read', () => {
 
   expect(documents).toHaveLength(20_000)
 })
+
+test('a block text with many empty lines at its beginning is read', () => {
+  const documents = readYaml(`a: |\n${' \n'.repeat(200_000)}  b\n`, new LineCounter())
+
+  expect(documents.flatMap(({ mistakes }) => mistakes)).toEqual([])
+})

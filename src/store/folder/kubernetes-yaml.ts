@@ -267,9 +267,10 @@ class TokenGuard {
     const [start = ''] = /^(?: *\r?\n)* */.exec(text) ?? []
     if (/[0-9]/.test(header)) return
     if (text[start.length] === '\t') this.#report(start.length, TABS)
-    const indents = start.split(/\r?\n/).map(({ length }) => length)
+    const lines = start.split(/\r?\n/)
+    const indent = lines.at(-1)?.length ?? 0
     const isContent = start.length < text.length
-    if (isContent && Math.max(...indents) > (indents.at(-1) ?? 0))
+    if (isContent && lines.some(({ length }) => length > indent))
       this.#report(0, 'the empty lines at the beginning have more spaces than the text; remove these spaces')
   }
 

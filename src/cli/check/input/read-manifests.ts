@@ -120,7 +120,7 @@ function addText({ manifests, problems, systems }: GivenManifests, { file, text 
     ? [inputOfTool(file, text, parsed.errors) ?? summarizeErrors(parsed.errors) ?? []].flat()
     : parsed.errors
   problems.push(...errors.map((error) => finding('invalid-manifest', error.message, error)))
-  manifests.push(...parsed.manifests)
+  for (const manifest of parsed.manifests) manifests.push(manifest)
 }
 
 /** Whether the API server accepts a manifest that no webhook validates. */
