@@ -180,3 +180,9 @@ export function rejectionMessage(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof ConflictError || !('status' in error)) return undefined
   return [400, 403, 413, 422].includes(error.status as number) ? error.message : undefined
 }
+
+/** Whether the API server rejected an object because its schema requires a field that is missing (field.ErrorTypeRequired). */
+export function isMissingField(error: unknown): boolean {
+  const { details } = error instanceof Error ? (error as { details?: { causes?: readonly string[] } }) : {}
+  return details?.causes?.includes('FieldValueRequired') === true
+}

@@ -6,11 +6,14 @@ import { queryOfClaim } from '../../src/core/data-source-claim/keys.ts'
 import { nameOfSource } from '../../src/queries/source.ts'
 import type { ReconcileContext } from '../../src/reconcile/define.ts'
 import { openDataSourceLoop } from '../../src/reconcile/sources/data-source.ts'
+import { ApiError } from '../../src/store/cluster/api-error.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { makeClaim, makeSource, NOW } from '../builders.ts'
 
 type Status = NonNullable<DataSource['status']>
+
+const INVALID = { status: 422, reason: 'Invalid' }
 
 test.each<{ crd: string; dropped: (keyof Status)[]; writes: number; reports: number; kept: Partial<Status> }>([
   { crd: 'of this version', dropped: [], writes: 1, reports: 0, kept: { phase: 'Available', clusters: 'member2' } },
@@ -42,37 +45,73 @@ test.each<{ crd: string; dropped: (keyof Status)[]; writes: number; reports: num
   await store.stop()
 })
 
+test.each([
+  { by: 'a policy', error: { status: 403, message: 'ValidatingAdmissionPolicy tables denied request: no team' } },
+  { by: 'a policy that finds it invalid', error: { status: 422, message: 'denied request: no team' } },
+  { by: 'RBAC', error: { status: 403, message: 'datasources is forbidden: User "lodestone" cannot create' } },
+  { by: 'its size', error: { status: 413, message: 'Request entity too large' } },
+])('a source of data that does not exist, rejected by $by, is created when it is allowed', async ({ error }) => {
+  const { names, store, observed, run } = await openLoop(['a'])
+  const create = store.create.bind(store)
+  store.create = async () => {
+    throw new ApiError({ ...INVALID, ...error })
+  }
+  await run()
+  await expect.poll(() => observed.enqueued).toEqual(names)
+  await expect(run()).rejects.toThrow(error.message)
+
+  store.create = create
+  await run()
+  await run()
+
+  expect(store.get(dataSources, undefined, names[0] ?? '')?.status).toMatchObject({ phase: 'Unavailable' })
+  expect(observed.reports).toBe(0)
+  await store.stop()
+})
+
 test('two sources that the CRD of volcano-global rejects at the same time are both planned again', async () => {
+  const { names, store, observed, run } = await openLoop(['a', 'b'])
+  store.create = async () => {
+    throw new ApiError({
+      ...INVALID,
+      message: 'spec.locality: Required value',
+      details: { causes: ['FieldValueRequired'] },
+    })
+  }
+
+  await run()
+  await expect.poll(() => observed.enqueued.toSorted()).toEqual(names.toSorted())
+  observed.enqueued.length = 0
+  await run()
+
+  expect({ ...observed, enqueued: observed.enqueued.toSorted() }).toEqual({
+    enqueued: names.toSorted(),
+    reports: 1,
+  })
+  await store.stop()
+})
+
+/** Opens the loop with a claim for each name, and a data system that has none of their data. `run` reconciles each source once. */
+async function openLoop(dataSourceNames: string[]) {
   const store = openFolderStore({ kinds: cachedKinds })
   await store.start(new AbortController().signal)
   const claims = await Promise.all(
-    ['a', 'b'].map((name) => store.create(dataSourceClaims, makeClaim({ dataSourceName: name }, { name }))),
+    dataSourceNames.map((name) => store.create(dataSourceClaims, makeClaim({ dataSourceName: name }, { name }))),
   )
   const names = claims.map((claim) => nameOfSource(queryOfClaim(claim)))
-  store.create = async () => {
-    throw Object.assign(new Error('spec.locality: Required value'), { status: 422 })
-  }
   const system = {
     plugin: { system: 'nowhere', locate: async () => ({ kind: 'nowhere', reason: 'no such table' }) },
     ...{ refreshIntervalMs: 300_000, maxConcurrent: 4, health: { state: 'healthy' } },
     retry: { maxRetries: 0, initialBackoffMs: 1, maxBackoffMs: 1, backoffMultiplier: 2, timeoutMs: 1 },
   }
-  const enqueued: string[] = []
-  const observed = { reports: 0 }
+  const observed = { reports: 0, enqueued: [] as string[] }
   const context = {
     ...{ store, events: { record: () => {} }, systems: { get: () => system }, now: () => NOW },
-    enqueue: (name: string) => enqueued.push(name),
+    enqueue: (name: string) => observed.enqueued.push(name),
     signal: new AbortController().signal,
     observer: { reducedCrd: () => observed.reports++, queryEnded: () => {} },
   } as unknown as ReconcileContext
   const loop = openDataSourceLoop()
   const run = () => Promise.all(names.map((name) => loop.reconcile(name, context)))
-
-  await run()
-  await expect.poll(() => enqueued.toSorted()).toEqual(names.toSorted())
-  enqueued.length = 0
-  await run()
-
-  expect({ enqueued: enqueued.toSorted(), ...observed }).toEqual({ enqueued: names.toSorted(), reports: 1 })
-  await store.stop()
-})
+  return { names, store, observed, run }
+}

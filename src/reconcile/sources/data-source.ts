@@ -9,7 +9,7 @@ import { isHonored } from '../../core/data-source-claim/honored.ts'
 import type { System } from '../../locality/locality.ts'
 import { claimsRegranted, workloadsFor } from '../../queries/permission.ts'
 import { claimsOfSource, namesAfter, sourceNamesOfClaim, sourceToCreate } from '../../queries/source.ts'
-import { rejectionMessage } from '../../store/store.ts'
+import { isMissingField } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { reconcileUnavailable } from './deleted-definition.ts'
@@ -127,7 +127,7 @@ async function applySource(plan: SourcePlan, writers: Writers): Promise<{ isRedu
     const [written] = (await applyPlan(writers, plan)) as DataSource[]
     return { isReduced: written !== undefined && (dropsLocation(first, written) || dropsPhase(first, written)) }
   } catch (error) {
-    if (lacksLocation(first) && rejectionMessage(error)) return { isReduced: true }
+    if (lacksLocation(first) && isMissingField(error)) return { isReduced: true }
     throw error
   }
 }

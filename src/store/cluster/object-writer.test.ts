@@ -2,7 +2,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { buildBinding } from '../objects.fake.ts'
-import { MissingPrerequisiteError, NamespaceTerminatingError, NotFoundError, rejectionMessage } from '../store.ts'
+import {
+  isMissingField,
+  MissingPrerequisiteError,
+  NamespaceTerminatingError,
+  NotFoundError,
+  rejectionMessage,
+} from '../store.ts'
 import { createConnection } from './api-connection.ts'
 import { json } from './api-responses.fake.ts'
 import { FakeApiServer } from './api-server.fake.ts'
@@ -45,6 +51,22 @@ test.each([
   const error: unknown = await createObject(connection, resourceBindings, binding).catch((thrown: unknown) => thrown)
   expect(error instanceof NamespaceTerminatingError).toBe(isTerminating)
   expect(rejectionMessage(error)).toContain(message)
+})
+
+test.each([
+  { name: 'a missing field', causes: [{ reason: 'FieldValueRequired', field: 'spec.locality' }], want: true },
+  { name: 'a wrong value', causes: [{ reason: 'FieldValueInvalid', field: 'spec.locality' }], want: false },
+  { name: 'a policy that says so', causes: [{ message: 'spec.locality: Required value' }], want: false },
+])('a create that is invalid because of $name is told by its cause', async ({ causes, want }) => {
+  const { server, connection } = await open()
+  server.misbehave(
+    ({ method }) => method === 'POST',
+    json(422, { kind: 'Status', code: 422, reason: 'Invalid', message: 'is invalid', details: { causes } }),
+  )
+
+  const error: unknown = await createObject(connection, resourceBindings, binding).catch((thrown: unknown) => thrown)
+
+  expect(isMissingField(error)).toBe(want)
 })
 
 const NOT_SERVED = 'does not serve ResourceBinding in work.karmada.io/v1alpha2; install its CustomResourceDefinition'
