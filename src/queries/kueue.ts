@@ -1,5 +1,5 @@
 /** Gathers, for a Workload of Kueue, the decisions on its jobs and the state of its volumes, and finds the Workloads that a change concerns. */
-import { type DataSource, dataSources } from '../api/data-source.ts'
+import { dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { type AdmissionCheck, admissionChecks, type KueueWorkload, kueueWorkloads } from '../api/kueue.ts'
@@ -26,7 +26,7 @@ import { gatherBindingInput } from './binding.ts'
 import { workloadTypeOf } from './dependents.ts'
 import { type ClusterScope, claimsRegranted } from './permission.ts'
 import { policiesAround } from './policy.ts'
-import { claimsOfSource } from './source.ts'
+import { claimsConcerned } from './source.ts'
 import { isHub, volumeManagersOf } from './volumes.ts'
 import { bindingsOfWorkload } from './workload.ts'
 
@@ -90,9 +90,7 @@ export function workloadsConcerned(change: StoreChange, store: ObjectStore): str
     case dataSourceClaims.kind:
       return objects.flatMap((claim) => ofClaim(claim as DataSourceClaim, store))
     case dataSources.kind:
-      return objects
-        .flatMap((source) => claimsOfSource(source as DataSource, store))
-        .flatMap((one) => ofClaim(one, store))
+      return [...claimsConcerned(change, store)].flatMap((one) => ofClaim(one, store))
     case volumeManagers.kind:
       return objects.flatMap(({ metadata }) =>
         withIndex('volumeManager', objectKey(metadata.namespace, metadata.name ?? ''), store),

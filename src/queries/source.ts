@@ -1,10 +1,11 @@
 /** Finds the DataSource of a claim, the claims of a DataSource, and the name of the DataSource for a query. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { apiVersionOf, keyOfObject } from '../api/meta.ts'
-import { boundSourceOf, queryOfClaim } from '../core/data-source-claim/keys.ts'
+import { apiVersionOf } from '../api/meta.ts'
+import { jsonEqual, without } from '../base/json.ts'
+import { boundSourceOf, queryOfClaim, sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from '../store/kinds/query-key.ts'
-import type { ObjectStore } from '../store/store.ts'
+import type { ObjectStore, StoreChange } from '../store/store.ts'
 
 export { nameOfSource }
 
@@ -35,10 +36,35 @@ function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): Data
 
 /** Returns the claims with the query of a source, and the claims that are bound to it. */
 export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
-  const matching = store.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source))
+  const key = queryKeyOfSource(source)
   const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
-  const known = new Set(matching.map(keyOfObject))
-  return [...matching, ...bound.filter((claim) => !known.has(keyOfObject(claim)))]
+  return [...store.byIndex(dataSourceClaims, 'source', key), ...bound.filter((claim) => queryKeyOfClaim(claim) !== key)]
+}
+
+/**
+ * Yields the claims whose answer a change of a source may change. Most changes are a new time at which a data system confirmed its answer: it
+ * concerns claims with a limit of age only.
+ */
+export function* claimsConcerned(change: StoreChange, store: ObjectStore): Generator<DataSourceClaim> {
+  const [before, after] = [change.before, change.after] as (DataSource | undefined)[]
+  const [was, is] = [before, after].map((source) => source && sourceKeyOfSource(source))
+  const sources = was === is ? [after] : [before, after]
+  const isConfirmed = before && after && isSameAnswer(before, after)
+  for (const source of sources) {
+    if (!source) continue
+    for (const claim of claimsOfSource(source, store))
+      if (!isConfirmed || claim.spec.policy?.maxStalenessSeconds !== undefined) yield claim
+  }
+}
+
+/** Whether two states of a source differ at most in the time of the answer. */
+function isSameAnswer(before: DataSource, after: DataSource): boolean {
+  const read = ({ metadata, status = {}, ...rest }: DataSource) => ({
+    ...rest,
+    metadata: without(metadata, 'resourceVersion'),
+    status: without(status, 'lastResolvedTime'),
+  })
+  return jsonEqual(read(before), read(after))
 }
 
 /** Returns the name of a source, and the name of the source that replaces it after its deletion. */
@@ -52,6 +78,26 @@ export function sourceNamesOfClaim(claim: DataSourceClaim, store: ObjectStore): 
   const answering = existing.length > 0 ? existing : [nameOfSource(queryOfClaim(claim))]
   const bound = claim.status?.boundDataSource
   return bound && !answering.includes(bound) ? [...answering, bound] : answering
+}
+
+/**
+ * Returns the names of the sources that a change of a claim concerns: the answering ones and the bound one, before and after it. A new status
+ * only concerns a source that gains or loses a bound claim with another query.
+ */
+export function sourceNamesOfChange(change: StoreChange, store: ObjectStore): string[] {
+  const [before, after] = [change.before, change.after] as (DataSourceClaim | undefined)[]
+  const claims = [before, after].filter((claim) => claim !== undefined)
+  if (!before || !after || !isSameButStatus(before, after))
+    return claims.flatMap((claim) => sourceNamesOfClaim(claim, store))
+  const [was, is] = [before, after].map(({ status }) => status?.boundDataSource)
+  if (was === is) return []
+  const matching = sourcesFor(after, store).map(({ metadata }) => metadata.name)
+  return [was, is].filter((name) => name !== undefined).filter((name) => !matching.includes(name))
+}
+
+function isSameButStatus(before: DataSourceClaim, after: DataSourceClaim): boolean {
+  const read = ({ metadata, spec }: DataSourceClaim) => [without(metadata, 'resourceVersion'), spec]
+  return jsonEqual(read(before), read(after))
 }
 
 /** Returns the source to create with a name, for the query of a permitted claim; undefined if another source has that query. */

@@ -114,6 +114,33 @@ test('a loop that makes Karmada write begins with the first call, others at once
   await expect.poll(() => ran).toContain('bindings: changed late')
 })
 
+test('the keys of a change that concerns ten thousand objects are added in slices', async () => {
+  let added = 0
+  const loop: ReconcileLoop = {
+    ...{ name: 'many', concurrency: 1, allKeys: () => [], reconcile: async () => undefined },
+    *keysForChange() {
+      for (; added < 10_000; added++) yield String(added)
+    },
+  }
+  const store = await storeOf()
+  const controller = startController({
+    loops: [loop],
+    ...{ store, systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    events: { record: () => undefined },
+    observer: { ...ignored, failed: () => undefined },
+  })
+  onTestFinished(() => controller.stop())
+  let addedAtOnce = Number.NaN
+  store.subscribe(() => {
+    addedAtOnce = added
+  })
+
+  await store.create(dataSourceClaims, makeClaim())
+
+  expect(addedAtOnce).toBeLessThan(1000)
+  await expect.poll(() => added).toBe(10_000)
+})
+
 test('a loop that defers to another runs one key at a time while the other has due keys', async () => {
   const running = new Map<string, () => void>()
   const loop = (

@@ -95,7 +95,7 @@ export function startController(input: ControllerInput): Controller {
   const add = (loop: ReconcileLoop, keys: Iterable<string>) => {
     // The first pass adds every key later.
     if (!hasBegun(loop)) return
-    for (const key of keys) queues.get(loop)?.add(key, loop.settleMs)
+    void forEachInSlices(keys, (key) => queues.get(loop)?.add(key, loop.settleMs))
   }
   const unsubscribe = [
     store.subscribe((change) => {

@@ -1,5 +1,5 @@
 /** An index of the bindings of a world: which of them a change may concern. It is built once for many questions. */
-import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
   type BindingSpec,
@@ -28,7 +28,7 @@ import { groupsToTry } from '../../core/what-if/schedule.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { claimsFor, claimsRegranted } from '../permission.ts'
-import { claimSource, claimsOfSource } from '../source.ts'
+import { claimSource, claimsConcerned } from '../source.ts'
 import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
 import { bindingsOfClaim } from '../workload.ts'
 import { schedulerChoices } from './present.ts'
@@ -211,7 +211,7 @@ function concernedByData(change: StoreChange, store: ObjectStore): string[] {
     change.type === dataSourceClaims
       ? (objects as DataSourceClaim[])
       : change.type === dataSources
-        ? objects.flatMap((source) => claimsOfSource(source as DataSource, store))
+        ? [...claimsConcerned(change, store)]
         : [...claimsRegranted(change, store)]
   const bindings = [...claims.flatMap((claim) => bindingsOfClaim(claim, store)), ...bindingsByVolume(change, store)]
   return bindings.map(keyOfObject)

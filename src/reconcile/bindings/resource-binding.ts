@@ -1,5 +1,5 @@
 /** The loop of bindings: repeats the decision of admission after a change of its inputs, and repairs bindings that admission missed. */
-import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
   type Cluster,
@@ -17,7 +17,7 @@ import { ANY_CLUSTER, hasOurAnnotations } from '../../core/resource-binding/anno
 import { type BindingPlanInput, planBinding } from '../../core/resource-binding/plan.ts'
 import { gatherBindingInput, withCurrentPolicy } from '../../queries/binding.ts'
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
-import { claimsOfSource } from '../../queries/source.ts'
+import { claimsConcerned } from '../../queries/source.ts'
 import { bindingsByVolume, locateVolumes } from '../../queries/volume-locations.ts'
 import { bindingNamed, bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
@@ -39,12 +39,7 @@ export const resourceBindingLoop: ReconcileLoop = {
     }
     if (type.kind === dataSourceClaims.kind)
       return objects.flatMap((claim) => bindingsOfClaim(claim as DataSourceClaim, store)).map(keyOfObject)
-    if (type.kind === dataSources.kind) {
-      return objects
-        .flatMap((source) => claimsOfSource(source as DataSource, store))
-        .flatMap((claim) => bindingsOfClaim(claim, store))
-        .map(keyOfObject)
-    }
+    if (type.kind === dataSources.kind) return bindingKeys(claimsConcerned(change, store), store)
     if (
       type.kind === clusters.kind &&
       !isSameForScheduler(before as Cluster | undefined, after as Cluster | undefined)
@@ -108,6 +103,13 @@ function gather(binding: ResourceBinding, context: ReconcileContext): BindingPla
     matrix,
   })
   return { ...input, claimObjects: claimsFor(binding.spec.resource, store, clusterScopedClaims) }
+}
+
+/** Yields the keys of the bindings of claims, one by one: popular data can have a hundred thousand. */
+function* bindingKeys(claims: Iterable<DataSourceClaim>, store: ObjectStore): Generator<string, void, undefined> {
+  for (const claim of claims) {
+    for (const binding of bindingsOfClaim(claim, store)) yield keyOfObject(binding)
+  }
 }
 
 /** Whether two states of a Cluster are the same for the scheduler. Its version changes with every heartbeat. */

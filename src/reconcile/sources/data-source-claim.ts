@@ -7,7 +7,7 @@ import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { queryOfClaim, workloadKey } from '../../core/data-source-claim/keys.ts'
 import { planClaim } from '../../core/data-source-claim/plan.ts'
 import { claimsRegranted, refusalOfClaim } from '../../queries/permission.ts'
-import { claimSource, claimsOfSource, nameOfSource } from '../../queries/source.ts'
+import { claimSource, claimsConcerned, nameOfSource } from '../../queries/source.ts'
 import { bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
@@ -25,8 +25,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
     if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
-    if (type.kind === dataSources.kind)
-      return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOfObject)
+    if (type.kind === dataSources.kind) return [...claimsConcerned(change, store)].map(keyOfObject)
     if (isBinding(type.kind))
       return objects.flatMap((binding) => claimsOfBinding(binding as ResourceBinding, store)).map(keyOfObject)
     return claimsRegranted(change, store).map(keyOfObject)

@@ -8,7 +8,13 @@ import { planSource, type SourcePlan } from '../../core/data-source/plan.ts'
 import { isHonored } from '../../core/data-source-claim/honored.ts'
 import type { System } from '../../locality/locality.ts'
 import { claimsRegranted, workloadsFor } from '../../queries/permission.ts'
-import { claimsOfSource, namesAfter, sourceNamesOfClaim, sourceToCreate } from '../../queries/source.ts'
+import {
+  claimsOfSource,
+  namesAfter,
+  sourceNamesOfChange,
+  sourceNamesOfClaim,
+  sourceToCreate,
+} from '../../queries/source.ts'
 import { isMissingField } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -37,8 +43,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       const { type, before, after } = change
       const objects = [before, after].filter((object) => object !== undefined)
       if (type.kind === dataSources.kind) return objects.flatMap((source) => namesAfter(source as DataSource))
-      if (type.kind === dataSourceClaims.kind)
-        return objects.flatMap((claim) => sourceNamesOfClaim(claim as DataSourceClaim, store))
+      if (type.kind === dataSourceClaims.kind) return sourceNamesOfChange(change, store)
       return claimsRegranted(change, store).flatMap((claim) => sourceNamesOfClaim(claim, store))
     },
     *keysForSystems(systems, store) {
