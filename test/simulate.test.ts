@@ -85,7 +85,7 @@ test('several threads play the worlds of one, in the order of their seeds', asyn
 })
 
 test('a simulated Karmada does what the answer of what-if said', async () => {
-  const run = await runSeed(21, 400, undefined, [], { asks: true })
+  const run = await runSeed(21, 600, undefined, [], { asks: true })
   expect(run.failure?.message).toBeUndefined()
   expect(run.actions.filter((action) => action.do === 'ask').length).toBeGreaterThan(4)
 })
