@@ -3,7 +3,7 @@
 import { type ClaimReference, type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
-import { apiVersionOf, objectKey } from '../../api/meta.ts'
+import { apiVersionOf, keyOfObject } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
@@ -136,10 +136,7 @@ function updateStatus(input: SourceInput): Action[] {
     ...before,
     ...columns,
     ...defined({ phase }),
-    claimRefs: claims
-      .map(claimReference)
-      .sort((a, b) => (objectKey(a.namespace, a.name ?? '') < objectKey(b.namespace, b.name ?? '') ? -1 : 1))
-      .slice(0, MAX_CLAIM_REFERENCES),
+    claimRefs: firstByKey(claims).map(claimReference),
     boundClaims: claims.length,
     ...defined({ lastResolvedTime: attempt && !failure ? new Date(now).toISOString() : undefined }),
     conditions: sourceConditions(input, phase, now),
@@ -183,6 +180,22 @@ function phaseEvents(input: SourceInput, phase: SourcePhase | undefined): Action
       ? [event(source, 'Normal', 'Fresh', 'the data system answers again')]
       : []),
   ]
+}
+
+/** Returns the claims that a status lists, in the order of their keys. Popular data can have a hundred thousand claims: these are not sorted. */
+function firstByKey(claims: readonly DataSourceClaim[]): DataSourceClaim[] {
+  let first: [key: string, claim: DataSourceClaim][] = []
+  const sort = () => first.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_CLAIM_REFERENCES)
+  let last: string | undefined
+  for (const claim of claims) {
+    const key = keyOfObject(claim)
+    if (last !== undefined && key > last) continue
+    first.push([key, claim])
+    if (first.length < 2 * MAX_CLAIM_REFERENCES) continue
+    first = sort()
+    last = first.at(-1)?.[0]
+  }
+  return sort().map(([, claim]) => claim)
 }
 
 function claimReference({ metadata }: DataSourceClaim): ClaimReference {
