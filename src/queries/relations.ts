@@ -51,7 +51,8 @@ export function relationTargets(
   }
   const { podSelectors, serviceSelectors } = relations
   for (const selector of podSelectors) {
-    found.workloads.push(...workloadsSelectedBy(selector, namespace, workloadTypes, store))
+    for (const workload of workloadsSelectedBy(selector, namespace, workloadTypes, store))
+      found.workloads.push(workload)
   }
   if (serviceSelectors.length > 0) {
     const selected = [...store.list(services)].filter(

@@ -99,7 +99,9 @@ function bindingsUsingVolumes(namespace: string | undefined, name: string, store
  * names VolumeManagers or was not cached before.
  */
 export function bindingsByVolume({ before, after }: StoreChange, store: ObjectStore): ResourceBinding[] {
-  return [before, after].flatMap((object) => (object ? bindingsAround(object, before === undefined, store) : []))
+  const isSameManager = before !== undefined && after?.kind === volumeManagers.kind
+  const objects = isSameManager ? [after] : [before, after]
+  return objects.flatMap((object) => (object ? bindingsAround(object, before === undefined, store) : []))
 }
 
 function bindingsAround(object: K8sObject, isNew: boolean, store: ObjectStore): ResourceBinding[] {

@@ -92,10 +92,10 @@ export function startController(input: ControllerInput): Controller {
   }
   let isOpen = input.webhooksSeen === undefined
   const hasBegun = ({ awaitsWebhooks }: ReconcileLoop) => isOpen || !awaitsWebhooks
-  const add = (loop: ReconcileLoop, keys: Iterable<string>) => {
+  const add = (loop: ReconcileLoop, keys: Iterable<string | undefined>) => {
     // The first pass adds every key later.
     if (!hasBegun(loop)) return
-    void forEachInSlices(keys, (key) => queues.get(loop)?.add(key, loop.settleMs))
+    void forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key, loop.settleMs)))
   }
   const unsubscribe = [
     store.subscribe((change) => {

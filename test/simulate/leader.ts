@@ -48,7 +48,7 @@ export class Leader {
       replica.subscribe((change) => {
         for (const loop of this.#loops) {
           loop.observe?.(change, replica)
-          for (const key of loop.keysForChange(change, replica)) this.#add(loop.name, key, 0)
+          for (const key of loop.keysForChange(change, replica)) if (key !== undefined) this.#add(loop.name, key, 0)
         }
       }),
       replica.subscribeAvailability(() => this.addAll()),

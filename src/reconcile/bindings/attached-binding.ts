@@ -51,7 +51,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
     name: 'attached-binding',
     concurrency: 16,
     awaitsWebhooks: true,
-    keysForChange: (change, store) => new Set(attaches ? changedKeys(change, store) : annotatedKeys(change)),
+    keysForChange: (change, store) => distinct(attaches ? changedKeys(change, store) : annotatedKeys(change)),
     *allKeys(store) {
       for (const type of [resourceBindings, clusterResourceBindings]) {
         for (const binding of store.list(type)) {
@@ -104,6 +104,15 @@ function gather(named: K8sObject, distribution: Distribution, context: Reconcile
     needs: type ? divideNeeds(object, bindingsNeeding(object, store, context), distribution) : [],
     isNeverPropagated: (context.kinds ?? SHIPPED_KINDS).isNeverPropagated(referenceOf(named)),
     isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
+  }
+}
+
+/** Yields each key once, and undefined for one that was yielded before. All workloads of a namespace can have the same dependencies. */
+function* distinct(keys: Iterable<string>): Iterable<string | undefined> {
+  const seen = new Set<string>()
+  for (const key of keys) {
+    yield seen.has(key) ? undefined : key
+    seen.add(key)
   }
 }
 
