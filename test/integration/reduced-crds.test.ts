@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { type DataSource, dataSources } from '../../src/api/data-source.ts'
 import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { statusFor } from '../../src/core/data-source/crd.ts'
 import { queryOfClaim } from '../../src/core/data-source-claim/keys.ts'
 import { nameOfSource } from '../../src/queries/source.ts'
 import type { ReconcileContext } from '../../src/reconcile/define.ts'
@@ -42,6 +43,33 @@ test.each<{ crd: string; dropped: (keyof Status)[]; writes: number; reports: num
   const { writes, reports } = given
   expect(observed).toEqual({ writes, reports })
   expect((await store.read(dataSources, undefined, metadata.name ?? ''))?.status).toMatchObject(given.kept)
+  await store.stop()
+})
+
+test('a source has its whole status soon after our CRD replaced that of volcano-global', async () => {
+  const { names, store, observed, run, advance } = await openLoop(['a', 'b'])
+  const patch = store.patch.bind(store) as (...args: unknown[]) => Promise<never>
+  store.patch = (type, reference, change, options) =>
+    patch(type, reference, { ...change, status: statusFor('upstream', (change['status'] ?? {}) as object) }, options)
+  await run()
+  await expect.poll(() => observed.enqueued.length).toBe(2)
+  await run()
+  await run()
+  await run()
+  const statuses = () => names.map((name) => store.get(dataSources, undefined, name)?.status)
+  expect(statuses().map((status) => [status?.boundClaims, status?.phase])).toEqual([
+    [1, undefined],
+    [1, undefined],
+  ])
+
+  store.patch = patch as typeof store.patch
+  observed.enqueued.length = 0
+  advance(30_000)
+  await run()
+  await run()
+
+  expect(statuses()).toMatchObject([{ phase: 'Unavailable' }, { phase: 'Unavailable' }])
+  expect(observed.reports).toBe(1)
   await store.stop()
 })
 
@@ -105,13 +133,17 @@ async function openLoop(dataSourceNames: string[]) {
     retry: { maxRetries: 0, initialBackoffMs: 1, maxBackoffMs: 1, backoffMultiplier: 2, timeoutMs: 1 },
   }
   const observed = { reports: 0, enqueued: [] as string[] }
+  let now = NOW
   const context = {
-    ...{ store, events: { record: () => {} }, systems: { get: () => system }, now: () => NOW },
+    ...{ store, events: { record: () => {} }, systems: { get: () => system }, now: () => now },
     enqueue: (name: string) => observed.enqueued.push(name),
     signal: new AbortController().signal,
     observer: { reducedCrd: () => observed.reports++, queryEnded: () => {} },
   } as unknown as ReconcileContext
   const loop = openDataSourceLoop()
   const run = () => Promise.all(names.map((name) => loop.reconcile(name, context)))
-  return { names, store, observed, run }
+  const advance = (ms: number) => {
+    now += ms
+  }
+  return { names, store, observed, run, advance }
 }

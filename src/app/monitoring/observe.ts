@@ -123,9 +123,7 @@ export function observeLoops(log: Logger, metrics: Metrics, logFailure: FailureL
       log.warn({ binding, result, decisionId, reason: message }, 'hold not honored')
     },
     reducedCrd: () =>
-      log.warn(
-        'the CRD of DataSources lacks location, size and phase; apply `lodestone manifests crds` and restart to have them',
-      ),
+      log.warn('the CRD of DataSources lacks location, size and phase; apply `lodestone manifests crds` to have them'),
     evicted(eviction) {
       metrics.evictions.inc()
       log.info(eviction, 'replica evicted')

@@ -1,17 +1,17 @@
-import { expect, test } from 'vitest'
-import { makeSource } from '../../../test/builders.ts'
+import { describe, expect, test } from 'vitest'
+import { makeSource, NOW } from '../../../test/builders.ts'
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { defined } from '../../base/json.ts'
 import type { Action } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
 import {
-  dropsLocation,
-  dropsPhase,
   hasLocation,
   isCreatable,
   lacksLocation,
   localityFor,
+  ServedCrd,
   type SourceCrd,
+  shownCrd,
   statusFor,
 } from './crd.ts'
 
@@ -52,21 +52,31 @@ test.each<{ crd: SourceCrd; attempt: Attempt | undefined; want: boolean }>([
   expect(isCreatable(crd, attempt)).toBe(want)
 })
 
-test.each([
-  { name: 'the URI', spec: { locality: { location: 's3://a' } }, locality: { clusterNames: [] }, want: true },
-  { name: 'the whole location', spec: { locality: { location: 's3://a' } }, locality: undefined, want: true },
-  { name: 'nothing', spec: { locality: { location: 's3://a' } }, locality: { location: 's3://a' }, want: false },
-  { name: 'nothing of a write without a location', spec: undefined, locality: { clusterNames: [] }, want: false },
-])('an API server drops $name: $want', ({ spec, locality, want }) => {
+test.each<{ name: string; spec: object | undefined; locality: object | undefined; shown: SourceCrd | undefined }>([
+  {
+    name: 'drops the URI',
+    spec: { locality: { location: 's3://a' } },
+    locality: { clusterNames: [] },
+    shown: 'upstream',
+  },
+  {
+    name: 'drops the whole location',
+    spec: { locality: { location: 's3://a' } },
+    locality: undefined,
+    shown: 'upstream',
+  },
+  { name: 'keeps all', spec: { locality: { location: 's3://a' } }, locality: { location: 's3://a' }, shown: 'ours' },
+  { name: 'answers a write without a location', spec: undefined, locality: { clusterNames: [] }, shown: undefined },
+])('an API server that $name shows the CRD $shown', ({ spec, locality, shown }) => {
   const { locality: _old, ...query } = makeSource().spec
-  const written = { ...makeSource(), spec: { ...query, ...defined({ locality }) } }
+  const written = { ...makeSource(), spec: { ...query, ...defined({ locality }) } } as DataSource
   const patch: Action = { kind: 'patch', of: { type: dataSources, name: 'a' }, patch: defined({ spec }) }
   const create: Action = {
     kind: 'create',
     type: dataSources,
     object: { ...makeSource(), spec: { ...query, ...spec } } as never,
   }
-  expect([dropsLocation(patch, written), dropsLocation(create, written)]).toEqual([want, want])
+  expect([shownCrd(patch, written), shownCrd(create, written)]).toEqual([shown, shown])
 })
 
 test('a write lacks a location if it creates a source without one', () => {
@@ -79,8 +89,8 @@ test('a write lacks a location if it creates a source without one', () => {
   )
 })
 
-test('a plan without a write drops nothing', () => {
-  expect(dropsLocation(undefined, makeSource())).toBe(false)
+test('a plan without a write shows no CRD', () => {
+  expect(shownCrd(undefined, makeSource())).toBeUndefined()
 })
 
 test.each<{ locality: DataSource['spec']['locality']; want: [ours: boolean, upstream: boolean] }>([
@@ -92,17 +102,57 @@ test.each<{ locality: DataSource['spec']['locality']; want: [ours: boolean, upst
   expect([hasLocation('ours', source), hasLocation('upstream', source)]).toEqual(want)
 })
 
-test.each([
-  { kept: { phase: 'Available' }, want: false },
-  { kept: {}, want: true },
-])('an API server that keeps $kept of a status drops the phase: $want', ({ kept, want }) => {
+test.each<{ kept: NonNullable<DataSource['status']>; shown: SourceCrd }>([
+  { kept: { phase: 'Available' }, shown: 'ours' },
+  { kept: {}, shown: 'upstream' },
+])('an API server that keeps $kept of a status with a phase shows the CRD $shown', ({ kept, shown }) => {
   const of = { type: dataSources, name: 'a' }
   const write: Action = { kind: 'patch', of, patch: { status: { phase: 'Available' } }, subresource: 'status' }
 
-  expect(dropsPhase(write, { ...makeSource(), status: kept })).toBe(want)
+  expect(shownCrd(write, { ...makeSource(), status: kept })).toBe(shown)
 })
 
-test('a write without a phase drops none', () => {
+test('a write without a phase shows no CRD', () => {
   const write: Action = { kind: 'patch', of: { type: dataSources, name: 'a' }, patch: { spec: {} } }
-  expect([dropsPhase(write, makeSource()), dropsPhase(undefined, makeSource())]).toEqual([false, false])
+  expect(shownCrd(write, makeSource())).toBeUndefined()
+})
+
+describe('the CRD that the API server has', () => {
+  test('is ours until a write loses fields, and is tried again after 30 s, 60 s and so on, up to 10 min', () => {
+    const served = new ServedCrd()
+    const waits: number[] = []
+    let now = NOW
+    for (let i = 0; i < 7; i++) {
+      served.learn('upstream', now)
+      const wait = served.retryInMs(now) ?? Number.NaN
+      expect([served.at(now), served.at(now + wait - 1), served.at(now + wait)]).toEqual([
+        'upstream',
+        'upstream',
+        'ours',
+      ])
+      waits.push(wait / 1000)
+      now += wait
+    }
+    expect(waits).toEqual([30, 60, 120, 240, 480, 600, 600])
+  })
+
+  test('is news when it changes, also for writes at the same time, which do not extend the wait', () => {
+    const served = new ServedCrd()
+    const shown: SourceCrd[] = ['ours', 'upstream', 'upstream', 'ours', 'ours']
+
+    expect(shown.map((crd) => [served.learn(crd, NOW), served.retryInMs(NOW)])).toEqual([
+      [false, undefined],
+      [true, 30_000],
+      [false, 30_000],
+      [true, undefined],
+      [false, undefined],
+    ])
+  })
+
+  test('is tried again at once after the clock was set back', () => {
+    const served = new ServedCrd()
+    served.learn('upstream', NOW)
+
+    expect(served.at(NOW - 3_600_000)).toBe('ours')
+  })
 })

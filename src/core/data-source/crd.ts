@@ -28,16 +28,54 @@ export function isCreatable(crd: SourceCrd, attempt: { kind: string } | undefine
   return crd !== 'upstream' || attempt?.kind === 'located' || attempt?.kind === 'nowhere'
 }
 
-/** Whether the API server has dropped the URI of the location that a write contained. */
-export function dropsLocation(write: Action | undefined, written: DataSource): boolean {
-  const { locality } = writtenSpec(write) ?? {}
-  return Boolean(locality?.location) && !written.spec.locality?.location
+/**
+ * Returns the CRD that the answer to a write shows. That of volcano-global has neither the URI of a location nor the phase of a status.
+ * Undefined for a write without them.
+ */
+export function shownCrd(write: Action | undefined, written: DataSource): SourceCrd | undefined {
+  const status = write?.kind === 'patch' ? (write.patch['status'] as DataSource['status'] | undefined) : undefined
+  const hasKept = [
+    ...(writtenSpec(write)?.locality?.location ? [Boolean(written.spec.locality?.location)] : []),
+    ...(status?.phase ? [Boolean(written.status?.phase)] : []),
+  ]
+  if (hasKept.length === 0) return undefined
+  return hasKept.includes(false) ? 'upstream' : 'ours'
 }
 
-/** Whether the API server has dropped the phase of the status that a write contained. */
-export function dropsPhase(write: Action | undefined, written: DataSource): boolean {
-  const status = write?.kind === 'patch' ? (write.patch['status'] as DataSource['status'] | undefined) : undefined
-  return Boolean(status?.phase) && !written.status?.phase
+const FIRST_WAIT_MS = 30_000
+const LAST_WAIT_MS = 600_000
+
+/**
+ * Remembers which CRD the API server has. A write that lost fields is believed for 30 s, and for twice as long each time after that. An API
+ * server that has just received a CRD may not use it yet, and the user may apply ours while Lodestone runs.
+ */
+export class ServedCrd {
+  #reducedUntil = Number.NEGATIVE_INFINITY
+  #waitMs = FIRST_WAIT_MS
+  #isReduced = false
+
+  /** @param now in ms since the epoch; a clock that was set back ends the wait */
+  at(now: number): SourceCrd {
+    const leftMs = this.#reducedUntil - now
+    return leftMs > 0 && leftMs <= LAST_WAIT_MS ? 'upstream' : 'ours'
+  }
+
+  /** The ms until a write tries all fields again; undefined while nothing was lost. */
+  retryInMs(now: number): number | undefined {
+    return this.#isReduced ? Math.max(0, this.#reducedUntil - now) : undefined
+  }
+
+  /** Learns from a write. Returns whether the CRD is another one than before. */
+  learn(shown: SourceCrd, now: number): boolean {
+    const isNew = this.#isReduced !== (shown === 'upstream')
+    this.#isReduced = shown === 'upstream'
+    if (shown === 'ours') this.#waitMs = FIRST_WAIT_MS
+    else if (this.at(now) === 'ours') {
+      this.#reducedUntil = now + this.#waitMs
+      this.#waitMs = Math.min(LAST_WAIT_MS, this.#waitMs * 2)
+    }
+    return isNew
+  }
 }
 
 /** Whether a write creates a source without a location, which the CRD of volcano-global rejects. */

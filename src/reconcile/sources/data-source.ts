@@ -2,7 +2,7 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
-import { dropsLocation, dropsPhase, lacksLocation, type SourceCrd } from '../../core/data-source/crd.ts'
+import { lacksLocation, ServedCrd, type SourceCrd, shownCrd } from '../../core/data-source/crd.ts'
 import type { SourceInput } from '../../core/data-source/decide.ts'
 import { planSource, type SourcePlan } from '../../core/data-source/plan.ts'
 import { isHonored } from '../../core/data-source-claim/honored.ts'
@@ -33,8 +33,7 @@ import { openSystemQueries, type SystemQueries } from './system-queries.ts'
 export function openDataSourceLoop(): ReconcileLoop {
   const states: SourceStates = new Map()
   let queries: SystemQueries | undefined
-  // Until a write shows otherwise. A newer CRD is used after a restart.
-  let crd: SourceCrd = 'ours'
+  const served = new ServedCrd()
 
   return {
     name: 'data-source',
@@ -66,20 +65,25 @@ export function openDataSourceLoop(): ReconcileLoop {
         return undefined
       }
       const state = observeSource(states, name, found, now())
+      const crd = served.at(now())
       const input = gather(found, state, { queries, crd, now: now() })
       const plan = planSource(input)
       applyQuery(plan.query, { found, state, queries, now, done: () => enqueue(name) })
-      const { isReduced } = await applySource(plan, context)
-      if (isReduced) {
-        if (crd !== 'upstream') observer.reducedCrd?.()
-        crd = 'upstream'
+      const shown = await applySource(plan, context)
+      const isChanged = shown !== undefined && served.learn(shown, now())
+      if (shown === 'upstream') {
+        if (isChanged) observer.reducedCrd?.()
         enqueue(name)
       } else {
         // A newer answer may have arrived during the write.
         if (plan.writesAttempt && state.attempt === input.attempt) state.attempt = undefined
         if (plan.absentUntil !== undefined) state.absentUntil = plan.absentUntil
+        // Every source lacks the fields that the API server dropped before.
+        if (isChanged) for (const { metadata } of context.store.list(dataSources)) enqueue(metadata.name ?? '')
       }
-      return plan.requeueAfterMs
+      const times = [plan.requeueAfterMs, crd === 'upstream' ? served.retryInMs(now()) : undefined]
+      const next = Math.min(...times.filter((time) => time !== undefined))
+      return Number.isFinite(next) ? next : undefined
     },
   }
 }
@@ -125,14 +129,14 @@ function systemHealth(system: System | undefined): SourceInput['health'] {
   return { isHealthy, message: system.health.error?.message ?? 'the data system is healthy' }
 }
 
-/** Applies the actions. `isReduced`: the response shows that the API server has the CRD of volcano-global. */
-async function applySource(plan: SourcePlan, writers: Writers): Promise<{ isReduced: boolean }> {
+/** Applies the actions, and returns the CRD that the answer of the API server shows, if it shows one. */
+async function applySource(plan: SourcePlan, writers: Writers): Promise<SourceCrd | undefined> {
   const [first] = plan.actions
   try {
     const [written] = (await applyPlan(writers, plan)) as DataSource[]
-    return { isReduced: written !== undefined && (dropsLocation(first, written) || dropsPhase(first, written)) }
+    return written && shownCrd(first, written)
   } catch (error) {
-    if (lacksLocation(first) && isMissingField(error)) return { isReduced: true }
+    if (lacksLocation(first) && isMissingField(error)) return 'upstream'
     throw error
   }
 }
