@@ -39,6 +39,11 @@ describe('a change of a source', () => {
 
   test.each<{ change: string; after: Partial<DataSource> | undefined; concerns: string[] }>([
     { change: 'a confirmation', after: { status: confirmed }, concerns: ['limited'] },
+    {
+      change: 'one more claim',
+      after: { status: { ...confirmed, boundClaims: 9, claimRefs: [] } },
+      concerns: ['limited'],
+    },
     { change: 'a new phase', after: { status: { ...confirmed, phase: 'Unavailable' } }, concerns: ['any', 'limited'] },
     {
       change: 'a new location',

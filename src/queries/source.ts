@@ -42,8 +42,8 @@ export function claimsOfSource(source: DataSource, store: ObjectStore): DataSour
 }
 
 /**
- * Yields the claims whose answer a change of a source may change. Most changes are a new time at which a data system confirmed its answer: it
- * concerns claims with a limit of age only.
+ * Yields the claims whose answer a change of a source may change. Most changes are a new claim, or a new time at which a data system confirmed
+ * its answer. That time concerns claims with a limit of age only.
  */
 export function* claimsConcerned(change: StoreChange, store: ObjectStore): Generator<DataSourceClaim> {
   const [before, after] = [change.before, change.after] as (DataSource | undefined)[]
@@ -57,12 +57,12 @@ export function* claimsConcerned(change: StoreChange, store: ObjectStore): Gener
   }
 }
 
-/** Whether two states of a source differ at most in the time of the answer. */
+/** Whether two states of a source differ at most in what no decision reads: the time of the answer, and the claims. */
 function isSameAnswer(before: DataSource, after: DataSource): boolean {
   const read = ({ metadata, status = {}, ...rest }: DataSource) => ({
     ...rest,
     metadata: without(metadata, 'resourceVersion'),
-    status: without(status, 'lastResolvedTime'),
+    status: without(status, 'lastResolvedTime', 'claimRefs', 'boundClaims'),
   })
   return jsonEqual(read(before), read(after))
 }

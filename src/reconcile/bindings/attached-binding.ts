@@ -32,6 +32,7 @@ import { bindingNamed, bindingsOfWorkload, objectBinding } from '../../queries/w
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+import { Spacing } from '../spacing.ts'
 
 /** Kinds that add dependencies to a workload: a change of such an object changes the dependencies of the workload. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
@@ -47,6 +48,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
   const attaches = distribution !== 'none'
   /** Since when each key has waited for Karmada's distributor. */
   const waitingSince = new Map<string, number>()
+  const spacing = new Spacing()
   return {
     name: 'attached-binding',
     concurrency: 16,
@@ -63,13 +65,17 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
     },
     async reconcile(key, context) {
       const { store } = context
+      const now = context.now()
+      const restMs = spacing.waitMs(key, now)
+      if (restMs > 0) return restMs
       const named = objectOfKey(key)
       const stored = objectBinding(named, store)
-      const now = context.now()
       // A clock that was set back must not extend the wait.
       const since = Math.min(waitingSince.get(key) ?? now, now)
+      const needed = attaches ? gather(named, distribution, context) : NOTHING_NEEDED
+      spacing.ran(key, needed.needs.length, now)
       const plan = planAttachedBinding({
-        ...(attaches ? gather(named, distribution, context) : NOTHING_NEEDED),
+        ...needed,
         stored,
         labeledFor: stored ? labeledClusterBindings(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),

@@ -18,6 +18,7 @@ import {
 import { isMissingField } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+import { Spacing } from '../spacing.ts'
 import { reconcileUnavailable } from './deleted-definition.ts'
 import {
   applyQuery,
@@ -34,6 +35,7 @@ export function openDataSourceLoop(): ReconcileLoop {
   const states: SourceStates = new Map()
   let queries: SystemQueries | undefined
   const served = new ServedCrd()
+  const spacing = new Spacing()
 
   return {
     name: 'data-source',
@@ -58,12 +60,15 @@ export function openDataSourceLoop(): ReconcileLoop {
       const { now, signal, observer, enqueue } = context
       const unavailable = await reconcileUnavailable(dataSources, { name }, SOURCE_FINALIZER, context)
       if (unavailable) return unavailable.requeueAfterMs
+      const waitMs = spacing.waitMs(name, now())
+      if (waitMs > 0) return waitMs
       queries ??= openSystemQueries({ now, signal, observe: observer.queryEnded })
       const found = findSource(name, context)
       if (!found) {
         forgetSource(states, name)
         return undefined
       }
+      spacing.ran(name, found.claims.length, now())
       const state = observeSource(states, name, found, now())
       const crd = served.at(now())
       const input = gather(found, state, { queries, crd, now: now() })
