@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import * as tls from 'node:tls'
@@ -5,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { defined } from '../base/json.ts'
 import { normalizeHosts } from './hosts.ts'
 import { makeLeaf } from './leaf.ts'
+import { otherAuthorities } from './other-authorities.fake.ts'
 import { makeAuthority } from './renewal.ts'
 import { belongsTo, certificateHosts, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
 
@@ -57,18 +59,47 @@ describe('a serving certificate', () => {
   })
 
   test.each(['localhost', '127.0.0.1'])('is accepted by the TLS of Node for %s', async (host) => {
-    const server = tls.createServer({ cert: leaf.certPem, key: leaf.keyPem }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    const secure = tls.connect(
-      defined({ socket, host, ca: ca.certPem, servername: host === 'localhost' ? host : undefined }),
+    expect(await isAccepted(leaf, ca, host)).toBe(true)
+  })
+
+  test.each(otherAuthorities)('is signed by a CA of another tool with a key of $name', async ({ ca: other }) => {
+    const signed = await makeLeaf({ ca: other, hosts: HOSTS, now })
+    const [parsed] = parseCertificates(signed.certPem)
+    const [authority] = parseCertificates(other.certPem)
+    expect(isSignedBy(parsed, authority)).toBe(true)
+    expect(belongsTo(parsed, signed.keyPem)).toBe(true)
+    expect(await isAccepted(signed, other, 'localhost')).toBe(true)
+  })
+
+  test('is signed by no CA whose key cannot sign here, with the remedy in the message', async () => {
+    const { privateKey } = generateKeyPairSync('x25519')
+    const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    await expect(makeLeaf({ ca: { ...ca, keyPem }, hosts: HOSTS, now })).rejects.toThrow(
+      'the key of the CA is of type x25519; use RSA, ECDSA or Ed25519',
     )
-    await once(secure, 'secureConnect')
-    expect(secure.authorized).toBe(true)
-    secure.destroy()
-    server.close()
+  })
+
+  test('is signed by no certificate of a server, since no caller would accept it', async () => {
+    await expect(makeLeaf({ ca: leaf, hosts: HOSTS, now })).rejects.toThrow(
+      'the CA may not sign certificates; use one with the key usage keyCertSign',
+    )
   })
 })
+
+/** Whether a client that trusts the CA accepts the certificate of a server. */
+async function isAccepted(pair: PemPair, authority: PemPair, host: string): Promise<boolean> {
+  const server = tls.createServer({ cert: pair.certPem, key: pair.keyPem }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const secure = tls.connect(
+    defined({ socket, host, ca: authority.certPem, servername: host === 'localhost' ? host : undefined }),
+  )
+  await once(secure, 'secureConnect')
+  const { authorized } = secure
+  secure.destroy()
+  server.close()
+  return authorized
+}
 
 test.each([
   { name: 'an empty list', hosts: [] },

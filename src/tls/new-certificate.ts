@@ -2,6 +2,7 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
+import { type Issuer, signCertificate } from './issuer.ts'
 import type { Validity } from './renew.ts'
 import type { PemPair } from './x509.ts'
 
@@ -11,7 +12,7 @@ export interface NewCertificateInput {
   /** Extensions as node-forge names them, given the serial number and the new key. */
   extensions: (publicKey: forge.pki.rsa.PublicKey) => object[]
   /** The CA that signs; absent for a self-signed certificate. */
-  issuer?: PemPair
+  issuer?: Issuer & { keyPem: string }
 }
 
 const generateKeyPairAsync = promisify(generateKeyPair)
@@ -32,19 +33,13 @@ export async function makeCertificate(input: NewCertificateInput): Promise<PemPa
   const publicKey = forge.pki.publicKeyFromPem(keys.publicKey) as forge.pki.rsa.PublicKey
   const certificate = forge.pki.createCertificate()
   const subject = distinguishedName(input.commonName(randomSerial(certificate)))
-  const issuer = input.issuer && forge.pki.certificateFromPem(input.issuer.certPem)
   certificate.publicKey = publicKey
   certificate.validity.notBefore = new Date(input.validity.notBefore)
   certificate.validity.notAfter = new Date(input.validity.notAfter)
   certificate.setSubject(subject)
-  certificate.setIssuer(issuer?.subject.attributes ?? subject)
   certificate.setExtensions(input.extensions(publicKey))
-  const signingKey = forge.pki.privateKeyFromPem(input.issuer?.keyPem ?? keys.privateKey) as forge.pki.rsa.PrivateKey
-  certificate.sign(signingKey, forge.md.sha256.create())
-  return {
-    certPem: forge.pki.certificateToPem(certificate).replaceAll('\r\n', '\n'),
-    keyPem: keys.privateKey,
-  }
+  const { issuer } = input
+  return { certPem: signCertificate(certificate, issuer?.keyPem ?? keys.privateKey, issuer), keyPem: keys.privateKey }
 }
 
 /** The subject key identifier of a key, as raw bytes: RFC 5280 §4.2.1.2, method 1. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeLeaf } from './leaf.ts'
 import { openMemoryStorage } from './memory-storage.ts'
+import { otherAuthorities } from './other-authorities.fake.ts'
 import { CA_LIFE_MS, LEAF_LIFE_MS } from './renew.ts'
 import { makeAuthority } from './renewal.ts'
 import { type OpenCertificatesInput, openCertificates } from './rotation.ts'
@@ -60,6 +61,18 @@ describe('the rotation', () => {
     expect(heard).toEqual(['signing CA: missing', 'serving certificate: missing'])
     expect((await open()).current()).toEqual(source.current())
     expect(heard).toHaveLength(2)
+  })
+
+  test.each(otherAuthorities)('signs with the CA that the user stored, with a key of $name', async ({ ca }) => {
+    await storage.write({ ...seed, signing: ca }, seed)
+    const source = await open()
+    expect(heard).toEqual(['serving certificate: not-signed-by-ca'])
+    expect(trustOf(source)).toEqual({ bundle: [parseCertificates(ca.certPem)[0].pem], issuer: 0 })
+  })
+
+  test('names the reason if the CA that the user stored cannot sign', async () => {
+    await storage.write({ ...seed, signing: seed.leaf }, seed)
+    await expect(open()).rejects.toThrow('the CA may not sign certificates')
   })
 
   test('renews the leaf at two thirds of its life, calls subscribers, and keeps the CA', async () => {
