@@ -63,6 +63,20 @@ describe('certificates in a folder', () => {
     expect((await open()).current().caBundlePem).toBeUndefined()
   })
 
+  test.each(['', '\n'])('need no CA: cert-manager leaves ca.crt empty for some issuers (%j)', async (empty) => {
+    await put(filesOf(one, empty))
+    expect((await open()).current()).toMatchObject({ certPem: one.certPem, caBundlePem: undefined })
+  })
+
+  test('keep their CA while ca.crt is being written', async () => {
+    await put(filesOf(one, ca.certPem))
+    const source = await open()
+    await put(filesOf(two, ''))
+    await source.check()
+    expect(source.current()).toMatchObject({ certPem: one.certPem, caBundlePem: ca.certPem })
+    expect(failures.at(-1)).toContain('ca.crt has no certificate')
+  })
+
   test('are served with their intermediates', async () => {
     await put({ ...filesOf(one, ca.certPem), 'tls.crt': one.certPem + ca.certPem })
     expect((await open()).current().certPem).toBe(one.certPem + ca.certPem)

@@ -99,7 +99,8 @@ class CertificateFiles {
     const { notAfter } = chain[0]
     if (notAfter <= now) throw broken(this.#place, LEAF_FILE, `expired at ${new Date(notAfter).toISOString()}`)
     const certPem = joinPem(chain.map(({ pem }) => pem))
-    if (files[CA_FILE] === undefined) {
+    // Some issuers leave it empty. Where it had a CA, it is being written.
+    if (files[CA_FILE] === undefined || (files[CA_FILE].trim() === '' && this.#bundle.length === 0)) {
       this.#bundle = []
       this.#holder.set({ certPem, keyPem, caBundlePem: undefined, notAfter })
       return
