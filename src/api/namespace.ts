@@ -8,3 +8,6 @@ export const namespaces: ResourceType = {
   plural: 'namespaces',
   namespaced: false,
 }
+
+/** Every Namespace has its name as this label. */
+export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name'

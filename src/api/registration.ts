@@ -30,7 +30,7 @@ export interface WebhookClientConfig {
 
 /** The fields that the webhook configurations of all APIs have. */
 export interface Registrable extends K8sObject {
-  webhooks?: { name: string; clientConfig: WebhookClientConfig }[]
+  webhooks?: { name: string; clientConfig: WebhookClientConfig; namespaceSelector?: LabelSelector }[]
 }
 
 export interface WebhookEntry {

@@ -5,6 +5,7 @@ import type { ResourceType } from '../api/meta.ts'
 import { REGISTRATION_LABELS, type Registrable } from '../api/registration.ts'
 import { defined } from '../base/json.ts'
 import type { WriteAction } from '../core/plan.ts'
+import { withOthers, withoutOthers } from './selector-of-others.ts'
 
 export interface RegisteredConfiguration<T extends Registrable> {
   type: ResourceType<T>
@@ -54,7 +55,8 @@ export function planCa<T extends Registrable>(
 /** Whether the cluster has what is wanted. */
 export function isCurrent(current: Registrable | undefined, wanted: Registrable): boolean {
   const { annotations = {} } = wanted.metadata
-  return covers(current?.webhooks, wanted.webhooks) && covers(current?.metadata.annotations ?? {}, annotations)
+  const webhooks = current?.webhooks?.map((entry, i) => withoutOthers(entry, wanted.webhooks?.[i]))
+  return covers(webhooks, wanted.webhooks) && covers(current?.metadata.annotations ?? {}, annotations)
 }
 
 /** Whether the API server can call the webhooks of a configuration, of whichever version it is. */
@@ -81,9 +83,9 @@ export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, cur
   return [{ kind: 'update', type, object: { ...current, webhooks: [] } }]
 }
 
-/** cert-manager's injector may own the caBundle: if we have no caBundle, the cluster's one stays. */
+/** cert-manager's injector may own the caBundle: if we have no caBundle, the cluster's one stays. So do requirements of other writers. */
 function merge<T extends Registrable>(current: T, wanted: T): T {
-  const bundles = new Map(current.webhooks?.map(({ name, clientConfig }) => [name, clientConfig.caBundle]))
+  const before = new Map(current.webhooks?.map((entry) => [entry.name, entry]))
   return {
     ...current,
     metadata: defined({
@@ -91,8 +93,10 @@ function merge<T extends Registrable>(current: T, wanted: T): T {
       annotations: wanted.metadata.annotations && { ...current.metadata.annotations, ...wanted.metadata.annotations },
     }),
     webhooks: (wanted.webhooks ?? []).map((entry) => {
-      const caBundle = entry.clientConfig.caBundle ?? bundles.get(entry.name)
-      return { ...entry, clientConfig: defined({ ...entry.clientConfig, caBundle }) }
+      const same = before.get(entry.name)
+      const caBundle = entry.clientConfig.caBundle ?? same?.clientConfig.caBundle
+      const clientConfig = defined({ ...entry.clientConfig, caBundle })
+      return { ...withOthers(entry, same), clientConfig }
     }),
   }
 }

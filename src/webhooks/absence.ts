@@ -15,8 +15,9 @@ import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, MANAGED_BY_LABEL, resourceBindings } from '../api/karmada.ts'
 import { ENFORCE_ALL, ENFORCE_LABEL, ENFORCE_NOTHING, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../api/lodestone.ts'
 import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
+import { NAMESPACE_NAME_LABEL } from '../api/namespace.ts'
 import { REGISTRATION_LABELS } from '../api/registration.ts'
-import { NAMESPACE_NAME_LABEL, NOT_A_SYSTEM_NAMESPACE, notExcluded, type Registration } from './registration.ts'
+import { NOT_A_SYSTEM_NAMESPACE, notExcluded, type Registration } from './registration.ts'
 
 type Spec = ValidatingAdmissionPolicy['spec']
 

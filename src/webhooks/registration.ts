@@ -1,6 +1,7 @@
 /** Builds the webhook configurations for the API server from the table of webhooks. */
 import { ENFORCE_ALL, ENFORCE_LABEL } from '../api/lodestone.ts'
 import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
+import { NAMESPACE_NAME_LABEL } from '../api/namespace.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_LABELS,
@@ -28,9 +29,6 @@ export interface Registration {
  * They are excluded by prefix, because Karmada creates a `karmada-es-<member>` for each member.
  */
 const EXCLUDED_PREFIXES = ['kube-', 'karmada-']
-
-/** Every Namespace has its name as this label. */
-export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name'
 
 /** The same as a condition in CEL. It holds for objects without a namespace. */
 export const NOT_A_SYSTEM_NAMESPACE = {
