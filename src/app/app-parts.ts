@@ -30,10 +30,10 @@ export function openHealth({
   config,
   ...options
 }: Pick<HealthOptions, 'notReady' | 'warnings' | 'log' | 'metrics'> & { config: Config }): Promise<HealthServer> {
-  const { healthHost: host, healthPort: port, livenessStallSeconds } = config.server
+  const { healthHost, healthPort: port, livenessStallSeconds } = config.server
   return listen(
-    { host, port, option: '--health-port', portKey: 'server.healthPort', hostKey: 'server.healthHost' },
-    () => openHealthServer({ host, port, livenessStallMs: livenessStallSeconds * 1000, ...options }),
+    { host: healthHost, port, option: '--health-port', portKey: 'server.healthPort', hostKey: 'server.healthHost' },
+    (host) => openHealthServer({ host, port, livenessStallMs: livenessStallSeconds * 1000, ...options }),
   )
 }
 
@@ -111,9 +111,8 @@ export function openAdmissionServer({
 /** Resolves to the port when the admission server listens. */
 export async function listenForReviews({ fastify }: AdmissionServer, config: Config): Promise<number> {
   const { host, port } = config.server
-  await listen({ host, port, option: '--port', portKey: 'server.port', hostKey: 'server.host' }, () =>
-    fastify.listen({ host, port }),
-  )
+  const address = { host, port, option: '--port', portKey: 'server.port', hostKey: 'server.host' }
+  await listen(address, (usable) => fastify.listen({ host: usable, port }))
   return (fastify.server.address() as AddressInfo).port
 }
 

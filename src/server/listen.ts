@@ -1,4 +1,10 @@
 /** Runs a function that listens, and explains which options choose another address if it cannot. */
+import { networkInterfaces } from 'node:os'
+
+/** Every address of the machine, of both families: a cluster may have IPv6 only. */
+export const EVERY_ADDRESS = '::'
+/** Every address of a machine without IPv6, where the former cannot be used. */
+const EVERY_IPV4_ADDRESS = '0.0.0.0'
 
 export interface ListenAddress {
   host: string
@@ -23,13 +29,23 @@ function describeOption({ option, portKey }: ListenAddress): string {
   return portKey === undefined ? option : `${option} or ${portKey}`
 }
 
-/** Throws an error with the address, the cause and the way out if `open` cannot listen. Throws any other error unchanged. */
-export async function listen<T>(address: ListenAddress, open: () => Promise<T>): Promise<T> {
+/**
+ * Calls `open` with the host to listen on. Throws an error with the address, the cause and the way out if it cannot listen. Throws any other error
+ * unchanged.
+ */
+export async function listen<T>(address: ListenAddress, open: (host: string) => Promise<T>): Promise<T> {
   try {
-    return await open()
+    return await open(usableHost(address.host, networkInterfaces()))
   } catch (error) {
     throw explain(error, address)
   }
+}
+
+/** Returns the host to listen on, on a machine with these interfaces. */
+export function usableHost(host: string, interfaces: ReturnType<typeof networkInterfaces>): string {
+  if (host !== EVERY_ADDRESS) return host
+  const addresses = Object.values(interfaces).flatMap((each) => each ?? [])
+  return addresses.some(({ family }) => family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4_ADDRESS
 }
 
 function explain(error: unknown, address: ListenAddress): unknown {

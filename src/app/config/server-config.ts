@@ -2,14 +2,19 @@
 import type { FieldError } from '../../base/field-errors.ts'
 import { BYTES, parseBytes } from '../../base/quantity.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../../server/limits.ts'
+import { EVERY_ADDRESS } from '../../server/listen.ts'
 import { field, list, optional, port, section, text } from './section.ts'
 
 const bytes = { type: 'string', pattern: BYTES.source, errorMessage: 'must be an amount of bytes such as 64Mi' }
 
 export const serverSection = section({
-  host: field(text, '0.0.0.0', 'Address of admission, over HTTPS.'),
+  host: field(text, EVERY_ADDRESS, 'Address of admission, over HTTPS; `::` is every address, of IPv6 and IPv4.'),
   port: field(port, 9443, 'Port of admission; 0 selects a free one.'),
-  healthHost: field(text, '0.0.0.0', 'Address of `/livez`, `/readyz` and `/metrics`, over plain HTTP.'),
+  healthHost: field(
+    text,
+    EVERY_ADDRESS,
+    'Address of `/livez`, `/readyz` and `/metrics`, over plain HTTP; `::` as in `host`.',
+  ),
   healthPort: field(port, 8080, 'Port of `/livez`, `/readyz` and `/metrics`; 0 selects a free one.'),
   maxInFlight: field(
     { type: 'integer', minimum: 1 },
