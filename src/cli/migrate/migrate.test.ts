@@ -6,8 +6,7 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { mutatingWebhookConfigurations } from '../../api/registration.ts'
-import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
-import { status } from '../../store/cluster/api-responses.fake.ts'
+import { type ApiRequest, brokenOff, isListRequest, reset, status } from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import type { CommandIo } from '../command.ts'
@@ -135,6 +134,17 @@ describe('with --apply', () => {
     expect(exit).toBe(1)
     expect(stderr).toContain('lodestone migrate: DataSourceClaim default/sales: PATCH ')
     expect(stdout).toContain('3 objects changed, 1 failed\n')
+  })
+
+  test('an API server that is overloaded, restarts or breaks a list off does not end it', async () => {
+    putAll()
+    server.misbehave(isPatch, status(429, 'TooManyRequests'), reset, status(503, 'ServiceUnavailable'))
+    server.misbehave(isListRequest(dataSources), reset, brokenOff)
+    expect(await migrate('--apply')).toEqual({
+      status: 0,
+      stdout: `${REPORT}4 objects changed, 0 failed\n`,
+      stderr: '',
+    })
   })
 
   test('an object that is deleted meanwhile is done', async () => {

@@ -1,8 +1,10 @@
 /** `lodestone migrate`: removes what volcano-global wrote into the objects of a hub, and keeps claims and sources. */
+
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { ConflictError, rejectionMessage } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
+import { repeating } from '../patient-connection.ts'
 import {
   bindingTitle,
   type Candidate,
@@ -39,7 +41,7 @@ const NOTHING_LEFT = 'nothing left to change'
 
 /** Exit status: 0 if nothing is left to do. Otherwise 1: the hub is not ready, a change failed, or a signal ended the command. */
 async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
-  const connection = await connect(args, io)
+  const connection = repeating(await connect(args, io), io.signal)
   const store = openClusterStore({ connection, kinds: [] })
   const keepsSuspensions = args.flag('keep-suspensions')
   try {

@@ -13,7 +13,7 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { listAll } from '../../store/cluster/watch/pager.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { repeated } from './retry.ts'
+import { repeated } from '../patient-connection.ts'
 
 export interface UninstallContext {
   connection: ApiConnection

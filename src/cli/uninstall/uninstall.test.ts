@@ -19,7 +19,7 @@ import {
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
 import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
-import { type Answer, isListRequest, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
+import { type Answer, brokenOff, isListRequest, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
@@ -89,12 +89,6 @@ function runWith(io: Partial<CommandIo>, ...words: string[]) {
 
 function named({ kind, ...type }: ResourceType, name: string, metadata: ObjectMeta = {}): K8sObject {
   return { apiVersion: apiVersionOf(type), kind, metadata: { name, ...metadata } }
-}
-
-/** Begins a list, and closes the connection in the middle of it. */
-const brokenOff: Answer = (response) => {
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.write('{"kind":"DataSourceList","items":[', () => response.destroy())
 }
 
 /** How kube-apiserver answers when a webhook rejects an object. */

@@ -13,6 +13,7 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../co
 import { CONNECTION_OPTIONS, connect, openHostConnection, selectConnection } from '../options/connect.ts'
 import { readDuration } from '../options/read-duration.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
+import { repeating } from '../patient-connection.ts'
 import { removeTraces } from './apply.ts'
 import { deleteData, findData, hasManagers, listData } from './data.ts'
 import {
@@ -27,7 +28,6 @@ import {
 } from './gather.ts'
 import { deleteLease, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
 import { limited, type Removed, type Report, renderReport } from './report.ts'
-import { repeating } from './retry.ts'
 
 export const uninstall: Command = {
   name: 'uninstall',

@@ -80,3 +80,9 @@ export function reset(response: ServerResponse): void {
 export function answerWith(code: number, body: unknown): Answer | undefined {
   return body === undefined ? undefined : json(code, body)
 }
+
+/** Begins a list, and closes the connection in the middle of it. */
+export const brokenOff: Answer = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.write('{"kind":"DataSourceList","items":[', () => response.destroy())
+}

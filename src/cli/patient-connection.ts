@@ -1,8 +1,8 @@
-/** Repeats requests while the API server is not available, so that its restart does not end an uninstallation in the middle. */
+/** Repeats requests while the API server is not available, so that its restart does not end a command in the middle of its changes. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backoffMs, equalJitter } from '../../base/time/backoff.ts'
-import type { ApiConnection } from '../../store/cluster/api-connection.ts'
-import { ApiError, RequestError } from '../../store/cluster/api-error.ts'
+import { backoffMs, equalJitter } from '../base/time/backoff.ts'
+import type { ApiConnection } from '../store/cluster/api-connection.ts'
+import { ApiError, RequestError } from '../store/cluster/api-error.ts'
 
 /** How long one request is repeated. A kube-apiserver restarts within this time. */
 const PATIENCE_MS = 60_000
@@ -33,8 +33,8 @@ function mayPass(error: unknown): boolean {
 }
 
 /**
- * Returns a connection whose requests are repeated. Each write of an uninstallation has the resource version that was read, so the second of two
- * equal ones is a conflict. Streams are not repeated: a list starts over as a whole. Their errors become `RequestError`.
+ * Returns a connection whose requests are repeated. Each write must have the resource version that was read, so that the second of two equal ones
+ * is a conflict. Streams are not repeated: a list starts over as a whole. Their errors become `RequestError`.
  */
 export function repeating(connection: ApiConnection, signal: AbortSignal): ApiConnection {
   return {
