@@ -91,7 +91,7 @@ const member = {
     ...networkPolicy,
     apiServer: { ...networkPolicy.apiServer, to: [{ ipBlock: { cidr: '10.0.1.0/28' } }], ports: [6443] },
     prometheus: { from: prometheus },
-    dns: { to: [{ ipBlock: { cidr: '10.0.0.10/32' } }] },
+    dns: { to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [5353] },
   },
 }
 /** Values for a hub, and those that exclude some of a member. */
@@ -135,6 +135,7 @@ function fieldOf(values: string, object: string, path: string): unknown {
 const deployment = 'Deployment/lodestone'
 const pod = 'spec.template.spec'
 const container = `${pod}.containers.0`
+const injection = 'sidecar\\.istio\\.io/inject'
 const fileOf = (values: string) => parse(String(fieldOf(values, 'ConfigMap/lodestone', 'data.config\\.yaml')))
 
 interface Case {
@@ -258,7 +259,7 @@ const cases: Case[] = [
   {
     value: 'podAnnotations',
     object: deployment,
-    path: 'spec.template.metadata.annotations.sidecar\\.istio\\.io/inject',
+    path: `spec.template.metadata.annotations.${injection}`,
     want: 'false',
   },
   {
@@ -278,6 +279,17 @@ const cases: Case[] = [
   })),
   { value: 'hostNetwork', object: deployment, path: `${pod}.hostNetwork`, want: true },
   { value: 'dnsPolicy', object: deployment, path: `${pod}.dnsPolicy`, want: 'None' },
+  // A pod with a sidecar of Istio never ends, and without its DNS servers it does not find a hub.
+  ...['Job/lodestone-uninstall-pre-delete', 'Job/lodestone-uninstall-post-delete', 'Deployment/lodestone-page'].flatMap(
+    (object) => [
+      { value: 'podLabels', object, path: 'spec.template.metadata.labels.pool', want: 'system' },
+      { value: 'podAnnotations', object, path: `spec.template.metadata.annotations.${injection}`, want: 'false' },
+      { value: 'dnsPolicy', object, path: `${pod}.dnsPolicy`, want: 'None' },
+      { value: 'dnsConfig', object, path: `${pod}.dnsConfig`, want: member.dnsConfig },
+    ],
+  ),
+  { value: 'podAnnotations', object: 'Pod/lodestone-test', path: `metadata.annotations.${injection}`, want: 'false' },
+  { value: 'dnsConfig', object: 'Pod/lodestone-test', path: 'spec.dnsConfig', want: member.dnsConfig },
   { value: 'dnsConfig', object: deployment, path: `${pod}.dnsConfig`, want: member.dnsConfig },
   { value: 'nodeSelector', object: deployment, path: `${pod}.nodeSelector`, want: member.nodeSelector },
   { value: 'tolerations', object: deployment, path: `${pod}.tolerations`, want: [toleration] },
@@ -346,7 +358,7 @@ const cases: Case[] = [
     object: 'Deployment/lodestone-page',
     path: `${container}.args`,
     want: [
-      ...['ui', '--config=/etc/lodestone/config.yaml', '--login=token', '--address=0.0.0.0', '--port=8443'],
+      ...['ui', '--config=/etc/lodestone/config.yaml', '--login=token', '--address=::', '--port=8443'],
       ...['--tls=/etc/lodestone-tls', '--host=lodestone-page', '--host=lodestone-page.lodestone-system'],
       ...['--host=lodestone-page.lodestone-system.svc', '--host=fleet.example.org'],
     ],
@@ -431,6 +443,12 @@ const cases: Case[] = [
     want: member.networkPolicy.dns.to,
   },
   {
+    value: 'networkPolicy.dns.ports',
+    object: 'NetworkPolicy/lodestone',
+    path: 'spec.egress.1.ports',
+    want: ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 5353 })),
+  },
+  {
     value: 'networkPolicy.systems',
     object: 'NetworkPolicy/lodestone',
     path: 'spec.egress.2.to',
@@ -438,7 +456,7 @@ const cases: Case[] = [
   },
 ]
 
-test.each(cases)('$value is rendered', ({ object, path, want, values = 'member' }) => {
+test.each(cases)('$value is rendered in $object', ({ object, path, want, values = 'member' }) => {
   expect(fieldOf(values, object, path)).toEqual(want)
 })
 

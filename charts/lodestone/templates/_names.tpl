@@ -73,6 +73,22 @@ helm.toolkit.fluxcd.io/driftDetection: disabled
 {{- $number := regexFind "^[+]?[0-9.]+([eE][+-]?[0-9]+)?" (toString .) -}}
 {{- mulf (float64 (trimPrefix "+" $number)) (get $units (trimPrefix $number (toString .))) }}
 {{- end }}
+{{- /* The DNS of every pod. */ -}}
+{{- define "lodestone.dns" -}}
+{{- with .Values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- /* The metadata of a pod, without a name: takes root, name and optionally component and annotations. */ -}}
+{{- define "lodestone.podMetadata" -}}
+{{- $values := .root.Values -}}
+{{- $annotations := mustMerge (deepCopy (.annotations | default dict)) (deepCopy ($values.podAnnotations | default dict)) -}}
+{{- $metadata := merge (dict "labels" $values.podLabels "annotations" $annotations) . -}}
+{{- omit (include "lodestone.metadata" $metadata | fromYaml) "name" | toYaml }}
+{{- end }}
 {{- /*
 The spec of a Pod that runs one command of Lodestone with the configuration of the server: takes root, serviceAccountName and args, and
 optionally activeDeadlineSeconds, configMap and kubeconfigSecret.
@@ -87,6 +103,7 @@ activeDeadlineSeconds: {{ . }}
 {{- with $root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- include "lodestone.dns" $root }}
 {{- with $root.Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}

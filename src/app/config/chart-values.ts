@@ -264,7 +264,7 @@ const values = shape(
         enabled: flag,
         apiServer: shape({ from: peers, to: peers, ports }),
         prometheus: shape({ from: peers }),
-        dns: shape({ to: peers }),
+        dns: shape({ to: peers, ports }),
         systems: arraySchema(shape({ to: peers, ports })),
       },
       ['apiServer', 'prometheus', 'dns'],
