@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import forge from 'node-forge'
@@ -241,6 +241,53 @@ describe('a connection', () => {
     server.token = 't2'
     await expect(connection.request('GET', path)).rejects.toMatchObject({ status: 401 })
     expect(await connection.request('GET', path)).toBeDefined()
+  })
+
+  describe('tells an exec plugin', () => {
+    /** Returns what a plugin finds in its environment. */
+    async function infoOf(exec: object, cluster: object = {}): Promise<unknown> {
+      const server = await serve({})
+      const found = join(directory, 'info')
+      const credential =
+        '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"}}'
+      await writeFile(
+        join(directory, 'plugin.sh'),
+        `#!/bin/sh\nprintf '%s' "$KUBERNETES_EXEC_INFO" > '${found}'\necho '${credential}'\n`,
+      )
+      await chmod(join(directory, 'plugin.sh'), 0o755)
+      const user = { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: './plugin.sh', ...exec } }
+      await get({ kubeconfig: await writeConfig(server.url, user, cluster) })
+      return JSON.parse((await readFile(found, 'utf8')).replace(server.url, 'SERVER'))
+    }
+    const info = (spec: object) => ({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', spec })
+
+    test('the version of its answer; its command is relative to the kubeconfig', async () => {
+      expect(await infoOf({ interactiveMode: 'IfAvailable' })).toEqual(info({ interactive: false }))
+    })
+
+    test('the cluster, with what the kubeconfig has for plugins', async () => {
+      const extensions = [
+        { name: 'other', extension: { unused: true } },
+        { name: 'client.authentication.k8s.io/exec', extension: { shoot: { name: 'prod' } } },
+      ]
+      expect(await infoOf({ provideClusterInfo: true }, { extensions })).toEqual(
+        info({
+          interactive: false,
+          cluster: {
+            server: 'SERVER',
+            'certificate-authority-data': Buffer.from(tls.cert).toString('base64'),
+            config: { shoot: { name: 'prod' } },
+          },
+        }),
+      )
+    })
+
+    test('the cluster without a CA, if its certificate is not verified', async () => {
+      const cluster = { 'certificate-authority-data': undefined, 'insecure-skip-tls-verify': true }
+      expect(await infoOf({ provideClusterInfo: true }, cluster)).toEqual(
+        info({ interactive: false, cluster: { server: 'SERVER', 'insecure-skip-tls-verify': true } }),
+      )
+    })
   })
 
   test('uses the service account in a pod', async () => {

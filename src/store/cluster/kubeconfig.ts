@@ -8,6 +8,7 @@ import { type Cluster, KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import { describeFileError } from '../../base/file-error.ts'
 import { UserError } from '../../base/user-error.ts'
+import { execOf, resolveCommand, withExecInfo } from './credential-plugin.ts'
 
 interface KubeconfigSource {
   /** A file; or the files of `$KUBECONFIG`, of which some may be missing. */
@@ -88,7 +89,27 @@ function mergeFiles(files: readonly KubeconfigFile[], context: string | undefine
   }
   if (context !== undefined) merged.setCurrentContext(context)
   checkConfig(merged, kubeconfigTitle(files.map(({ file }) => file)))
+  completePlugin(merged, files)
   return merged
+}
+
+/** The parts of a kubeconfig that client-node does not keep. */
+interface RawConfig {
+  users?: { name: string; user?: { tokenFile?: string } }[]
+  clusters?: { name?: string; cluster?: { extensions?: { name?: string; extension?: unknown }[] } }[]
+}
+
+/** Tells the credential plugin of the current user its version and cluster. */
+function completePlugin(config: KubeConfig, files: readonly KubeconfigFile[]): void {
+  const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()]
+  const exec = user && execOf(user)
+  if (!cluster || !exec) return
+  const completed = withExecInfo(exec, () => {
+    const clusters = files.flatMap(({ text }) => (parse(text) as RawConfig).clusters ?? [])
+    const extensions = clusters.find(({ name }) => name === cluster.name)?.cluster?.extensions
+    return { ...cluster, authority: cluster.skipTLSVerify ? undefined : readAuthority(cluster), extensions }
+  })
+  config.users = config.users.map((each) => (each.name === user.name ? { ...each, exec: completed } : each))
 }
 
 function parseFile(file: string, text: string): KubeConfig {
@@ -97,6 +118,10 @@ function parseFile(file: string, text: string): KubeConfig {
     config.loadFromString(text)
     config.makePathsAbsolute(resolve(dirname(file)))
     addTokenFiles(config, text, dirname(file))
+    config.users = config.users.map((user) => {
+      const exec = execOf(user)
+      return exec ? { ...user, exec: resolveCommand(exec, dirname(file)) } : user
+    })
   } catch (error) {
     // The further lines of the YAML parser show the text, which may have credentials.
     const [reason = ''] = (error as Error).message.split('\n')
@@ -111,7 +136,7 @@ function addMissing<T extends { name: string }>(known: readonly T[], others: rea
 
 /** Adds the `tokenFile` of users, which kubectl supports and client-node ignores. client-node's file plugin reads it. */
 function addTokenFiles(config: KubeConfig, text: string, directory: string): void {
-  const { users } = parse(text) as { users?: { name: string; user?: { tokenFile?: string } }[] }
+  const { users } = parse(text) as RawConfig
   config.users = config.users.map((user) => {
     const tokenFile = users?.find((raw) => raw.name === user.name)?.user?.tokenFile
     if (tokenFile === undefined) return user

@@ -1,0 +1,60 @@
+/** Completes the credential plugin of a kubeconfig, as client-go does and client-node does not. */
+import { resolve } from 'node:path'
+import { defined, isObject } from '../../base/json.ts'
+
+/** The `exec` of a user (k8s.io/client-go/tools/clientcmd/api/v1, ExecConfig). */
+export interface ExecConfig {
+  apiVersion?: string
+  command?: string
+  env?: { name: string; value: string }[]
+  provideClusterInfo?: boolean
+}
+
+/** What a plugin learns about its cluster (client.authentication.k8s.io/v1, Cluster). */
+interface PluginCluster {
+  server: string
+  tlsServerName?: string | undefined
+  skipTLSVerify: boolean
+  proxyUrl?: string | undefined
+  /** The CA as PEM. */
+  authority: string | undefined
+  extensions: readonly { name?: string; extension?: unknown }[] | undefined
+}
+
+/** Plugins read it for the version that they have to answer in. Those of Gardener and STACKIT fail without it. */
+const EXEC_INFO = 'KUBERNETES_EXEC_INFO'
+/** The reserved name of the extension of a cluster that is for plugins. */
+const EXTENSION = 'client.authentication.k8s.io/exec'
+
+/** Returns the plugin of a user; undefined without one. */
+export function execOf({ exec }: { exec?: unknown }): ExecConfig | undefined {
+  return isObject(exec) ? exec : undefined
+}
+
+/** Makes a command with a slash relative to the folder of its kubeconfig. The system finds other commands on the PATH. */
+export function resolveCommand(exec: ExecConfig, directory: string): ExecConfig {
+  return exec.command?.includes('/') ? { ...exec, command: resolve(directory, exec.command) } : exec
+}
+
+/** Returns the plugin with its version in its environment, and with the cluster if it asks for that. */
+export function withExecInfo(exec: ExecConfig, readCluster: () => PluginCluster): ExecConfig {
+  const { apiVersion, provideClusterInfo, env = [] } = exec
+  const spec = defined({
+    // The standard input of the plugin is not that of Lodestone.
+    interactive: false,
+    cluster: provideClusterInfo ? clusterInfo(readCluster()) : undefined,
+  })
+  const value = JSON.stringify({ kind: 'ExecCredential', apiVersion, spec })
+  return { ...exec, env: [...env.filter(({ name }) => name !== EXEC_INFO), { name: EXEC_INFO, value }] }
+}
+
+function clusterInfo({ server, tlsServerName, skipTLSVerify, proxyUrl, authority, extensions }: PluginCluster): object {
+  return defined({
+    server,
+    'tls-server-name': tlsServerName || undefined,
+    'insecure-skip-tls-verify': skipTLSVerify || undefined,
+    'certificate-authority-data': authority && Buffer.from(authority).toString('base64'),
+    'proxy-url': proxyUrl || undefined,
+    config: extensions?.find(({ name }) => name === EXTENSION)?.extension,
+  })
+}
