@@ -4,7 +4,7 @@ import type { UnavailableKind } from './store.ts'
 /** How a watch ended: by the server, by silence, by the timeout of the client, by expiry (410), by an error, or by `stop()`. */
 export type WatchResult = 'closed' | 'silent' | 'capped' | 'expired' | 'failed' | 'stopped'
 
-/** The reason of a LIST: the first list, HTTP 410, a response that made the position unusable, or a kind that was absent. */
+/** The reason of a LIST: the first list, HTTP 410, responses that made the position unusable, or a kind that was absent. */
 export type RelistReason = 'initial' | 'expired' | 'rejected' | 'unserved'
 
 export interface StoreObserver {

@@ -38,6 +38,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The server ended a watch by an ERROR event. */
+export class WatchErrorEvent extends ApiError {
+  override name = 'WatchErrorEvent'
+}
+
 /** No complete response: the connection failed, the time ran out, or the body is not JSON. The message is one line, with the request. */
 export class RequestError extends Error {
   override name = 'RequestError'
@@ -83,9 +88,9 @@ export function readApiError(
 }
 
 /** Parses the Status object of an ERROR event of a watch. */
-export function readErrorEvent(what: string, status: unknown): ApiError {
+export function readErrorEvent(what: string, status: unknown): WatchErrorEvent {
   const fields = readStatus(status)
-  return new ApiError({
+  return new WatchErrorEvent({
     status: fields.code ?? 0,
     reason: fields.reason ?? '',
     message: `${what}: ${fields.message ?? 'an ERROR event without a message'}`,

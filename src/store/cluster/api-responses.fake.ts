@@ -69,6 +69,11 @@ export function json(code: number, body: unknown, headers: Record<string, string
   }
 }
 
+/** Ends a watch by an ERROR event. */
+export function errorEvent(object: object): Answer {
+  return (response) => void response.end(`${JSON.stringify({ type: 'ERROR', object })}\n`)
+}
+
 /** Never responds. */
 export function hang(): void {}
 

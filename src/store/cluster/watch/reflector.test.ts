@@ -2,7 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
 import { settle, until } from '../../../base/time/clock.fake.ts'
 import { bindingKind, buildBinding } from '../../objects.fake.ts'
-import { hang, isListRequest, isWatchRequest, json, reset, status, statusObject } from '../api-responses.fake.ts'
+import {
+  type Answer,
+  errorEvent,
+  hang,
+  isListRequest,
+  isWatchRequest,
+  json,
+  reset,
+  status,
+  statusObject,
+} from '../api-responses.fake.ts'
 import { openStage, pass } from './reflector.fake.ts'
 
 describe('a list that fails', () => {
@@ -115,6 +125,36 @@ describe('a position that expired', () => {
     await pass(clock, () => server.watches(resourceBindings).length === 1)
     expect(server.lists(resourceBindings)).toHaveLength(2)
     expect(heard).toContain('list rejected')
+  })
+
+  test.each([
+    { name: 'ERROR events of 500', answer: errorEvent(statusObject(500, 'InternalError')) },
+    {
+      name: 'ERROR events without a code',
+      answer: errorEvent({ kind: 'Status', message: 'conversion webhook failed' }),
+    },
+  ])('from which each watch ends by $name is replaced by a list', async ({ answer }) => {
+    const { server, store, clock, heard } = await openStage()
+    server.misbehave(isWatchRequest(resourceBindings), answer, answer, answer)
+    await store.start(new AbortController().signal)
+    await pass(clock, () => server.watches(resourceBindings).length === 1)
+    expect(server.lists(resourceBindings)).toHaveLength(2)
+    expect(heard).toContain('list rejected')
+  })
+
+  test('stays in use when errors of the server pass, or when the watches make progress', async () => {
+    const { server, store, clock } = await openStage()
+    const error = errorEvent(statusObject(500, 'InternalError'))
+    const afterProgress: Answer = (response) => {
+      const metadata = { resourceVersion: '9' }
+      response.write(`${JSON.stringify({ type: 'BOOKMARK', object: { kind: 'ResourceBinding', metadata } })}\n`)
+      error(response)
+    }
+    const unavailable = Array.from({ length: 4 }, () => status(503, 'ServiceUnavailable'))
+    server.misbehave(isWatchRequest(resourceBindings), error, error, afterProgress, error, ...unavailable, error, error)
+    await store.start(new AbortController().signal)
+    await pass(clock, () => server.watches(resourceBindings).length === 1)
+    expect(server.lists(resourceBindings)).toHaveLength(1)
   })
 
   test('causes no change of an unchanged object', async () => {

@@ -8,7 +8,7 @@ import { forEachInSlices } from '../../for-each-in-slices.ts'
 import type { RelistReason, StoreObserver } from '../../observer.ts'
 import type { UnavailableKind } from '../../store.ts'
 import type { ApiConnection } from '../api-connection.ts'
-import { ApiError, isExpired, isRefused } from '../api-error.ts'
+import { ApiError, isExpired, isRefused, WatchErrorEvent } from '../api-error.ts'
 import {
   checkAgainMs,
   confirmKind,
@@ -47,6 +47,8 @@ interface ReflectorInput {
 const MIN_WATCH_SECONDS = 300
 /** A watch that ends sooner counts as failed, even if it ended without an error. */
 const SHORT_WATCH_MS = 1000
+/** So many watches in a row may end by an ERROR event without progress. The next one would too: a list passes over the cause. */
+const STUCK_WATCHES = 3
 /** The longest Retry-After that is honored. */
 const MAX_RETRY_AFTER_MS = 300_000
 
@@ -61,6 +63,8 @@ export class Reflector {
   #reason: RelistReason = 'initial'
   #listedAt = Number.NEGATIVE_INFINITY
   #missing = 0
+  /** How many watches in a row ended by an ERROR event, from the same resource version. */
+  #stuck = 0
   #contactAt: number | undefined
 
   constructor(input: ReflectorInput) {
@@ -223,6 +227,7 @@ export class Reflector {
       event: (type, raw) => this.#writer.apply(type, raw, this.#served.kind.type),
       advance: (version) => {
         this.#version = version
+        this.#stuck = 0
       },
       contact: () => {
         this.#contact()
@@ -254,7 +259,12 @@ export class Reflector {
       case 'failed':
         if (end.error instanceof KindUnavailableError) return this.#unavailable(end.error)
         // The same watch would fail again, so a list gets a new resource version, or shows that a right was taken away.
-        if (isRefused(end.error) || end.error instanceof MalformedEventError || this.#mayHide(end.error))
+        if (
+          isRefused(end.error) ||
+          end.error instanceof MalformedEventError ||
+          this.#mayHide(end.error) ||
+          this.#isStuck(end.error)
+        )
           this.#relist('rejected')
         return this.#failed('watch', end.error)
       default:
@@ -262,8 +272,18 @@ export class Reflector {
     }
   }
 
+  /**
+   * Whether the server ends each watch from this version, for instance because it cannot convert the next object. client-go lists after the first
+   * such event. But most of the causes pass, and a list costs the server more. An overloaded server rejects the request of the watch instead.
+   */
+  #isStuck(error: unknown): boolean {
+    this.#stuck = error instanceof WatchErrorEvent ? this.#stuck + 1 : 0
+    return this.#stuck >= STUCK_WATCHES
+  }
+
   #relist(reason: RelistReason): void {
     this.#version = undefined
+    this.#stuck = 0
     this.#reason = reason
   }
 
