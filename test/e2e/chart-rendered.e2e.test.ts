@@ -278,6 +278,13 @@ const cases: Case[] = [
     want: member.resources,
   })),
   { value: 'hostNetwork', object: deployment, path: `${pod}.hostNetwork`, want: true },
+  // With as many replicas as nodes, no node has free ports for one more pod.
+  {
+    value: 'hostNetwork',
+    object: deployment,
+    path: 'spec.strategy.rollingUpdate',
+    want: { maxSurge: 0, maxUnavailable: 1 },
+  },
   { value: 'dnsPolicy', object: deployment, path: `${pod}.dnsPolicy`, want: 'None' },
   // A pod with a sidecar of Istio never ends, and without its DNS servers it does not find a hub.
   ...['Job/lodestone-uninstall-pre-delete', 'Job/lodestone-uninstall-post-delete', 'Deployment/lodestone-page'].flatMap(
