@@ -5,6 +5,7 @@ import { systemClock } from '../base/time/clock.ts'
 import { watchWallClock } from '../base/time/wall-clock.ts'
 import type { ServerInfo } from '../core/server-features.ts'
 import type { CredentialsLifetime } from '../store/cluster/credentials-lifetime.ts'
+import { repeated } from '../store/cluster/repeated.ts'
 import type { WebhookProbe } from '../store/cluster/webhook-probe.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -116,7 +117,18 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   shutdown.add('last', 'health server', health.close)
 
   const observer = observeCertificates(log, metrics)
-  const certificates = await openServingCertificates(config, observer, wallClock.now, registration.isPublished)
+  // The network of a node may come after its pods. An end of the process would delay the start by the back-off of the kubelet.
+  const certificates = await repeated(
+    () => openServingCertificates(config, observer, wallClock.now, registration.isPublished),
+    {
+      signal: shutdown.begun,
+      onRetry: (error, retryInMs) =>
+        log.warn(
+          { reason: (error as Error).message, retryInMs: Math.round(retryInMs) },
+          'certificates cannot be read yet',
+        ),
+    },
+  )
   shutdown.add('last', 'certificates', certificates.stop)
   readiness.useCertificates(certificates)
   const clientCa = openClientCa({ file: config.server.clientCaFile, log })

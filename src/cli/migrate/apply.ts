@@ -20,7 +20,7 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { listAll } from '../../store/cluster/watch/pager.ts'
 import { ConflictError, NotFoundError, type ObjectName, type ObjectStore } from '../../store/store.ts'
-import { repeated } from '../patient-connection.ts'
+import { patiently } from '../patient-connection.ts'
 import { type Migration, planMigration } from './plan-migration.ts'
 
 /** Claims and sources first: until their finalizers are removed, their deletion does not complete. */
@@ -81,7 +81,7 @@ async function listObjects(
   const kind = { type, metadataOnly: false }
   const input = { connection, kind, clock: systemClock, options: {}, signal, contact: () => undefined, ...receiver }
   try {
-    await repeated(() => listAll(input), signal)
+    await patiently(() => listAll(input), signal)
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error
     receiver.begin()

@@ -13,7 +13,7 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { listAll } from '../../store/cluster/watch/pager.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { repeated } from '../patient-connection.ts'
+import { patiently } from '../patient-connection.ts'
 
 export interface UninstallContext {
   connection: ApiConnection
@@ -192,7 +192,7 @@ export async function collect<T>(
     const kind = { type: served, metadataOnly }
     try {
       const options = { pageSize: PAGE_SIZE }
-      await repeated(() => listAll({ connection, kind, clock: systemClock, options, signal, ...receiver }), signal)
+      await patiently(() => listAll({ connection, kind, clock: systemClock, options, signal, ...receiver }), signal)
       return found
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404) throw error
