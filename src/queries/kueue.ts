@@ -4,15 +4,17 @@ import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '
 import { isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { type AdmissionCheck, admissionChecks, type KueueWorkload, kueueWorkloads } from '../api/kueue.ts'
 import { HOLD_ANNOTATION } from '../api/lodestone.ts'
-import { apiVersionOf, type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
+import { apiVersionOf, type K8sObject, keyOfObject, referenceOf } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { defined } from '../base/json.ts'
+import { defined, sortedUnique } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
 import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
+import { dependencyKey } from '../core/dependencies/keys.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { CheckInput } from '../core/kueue/decide-check.ts'
 import { isDataCheck } from '../core/kueue/plan-admission-check.ts'
-import { jobsOf, lacksJob, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
+import { jobsOf, lacksJob, lacksPodMetadata, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
 import type { HoldAnnotation } from '../core/resource-binding/annotations.ts'
 import { type BindingDecision, decideBinding } from '../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
@@ -48,7 +50,8 @@ export interface GatheredCheck {
 export function gatherCheckInput(workload: KueueWorkload, context: KueueContext): GatheredCheck {
   const { store } = context
   const inHub = isHub(store)
-  const inputs = jobsOf(workload).flatMap((job) => placementInputs(job, workload, inHub, context))
+  const jobs = inHub ? jobsOf(workload) : jobsAround(workload, store)
+  const inputs = jobs.flatMap((job) => placementInputs(job, workload, inHub, context))
   const decided = inputs.map((input): { decision: BindingDecision; requeueAfterMs: number | undefined } => {
     const decision = decideBinding(input)
     return { decision, requeueAfterMs: requeueAfter(decision.binding, input) }
@@ -57,10 +60,10 @@ export function gatherCheckInput(workload: KueueWorkload, context: KueueContext)
   const managers = volumeManagersOf(store, workload.metadata.namespace)
   return defined({
     input: {
-      unknown: whyDataUnknown(store),
+      unknown: whyDataUnknown(store) ?? whyJobUnknown(workload, store),
       lacksJob: lacksJob(workload),
       placements: decided.map(({ decision }) => decision),
-      volumes: inHub ? [] : volumeAnnotationsOf(workload).map((annotation) => volumesState(annotation, managers)),
+      volumes: inHub ? [] : volumeRequestsOf(workload, store).map((annotation) => volumesState(annotation, managers)),
     },
     requeueAfterMs: times.length > 0 ? Math.min(...times) : undefined,
   })
@@ -70,6 +73,46 @@ export function gatherCheckInput(workload: KueueWorkload, context: KueueContext)
 export function whyDataUnknown(store: ObjectStore): string | undefined {
   const kinds = [dataSourceClaims.kind, dataSources.kind, volumeManagers.kind]
   return store.unavailable().find(({ type }) => kinds.includes(type.kind))?.message
+}
+
+/**
+ * Returns why the data that a job names may be unknown: only the job has the annotations of its pods, and it is not cached. Undefined if it is
+ * known. On a hub the decision on the binding says it.
+ */
+export function whyJobUnknown(workload: KueueWorkload, store: ObjectStore): string | undefined {
+  if (!lacksPodMetadata(workload) || isHub(store)) return undefined
+  const jobs = jobsOf(workload).map((job) => ({ job, type: workloadTypeOf(job, store) }))
+  const isKnown = jobs.some(({ job, type }) => !type || !store.serves(type) || cachedJob(job, store))
+  const [first] = jobs
+  return first && !isKnown ? `its job, ${first.job.kind} ${first.job.name}, is not cached yet` : undefined
+}
+
+/**
+ * Returns the jobs of a Workload, and the controllers that created them: the Deployment of a pod, the CronJob of a Job. A claim may name any
+ * of them.
+ */
+export function jobsAround(workload: KueueWorkload, store: ObjectStore): WorkloadReference[] {
+  const found = new Map<string, WorkloadReference>()
+  const queue = jobsOf(workload)
+  for (const job of queue) {
+    const key = workloadKey(job)
+    if (found.has(key)) continue
+    found.set(key, job)
+    const controller = cachedJob(job, store)?.controller
+    if (controller) queue.push(defined({ ...controller, namespace: job.namespace }))
+  }
+  return [...found.values()]
+}
+
+/** Returns the annotations that request volumes for the pods of a Workload: those of its pod templates and of its jobs. */
+function volumeRequestsOf(workload: KueueWorkload, store: ObjectStore): string[] {
+  const ofJobs = jobsOf(workload).flatMap((job) => cachedJob(job, store)?.volumeRequests ?? [])
+  return sortedUnique([...volumeAnnotationsOf(workload), ...ofJobs])
+}
+
+function cachedJob(job: WorkloadReference, store: ObjectStore): Workload | undefined {
+  const type = workloadTypeOf(job, store)
+  return type && store.get(type, job.namespace, job.name)
 }
 
 /** Whether an AdmissionCheck with this name is one that Lodestone answers. */
@@ -92,13 +135,15 @@ export function workloadsConcerned(change: StoreChange, store: ObjectStore): str
     case dataSources.kind:
       return [...claimsConcerned(change, store)].flatMap((one) => ofClaim(one, store))
     case volumeManagers.kind:
-      return objects.flatMap(({ metadata }) =>
-        withIndex('volumeManager', objectKey(metadata.namespace, metadata.name ?? ''), store),
-      )
+      return objects.flatMap((manager) => ofVolumeManager(manager, store))
     default:
-      return isBinding(type.kind)
-        ? objects.flatMap((binding) => withIndex('job', workloadKey((binding as ResourceBinding).spec.resource), store))
-        : claimsRegranted(change, store).flatMap((claim) => ofClaim(claim, store))
+      if (isBinding(type.kind)) {
+        return objects.flatMap((binding) => withJob((binding as ResourceBinding).spec.resource, store))
+      }
+      return [
+        ...objects.filter((object) => workloadTypeOf(object, store)).flatMap((job) => withJob(referenceOf(job), store)),
+        ...claimsRegranted(change, store).flatMap((claim) => ofClaim(claim, store)),
+      ]
   }
 }
 
@@ -107,8 +152,29 @@ export function workloadsWithCheck(check: string, store: ObjectStore): string[] 
   return withIndex('check', check, store)
 }
 
+/** Outside of a hub, a claim may name a controller of the job. Only the job itself is in an index. */
 function ofClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
-  return workloadKeysOfClaim(claim).flatMap((key) => withIndex('job', key, store))
+  const keys = workloadKeysOfClaim(claim)
+  if (isHub(store)) return keys.flatMap((key) => withIndex('job', key, store))
+  const namespace = claim.spec.workload.namespace || claim.metadata.namespace || ''
+  return store
+    .byIndex(kueueWorkloads, 'waiting', namespace)
+    .filter((workload) => jobsAround(workload, store).some((job) => keys.includes(workloadKey(job))))
+    .map(keyOfObject)
+}
+
+function ofVolumeManager(manager: K8sObject, store: ObjectStore): string[] {
+  const jobs = store
+    .typesWithIndex('references')
+    .flatMap((type) => store.byIndex(type, 'references', dependencyKey(manager)))
+  return [
+    ...withIndex('volumeManager', keyOfObject(manager), store),
+    ...jobs.flatMap((job) => withJob(referenceOf(job), store)),
+  ]
+}
+
+function withJob(job: WorkloadReference, store: ObjectStore): string[] {
+  return withIndex('job', workloadKey(job), store)
 }
 
 function withIndex(index: string, key: string, store: ObjectStore): string[] {

@@ -12,13 +12,7 @@ import { CLUSTER_NAME_ANNOTATION } from '../api/lodestone.ts'
 import { defined, sortedUnique } from '../base/json.ts'
 import { onPresentClock } from '../base/time/clock-jumps.ts'
 import { type NominationInput, placementOfWorkers, type WorkerCluster } from '../core/kueue/decide-nomination.ts'
-import {
-  checkAwaitingNomination,
-  jobsOf,
-  lacksJob,
-  nominatedClusters,
-  reservedSince,
-} from '../core/kueue/workload-state.ts'
+import { checkAwaitingNomination, lacksJob, nominatedClusters, reservedSince } from '../core/kueue/workload-state.ts'
 import { decideBinding } from '../core/resource-binding/decide.ts'
 import type { BindingInput } from '../core/resource-binding/input.ts'
 import { requeueAfter } from '../core/resource-binding/plan.ts'
@@ -26,8 +20,10 @@ import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { gatherBindingInput } from './binding.ts'
 import {
   bareBinding,
+  jobsAround,
   type KueueContext,
   whyDataUnknown,
+  whyJobUnknown,
   withHold,
   workloadsConcerned,
   workloadsWithCheck,
@@ -53,12 +49,12 @@ export function gatherNomination(
   if (!check || since === undefined) return undefined
   const config = multiKueueConfigName(check.name, store)
   const workers = config === undefined ? [] : listWorkers(config, store)
-  const inputs = jobsOf(workload).map((job) => placementInput(job, workers, since, context))
+  const inputs = jobsAround(workload, store).map((job) => placementInput(job, workers, since, context))
   const decided = inputs.map((input) => ({ input, decision: decideBinding(input) }))
   const times = decided.flatMap(({ input, decision }) => requeueAfter(decision.binding, input) ?? [])
   return defined({
     input: {
-      unknown: whyDataUnknown(store),
+      unknown: whyDataUnknown(store) ?? whyJobUnknown(workload, store),
       lacksJob: lacksJob(workload),
       config,
       workers,

@@ -12,6 +12,7 @@ import {
 } from '../../src/api/kueue.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
 import { namespaces } from '../../src/api/namespace.ts'
+import { pods } from '../../src/api/pod.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { DEFAULT_CONFIG } from '../../src/app/config/config.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
@@ -155,6 +156,97 @@ test('volumes hold the Workload until their VolumeManager is ready', async () =>
   const status = { state: 'Running', volumes: [volume] }
   await store.patch(volumeManagers, { namespace: 'default', name: 'sales' }, { status }, { subresource: 'status' })
   await shows('Ready', 'the data of all required volumes is ready')
+})
+
+const VOLUMES = '{"name":"sales"}'
+const MISSING =
+  'metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager sales in this namespace; create it first'
+const containers = [{ name: 'main', image: 'main:1' }]
+const asking = {
+  metadata: { labels: { 'lodestone.dev/inject': 'true' }, annotations: { 'lodestone.dev/volumes': VOLUMES } },
+  spec: { containers },
+}
+
+/** A Workload as Kueue creates it for pods, StatefulSets and LeaderWorkerSets: it copies only the specs of their pods. */
+function workloadOf(apiVersion: string, kind: string, name: string): KueueWorkload {
+  const owner = { apiVersion, kind, name, uid: 'u1', controller: true }
+  const podSets = [{ name: 'main', template: { spec: { containers } } }]
+  const workload = makeKueueWorkload({}, { ownerReferences: [owner] })
+  return { ...workload, spec: { ...workload.spec, podSets } }
+}
+
+function owned(kind: string, name: string, owner: { apiVersion: string; kind: string; name: string }): K8sObject {
+  const ownerReferences = [{ ...owner, uid: 'u2', controller: true }]
+  return {
+    apiVersion: '',
+    kind,
+    metadata: { name, namespace: 'default', ownerReferences },
+    spec: { containers },
+  } as K8sObject
+}
+
+const STATEFUL_SET = { metadata: { name: 'train', namespace: 'default' }, spec: { template: asking } }
+const LEADER_WORKER_SET = {
+  metadata: { name: 'train', namespace: 'default' },
+  spec: { leaderWorkerTemplate: { workerTemplate: asking } },
+}
+const POD = { metadata: { ...asking.metadata, name: 'train', namespace: 'default' }, spec: { containers } }
+
+test.each([
+  { apiVersion: 'apps/v1', kind: 'StatefulSet', job: STATEFUL_SET },
+  { apiVersion: 'leaderworkerset.x-k8s.io/v1', kind: 'LeaderWorkerSet', job: LEADER_WORKER_SET },
+  { apiVersion: 'v1', kind: 'Pod', job: POD },
+])('volumes of a $kind hold its Workload, which has no metadata of pods', async ({ apiVersion, kind, job }) => {
+  const type = SHIPPED_KINDS.find(apiVersion, kind)?.type as ResourceType
+  const object = { apiVersion, kind, ...job } as K8sObject
+  const { shows, put, store } = await start(workloadOf(apiVersion, kind, 'train'), [type, object])
+  await shows('Pending', MISSING)
+  await put([volumeManagers, makeVolumeManager()])
+  await shows('Pending', 'waits for VolumeManager sales/vol1')
+  const volume = { id: 'vol1', message: 'success', volumeSource: { hostPath: { path: '/var/x' } }, nodeAffinity: {} }
+  const status = { state: 'Running', volumes: [volume] }
+  await store.patch(volumeManagers, { namespace: 'default', name: 'sales' }, { status }, { subresource: 'status' })
+  await shows('Ready', 'the data of all required volumes is ready')
+})
+
+test('a Workload whose job is not cached yet waits for it, if only the job has the annotations of its pods', async () => {
+  const { shows, put } = await start(workloadOf('v1', 'Pod', 'train'))
+  await shows('Pending', 'its job, Pod train, is not cached yet')
+  await put([pods, { apiVersion: 'v1', kind: 'Pod', ...POD } as K8sObject])
+  await shows('Pending', MISSING)
+})
+
+test('a job of a kind that is not cached does not hold its Workload', async () => {
+  const { shows } = await start(workloadOf('example.com/v1', 'Train', 'train'))
+  await shows('Ready', NO_DATA)
+})
+
+test('a claim of a Deployment holds the Workloads of its pods', async () => {
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'train' }
+  const replicaSets = SHIPPED_KINDS.find('apps/v1', 'ReplicaSet')?.type as ResourceType
+  const { shows, put } = await start(
+    workloadOf('v1', 'Pod', 'train-5d8f-x2x'),
+    [replicaSets, owned('ReplicaSet', 'train-5d8f', workload)],
+    [pods, owned('Pod', 'train-5d8f-x2x', { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train-5d8f' })],
+  )
+  await shows('Ready', NO_DATA)
+  await put([dataSourceClaims, claim({ workload })])
+  await shows('Pending', HELD)
+  await put([dataSources, source()])
+  await shows('Ready', LOCATED)
+})
+
+test('a claim of a CronJob holds the Workloads of its Jobs', async () => {
+  const workload = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly' }
+  const jobs = SHIPPED_KINDS.find('batch/v1', 'Job')?.type as ResourceType
+  const { shows, put } = await start(
+    makeKueueWorkload(),
+    [jobs, owned('Job', 'train', workload)],
+    [dataSourceClaims, claim({ workload })],
+  )
+  await shows('Pending', HELD)
+  await put([dataSources, source()])
+  await shows('Ready', LOCATED)
 })
 
 test('on a hub, the decision on the binding of the job counts: a cluster that its policy allows', async () => {

@@ -12,6 +12,8 @@ import {
   multiKueueConfigs,
 } from '../../src/api/kueue.ts'
 import { apiVersionOf, type K8sObject, type ObjectMeta, type ResourceType } from '../../src/api/meta.ts'
+import { pods } from '../../src/api/pod.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { openMultiKueueDispatcherLoop } from '../../src/reconcile/kueue/multikueue-dispatcher.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { kueueKinds, multiKueueKinds } from '../../src/store/kinds/kueue.ts'
@@ -80,6 +82,25 @@ const HELD = 'False OnHold: default/sales: no DataSource for amoro table lake.sh
 test('without a claim all workers are nominated', async () => {
   const { nominates } = await start()
   await nominates('w2', 'w1')
+})
+
+test('a claim of a Deployment chooses the worker of the pods of its ReplicaSets', async () => {
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }
+  const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'app-5d8f' }
+  const owned = (kind: string, name: string, owner: typeof workload) => ({
+    ...bare(kind, { name, namespace: 'default', ownerReferences: [{ ...owner, uid: 'u2', controller: true }] }),
+    spec: { containers: [] },
+  })
+  const { store, nominates } = await start(
+    [SHIPPED_KINDS.find('apps/v1', 'ReplicaSet')?.type as ResourceType, owned('ReplicaSet', 'app-5d8f', workload)],
+    [pods, owned('Pod', 'app-5d8f-x2x', replicaSet)],
+    [dataSourceClaims, claim({ workload })],
+    [dataSources, source('w1')],
+  )
+  await nominates('w2', 'w1')
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'app-5d8f-x2x', uid: 'u1', controller: true }]
+  await store.patch(kueueWorkloads, REFERENCE, { metadata: { ownerReferences } })
+  await nominates('w1')
 })
 
 test('nothing is nominated until the data is located, and then the worker that has it', async () => {

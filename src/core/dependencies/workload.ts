@@ -1,6 +1,6 @@
 /** A workload, reduced to its metadata and the inputs of its dependencies. The caches store nothing else of it. */
 import { type DependentObjectReference, serviceAccounts } from '../../api/dependencies.ts'
-import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { defined, isObject, parseJson, sortedUnique } from '../../base/json.ts'
@@ -42,6 +42,10 @@ export interface WorkloadDependencies {
 /** The object's own metadata, with the dependencies instead of the spec. */
 export interface Workload extends K8sObject {
   dependencies: WorkloadDependencies
+  /** The annotations `lodestone.dev/volumes` of its pods, sorted and without duplicates. Only cached workloads have them; absent if none. */
+  volumeRequests?: readonly string[]
+  /** The controller that created it. Only cached workloads have it; absent for one that a user created. */
+  controller?: Readonly<{ apiVersion: string; kind: string; name: string }>
 }
 
 /** Every namespace of every cluster has this ServiceAccount. */
@@ -60,7 +64,30 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
 /** Returns a workload with the VolumeManagers that its pods name, and without its other dependencies. */
 export function workloadWithVolumesOnly<T extends Workload>(workload: T): T {
   const { volumeManagers, preferredVolumeManagers } = workload.dependencies
-  return { ...workload, dependencies: { ...NO_DEPENDENCIES, volumeManagers, preferredVolumeManagers } }
+  const { volumeRequests: _requests, controller: _controller, ...rest } = workload
+  return { ...rest, dependencies: { ...NO_DEPENDENCIES, volumeManagers, preferredVolumeManagers } } as T
+}
+
+/** Returns the annotations that request volumes for the pods of an object, sorted and without duplicates. `"false"` excludes a template. */
+export function podVolumeAnnotations(raw: K8sObject, kinds: WorkloadKinds = SHIPPED_KINDS): string[] {
+  const kind = kinds.find(raw.apiVersion, raw.kind)
+  if (!kind) return []
+  const valuesIn = openPaths(raw)
+  const requesting = kind.allPodMetadata.flatMap(valuesIn).filter(mayRequest)
+  return sortedUnique([...requesting, ...(kind.inherits ? [raw.metadata] : [])].flatMap(volumesAnnotationOf))
+}
+
+/** Whether admission considers the annotation of these pods: it adds a missing label. */
+export function mayRequest(metadata: unknown): boolean {
+  const labels = isObject(metadata) && isObject(metadata['labels']) ? metadata['labels'] : {}
+  return (labels[INJECT_LABEL] ?? 'true') === 'true'
+}
+
+/** Returns the annotation that requests volumes, if it is a text. */
+export function volumesAnnotationOf(metadata: unknown): string[] {
+  const annotations = isObject(metadata) && isObject(metadata['annotations']) ? metadata['annotations'] : {}
+  const annotation = annotations[VOLUMES_ANNOTATION]
+  return typeof annotation === 'string' ? [annotation] : []
 }
 
 /**

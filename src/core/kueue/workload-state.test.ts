@@ -9,6 +9,7 @@ import {
   isOpen,
   jobsOf,
   lacksJob,
+  lacksPodMetadata,
   nominatedClusters,
   reservedSince,
   volumeAnnotationsOf,
@@ -65,10 +66,6 @@ test.each<{ name: string; podSets: unknown }>([
   { name: 'a pod set without a template', podSets: [{ name: 'main' }] },
   { name: 'a template without metadata', podSets: [{ name: 'main', template: {} }] },
   {
-    name: 'a template without labels',
-    podSets: [{ template: { metadata: { annotations: { [VOLUMES_ANNOTATION]: '[]' } } } }],
-  },
-  {
     name: 'a template without an annotation',
     podSets: [{ template: { metadata: { labels: { [INJECT_LABEL]: 'true' } } } }],
   },
@@ -77,11 +74,25 @@ test.each<{ name: string; podSets: unknown }>([
   expect(volumeAnnotationsOf({ ...makeKueueWorkload(), spec })).toEqual([])
 })
 
-test('a pod template without the label requests nothing, since admission injects nothing', () => {
-  const workload = makeKueueWorkload({ volumes: '{"name":"a"}' })
-  const [podSet] = workload.spec.podSets ?? []
-  if (podSet?.template.metadata) podSet.template.metadata.labels = {}
-  expect(volumeManagersNamed(workload)).toEqual([])
+test.each([
+  { name: 'the label "true"', labels: { [INJECT_LABEL]: 'true' }, named: ['a'] },
+  { name: 'no label, which admission adds to its pods', labels: {}, named: ['a'] },
+  { name: 'no labels', labels: undefined, named: ['a'] },
+  { name: 'the label "false"', labels: { [INJECT_LABEL]: 'false' }, named: [] },
+])('an annotated pod template with $name requests $named', ({ labels, named }) => {
+  const metadata = { ...(labels && { labels }), annotations: { [VOLUMES_ANNOTATION]: '{"name":"a"}' } }
+  const podSets = [{ name: 'main', template: { metadata, spec: { containers: [] } } }]
+  expect(volumeManagersNamed({ ...makeKueueWorkload(), spec: { podSets } })).toEqual(named)
+})
+
+test.each([
+  { name: 'labels', metadata: { labels: { app: 'x' } }, lacks: false },
+  { name: 'annotations', metadata: { annotations: { note: 'x' } }, lacks: false },
+  { name: 'neither', metadata: {}, lacks: true },
+  { name: 'no metadata', metadata: undefined, lacks: true },
+])('a pod template with $name: only the job has the annotations of its pods: $lacks', ({ metadata, lacks }) => {
+  const podSets = [{ name: 'main', template: { ...(metadata && { metadata }), spec: { containers: [] } } }]
+  expect(lacksPodMetadata({ ...makeKueueWorkload(), spec: { podSets } })).toBe(lacks)
 })
 
 test.each<{ name: string; workload: KueueWorkload; waits: boolean }>([

@@ -2,9 +2,10 @@
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { AdmissionCheckState, KueueWorkload } from '../../api/kueue.ts'
 import { MULTIKUEUE_ORIGIN_LABEL } from '../../api/kueue.ts'
-import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import type { ObjectMeta } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
 import { defined, isObject, sortedUnique } from '../../base/json.ts'
+import { mayRequest, volumesAnnotationOf } from '../dependencies/workload.ts'
 import { parseVolumeRequests } from '../workload/requests/volume-requests.ts'
 
 /**
@@ -68,16 +69,22 @@ export function lacksJob({ metadata }: KueueWorkload): boolean {
   return (metadata.ownerReferences ?? []).length === 0 && metadata.labels?.[MULTIKUEUE_ORIGIN_LABEL] === undefined
 }
 
-/** Returns the annotations of its pod templates that request volumes. Admission injects nothing into pods without the label. */
-export function volumeAnnotationsOf({ spec }: KueueWorkload): string[] {
+/** Returns the annotations of its pod templates that request volumes. */
+export function volumeAnnotationsOf(workload: KueueWorkload): string[] {
+  return sortedUnique(templateMetadata(workload).filter(mayRequest).flatMap(volumesAnnotationOf))
+}
+
+/**
+ * Whether a pod template has no metadata, so that only the job has the annotations of its pods. Kueue copies the spec alone of the pods of
+ * Deployments, StatefulSets, LeaderWorkerSets, pod groups and plain pods (kueue, pkg/controller/jobs/pod).
+ */
+export function lacksPodMetadata(workload: KueueWorkload): boolean {
+  return templateMetadata(workload).some((metadata) => !metadata?.labels && !metadata?.annotations)
+}
+
+function templateMetadata({ spec }: KueueWorkload): (ObjectMeta | undefined)[] {
   const podSets = Array.isArray(spec?.podSets) ? spec.podSets : []
-  return sortedUnique(
-    podSets.flatMap((podSet) => {
-      const metadata = isObject(podSet) ? podSet.template?.metadata : undefined
-      const asked = metadata?.annotations?.[VOLUMES_ANNOTATION]
-      return asked !== undefined && metadata?.labels?.[INJECT_LABEL] === 'true' ? [asked] : []
-    }),
-  )
+  return podSets.map((podSet) => (isObject(podSet) ? podSet.template?.metadata : undefined))
 }
 
 /** Returns the names of the VolumeManagers that its pods request; none of an annotation with errors. */

@@ -18,10 +18,11 @@ import { defined, isObject } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
 import { withoutOrdinals } from '../../core/dependencies/pod-labels.ts'
-import { interpretWorkload, type Workload } from '../../core/dependencies/workload.ts'
+import { interpretWorkload, podVolumeAnnotations, type Workload } from '../../core/dependencies/workload.ts'
 import { selectableKeys } from '../../core/propagation-policy/select.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
+import { intern } from '../cache/intern.ts'
 import type { CachedKind } from '../store.ts'
 
 /** Workloads that are also cached for volumes (volumes.ts). */
@@ -45,6 +46,10 @@ export function workloadKind(type: ResourceType, kinds: WorkloadKinds): CachedKi
         metadata: { ...keepIdentity(metadata), ...(inherits && keepAnnotation(metadata)) },
         dependencies,
         ...(type.kind === ingresses.kind && dependentContent(raw)),
+        ...defined({
+          volumeRequests: dependencies.volumeManagers.length > 0 ? podVolumeAnnotations(raw, kinds) : undefined,
+          controller: controllerOf(metadata),
+        }),
       }
     },
     indexes: {
@@ -135,6 +140,12 @@ function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp
     deletionTimestamp: deletionTimestamp || undefined,
     labels,
   })
+}
+
+/** Returns the controller of a workload. All pods of a ReplicaSet share it. */
+function controllerOf({ ownerReferences }: ObjectMeta): Workload['controller'] {
+  const owner = ownerReferences?.find(({ controller }) => controller)
+  return owner && intern.json({ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.name })
 }
 
 /** Keeps the annotation that the workloads of its controller inherit. */

@@ -17,6 +17,7 @@ import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import {
   awaitsChecks,
   jobsOf,
+  lacksPodMetadata,
   NOMINATED,
   volumeAnnotationsOf,
   volumeManagersNamed,
@@ -57,7 +58,10 @@ const workloadKind: CachedKind<KueueWorkload> = {
       metadata: { ...kept.metadata, ...defined({ ownerReferences }) },
       spec: defined({
         active: spec.active,
-        podSets: volumeAnnotationsOf(raw).map((volumes, i) => ({ name: String(i), template: requesting(volumes) })),
+        podSets: [
+          ...volumeAnnotationsOf(raw).map(requesting),
+          ...(lacksPodMetadata(raw) ? [{ spec: { containers: [] } }] : []),
+        ].map((template, i) => ({ name: String(i), template })),
       }),
       status: defined({
         conditions: status?.conditions?.filter(({ type }) => CONDITIONS.includes(type)),
@@ -73,6 +77,8 @@ const workloadKind: CachedKind<KueueWorkload> = {
     volumeManager: (workload) =>
       volumeManagersNamed(workload).map((name) => objectKey(workload.metadata.namespace, name)),
     check: ({ status }) => (status?.admissionChecks ?? []).map(({ name }) => name),
+    // Those that wait for checks, for what concerns a job only by its controllers.
+    waiting: (workload) => (awaitsChecks(workload) ? [workload.metadata.namespace ?? ''] : []),
   },
   optional: true,
 }
