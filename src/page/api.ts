@@ -76,7 +76,12 @@ async function request<Body>(path: string, init: RequestInit = {}): Promise<Body
     throw new ProblemError(0, NO_CONTACT)
   })
   if (response.status === 401 && response.headers.has('www-authenticate')) dispatchEvent(new Event(LOGIN_NEEDED))
-  const body = (await response.json()) as Body & { error?: { message: string; problems?: BodyProblem[] } }
+  const body = (await response.json().catch((error: Error) => {
+    if (init.signal?.aborted) throw error
+    // A proxy before the server answers with a page of its own.
+    const { status } = response
+    throw new ProblemError(status, `the server answers HTTP ${status} without JSON; is lodestone ui still running?`)
+  })) as Body & { error?: { message: string; problems?: BodyProblem[] } }
   const { message = response.statusText, problems } = body.error ?? {}
   if (!response.ok) throw new ProblemError(response.status, message, problems)
   return body
@@ -159,12 +164,47 @@ export interface LiveListener {
   /** The lists that changed; with their differences, unless every row may have changed. */
   changed(lists: readonly ListName[], change?: Change): void
   fresh(freshness: Freshness): void
-  /** The connection ended, or is there again. */
-  connected(isConnected: boolean): void
+  /** The connection ended, or is there again. The reason is that of the server, if it answers. */
+  connected(isConnected: boolean, reason?: string): void
 }
 
-/** Follows the events of the server until the returned function is called. The browser connects again by itself. */
+/** After a failure, until the next attempt. */
+export const RETRY_MS = 3000
+
+/**
+ * Follows the events of the server until the returned function is called. The browser opens a lost connection again by itself. It does not
+ * after an answer with another status than 200, as of a proxy without the server. Then the server is asked for the reason.
+ */
 export function follow(listener: LiveListener): () => void {
+  let source: EventSource
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let hasEnded = false
+  const later = (run: () => void) => {
+    timer = setTimeout(run, RETRY_MS)
+  }
+  const open = () => {
+    source = openEvents(listener, () => later(() => void ask()))
+  }
+  const ask = async () => {
+    const problem = await fetchOverview().then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+    if (hasEnded) return
+    if (problem === undefined) return open()
+    listener.connected(false, problem)
+    later(() => void ask())
+  }
+  open()
+  return () => {
+    hasEnded = true
+    clearTimeout(timer)
+    source.close()
+  }
+}
+
+/** @param onClosed called when the browser does not open the connection again */
+function openEvents(listener: LiveListener, onClosed: () => void): EventSource {
   const source = new EventSource('/v1/events')
   const read = <Data>(event: Event) => JSON.parse((event as MessageEvent<string>).data) as Data
   source.addEventListener('state', (event) => {
@@ -179,6 +219,9 @@ export function follow(listener: LiveListener): () => void {
     listener.changed(Object.keys(change.lists) as ListName[], change)
   })
   source.addEventListener('alive', (event) => listener.fresh(read<Freshness>(event)))
-  source.addEventListener('error', () => listener.connected(false))
-  return () => source.close()
+  source.addEventListener('error', () => {
+    listener.connected(false)
+    if (source.readyState === EventSource.CLOSED) onClosed()
+  })
+  return source
 }

@@ -3,6 +3,7 @@ import { defined } from '../base/json.ts'
 
 import { formatBytes } from '../base/quantity.ts'
 import { fetchExplanation, fetchLocation, type Line } from './api.ts'
+import { explainCommand } from './commands.ts'
 import { Past, useHistory } from './history.tsx'
 import { CommandLine, Reading, State, Table, type Tone } from './parts.tsx'
 import { Placement } from './placement.tsx'
@@ -15,18 +16,19 @@ interface ExplanationInput {
   namespace: string | undefined
   /** Grows with every change of any list. */
   version: number
+  /** The folder that the server reads; undefined for a cluster. */
+  folder: string | undefined
   /** Milliseconds since the epoch. */
   now: number
 }
 
-export function Explanation({ kind, name, namespace, version, now }: ExplanationInput) {
+export function Explanation({ kind, name, namespace, version, folder, now }: ExplanationInput) {
   const key = `${kind}/${namespace ?? ''}/${name}`
   const { data, problem } = useLoaded(key, version, () => fetchExplanation(kind, name, namespace))
-  const command = `lodestone explain ${kind}/${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
   return (
     <>
       <p>
-        <CommandLine command={command} />
+        <CommandLine command={explainCommand({ kind, name, namespace, folder })} />
       </p>
       {problem !== undefined && (
         <p class="notice failed" role="alert">

@@ -1,6 +1,6 @@
 /** The keys of the page: search, rows, views and help. */
 import { useEffect } from 'preact/hooks'
-import { goTo } from './route.ts'
+import { goTo, keptNamespace } from './route.ts'
 
 /** Listens to keys as long as the page is shown. `views`: the key that opens each path after `g`. */
 export function useKeys(views: Readonly<Record<string, { key: string }>>, toggleHelp: () => void): void {
@@ -16,8 +16,9 @@ export function useKeys(views: Readonly<Record<string, { key: string }>>, toggle
       const wasGoing = isGoing
       isGoing = event.key === 'g'
       const path = wasGoing && Object.keys(views).find((name) => views[name]?.key === event.key)
-      if (path) return goTo(`/${path}`)
-      const run = ACTIONS[event.key] ?? (event.key === '?' ? toggleHelp : undefined)
+      if (path) return goTo(`/${path}${keptNamespace()}`)
+      const isHelp = event.key === '?' || (event.key === 'Escape' && document.querySelector('dialog[open]') !== null)
+      const run = isHelp ? toggleHelp : ACTIONS[event.key]
       if (!run) return
       event.preventDefault()
       run()

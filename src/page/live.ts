@@ -1,5 +1,6 @@
 /** How current the page is, and a counter for each list that grows with its changes. */
 import { useEffect, useState } from 'preact/hooks'
+import { defined } from '../base/json.ts'
 import type { Freshness } from '../cli/ui/events.ts'
 import type { ListName } from '../cli/ui/lists.ts'
 import { type Change, follow } from './api.ts'
@@ -9,6 +10,8 @@ export interface Live {
   freshness: Freshness
   /** When the connection was lost, in ms since the epoch. */
   lostAt?: number
+  /** Why the server does not let the reader follow, if it answers. */
+  reason?: string
   versions: Partial<Record<ListName, number>>
 }
 
@@ -41,9 +44,11 @@ export function useLive(isPaused: boolean): Live {
         }))
       },
       fresh: (freshness) => setLive((last) => ({ ...last, freshness })),
-      connected: (isConnected) =>
-        setLive(({ lostAt, ...last }) =>
-          isConnected ? { ...last, isConnected } : { ...last, isConnected, lostAt: lostAt ?? Date.now() },
+      connected: (isConnected, reason) =>
+        setLive(({ lostAt, reason: _reason, ...last }) =>
+          isConnected
+            ? { ...last, isConnected }
+            : defined({ ...last, isConnected, lostAt: lostAt ?? Date.now(), reason }),
         ),
     })
   }, [isPaused])

@@ -1,6 +1,6 @@
 /** The page: a rail with views, a bar with the filter and the state of the connection, and the view that the address names. */
 import { type FunctionComponent, render } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatAge } from '../base/time/duration.ts'
 import type { ListName } from '../cli/ui/lists.ts'
 import { fetchOverview } from './api.ts'
@@ -12,7 +12,7 @@ import { useKeys } from './keys.ts'
 import { type Live, useLive, useNow } from './live.ts'
 import { Login, User, useLoginNeeded } from './login.tsx'
 import { Moves } from './moves.tsx'
-import { changeQuery, openLinksInPlace, pathParts, type Route, useRoute } from './route.ts'
+import { changeQuery, keptNamespace, openLinksInPlace, pathParts, type Route, useRoute } from './route.ts'
 import { Server } from './server.tsx'
 import { Systems } from './systems.tsx'
 import { useLoaded } from './use-list.ts'
@@ -122,6 +122,7 @@ function Page() {
             name={name}
             namespace={route.query.get('namespace') ?? undefined}
             version={newest}
+            folder={input.folder}
             now={now}
           />
         )}
@@ -131,12 +132,6 @@ function Page() {
       {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
     </div>
   )
-}
-
-/** The namespace stays when the user changes the view. */
-function keptNamespace({ query }: Route): string {
-  const namespace = query.get('namespace')
-  return namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''
 }
 
 function Filters({ route, filters }: { route: Route; filters: ViewEntry['filters'] }) {
@@ -181,20 +176,22 @@ function Freshness({
   isPaused: boolean
   onPause: () => void
 }) {
-  const { isConnected, lostAt, freshness } = live
+  const { isConnected, lostAt, reason = 'no contact with lodestone ui', freshness } = live
   const { ageSeconds = 0, unavailable } = freshness
-  const words = isPaused
-    ? 'paused'
+  const [words, ms] = isPaused
+    ? ['paused']
     : !isConnected
-      ? `no contact with lodestone ui for ${formatAge(now - (lostAt ?? now))}`
+      ? [reason, now - (lostAt ?? now)]
       : ageSeconds > OLD_SECONDS
-        ? `the API server was silent for ${formatAge(ageSeconds * 1000)}`
-        : 'live'
+        ? ['the API server is silent', ageSeconds * 1000]
+        : ['live']
   const tone = words === 'live' ? 'fine' : 'waiting'
   return (
     <div class="freshness">
-      <span class={`state ${tone}`} role="status">
-        {words}
+      <span class={`state ${tone}`}>
+        <span role="status">{words}</span>
+        {/* Beside the status: a screen reader would say it again each second. */}
+        {ms !== undefined && <span> for {formatAge(ms)}</span>}
       </span>
       {unavailable.length > 0 && (
         <span class="state failed" title={unavailable.join('\n')}>
@@ -232,12 +229,14 @@ const KEYS = [
   ['/', 'search'],
   ['j  k', 'next row, row before'],
   ['Enter', 'open the row'],
-  ['Esc', 'back'],
+  ['Esc', 'close the keys, or back'],
   ...Object.values(VIEWS).map(({ key, title }) => [`g ${key}`, title] as const),
   ['?', 'these keys'],
 ] as const
 
 function Help({ onClose }: { onClose: () => void }) {
+  const close = useRef<HTMLButtonElement>(null)
+  useEffect(() => close.current?.focus(), [])
   return (
     <dialog open class="help" aria-label="Keys">
       <dl>
@@ -250,7 +249,7 @@ function Help({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </dl>
-      <button type="button" onClick={onClose}>
+      <button ref={close} type="button" onClick={onClose}>
         Close
       </button>
     </dialog>

@@ -1,6 +1,6 @@
 /** Parts that several views have: times, states, links to objects, empty and failed views. */
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { formatAge } from '../base/time/duration.ts'
 import type { ListPage } from './api.ts'
 import { changeQuery, objectAddress } from './route.ts'
@@ -54,19 +54,36 @@ export function ObjectLink({ object, children }: { object: ObjectName; children?
 
 /** A command with a button that copies it. */
 export function CommandLine({ command }: { command: string }) {
-  const [isCopied, setCopied] = useState(false)
+  const code = useRef<HTMLElement>(null)
+  const [words, setWords] = useState('Copy')
   const copy = async () => {
-    await navigator.clipboard?.writeText(command)
-    setCopied(true)
-    setTimeout(() => setCopied(false), 1500)
+    const isCopied = await write(command)
+    // The user copies the selected text.
+    if (!isCopied && code.current) getSelection()?.selectAllChildren(code.current)
+    setWords(isCopied ? 'Copied' : 'Selected')
+    setTimeout(() => setWords('Copy'), 1500)
   }
   return (
     <span class="command">
-      <code>{command}</code>
-      <button type="button" onClick={() => void copy()} aria-label={`Copy the command ${command}`}>
-        {isCopied ? 'Copied' : 'Copy'}
+      <code ref={code}>{command}</code>
+      <button
+        type="button"
+        onClick={() => void copy()}
+        aria-label={`${words === 'Copy' ? 'Copy' : `${words}:`} the command ${command}`}
+      >
+        {words}
       </button>
     </span>
+  )
+}
+
+/** Returns whether the text is in the clipboard. Over HTTP a browser has none, and a user may not allow it. */
+async function write(text: string): Promise<boolean> {
+  const { clipboard } = navigator as Partial<Navigator>
+  if (!clipboard) return false
+  return clipboard.writeText(text).then(
+    () => true,
+    () => false,
   )
 }
 

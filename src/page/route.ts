@@ -31,6 +31,11 @@ export function changeQuery(changes: Readonly<Record<string, string | undefined>
   goTo(query.size > 0 ? `${path}?${query}` : path, options)
 }
 
+/** Returns the query of the address of another view: the namespace stays when the user changes the view. */
+export function keptNamespace({ query }: Pick<Route, 'query'> = currentRoute()): string {
+  return queryText({ namespace: query.get('namespace') ?? undefined })
+}
+
 /** Returns the current view, and renders again when it changes. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute)

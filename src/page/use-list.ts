@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Delta } from '../cli/ui/delta.ts'
 import type { ListName } from '../cli/ui/lists.ts'
-import { fetchList, type ListPage, type ListQuery, ProblemError, queryText, type Row } from './api.ts'
+import { fetchList, type ListPage, type ListQuery, ProblemError, queryText, RETRY_MS, type Row } from './api.ts'
 import { onChange } from './live.ts'
 
 export interface Loaded<Data> {
@@ -16,9 +16,6 @@ export interface Loaded<Data> {
 
 /** Between two reads of the same data, so that a fleet with many changes leaves the browser and the server idle. */
 const MIN_INTERVAL_MS = 1000
-
-/** After a read that failed. Without it, the view would keep the problem until something changes. */
-const RETRY_MS = 3000
 
 /** Whether a read that failed may succeed later: not if the server rejects the request. */
 function mayPass(error: Error): boolean {
@@ -58,6 +55,7 @@ export function useLoaded<Data>(
           const error = thrown as Error
           if (abort.signal.aborted) return
           setLoaded((last) => ({ ...(last.key === key ? last : {}), key, group, problem: error.message }))
+          // Otherwise the view would keep the problem until something changes.
           if (mayPass(error)) {
             isOutdated = true
             waitMs = RETRY_MS

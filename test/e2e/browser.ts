@@ -37,7 +37,7 @@ export async function openPage(browser: Browser, link: string, options: BrowserC
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-  onTestFinished(() => expect(errors.filter((text) => !/net::ERR_|status of (401|422)/.test(text))).toEqual([]))
+  onTestFinished(() => expect(errors.filter((text) => !/net::ERR_|status of (401|422|502)/.test(text))).toEqual([]))
   await page.goto(link)
   return page
 }

@@ -2,7 +2,7 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import axe from 'axe-core'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPage, servePage } from './browser.ts'
 import { buildPage, startBrowser } from './chromium.ts'
@@ -83,12 +83,44 @@ test('the page can be used by keyboard alone', async () => {
   await page.getByText('DataSourceClaim demo/orders (Required)').waitFor()
   await page.keyboard.press('?')
   await page.getByRole('dialog').getByText('g m').waitFor()
-  await page.keyboard.press('?')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByText('DataSourceClaim demo/orders (Required)').waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('heading', { level: 1, name: 'Claims' }).waitFor()
   await page.keyboard.press('/')
   await page.keyboard.type('x')
   expect(await page.getByLabel('Search').inputValue()).toBe('x')
+  await page.keyboard.press('Escape')
+  await show(page, '/claims?namespace=demo')
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('l')
+  await page.getByRole('heading', { level: 1, name: 'Workloads' }).waitFor()
+  expect(new URL(page.url()).search).toBe('?namespace=demo')
+})
+
+test('a command that the browser may not copy is selected', async () => {
+  const { page, folder } = await open()
+  await show(page, '/explain/Deployment.v1.apps/trainer?namespace=demo')
+  const command = `lodestone explain Deployment.v1.apps/trainer -n demo --folder ${folder}`
+  await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+  await page.getByRole('button', { name: `Copy the command ${command}` }).click()
+  await page.getByText('Selected', { exact: true }).waitFor()
+  expect(await page.evaluate('String(getSelection())')).toBe(command)
+})
+
+test('the page goes on after a proxy answered instead of the server', async () => {
+  const { page } = await open()
+  await page.getByText('live', { exact: true }).waitFor()
+  const refuse = (route: Route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<html>' })
+  await page.route('**/v1*', refuse)
+  await page.route('**/v1/*', refuse)
+  await page.reload()
+  await page.getByText('the server answers HTTP 502 without JSON').first().waitFor()
+  await page.unrouteAll()
+  await page.getByText('live', { exact: true }).waitFor()
+  await page.getByText('Nothing waits.').waitFor()
 })
 
 test('the page says that the server is gone, keeps its last rows, and goes on when the server is back', async () => {

@@ -1,0 +1,125 @@
+/** Tests how the page follows the server, and what it shows when the server answers something else. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { fetchOverview, follow, LOGIN_NEEDED, RETRY_MS } from './api.ts'
+
+/** As browsers: only a lost connection is opened again. Another status than 200 ends it for good (WHATWG HTML, 9.2.3). */
+class FakeSource extends EventTarget {
+  static readonly CLOSED = 2
+  static opened: FakeSource[] = []
+  readyState = 1
+  constructor() {
+    super()
+    FakeSource.opened.push(this)
+  }
+  close(): void {
+    this.readyState = FakeSource.CLOSED
+  }
+  fail(readyState: number): void {
+    this.readyState = readyState
+    this.dispatchEvent(new Event('error'))
+  }
+  state(): void {
+    this.dispatchEvent(new MessageEvent('state', { data: '{"lists":{"claims":{}},"unavailable":[]}' }))
+  }
+}
+
+const shown: string[] = []
+const listener = {
+  changed: (lists: readonly string[]) => void shown.push(`changed ${lists}`),
+  fresh: () => undefined,
+  connected: (isConnected: boolean, reason?: string) =>
+    void shown.push(isConnected ? 'connected' : `lost${reason === undefined ? '' : `: ${reason}`}`),
+}
+
+beforeEach(() => {
+  shown.length = 0
+  FakeSource.opened = []
+  vi.useFakeTimers()
+  vi.stubGlobal('EventSource', FakeSource)
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+function answers(...given: (Response | Error)[]): void {
+  vi.stubGlobal('fetch', () => {
+    const next = given.length > 1 ? given.shift() : given[0]
+    return next instanceof Response ? Promise.resolve(next.clone()) : Promise.reject(next)
+  })
+}
+
+const problem = (status: number, message: string, headers = {}) =>
+  new Response(JSON.stringify({ error: { message } }), { status, headers })
+
+test('a lost connection is opened again by the browser', async () => {
+  follow(listener)
+  FakeSource.opened[0]?.fail(0)
+  await vi.advanceTimersByTimeAsync(10 * RETRY_MS)
+  expect([FakeSource.opened.length, shown]).toEqual([1, ['lost']])
+})
+
+test('a connection that a proxy rejected is opened again', async () => {
+  answers(new Response('<html>', { status: 502 }), new Response('{}'))
+  follow(listener)
+  FakeSource.opened[0]?.fail(2)
+  await vi.advanceTimersByTimeAsync(RETRY_MS)
+  expect(FakeSource.opened).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(RETRY_MS)
+  expect(FakeSource.opened).toHaveLength(2)
+  FakeSource.opened[1]?.state()
+  expect(shown).toEqual([
+    'lost',
+    'lost: the server answers HTTP 502 without JSON; is lodestone ui still running?',
+    'connected',
+    'changed claims',
+  ])
+})
+
+test('a session that has ended shows the login', async () => {
+  const needed = vi.fn()
+  vi.stubGlobal('dispatchEvent', ({ type }: Event) => needed(type))
+  answers(problem(401, 'log in', { 'www-authenticate': 'Bearer' }))
+  const stop = follow(listener)
+  FakeSource.opened[0]?.fail(2)
+  await vi.advanceTimersByTimeAsync(RETRY_MS)
+  expect(needed.mock.calls).toEqual([[LOGIN_NEEDED]])
+  stop()
+  await vi.advanceTimersByTimeAsync(10 * RETRY_MS)
+  expect(needed.mock.calls).toHaveLength(1)
+})
+
+test('a page without a session says which link to open', async () => {
+  answers(problem(401, 'no session; open the link that the command printed'))
+  follow(listener)
+  FakeSource.opened[0]?.fail(2)
+  await vi.advanceTimersByTimeAsync(RETRY_MS)
+  expect(shown).toEqual(['lost', 'lost: no session; open the link that the command printed'])
+})
+
+test('a page that is paused opens no connection', async () => {
+  answers(new Response('{}'))
+  const stop = follow(listener)
+  FakeSource.opened[0]?.fail(2)
+  stop()
+  await vi.advanceTimersByTimeAsync(10 * RETRY_MS)
+  expect(FakeSource.opened).toHaveLength(1)
+})
+
+test.each([
+  {
+    name: 'HTML of a proxy',
+    answer: new Response('<html>', { status: 504 }),
+    message: 'the server answers HTTP 504 without JSON; is lodestone ui still running?',
+  },
+  {
+    name: 'nothing',
+    answer: new TypeError('network'),
+    message: 'the server does not respond; is lodestone ui still running?',
+  },
+  { name: 'a problem', answer: problem(403, 'not permitted'), message: 'not permitted' },
+])('an answer that is $name is shown as a sentence', async ({ answer, message }) => {
+  answers(answer)
+  await expect(fetchOverview()).rejects.toThrow(message)
+})
