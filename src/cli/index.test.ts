@@ -87,6 +87,11 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
     { name: 'an output format', words: ['check', 'x', '-o', 'jsno'], want: 'not jsno (did you mean json?)' },
     { name: 'no file to check', words: ['check'], want: 'missing -f FILE: a file, a folder, or - for standard input' },
     { name: 'a missing file', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
+    {
+      name: 'a URL, which kubectl reads',
+      words: ['check', '-f', 'https://example.com/app.yaml'],
+      want: 'https://example.com/app.yaml is a URL, and only files are read; pipe its text into -f -',
+    },
     { name: 'no argument to explain', words: ['explain'], want: 'expected KIND/NAME or KIND NAME' },
     { name: 'two arguments to explain', words: ['explain', 'a/b', 'c/d'], want: 'not a/b c/d' },
     {

@@ -367,6 +367,26 @@ test('$KUBECONFIG merges its files, and a missing one is skipped', async () => {
   expect(stdout).toContain('default/orders')
 })
 
+test.each([
+  { name: 'an empty file', text: '' },
+  { name: 'a file with comments only', text: '# new\n' },
+  { name: 'a file with null', text: 'null\n' },
+])('KUBECONFIG may name $name, which defines nothing', async ({ text }) => {
+  const hub = await startHub()
+  hub.put(dataSourceClaims, makeClaim({}, { name: 'orders' }))
+  const folder = makeFolder({ new: text, second: configOf({ hub: { server: hub.url } }) })
+  const [empty = '', second = ''] = ['new', 'second'].map((file) => join(folder, file))
+  expect(await runWords(['status'], { env: { KUBECONFIG: `${empty}:${second}` } })).toMatchObject({
+    status: 0,
+    stderr: '',
+  })
+  expect(await runWords(['status'], { env: { KUBECONFIG: empty } })).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: `lodestone status: kubeconfig ${empty} has no current-context, and no context was given\n`,
+  })
+})
+
 test('certs without a Secret rejects the options of a cluster', async () => {
   expect(await runWords(['certs', '--directory', 'certs', '--kubeconfig', 'hub'])).toEqual({
     status: 2,

@@ -303,7 +303,7 @@ describe('the error for an invalid kubeconfig names the file and the problem:', 
   const context = { name: 'x', context: { cluster: 'c', user: 'u' } }
   test.each([
     { name: 'broken', text: '{"clusters": [', want: 'cannot be read' },
-    { name: 'empty', text: '', want: 'cannot be read' },
+    { name: 'empty', text: '', want: 'no current-context' },
     { name: 'without a context', text: JSON.stringify({ clusters: [cluster] }), want: 'no current-context' },
     {
       name: 'with an unknown context',

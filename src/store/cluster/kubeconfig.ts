@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
 import { type Cluster, KubeConfig } from '@kubernetes/client-node'
-import { parse } from 'yaml'
+import { parse, parseDocument } from 'yaml'
 import { describeFileError } from '../../base/file-error.ts'
 import { UserError } from '../../base/user-error.ts'
 import { execOf, resolveCommand, withExecInfo } from './credential-plugin.ts'
@@ -114,6 +114,7 @@ function completePlugin(config: KubeConfig, files: readonly KubeconfigFile[]): v
 
 function parseFile(file: string, text: string): KubeConfig {
   const config = new KubeConfig()
+  if (isEmptyDocument(text)) return config
   try {
     config.loadFromString(text)
     config.makePathsAbsolute(resolve(dirname(file)))
@@ -128,6 +129,12 @@ function parseFile(file: string, text: string): KubeConfig {
     throw new ConnectionConfigError(`kubeconfig ${file} cannot be read: ${reason}`, { cause: error })
   }
   return config
+}
+
+/** Whether a file defines nothing, as a new one. kubectl reads it as a kubeconfig without names (client-go, clientcmd.Load). */
+function isEmptyDocument(text: string): boolean {
+  const document = parseDocument(text)
+  return document.errors.length === 0 && document.toJS() === null
 }
 
 function addMissing<T extends { name: string }>(known: readonly T[], others: readonly T[]): T[] {

@@ -92,6 +92,8 @@ function readStats(path: string, fail: (message: string) => void): Stats | undef
     fail(`cannot be read: ${(error as Error).message}`)
     return undefined
   }
+  if (!stats && /^https?:\/\//.test(path))
+    throw new UsageError(`${path} is a URL, and only files are read; pipe its text into -f -`)
   if (!stats) throw new UsageError(`${path || "''"} does not exist`)
   return stats
 }
