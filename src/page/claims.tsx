@@ -1,5 +1,6 @@
 /** Claims, with their data and their workload. */
 import type { Row } from './api.ts'
+import { joinNames } from './names.ts'
 import { ListView, ObjectLink, State, Table, type Tone } from './parts.tsx'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
@@ -38,7 +39,7 @@ export function Claims({ query, version }: ViewInput) {
               </td>
               <td>
                 <State tone={TONES[row.location]}>
-                  {row.location === 'Located' ? row.clusters.slice(0, 5).join(', ') : row.message}
+                  {row.location === 'Located' ? joinNames(row.clusters) : row.message}
                 </State>
               </td>
             </tr>

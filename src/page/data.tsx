@@ -3,6 +3,7 @@
 import { formatBytes } from '../base/quantity.ts'
 import type { ClusterRow } from '../cli/ui/lists.ts'
 import { fetchClusters, type Row } from './api.ts'
+import { describeOtherClusters, joinNames } from './names.ts'
 import { Age, ListView, ObjectLink, State, Table } from './parts.tsx'
 import { changeQuery } from './route.ts'
 import { useList, useLoaded } from './use-list.ts'
@@ -77,6 +78,7 @@ function Matrix({ rows, columns, now }: { rows: Row<'sources'>[]; columns: Clust
               {row.system} {row.type}
             </span>
             {row.lastError !== undefined && <span class="problem">{row.lastError}</span>}
+            <OtherClusters row={row} columns={columns} />
           </th>
           <td class="number">
             {row.bytes === undefined ? '' : `${row.bytesAreMinimum ? '≥ ' : ''}${formatBytes(row.bytes)}`}
@@ -98,6 +100,12 @@ function Matrix({ rows, columns, now }: { rows: Row<'sources'>[]; columns: Clust
       ))}
     </Table>
   )
+}
+
+/** A cluster that left the fleet, or a mistyped name in a DataSource, has no column. */
+function OtherClusters({ row, columns }: { row: Row<'sources'>; columns: ClusterRow[] }) {
+  const words = columns.length > 0 ? describeOtherClusters(row.clusters, columns) : undefined
+  return words === undefined ? null : <span class="problem">{words}</span>
 }
 
 function Legend() {
@@ -130,8 +138,7 @@ function Regions({ columns }: { columns: ClusterRow[] }) {
 function sourceClusters({ clusters }: Row<'sources'>) {
   if (clusters === undefined) return <State tone="unknown">unknown</State>
   if (clusters.length === 0) return <State tone="failed">nowhere</State>
-  const shown = clusters.slice(0, 5).join(', ')
-  return clusters.length > 5 ? `${shown} and ${clusters.length - 5} more` : shown
+  return joinNames(clusters)
 }
 
 function Dot({ row, cluster, largest }: { row: Row<'sources'>; cluster: string; largest: number }) {

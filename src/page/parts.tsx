@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { formatAge } from '../base/time/duration.ts'
 import type { ListPage } from './api.ts'
+import { placeOfPage } from './names.ts'
 import { changeQuery, objectAddress } from './route.ts'
 import type { Loaded } from './use-list.ts'
 
@@ -155,7 +156,7 @@ export function ListView<Row extends object>({
       {data && data.total === 0 && <div class="empty">{empty}</div>}
       {data && data.total > 0 && (
         <>
-          {children(data.items)}
+          {data.items.length > 0 && children(data.items)}
           <Pages total={data.total} offset={data.offset} shown={data.items.length} />
         </>
       )}
@@ -165,17 +166,15 @@ export function ListView<Row extends object>({
 
 function Pages({ total, offset, shown }: { total: number; offset: number; shown: number }) {
   if (offset === 0 && shown === total) return null
-  const limit = 100
-  const show = (at: number) => changeQuery({ offset: at > 0 ? String(at) : undefined }, { replace: false })
+  const { text, previous, next } = placeOfPage({ total, offset, shown, limit: 100 })
+  const show = (at = 0) => changeQuery({ offset: at > 0 ? String(at) : undefined }, { replace: false })
   return (
     <nav class="pages" aria-label="Pages of the list">
-      <button type="button" disabled={offset === 0} onClick={() => show(Math.max(0, offset - limit))}>
+      <button type="button" disabled={previous === undefined} onClick={() => show(previous)}>
         Previous
       </button>
-      <span>
-        {offset + 1}–{offset + shown} of {total.toLocaleString('en')}
-      </span>
-      <button type="button" disabled={offset + shown >= total} onClick={() => show(offset + limit)}>
+      <span>{text}</span>
+      <button type="button" disabled={next === undefined} onClick={() => show(next)}>
         Next
       </button>
     </nav>

@@ -6,6 +6,7 @@ import type { WhatIfQuestion } from '../cli/ui/questions/read-what-if.ts'
 import type { WhatIfAnswer, WhatIfTable } from '../cli/ui/questions/what-if.ts'
 import { EFFECT_WORDS } from '../core/what-if/effect-words.ts'
 import { fetchWhatIf, MAX_MANIFEST_BYTES, type ProblemError } from './api.ts'
+import { joinNames, NAMES_SHOWN } from './names.ts'
 import { CommandLine, ObjectLink, Problem, State, Table, type Tone } from './parts.tsx'
 import {
   addressParameters,
@@ -251,7 +252,7 @@ function countWorkloads(workloads: number): string {
 /** What a transfer of the data costs, for the cheapest clusters to which the workload may go. Nothing for data that is there. */
 function describeCosts({ transfer }: Change): string[] {
   const candidates = (transfer?.candidates ?? []).filter(({ transferBytes }) => transferBytes !== 0)
-  return candidates.slice(0, CLUSTERS_SHOWN).map(({ cluster, transferBytes, isMinimum, money, currency, seconds }) => {
+  return candidates.slice(0, NAMES_SHOWN).map(({ cluster, transferBytes, isMinimum, money, currency, seconds }) => {
     const least = isMinimum ? 'at least ' : ''
     const amount = transferBytes === undefined ? 'an unknown amount' : `${least}${formatBytes(transferBytes)}`
     const price = money === undefined ? undefined : `${money.toFixed(2)} ${currency ?? ''}`.trim()
@@ -260,18 +261,10 @@ function describeCosts({ transfer }: Change): string[] {
   })
 }
 
-/** The most clusters that a row names. */
-const CLUSTERS_SHOWN = 5
-
 function describeMove({ from, to, takesAll, afterSeconds }: NonNullable<Change['next']>): string {
   const targets = `${to.length > 1 && !takesAll ? 'one of ' : ''}${joinNames(to)}`
   const later = afterSeconds > 0 ? `, after ${formatAge(afterSeconds * 1000)}` : ''
   return `${[joinNames(from), to.length > 0 ? `→ ${targets}` : ''].filter(Boolean).join(' ')}${later}`
-}
-
-function joinNames(names: readonly string[]): string {
-  const more = names.length - CLUSTERS_SHOWN
-  return `${names.slice(0, CLUSTERS_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 function Losses({ table: { each, workloads, rows, more } }: { table: WhatIfTable }) {

@@ -110,6 +110,22 @@ test('a command that the browser may not copy is selected', async () => {
   expect(await page.evaluate('String(getSelection())')).toBe(command)
 })
 
+test('a link to a page that a list no longer has leads to its last page', async () => {
+  const { page } = await open()
+  await show(page, '/claims?offset=300')
+  await page.getByText('no rows after 300, of 1').waitFor()
+  await page.getByRole('button', { name: 'Previous' }).click()
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+})
+
+test('data in a cluster that the fleet does not have is named', async () => {
+  const { page, folder } = await open()
+  const file = join(folder, 'source.yaml')
+  await writeFile(file, (await readFile(file, 'utf8')).replaceAll('member2', 'mebmer2'))
+  await show(page, '/data')
+  await page.getByText('in mebmer2: not in the list of clusters').waitFor()
+})
+
 test('the page goes on after a proxy answered instead of the server', async () => {
   const { page } = await open()
   await page.getByText('live', { exact: true }).waitFor()
