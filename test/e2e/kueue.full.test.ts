@@ -2,7 +2,16 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Condition } from '../../src/api/meta.ts'
 import type { KubeObject } from './api-client.ts'
-import { admissionCheck, type Progress, progressOf, queuedJob, queues, startKueue, workloadOf } from './kueue.ts'
+import {
+  admissionCheck,
+  type Progress,
+  progressOf,
+  queuedJob,
+  queuedPod,
+  queues,
+  startKueue,
+  workloadOf,
+} from './kueue.ts'
 import { claim, source } from './manifests.ts'
 import { type Member, s3Volume, startMember, volumeManagerOf } from './member.ts'
 import { stopAndCheckRights } from './rights.ts'
@@ -54,6 +63,43 @@ test('a job waits until its VolumeManager is Running, and is then unsuspended', 
   cluster.proxy.release()
   await cluster.reached('weights', 'Running')
   await shows(job, { checks: { data: 'Ready: the data of all required volumes is ready' }, suspended: false })
+})
+
+test('a pod waits for its VolumeManager, although its Workload does not name it', async () => {
+  const { plane } = cluster
+  const annotations = { 'lodestone.dev/volumes': '{"name":"pod-weights","mount-path":"/data"}' }
+  const pod = queuedPod('plain-pod', 'team', { annotations })
+  await cluster.putBucket('pod-weights', { 'a.txt': 'first' }, 'train/')
+  onTestFinished(() => cluster.proxy.release())
+  cluster.proxy.holdAfter(1)
+  await cluster.create(
+    volumeManagerOf('pod-weights', s3Volume(cluster.proxy, 's3://pod-weights/train/', { replicas: 1 })),
+  )
+  await plane.apply(pod)
+  await decides(pod, 'Pending: waits for VolumeManager pod-weights/vol1')
+  cluster.proxy.release()
+  await cluster.reached('pod-weights', 'Running')
+  await decides(pod, 'Ready: the data of all required volumes is ready')
+})
+
+test('a claim of a Deployment holds its pods', async () => {
+  const { plane } = cluster
+  const { metadata, spec } = queuedPod('served', 'team')
+  const { labels = {}, finalizers } = metadata
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'served', namespace: 'default' },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels, finalizers }, spec } },
+  } as KubeObject
+  await plane.apply([claim('served', { data: 'served-data', workload: deployment }), deployment])
+  const pod = await plane.eventually('the Deployment has a pod', async () => {
+    const pods = (await plane.listJson('pods', 'default')) as KubeObject[]
+    return pods.find(({ metadata: { name } }) => name.startsWith('served-'))
+  })
+  await decides(pod, waitingFor('served'))
+  await plane.apply(source('served-data', ['member1']))
+  await decides(pod, 'Ready: default/served is in member1')
 })
 
 test('a job without claims and volumes is admitted at once, and the message says why', async () => {
@@ -210,6 +256,19 @@ test('while claims cannot be read, the check is not active, and no job is admitt
   await plane.eventually('the new job has a Workload', () => workloadOf(plane, late))
   expect(await progressOf(plane, late)).toMatchObject({ quotaReserved: false, suspended: true })
 })
+
+/** Waits until the check of the Workload of a pod has this state and message. */
+async function decides(pod: KubeObject, check: string): Promise<void> {
+  await cluster.plane.eventually(
+    `the check of Pod ${pod.metadata.name} shows ${check}`,
+    async () => {
+      const [found] = (await workloadOf(cluster.plane, pod))?.status?.admissionChecks ?? []
+      expect(found && `${found.state}: ${found.message}`).toBe(check)
+      return true
+    },
+    LONG,
+  )
+}
 
 async function shows(job: KubeObject, wanted: Partial<Progress>): Promise<void> {
   await cluster.plane.eventually(

@@ -55,7 +55,7 @@ export async function startKueue(plane: ControlPlane, multiKueue?: object): Prom
     webhook: { host: '127.0.0.1', port: webhookPort, certDir: certificates },
     leaderElection: { leaderElect: false },
     clientConnection: { qps: 500, burst: 1000 },
-    integrations: { frameworks: ['batch/job'] },
+    integrations: { frameworks: ['batch/job', 'pod'] },
     // A second API server, which these tests do not need.
     featureGates: { VisibilityOnDemand: false },
     ...(multiKueue && { multiKueue }),
@@ -192,6 +192,25 @@ export function queuedJob(
           containers: [{ name: 'main', image: 'main:1', resources: { requests: { cpu: '1' } } }],
         },
       },
+    },
+  }
+}
+
+/** A pod in a queue, as Kueue's webhook of pods leaves it. */
+export function queuedPod(name: string, queue: string, metadata: Partial<KubeObject['metadata']> = {}): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'default',
+      finalizers: ['kueue.x-k8s.io/managed'],
+      ...metadata,
+      labels: { 'kueue.x-k8s.io/queue-name': queue, 'kueue.x-k8s.io/managed': 'true', ...metadata.labels },
+    },
+    spec: {
+      schedulingGates: [{ name: 'kueue.x-k8s.io/admission' }],
+      containers: [{ name: 'main', image: 'main:1', resources: { requests: { cpu: '1' } } }],
     },
   }
 }
