@@ -191,7 +191,7 @@ function Freshness({
       <span class={`state ${tone}`}>
         <span role="status">{words}</span>
         {/* Beside the status: a screen reader would say it again each second. */}
-        {ms !== undefined && <span> for {formatAge(ms)}</span>}
+        {ms !== undefined && <span> ({formatAge(ms)})</span>}
       </span>
       {unavailable.length > 0 && (
         <span class="state failed" title={unavailable.join('\n')}>

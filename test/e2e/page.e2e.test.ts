@@ -148,7 +148,10 @@ test('the page says that the server is gone, keeps its last rows, and goes on wh
   await page.getByText(/no contact with lodestone ui/).waitFor()
   await page.getByRole('link', { name: 'demo/orders' }).waitFor()
   const { link } = await servePage(['--folder', folder, '--port', port])
-  await page.goto(link)
+  await page.getByText('no session; open the link that the command printed').waitFor()
+  // The link opens a session for all tabs of the browser.
+  const other = await page.context().newPage()
+  await other.goto(link)
   await page.getByText('live', { exact: true }).waitFor()
 })
 
