@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
-import { interpretWorkload } from './workload.ts'
+import { interpretWorkload, podVolumeAnnotations, workloadWithVolumesOnly } from './workload.ts'
 
 function deployment(template: unknown, more: object = {}): K8sObject {
   const metadata = { name: 'app', namespace: 'shop', labels: { own: 'label' } }
@@ -155,4 +155,49 @@ test('a limited number of sets of pod labels is compared with Services', () => {
     spec: { templates: steps },
   }
   expect(interpretWorkload(workflow).dependencies.podLabels).toHaveLength(100)
+})
+
+describe('the annotations that request volumes are', () => {
+  const annotations = { 'lodestone.dev/volumes': '{"name":"a"}' }
+  const own = { name: 'app', namespace: 'shop', annotations }
+  const trainJob = {
+    apiVersion: 'trainer.kubeflow.org/v1alpha1',
+    kind: 'TrainJob',
+    metadata: own,
+    spec: {},
+  } as K8sObject
+  test.each<{ name: string; raw: K8sObject; found: string[] }>([
+    { name: 'those of a pod template', raw: deployment({ metadata: { annotations } }), found: ['{"name":"a"}'] },
+    {
+      name: 'not those of a template with the label "false"',
+      raw: deployment({ metadata: { annotations, labels: { 'lodestone.dev/inject': 'false' } } }),
+      found: [],
+    },
+    {
+      name: 'not the own one, which admission copies into templates',
+      raw: deployment({}, { metadata: own }),
+      found: [],
+    },
+    { name: 'the own one of a kind whose workloads inherit it', raw: trainJob, found: ['{"name":"a"}'] },
+    {
+      name: 'none that is no text',
+      raw: deployment({ metadata: { annotations: { 'lodestone.dev/volumes': 3 } } }),
+      found: [],
+    },
+    {
+      name: 'none of an unknown kind',
+      raw: { ...deployment({ metadata: { annotations } }), kind: 'Gadget' },
+      found: [],
+    },
+  ])('$name', ({ raw, found }) => {
+    expect(podVolumeAnnotations(raw)).toEqual(found)
+  })
+})
+
+test('a snapshot has neither the requests of volumes nor the controller of a workload', () => {
+  const workload = interpretWorkload(deployment({}))
+  const controller = { apiVersion: 'example.com/v1', kind: 'App', name: 'app' }
+  expect(workloadWithVolumesOnly({ ...workload, controller, volumeRequests: ['{"name":"a"}'] })).toEqual(
+    workloadWithVolumesOnly(workload),
+  )
 })
