@@ -4,7 +4,7 @@ import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '
 import { isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { type AdmissionCheck, admissionChecks, type KueueWorkload, kueueWorkloads } from '../api/kueue.ts'
 import { HOLD_ANNOTATION } from '../api/lodestone.ts'
-import { apiVersionOf, type K8sObject, keyOfObject, referenceOf } from '../api/meta.ts'
+import { apiVersionOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined, sortedUnique } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
@@ -131,18 +131,21 @@ export function workloadsConcerned(change: StoreChange, store: ObjectStore): str
     case admissionChecks.kind:
       return objects.flatMap(({ metadata }) => workloadsWithCheck(metadata.name ?? '', store))
     case dataSourceClaims.kind:
-      return objects.flatMap((claim) => ofClaim(claim as DataSourceClaim, store))
+      return ofClaims(objects as DataSourceClaim[], store)
     case dataSources.kind:
-      return [...claimsConcerned(change, store)].flatMap((one) => ofClaim(one, store))
+      return ofClaims(claimsConcerned(change, store), store)
     case volumeManagers.kind:
       return objects.flatMap((manager) => ofVolumeManager(manager, store))
     default:
       if (isBinding(type.kind)) {
-        return objects.flatMap((binding) => withJob((binding as ResourceBinding).spec.resource, store))
+        return ofJobs(
+          objects.map((binding) => (binding as ResourceBinding).spec.resource),
+          store,
+        )
       }
       return [
-        ...objects.filter((object) => workloadTypeOf(object, store)).flatMap((job) => withJob(referenceOf(job), store)),
-        ...claimsRegranted(change, store).flatMap((claim) => ofClaim(claim, store)),
+        ...ofJobs(objects.filter((object) => workloadTypeOf(object, store)).map(referenceOf), store),
+        ...ofClaims(claimsRegranted(change, store), store),
       ]
   }
 }
@@ -152,29 +155,30 @@ export function workloadsWithCheck(check: string, store: ObjectStore): string[] 
   return withIndex('check', check, store)
 }
 
-/** Outside of a hub, a claim may name a controller of the job. Only the job itself is in an index. */
-function ofClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
-  const keys = workloadKeysOfClaim(claim)
-  if (isHub(store)) return keys.flatMap((key) => withIndex('job', key, store))
-  const namespace = claim.spec.workload.namespace || claim.metadata.namespace || ''
-  return store
-    .byIndex(kueueWorkloads, 'waiting', namespace)
-    .filter((workload) => jobsAround(workload, store).some((job) => keys.includes(workloadKey(job))))
-    .map(keyOfObject)
+function ofClaims(claims: Iterable<DataSourceClaim>, store: ObjectStore): string[] {
+  return withJobs([...claims].flatMap(workloadKeysOfClaim), store)
+}
+
+function ofJobs(jobs: readonly WorkloadReference[], store: ObjectStore): string[] {
+  return withJobs(jobs.map(workloadKey), store)
 }
 
 function ofVolumeManager(manager: K8sObject, store: ObjectStore): string[] {
   const jobs = store
     .typesWithIndex('references')
     .flatMap((type) => store.byIndex(type, 'references', dependencyKey(manager)))
-  return [
-    ...withIndex('volumeManager', keyOfObject(manager), store),
-    ...jobs.flatMap((job) => withJob(referenceOf(job), store)),
-  ]
+  return [...withIndex('volumeManager', keyOfObject(manager), store), ...ofJobs(jobs.map(referenceOf), store)]
 }
 
-function withJob(job: WorkloadReference, store: ObjectStore): string[] {
-  return withIndex('job', workloadKey(job), store)
+/** Returns the Workloads of these jobs, and of the jobs that they control: a claim may name the Deployment of a pod. */
+function withJobs(keys: readonly string[], store: ObjectStore): string[] {
+  const types = store.typesWithIndex('controller') as readonly ResourceType<Workload>[]
+  const known = new Set(keys)
+  // The iteration goes on with the keys that are added.
+  for (const key of known)
+    for (const type of types)
+      for (const job of store.byIndex(type, 'controller', key)) known.add(workloadKey(referenceOf(job)))
+  return [...known].flatMap((key) => withIndex('job', key, store))
 }
 
 function withIndex(index: string, key: string, store: ObjectStore): string[] {

@@ -236,6 +236,19 @@ test('a claim of a Deployment holds the Workloads of its pods', async () => {
   await shows('Ready', LOCATED)
 })
 
+test('a claim of a Deployment holds the Workloads of its pods also if its ReplicaSet is seen last', async () => {
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'train' }
+  const replicaSets = SHIPPED_KINDS.find('apps/v1', 'ReplicaSet')?.type as ResourceType
+  const { shows, put } = await start(
+    workloadOf('v1', 'Pod', 'train-5d8f-x2x'),
+    [dataSourceClaims, claim({ workload })],
+    [pods, owned('Pod', 'train-5d8f-x2x', { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train-5d8f' })],
+  )
+  await shows('Ready', NO_DATA)
+  await put([replicaSets, owned('ReplicaSet', 'train-5d8f', workload)])
+  await shows('Pending', HELD)
+})
+
 test('a claim of a CronJob holds the Workloads of its Jobs', async () => {
   const workload = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly' }
   const jobs = SHIPPED_KINDS.find('batch/v1', 'Job')?.type as ResourceType

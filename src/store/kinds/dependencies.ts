@@ -15,6 +15,7 @@ import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenc
 import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
 import { defined, isObject } from '../../base/json.ts'
+import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
 import { withoutOrdinals } from '../../core/dependencies/pod-labels.ts'
@@ -65,6 +66,9 @@ export function workloadKind(type: ResourceType, kinds: WorkloadKinds): CachedKi
         dependencies.references
           .filter(({ name }) => !name)
           .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
+      // What a controller created: the pods of a ReplicaSet, the Jobs of a CronJob.
+      controller: ({ metadata, controller }) =>
+        controller ? [workloadKey({ ...controller, ...defined({ namespace: metadata.namespace }) })] : [],
       // For workloads whose pods name volumes: the keys of the policies that may select them.
       dataBound: (workload) =>
         workload.dependencies.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : [],

@@ -36,7 +36,6 @@ test('a Workload whose pod templates have no metadata is cached so, beside those
   const podSets = [...(raw.spec.podSets ?? []), { name: 'worker', template: { spec: { containers: [] } } }]
   const kept = workloads.keep({ ...raw, spec: { podSets } })
   expect([lacksPodMetadata(raw), lacksPodMetadata(kept), volumeManagersNamed(kept)]).toEqual([false, true, ['weights']])
-  expect(workloads.indexes['waiting']?.(kept)).toEqual(['default'])
 })
 
 test.each([

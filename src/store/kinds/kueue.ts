@@ -77,8 +77,6 @@ const workloadKind: CachedKind<KueueWorkload> = {
     volumeManager: (workload) =>
       volumeManagersNamed(workload).map((name) => objectKey(workload.metadata.namespace, name)),
     check: ({ status }) => (status?.admissionChecks ?? []).map(({ name }) => name),
-    // Those that wait for checks, for what concerns a job only by its controllers.
-    waiting: (workload) => (awaitsChecks(workload) ? [workload.metadata.namespace ?? ''] : []),
   },
   optional: true,
 }
