@@ -21,6 +21,13 @@ const affinity = {
   clusterNames: strings,
   exclude: strings,
 }
+const toleration = {
+  type: 'object',
+  properties: {
+    ...{ key: { type: 'string' }, operator: { type: 'string' }, value: { type: 'string' }, effect: { type: 'string' } },
+    tolerationSeconds: { type: 'integer' },
+  },
+}
 const named = { affinityName: { type: 'string' }, ...affinity }
 const overflow = { type: 'object', required: ['affinityName'], properties: named }
 
@@ -36,6 +43,7 @@ const placement = {
         properties: { ...named, overflowAffinities: { type: 'array', items: overflow } },
       },
     },
+    clusterTolerations: { type: 'array', items: toleration },
     spreadConstraints: {
       type: 'array',
       items: {

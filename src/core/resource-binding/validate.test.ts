@@ -15,6 +15,11 @@ test.each<{ name: string; binding: ResourceBinding; want: string[] }>([
     binding: malformed({ placement: { clusterAffinity: { clusterNames: 'm1' } } }),
     want: ['spec.placement.clusterAffinity.clusterNames'],
   },
+  ...['text', {}, [null], [{ key: 1 }], [{ tolerationSeconds: '300' }]].map((value) => ({
+    name: `tolerations that are ${JSON.stringify(value)}`,
+    binding: malformed({ placement: { clusterTolerations: value } }),
+    want: ['spec.placement.clusterTolerations'],
+  })),
   ...['text', [null], [{ status: 'False' }]].flatMap((value) => [
     {
       name: `conditions that are ${JSON.stringify(value)}`,
