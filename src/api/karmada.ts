@@ -135,7 +135,7 @@ export interface PropagationPolicy extends K8sObject {
 }
 
 export interface Cluster extends K8sObject {
-  spec: { provider?: string; region?: string; zones?: string[]; taints?: Taint[] }
+  spec: { provider?: string; region?: string; zone?: string; zones?: string[]; taints?: Taint[] }
   /** An API server always has it. A manifest for `check` may lack it; then the APIs of the cluster are not known. */
   status?: { apiEnablements?: ApiEnablement[]; conditions?: Condition[] }
 }

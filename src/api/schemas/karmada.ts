@@ -143,7 +143,7 @@ export const clusterSchema = {
     spec: {
       type: 'object',
       properties: {
-        ...{ provider: { type: 'string' }, region: { type: 'string' }, zones: strings },
+        ...{ provider: { type: 'string' }, region: { type: 'string' }, zone: { type: 'string' }, zones: strings },
         taints: {
           type: 'array',
           items: {

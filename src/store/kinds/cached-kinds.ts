@@ -86,7 +86,7 @@ const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
 
 const clusterKind: CachedKind<Cluster> = {
   type: clusters,
-  keep({ apiVersion, kind, metadata, spec: { provider, region, zones, taints } = {}, status }) {
+  keep({ apiVersion, kind, metadata, spec: { provider, region, zone, zones, taints } = {}, status }) {
     return defined({
       apiVersion,
       kind,
@@ -94,7 +94,8 @@ const clusterKind: CachedKind<Cluster> = {
       spec: defined({
         provider: provider || undefined,
         region: region || undefined,
-        zones,
+        // The API server of Karmada moves the deprecated field (pkg/apis/cluster/mutation, migrateZoneToZones). A manifest still has it.
+        zones: zones?.length || !zone ? zones : [zone],
         taints: taints?.length
           ? taints.map(({ key, value, effect }) => defined({ key, value: value || undefined, effect }))
           : undefined,

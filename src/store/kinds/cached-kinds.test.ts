@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { makeCluster } from '../../../test/builders.ts'
+import { type Cluster, clusters } from '../../api/karmada.ts'
+import { placementKinds } from './cached-kinds.ts'
+
+const clusterKind = placementKinds.find(({ type }) => type === clusters)
+const keep = clusterKind?.keep as ((cluster: Cluster) => Cluster) | undefined
+
+test.each<{ name: string; spec: Partial<Cluster['spec']>; want: string[] | undefined }>([
+  { name: 'zones', spec: { zones: ['a', 'b'] }, want: ['a', 'b'] },
+  { name: 'the deprecated zone of a manifest', spec: { zone: 'a' }, want: ['a'] },
+  { name: 'zones beside the deprecated zone', spec: { zone: 'a', zones: ['b'] }, want: ['b'] },
+  { name: 'the deprecated zone beside no zones', spec: { zone: 'a', zones: [] }, want: ['a'] },
+  { name: 'no zone', spec: {}, want: undefined },
+])('a cluster is cached with $name: $want', ({ spec, want }) => {
+  expect(keep?.(makeCluster('member1', spec)).spec.zones).toEqual(want)
+})
