@@ -11,6 +11,22 @@ export function isWorkload(
   return (spec?.replicas ?? 0) > 0 || spec?.replicaRequirements != null || !!spec?.components?.length
 }
 
+/**
+ * Whether the scheduler divides replicas between clusters; else each cluster that it selects gets a copy. It copies resources without replicas, and
+ * those with components, which Karmada fills instead of the replicas. Without a replicaScheduling it duplicates; the default in one is Divided. It
+ * is AssignReplicas of Karmada 1.16.0 to 1.18.2 (pkg/scheduler/core/common.go).
+ */
+export function isDivided({
+  replicas = 0,
+  replicaRequirements,
+  components = [],
+  placement,
+}: Pick<BindingSpec, 'replicas' | 'replicaRequirements' | 'components' | 'placement'>): boolean {
+  const { replicaScheduling } = placement ?? {}
+  if (replicaScheduling === undefined || replicaScheduling.replicaSchedulingType === 'Duplicated') return false
+  return (replicas > 0 || replicaRequirements != null) && components.length <= 1
+}
+
 /** Returns the names of the clusters that the scheduler chose. */
 export function targetClusters(spec: Pick<BindingSpec, 'clusters'> | undefined): string[] {
   return spec?.clusters?.map(({ name }) => name) ?? []

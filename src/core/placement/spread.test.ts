@@ -117,6 +117,11 @@ test.each<{ name: string; replicaScheduling: Placement['replicaScheduling']; isE
     isEnforced: false,
   },
   {
+    name: 'weights of a manifest without the default type Divided',
+    replicaScheduling: { replicaDivisionPreference: 'Weighted' },
+    isEnforced: false,
+  },
+  {
     name: 'static weights',
     replicaScheduling: {
       replicaSchedulingType: 'Divided',

@@ -105,9 +105,9 @@ function lacksMaximum(field: string): string {
   return `spread constraint by ${field} has no maxGroups, so Karmada's scheduler selects no cluster; set maxGroups in the policy`
 }
 
-/** Static weights select all candidates (select_clusters.go, shouldIgnoreSpreadConstraint). */
+/** Static weights select all candidates (select_clusters.go, shouldIgnoreSpreadConstraint). A manifest may lack the default Divided. */
 function ignoresGroups({ replicaScheduling }: Placement): boolean {
-  if (replicaScheduling?.replicaSchedulingType !== 'Divided') return false
+  if (!replicaScheduling || (replicaScheduling.replicaSchedulingType ?? 'Divided') !== 'Divided') return false
   if (replicaScheduling.replicaDivisionPreference !== 'Weighted') return false
   const weights = replicaScheduling.weightPreference
   return weights === undefined || (!!weights.staticWeightList?.length && !weights.dynamicWeight)

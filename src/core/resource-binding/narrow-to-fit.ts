@@ -4,7 +4,7 @@ import { jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
-import { targetClusters } from '../placement/binding-state.ts'
+import { isDivided, targetClusters } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
@@ -117,17 +117,15 @@ export function narrowBase(
     binding,
     claims,
     clusters,
-    isWorkload,
     usesOverflow,
     rules,
-  }: Pick<ParsedInput, 'binding' | 'claims' | 'clusters' | 'isWorkload' | 'usesOverflow' | 'rules'>,
+  }: Pick<ParsedInput, 'binding' | 'claims' | 'clusters' | 'usesOverflow' | 'rules'>,
   base: PlacementAffinity,
   constraint: DataConstraint,
 ): { placement: Placement; narrowing: Narrowing; preferenceProblem: string | undefined } {
   const placement = withAffinity(binding.spec.placement ?? {}, base)
   const { preferred, ...required } = constraint
-  const problem =
-    preferred && preferenceProblem({ spec: binding.spec, isWorkload, preferred: withData(preferred, claims) })
+  const problem = preferred && preferenceProblem({ spec: binding.spec, preferred: withData(preferred, claims) })
   const applied = problem ? required : constraint
   const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload: usesOverflow, rules })
   return { placement, narrowing, preferenceProblem: problem }
@@ -155,15 +153,13 @@ function firstFitting(
 export const DIVIDED_REPLICAS = 'the replicas are divided over several clusters, and a preference moves none of them'
 
 interface PreferenceInput {
-  spec: Pick<BindingSpec, 'placement' | 'clusters'>
-  /** Karmada's IsWorkload: any other object counts as duplicated (pkg/scheduler/scheduler.go, doScheduleBinding). */
-  isWorkload: boolean
+  spec: Omit<BindingSpec, 'resource'>
   preferred: readonly (readonly string[])[]
 }
 
 /** Returns why a preference must not change the clusters, as a part of a sentence; undefined if it may. */
-export function preferenceProblem({ spec, isWorkload, preferred }: PreferenceInput): string | undefined {
-  if (!isDivided(spec, isWorkload)) {
+export function preferenceProblem({ spec, preferred }: PreferenceInput): string | undefined {
+  if (!isDivided(spec)) {
     return maxClusters(spec.placement) === 1
       ? undefined
       : 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
@@ -171,10 +167,4 @@ export function preferenceProblem({ spec, isWorkload, preferred }: PreferenceInp
   const { clusters = [] } = spec
   const isPreferred = (name: string) => preferred.some((tier) => tier.includes(name))
   return clusters.length > 1 && !clusters.every(({ name }) => isPreferred(name)) ? DIVIDED_REPLICAS : undefined
-}
-
-/** Without a replicaScheduling, Karmada duplicates (pkg/apis/policy/v1alpha1/propagation_helper.go, ReplicaSchedulingType). */
-function isDivided({ placement }: PreferenceInput['spec'], isWorkload: boolean): boolean {
-  const { replicaScheduling } = placement ?? {}
-  return isWorkload && replicaScheduling !== undefined && replicaScheduling.replicaSchedulingType !== 'Duplicated'
 }

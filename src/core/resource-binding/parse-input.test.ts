@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { BindingSpec } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import { newestRules } from '../karmada-rules.ts'
 import { constraintIn, parseInput } from './parse-input.ts'
 
 const base = { clusterAffinity: { clusterNames: ['m1', 'm2'] } }
@@ -63,14 +64,15 @@ describe('a binding is scheduled', () => {
   })
 })
 
-describe('a resource is a workload', () => {
+describe('overflow tiers count for a resource', () => {
   test.each<{ name: string; spec: object; want: boolean }>([
     { name: 'with replicas', spec: { replicas: 1 }, want: true },
     { name: 'with requirements of replicas', spec: { replicas: 0, replicaRequirements: {} }, want: true },
     { name: 'with components', spec: { replicas: 0, components: [{ name: 'a' }] }, want: true },
     { name: 'not without any of them', spec: { replicas: 0, components: [] }, want: false },
   ])('$name', ({ spec, want }) => {
-    expect(parseInput(makeInput({ binding: makeBinding(spec) })).isWorkload).toBe(want)
+    const input = makeInput({ binding: makeBinding(spec), rules: newestRules })
+    expect(parseInput(input).usesOverflow).toBe(want)
   })
 })
 

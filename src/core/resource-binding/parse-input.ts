@@ -40,8 +40,6 @@ export interface ParsedInput extends BindingInput {
   /** The affinity group that the scheduler chose last. */
   observedGroup: string | undefined
   rules: KarmadaRules
-  /** Karmada's ResourceBindingSpec.IsWorkload. */
-  isWorkload: boolean
   /** Whether overflow tiers count: they do for workloads, if the connected Karmada has them. */
   usesOverflow: boolean
 }
@@ -80,7 +78,6 @@ export function parseInput(input: BindingInput): ParsedInput {
     isScheduled: placed || (isNarrowing(storedAnnotations.locality) && stored?.status?.lastScheduledTime !== undefined),
     observedGroup: stored?.status?.schedulerObservingAffinityName,
     rules,
-    isWorkload: isWorkload(binding.spec),
     usesOverflow: rules.overflowAffinities && isWorkload(binding.spec),
   }
 }

@@ -8,7 +8,16 @@ const oneCluster = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 
 const DUPLICATED = 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
 const DIVIDED = 'the replicas are divided over several clusters, and a preference moves none of them'
 
-test.each<{ name: string; placement: Placement; clusters?: string[]; isWorkload?: boolean; want: string | undefined }>([
+interface Case {
+  name: string
+  placement: Placement
+  clusters?: string[]
+  /** Default: two replicas. */
+  workload?: Partial<BindingSpec>
+  want: string | undefined
+}
+
+test.each<Case>([
   { name: 'divided replicas that do not run yet follow', placement: divided, want: undefined },
   { name: 'replicas in one cluster follow', placement: divided, clusters: ['m1'], want: undefined },
   { name: 'replicas in preferred clusters stay there', placement: divided, clusters: ['m2', 'm3'], want: undefined },
@@ -16,7 +25,32 @@ test.each<{ name: string; placement: Placement; clusters?: string[]; isWorkload?
   { name: 'a type that defaults to Divided follows', placement: { replicaScheduling: {} }, want: undefined },
   { name: 'copies stay', placement: duplicated, want: DUPLICATED },
   { name: 'copies stay without a replicaScheduling, which duplicates', placement: {}, want: DUPLICATED },
-  { name: 'objects that are no workloads are duplicated', placement: divided, isWorkload: false, want: DUPLICATED },
+  { name: 'objects that are no workloads are duplicated', placement: divided, workload: {}, want: DUPLICATED },
+  {
+    name: 'a workload without replicas that has requirements follows, as a suspended Job',
+    placement: divided,
+    workload: { replicaRequirements: {} },
+    want: undefined,
+  },
+  // v1.18.2, pkg/scheduler/core/common.go, AssignReplicas.
+  {
+    name: 'workloads with components are copied, as a FlinkDeployment with MultiplePodTemplatesScheduling',
+    placement: divided,
+    workload: { components: [{ name: 'jobmanager' }, { name: 'taskmanager' }] },
+    want: DUPLICATED,
+  },
+  {
+    name: 'workloads with one component and no replicas are copied',
+    placement: divided,
+    workload: { components: [{ name: 'main' }] },
+    want: DUPLICATED,
+  },
+  {
+    name: 'workloads with several components are copied, also with replicas',
+    placement: divided,
+    workload: { replicas: 2, components: [{ name: 'a' }, { name: 'b' }] },
+    want: DUPLICATED,
+  },
   { name: 'one copy follows', placement: { ...duplicated, ...oneCluster }, clusters: ['m1'], want: undefined },
   {
     name: 'copies in up to two clusters stay',
@@ -28,10 +62,11 @@ test.each<{ name: string; placement: Placement; clusters?: string[]; isWorkload?
     placement: { ...duplicated, spreadConstraints: [{ spreadByField: 'region', maxGroups: 1 }] },
     want: DUPLICATED,
   },
-])('$name', ({ placement, clusters, isWorkload = true, want }) => {
-  const spec: Pick<BindingSpec, 'placement' | 'clusters'> = {
+])('$name', ({ placement, clusters, workload = { replicas: 2 }, want }) => {
+  const spec = {
+    ...workload,
     placement,
     ...(clusters && { clusters: clusters.map((name) => ({ name })) }),
   }
-  expect(preferenceProblem({ spec, isWorkload, preferred: [['m2'], ['m3']] })).toBe(want)
+  expect(preferenceProblem({ spec, preferred: [['m2'], ['m3']] })).toBe(want)
 })

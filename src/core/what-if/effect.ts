@@ -1,9 +1,9 @@
 /** Compares what becomes of a workload in the present world and in a supposed one. */
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../../base/json.ts'
-import { targetClusters } from '../placement/binding-state.ts'
+import { isDivided, targetClusters } from '../placement/binding-state.ts'
 import type { PlacementState } from '../resource-binding/placement-decision.ts'
-import { isDuplicated, type Schedule } from './schedule.ts'
+import type { Schedule } from './schedule.ts'
 import type { Settled, Step } from './settle.ts'
 
 /** Every effect, the worst first, with its meaning for users. */
@@ -111,7 +111,7 @@ function classifyEffect(runs: readonly string[], base: PresentStep | undefined, 
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))
   if (leaves(now)) {
     if (isReturn(base, step)) return 'comesHome'
-    const isLess = now.among.length === 0 ? isDuplicated(decision.binding.spec) : isPartOf(now.among, runs.toSorted())
+    const isLess = now.among.length === 0 ? !isDivided(decision.binding.spec) : isPartOf(now.among, runs.toSorted())
     return isLess ? 'loses' : 'moves'
   }
   return now.among.length > 0 ? 'gains' : unchanged

@@ -8,6 +8,7 @@ import { describeRefusals, type Refusal, schedulingRefusal } from '../placement/
 import {
   evictedClusters,
   hasNoFit,
+  isDivided,
   isSuspended,
   isWorkload,
   schedulingFailure,
@@ -60,8 +61,7 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
     if (hasNoFit(binding))
       return { ...stays([]), problem: 'the scheduler has found no cluster, and tries again after a change' }
   }
-  const copies = isDuplicated(spec)
-  if (!copies && !mustSchedule(binding, before, fleet)) return stays(targets)
+  if (!isAlwaysScheduled(spec) && !mustSchedule(binding, before, fleet)) return stays(targets)
   const found = findCandidates(binding, fleet)
   // The scheduler retries after an error, and leaves the clusters as they are.
   if (found.kind === 'error') return targets.length > 0 ? stays(targets) : { ...stays([]), problem: found.reason }
@@ -88,13 +88,13 @@ function choose(
   const keeps = targets.filter((name) => names.includes(name))
   const others = keeps.length === 0 ? names : names.filter((name) => !keeps.includes(name))
   const result = defined({ keeps, waits: false, group })
-  if (isDuplicated(spec)) {
+  if (!isDivided(spec)) {
     const most = maxClusters(spec.placement) ?? Number.POSITIVE_INFINITY
     const among = keeps.length >= most ? [] : others
     return { ...result, among, takesAll: !spec.placement?.spreadConstraints?.length }
   }
   // Each of its clusters runs all replicas. The scheduler removes some of them, and maybe all of a cluster.
-  if (keeps.length > 1 && before && isDuplicated(before.spec))
+  if (keeps.length > 1 && before && !isDivided(before.spec))
     return { ...result, keeps: [], among: hasFixedWeights(spec) ? names : keeps, takesAll: false }
   // Fixed weights divide the replicas anew; else they stay where they are.
   const isComplete =
@@ -107,10 +107,12 @@ function stays(keeps: readonly string[]): Schedule {
   return { keeps, among: [], takesAll: false, waits: false }
 }
 
-/** Whether the workload runs a copy in each of its clusters. Karmada duplicates every resource that has no replicas. */
-export function isDuplicated(spec: BindingSpec): boolean {
-  const { replicaSchedulingType = 'Duplicated' } = spec.placement?.replicaScheduling ?? {}
-  return !isWorkload(spec) || replicaSchedulingType === 'Duplicated'
+/** Whether the scheduler chooses again at each event. Of a divided workload with components it does not, although each cluster gets a copy. */
+function isAlwaysScheduled(spec: BindingSpec): boolean {
+  const { replicaScheduling } = spec.placement ?? {}
+  return (
+    !isWorkload(spec) || replicaScheduling === undefined || replicaScheduling.replicaSchedulingType === 'Duplicated'
+  )
 }
 
 /** Whether a changed placement has fixed weights (pkg/scheduler/core/division_algorithm.go). */

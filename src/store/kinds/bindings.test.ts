@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { makeBinding } from '../../../test/builders.ts'
-import { type BindingStatus, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { type BindingSpec, type BindingStatus, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { defined } from '../../base/json.ts'
+import { isDivided, isWorkload } from '../../core/placement/binding-state.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { CachedKind } from '../store.ts'
 import { allKinds } from './cached-kinds.ts'
@@ -45,4 +47,29 @@ test.each<{ name: string; status: BindingStatus; want: BindingStatus | undefined
   },
 ])('the cache $name', ({ status, want }) => {
   expect(kept(status).status).toEqual(want)
+})
+
+test.each<{ name: string; spec: Partial<BindingSpec>; want: Partial<BindingSpec> }>([
+  { name: 'replicas', spec: { replicas: 2, replicaRequirements: { resourceRequest: {} } }, want: { replicas: 2 } },
+  {
+    name: 'requirements without replicas',
+    spec: { replicas: 0, replicaRequirements: { resourceRequest: {} } },
+    want: { replicaRequirements: {} },
+  },
+  { name: 'a component', spec: { replicas: 0, components: [{ name: 'a' }] }, want: { components: [{}] } },
+  {
+    name: 'three components',
+    spec: { replicas: 0, components: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] },
+    want: { components: [{}, {}] },
+  },
+  { name: 'neither', spec: { replicas: 0, components: [], replicaRequirements: null }, want: {} },
+])('the cached binding of a workload with $name is divided or copied as the binding', ({ spec, want }) => {
+  const placement = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
+  const binding = makeBinding({ ...spec, placement })
+  const { replicas, replicaRequirements, components } = keep(binding).spec
+  expect(defined({ replicas, replicaRequirements, components })).toEqual(want)
+  expect([isWorkload(keep(binding).spec), isDivided(keep(binding).spec)]).toEqual([
+    isWorkload(binding.spec),
+    isDivided(binding.spec),
+  ])
 })

@@ -29,7 +29,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { keepMemberStatus } from '../../core/dependencies/locate-volume-manager.ts'
-import { hasTarget, isWorkload, schedulingFailure } from '../../core/placement/binding-state.ts'
+import { hasTarget, schedulingFailure } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION } from '../../core/resource-binding/volcano-global.ts'
@@ -84,8 +84,9 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
           // Attached bindings copy the clusters of the binding that they depend on, with all fields.
           clusters: spec.clusters && (propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name }))),
           replicas: spec.replicas || undefined,
-          // Of a workload without replicas, such as a FlinkDeployment, decisions read only that it is one.
-          replicaRequirements: !spec.replicas && isWorkload(spec) ? {} : undefined,
+          // Of a workload without replicas, decisions read only whether it has requirements, and one or more components.
+          replicaRequirements: !spec.replicas && spec.replicaRequirements != null ? {} : undefined,
+          components: spec.components?.length ? spec.components.slice(0, 2).map(() => ({})) : undefined,
           suspension: spec.suspension,
           gracefulEvictionTasks: spec.gracefulEvictionTasks?.map(({ fromCluster }) => ({ fromCluster })),
           propagateDeps: propagateDeps || undefined,
