@@ -15,6 +15,7 @@ import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import type { ClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
 import type { LiveConfig } from './config/live-config.ts'
+import { placementTiming } from './config/placement-config.ts'
 import { configuredLimits } from './config/server-config.ts'
 import { configuredTransferMatrix } from './config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
@@ -91,6 +92,7 @@ export function openAdmissionServer({
     propagateDeps: config.dependencies.propagate,
     clusterScopedClaims: config.claims.clusterScoped,
     karmadaRules: karmada.rules,
+    timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
     loopsEnabled: config.loops.enabled,
     volumes: () => {

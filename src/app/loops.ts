@@ -125,6 +125,9 @@ export async function startLoops({
       store,
       clusterScopedClaims: config.claims.clusterScoped,
       matrix: configuredTransferMatrix(config),
+      karmadaRules: karmada.rules,
+      timing: placementTiming(config.placement),
+      kinds: configuredWorkloadKinds(config),
       now,
       observe: (seconds) => metrics.narrowingSeconds.observe(seconds),
     })

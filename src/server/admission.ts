@@ -13,6 +13,7 @@ export interface AdmissionDependencies extends CallDependencies {
   clusterScopedClaims?: GatherContext['clusterScopedClaims']
   /** The current rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: () => GatherContext['karmadaRules']
+  timing?: GatherContext['timing']
   matrix?: GatherContext['matrix']
   loopsEnabled?: GatherContext['loopsEnabled']
   /** The current configuration of volumes. */
@@ -32,6 +33,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
     propagateDeps,
     clusterScopedClaims = 'forbidden',
     karmadaRules,
+    timing,
     matrix,
     loopsEnabled,
     volumes,
@@ -48,6 +50,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           propagateDeps,
           clusterScopedClaims,
           karmadaRules: karmadaRules?.(),
+          timing,
           matrix,
           loopsEnabled,
           ...volumes(),

@@ -9,6 +9,7 @@ import type { ClusterScopedClaims } from '../core/data-source-claim/permission.t
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import { denyErrors, leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
+import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
 import type { VolumeLimits } from '../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
@@ -25,6 +26,8 @@ export interface GatherContext extends Present {
   clusterScopedClaims?: ClusterScopedClaims
   /** The rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: KarmadaRules | undefined
+  /** The waiting times of scheduled workloads; the defaults if absent. */
+  timing?: PlacementTiming | undefined
   /** The price matrix, if one is configured. */
   matrix?: TransferMatrix | undefined
   /** The limits for volumes; absent for the defaults. */

@@ -166,3 +166,43 @@ describe('a claim that prefers clusters by cost', () => {
     expect(await groupsOf({ clusters: [{ name: 'member2' }, { name: 'member3' }] }, matrix)).toBeUndefined()
   })
 })
+
+describe('the failback window of the configuration', () => {
+  const affinity = { clusterAffinity: { clusterNames: ['member1', 'member2'] } }
+  const locality = { state: 'Relaxed', message: 'm', claims: ['default/sales'], required: ['member2'] }
+  const narrowed = { clusterAffinity: { clusterNames: ['member2'] } }
+  const annotations = (changes: object) => ({
+    'lodestone.dev/base-affinity': JSON.stringify(affinity),
+    'lodestone.dev/locality': JSON.stringify({ ...locality, ...changes }),
+  })
+  /** The scheduler has refused the cluster with the data, and every other one since. */
+  const stored: ResourceBinding = {
+    ...makeBinding(
+      { placement: affinity },
+      { annotations: annotations({ since: new Date(NOW - 60_000).toISOString() }) },
+    ),
+    status: {
+      lastScheduledTime: '2026-01-01T00:00:00Z',
+      conditions: [{ type: 'Scheduled', status: 'False', reason: 'NoClusterFit' }],
+    },
+  }
+  const sent = {
+    ...stored,
+    ...makeBinding({ placement: narrowed }, { annotations: annotations({ state: 'Narrowed' }) }),
+  }
+  const [webhook] = bindingWebhooks()
+
+  test.each([
+    { failbackWindowMs: 60_000, want: narrowed },
+    { failbackWindowMs: 61_000, want: affinity },
+  ])('applies to the return that the loop writes: $failbackWindowMs ms', async ({ failbackWindowMs, want }) => {
+    const store = await storeOf([makeCluster('member1'), makeCluster('member2'), makeClaim(), makeSource()])
+    const timing = { failbackWindowMs, releaseDelayMs: 0 }
+    const context = { store, propagateDeps: 'never', whenNotReady: 'gate', now: NOW, timing } as const
+    const kind = { group: 'work.karmada.io', version: 'v1alpha2' }
+    const request = { uid: '1', operation: 'UPDATE', kind, object: sent, oldObject: stored }
+    const outcome = webhook?.review(request as never, context)
+    const answered = outcome?.kind === 'patch' ? (outcome.object as ResourceBinding) : sent
+    expect(answered.spec.placement).toEqual(want)
+  })
+})

@@ -2,12 +2,15 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { locateClaim } from '../../core/data-source/locate.ts'
+import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
+import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { type ClusterScope, claimsFor } from '../../queries/permission.ts'
 import { claimSource } from '../../queries/source.ts'
@@ -20,6 +23,12 @@ export interface NarrowingClockInput {
   clusterScopedClaims: ClusterScope
   /** The price matrix, if one is configured. */
   matrix?: TransferMatrix | undefined
+  /** The current rules of the connected Karmada; the strictest if absent. */
+  karmadaRules?: () => KarmadaRules | undefined
+  /** The waiting times of scheduled workloads; the defaults if absent. */
+  timing?: PlacementTiming
+  /** The table of workload kinds; the shipped one if absent. */
+  kinds?: WorkloadKinds
   /** Milliseconds since the epoch. */
   now: () => number
   /** Receives the seconds of each claim. */
@@ -43,7 +52,7 @@ const DECISIONS_AT_ONCE = 100
  * does not count, and neither does one in which the decision is to change nothing. Returns a function that stops the measurement.
  */
 export function startNarrowingClock(input: NarrowingClockInput): () => void {
-  const { store, clusterScopedClaims, matrix, now, observe, clock = systemClock } = input
+  const { store, clusterScopedClaims, matrix, karmadaRules, timing, kinds, now, observe, clock = systemClock } = input
   /** The key of a binding → the keys of its claims → when the wait began. */
   const waits = new Map<string, Map<string, number>>()
   let cancel: (() => void) | undefined
@@ -97,9 +106,8 @@ export function startNarrowingClock(input: NarrowingClockInput): () => void {
   function isUndecided(key: string): boolean {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return false
-    const decided = decideBinding(
-      gatherBindingInput(binding, binding, { store, clusterScopedClaims, matrix, now: now() }),
-    )
+    const settings = { store, clusterScopedClaims, matrix, karmadaRules: karmadaRules?.(), timing, kinds, now: now() }
+    const decided = decideBinding(gatherBindingInput(binding, binding, defined(settings)))
     return !jsonEqual(decided.binding, binding)
   }
 

@@ -1,6 +1,7 @@
 /** Reviews given manifests beside those of a store, for `lodestone check` and the page. Nothing is written but the store. */
 
 import type { Config } from '../../app/config/config.ts'
+import { placementTiming } from '../../app/config/placement-config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
@@ -68,6 +69,7 @@ export async function checkManifests(input: CheckInput): Promise<Report> {
     propagateDeps: dependencies.propagate,
     clusterScopedClaims: claims.clusterScoped,
     karmadaRules: input.karmadaRules,
+    timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,

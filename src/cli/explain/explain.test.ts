@@ -194,6 +194,47 @@ test('of two policies for a workload, the one with the higher priority is shown'
   expect(stdout).not.toContain('a-first-by-name')
 })
 
+describe('the decision is that of the server with the same configuration', () => {
+  const resource = { apiVersion: 'example.com/v1', kind: 'Render', namespace: 'default', name: 'app' }
+  const placement = makePolicy().spec.placement ?? {}
+  const base = { 'lodestone.dev/base-affinity': JSON.stringify(placement) }
+  const locality = { state: 'Narrowed', message: 'm', claims: ['default/sales'], required: ['member1'] }
+  const running = (changes: object) =>
+    makeBinding(
+      { resource, placement: { clusterAffinity: { clusterNames: ['member1'] } }, clusters: [{ name: 'member1' }] },
+      {
+        name: 'app-render',
+        annotations: { ...base, 'lodestone.dev/locality': JSON.stringify({ ...locality, ...changes }) },
+      },
+    )
+  const hub = [
+    ...['member1', 'member2'].map((name) => makeCluster(name)),
+    makeObject('example.com/v1', 'Render', 'app'),
+    makePolicy({ resourceSelectors: [{ apiVersion: 'example.com/v1', kind: 'Render' }] }),
+    source,
+  ]
+  const kind = { group: 'example.com', versions: ['v1'], kind: 'Render', plural: 'renders' }
+
+  test.each([
+    { moveCost: 'Restart', want: 'Narrowed' },
+    { moveCost: 'Work', want: 'Kept' },
+  ])('a move costs $moveCost', async ({ moveCost, want }) => {
+    const file = makeFolder({ 'config.yaml': { workloadKinds: [{ ...kind, moveCost }] } })
+    const claim = makeClaim({ workload: resource })
+    const { stdout } = await explain('render/app', [...hub, claim, running({})], '-c', `${file}/config.yaml`)
+    expect(stdout).toContain(`ResourceBinding default/app-render: ${want}\n`)
+  })
+
+  test.each([
+    { releaseDelaySeconds: 0, want: 'Restored' },
+    { releaseDelaySeconds: 30, want: 'Kept' },
+  ])('a deleted claim counts for $releaseDelaySeconds s', async ({ releaseDelaySeconds, want }) => {
+    const file = makeFolder({ 'config.yaml': { placement: { releaseDelaySeconds } } })
+    const { stdout } = await explain('render/app', [...hub, running({})], '-c', `${file}/config.yaml`)
+    expect(stdout).toContain(`ResourceBinding default/app-render: ${want}\n`)
+  })
+})
+
 describe('the policy of a workload is found by its API version', () => {
   const config = {
     'config.yaml': {

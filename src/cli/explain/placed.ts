@@ -9,6 +9,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { placementTiming } from '../../app/config/placement-config.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { defined } from '../../base/json.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
@@ -43,7 +44,7 @@ export interface Placed {
 
 /** Returns undefined if the workload does not exist, no claim names it, and it has no binding. */
 export async function placeWorkload(target: Target, context: Context): Promise<Placed | undefined> {
-  const { store, kinds, scope, now, karmadaRules } = context
+  const { store, kinds, scope, now, karmadaRules, config } = context
   const { type, namespace, name } = target
   const object = await readTarget(target, store)
   const named = defined({ apiVersion: apiVersionOf(type), kind: type.kind, namespace: namespace || undefined, name })
@@ -69,10 +70,12 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     object && kinds.find(apiVersion, type.kind)
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
       : []
-  const matrix = configuredTransferMatrix(context.config)
-  const input =
-    binding &&
-    gatherBindingInput(binding, stored, { store, now, clusterScopedClaims: scope, karmadaRules, matrix }, { volumes })
+  const settings = {
+    ...{ store, now, clusterScopedClaims: scope, karmadaRules, kinds },
+    timing: placementTiming(config.placement),
+    matrix: configuredTransferMatrix(config),
+  }
+  const input = binding && gatherBindingInput(binding, stored, settings, { volumes })
   return {
     workload,
     object,

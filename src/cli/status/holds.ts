@@ -3,6 +3,7 @@ import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindi
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import type { Config } from '../../app/config/config.ts'
+import { placementTiming } from '../../app/config/placement-config.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { allExcludedNamespaces } from '../../app/registration.ts'
@@ -48,6 +49,7 @@ export async function predict(
     propagateDeps: dependencies.propagate,
     clusterScopedClaims: claims.clusterScoped,
     karmadaRules: rulesOfVersion(karmada.version ?? '') ?? newestRules,
+    timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,

@@ -114,6 +114,7 @@ async function openFleetSource(
   const context: SupposeContext = {
     ...{ store, workloads, now, namespace, karmadaRules, signal, clusterScopedClaims: scope ?? 'forbidden' },
     propagateDeps: dependencies.propagate,
+    timing: settings.timing,
     matrix: settings.matrix,
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,

@@ -11,19 +11,21 @@ import { staysBecause } from '../../../core/resource-binding/rebalance.ts'
 import { gatherBindingInput } from '../../../queries/binding.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
 import { storedBinding } from './review-derived.ts'
-import type { Effect, ObjectReview } from './review-object.ts'
+import type { Effect, ObjectReview, SessionInput } from './review-object.ts'
 
 /** The number of workloads with each effect. */
 export type EffectCounts = Readonly<Record<Effect, number>>
 
 /** Returns the review of a binding with its effect, and the binding as the loop leaves it. A rejected binding has no effect. */
-export async function withEffect(review: ObjectReview, context: GatherContext): Promise<ObjectReview> {
+export async function withEffect(review: ObjectReview, context: SessionInput): Promise<ObjectReview> {
   if (review.outcome === 'denied') return review
   const admitted = review.after as ResourceBinding
   const { namespace, name = '' } = admitted.metadata
   const stored = await storedBinding(context.store, namespace, name)
   if (!stored) return { ...review, effect: review.decision === 'OnHold' ? 'waits' : 'placed' }
-  const { state, binding, message } = decideBinding(gatherBindingInput(admitted, admitted, context))
+  const { state, binding, message } = decideBinding(
+    gatherBindingInput(admitted, admitted, { ...context, kinds: context.workloads }),
+  )
   const isSame = jsonEqual(stored, binding)
   const rest = without(review, 'decision', 'reason')
   return {
@@ -58,13 +60,13 @@ function effectOn(
 }
 
 /** Whether the first narrowing would move a workload that `rebalance` would not move after its data. */
-export function isMovedByFirstNarrowing(review: ObjectReview, context: GatherContext): boolean {
+export function isMovedByFirstNarrowing(review: ObjectReview, context: SessionInput): boolean {
   const { effect, decision, before, after } = review
   const isFirst = readDecision(before.metadata.annotations).locality === undefined
   if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
   const binding = after as ResourceBinding
   const { claims } = gatherBindingInput(binding, binding, context)
-  return staysBecause(binding.spec.resource, claims) !== undefined
+  return staysBecause(binding.spec.resource, claims, context.workloads) !== undefined
 }
 
 /** Counts the effects of reviews. */
