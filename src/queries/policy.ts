@@ -16,6 +16,7 @@ import {
   type PropagateDepsMode,
 } from '../core/propagation-policy/decide.ts'
 import { candidateCount, kindOfKey, selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
+import { selectPolicy } from '../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type ClusterScope, workloadsFor } from './permission.ts'
@@ -54,6 +55,17 @@ export function policiesAround(workload: WorkloadReference, store: ObjectStore):
   return selectableKeys(workload).flatMap((key) =>
     [propagationPolicies, clusterPropagationPolicies].flatMap((type) => store.byIndex(type, 'selects', key)),
   )
+}
+
+/** Returns the policy that Karmada's detector applies to an object that has none. It ignores policies that are being deleted. */
+export function matchedPolicy(template: K8sObject, store: ObjectStore): PropagationPolicy | undefined {
+  const around = policiesAround(referenceOf(template), store).filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  )
+  const [namespaced, clusterScoped] = [propagationPolicies, clusterPropagationPolicies].map(({ kind }) =>
+    around.filter((policy) => policy.kind === kind),
+  )
+  return selectPolicy(template, namespaced ?? [], clusterScoped ?? [])
 }
 
 /** Whether a policy selects an object of any kind. */
@@ -126,7 +138,10 @@ function isSelected(workload: WorkloadReference, policy: PropagationPolicy, stor
 }
 
 /** Returns the labels of a workload; undefined if it is not cached. */
-function workloadLabels({ apiVersion, kind, namespace, name }: WorkloadReference, store: ObjectStore) {
+export function workloadLabels(
+  { apiVersion, kind, namespace, name }: WorkloadReference,
+  store: ObjectStore,
+): Record<string, string> | undefined {
   const type = workloadTypes(store).find((each) => each.kind === kind && each.group === groupOf(apiVersion))
   const workload = type && store.get(type, namespace, name)
   return workload && (workload.metadata.labels ?? {})

@@ -132,6 +132,7 @@ export const policySchema = withSpec(['resourceSelectors'], {
   placement,
   propagateDeps: { type: 'boolean' },
   priority: { type: 'integer' },
+  preemption: { type: 'string' },
   activationPreference: { type: 'string' },
 })
 

@@ -130,8 +130,9 @@ function readQuestion(args: Arguments): Question {
 function readSuppositions(args: Arguments): Supposition[] {
   const [manifests, policies] = [args.texts('manifest'), args.texts('policy')]
   return [
-    ...(manifests.length > 0 ? [{ kind: 'applied', files: manifests, onlyPolicies: false } as const] : []),
+    // The policies first: they may select the workloads of the manifests.
     ...(policies.length > 0 ? [{ kind: 'applied', files: policies, onlyPolicies: true } as const] : []),
+    ...(manifests.length > 0 ? [{ kind: 'applied', files: manifests, onlyPolicies: false } as const] : []),
     ...NAMED.flatMap((option) => args.texts(option).map((text) => readNamed(option, text))),
   ]
 }

@@ -2,24 +2,28 @@
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import {
   type Cluster,
-  clusterPropagationPolicies,
   clusterResourceBindings,
   clusters,
   isBinding,
   isPolicy,
-  propagationPolicies,
+  type PropagationPolicy,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { groupOf, type K8sObject, keyOfObject, type ResourceType } from '../../api/meta.ts'
+import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
-import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
+import { PREEMPTION_GATE, takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
+import { closeness, kindOfKey, selectorKeys } from '../../core/propagation-policy/select.ts'
+import { bindingName, deriveBinding } from '../../core/resource-binding/derive.ts'
 import { taintText } from '../../core/tolerations.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
+import { matchedPolicy } from '../../queries/policy.ts'
+import { objectBinding } from '../../queries/workload.ts'
 import { kindKey } from '../../store/any-kind.ts'
+import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
@@ -42,6 +46,8 @@ export interface SupposeContext extends SessionInput {
 export interface Supposed {
   store: OverlayStore
   changes: StoreChange[]
+  /** The keys of the bindings whose workloads are written. */
+  written: Set<string>
   /** The suppositions, as sentences without a full stop. */
   sentences: string[]
   /** Limits of the answer, as sentences without a full stop. */
@@ -60,16 +66,41 @@ export class SuppositionError extends UserError {
   }
 }
 
-/** Applies all suppositions, in order. Throws `UserError` if a name is unknown, or if admission would reject a manifest. */
-export async function suppose(suppositions: readonly Supposition[], context: SupposeContext): Promise<Supposed> {
+/** A name that this hub does not have. Another hub may have it. */
+export class UnknownNameError extends SuppositionError {
+  override name = 'UnknownNameError'
+}
+
+/**
+ * Applies all suppositions, in order, except those about names that the hub does not have: returns them with their errors. Throws `UserError` if
+ * admission would reject a manifest.
+ */
+export async function supposeKnown(
+  suppositions: readonly Supposition[],
+  context: SupposeContext,
+): Promise<{ supposed: Supposed; unknown: ReadonlyMap<Supposition, UnknownNameError> }> {
   const supposed = emptySupposition(context)
-  for (const supposition of suppositions) await addSupposition(supposition, supposed, context)
-  return supposed
+  const unknown = new Map<Supposition, UnknownNameError>()
+  for (const supposition of suppositions) {
+    try {
+      await addSupposition(supposition, supposed, context)
+    } catch (error) {
+      if (!(error instanceof UnknownNameError)) throw error
+      unknown.set(supposition, error)
+    }
+  }
+  return { supposed, unknown }
 }
 
 /** An overlay without a change. */
 export function emptySupposition({ store, workloads }: Pick<SupposeContext, 'store' | 'workloads'>): Supposed {
-  return { store: new OverlayStore(store, allKinds(workloads)), changes: [], sentences: [], notes: [] }
+  return {
+    store: new OverlayStore(store, allKinds(workloads)),
+    changes: [],
+    written: new Set(),
+    sentences: [],
+    notes: [],
+  }
 }
 
 /** Applies one more supposition. Throws as `suppose` does. */
@@ -139,7 +170,7 @@ function untaint({ cluster, key }: Extract<Supposition, { kind: 'untainted' }>, 
   const found = findCluster(cluster, supposed.store)
   const taints = (found.spec?.taints ?? []).filter((taint) => taint.key !== key)
   if (taints.length === (found.spec?.taints ?? []).length)
-    throw new SuppositionError(
+    throw new UnknownNameError(
       `${cluster} has no taint ${key}${suggest(
         key,
         (found.spec?.taints ?? []).map((taint) => taint.key),
@@ -152,7 +183,7 @@ function findCluster(name: string, store: ObjectStore): Cluster {
   const found = store.get(clusters, undefined, name)
   if (found) return found
   const known = [...store.list(clusters)].map(({ metadata }) => metadata.name ?? '')
-  throw new SuppositionError(`no Cluster ${name}${suggest(name, known)}`)
+  throw new UnknownNameError(`no Cluster ${name}${suggest(name, known)}`)
 }
 
 /** A source by its name, or by the name of its data if that is the only one. */
@@ -163,14 +194,11 @@ function findSource(name: string, store: ObjectStore): DataSource {
   const [found, second] = all.filter(({ spec }) => spec.name === name)
   if (found && !second) return found
   const known = all.map(({ metadata }) => metadata.name ?? '')
-  throw new SuppositionError(
-    second
-      ? `several DataSources have the data ${name}; give the name of one: ${known
-          .filter((each) => each.includes(name))
-          .slice(0, 5)
-          .join(', ')}`
-      : `no DataSource ${name}${suggest(name, [...known, ...all.map(({ spec }) => spec.name)])}`,
-  )
+  if (second) {
+    const named = known.filter((each) => each.includes(name)).slice(0, 5)
+    throw new SuppositionError(`several DataSources have the data ${name}; give the name of one: ${named.join(', ')}`)
+  }
+  throw new UnknownNameError(`no DataSource ${name}${suggest(name, [...known, ...all.map(({ spec }) => spec.name)])}`)
 }
 
 interface Application {
@@ -198,6 +226,7 @@ async function applyManifests(
   if (placed.length === 0) throw new SuppositionError(`no manifest in ${from}`)
   const session = openSession({ ...context, store })
   const templates: K8sObject[] = []
+  const policies: PropagationPolicy[] = []
   for (const { object, file } of placed) {
     signal.throwIfAborted()
     if (onlyPolicies && !isPolicy(object.kind))
@@ -217,11 +246,44 @@ async function applyManifests(
           withStoredStatus(after, store.get(type, object.metadata.namespace, object.metadata.name ?? '')),
         ),
       )
+    if (isPolicy(object.kind)) policies.push(after as PropagationPolicy)
     if (isTemplate(object, session) && !isPlacementKind(type)) templates.push(after)
     else if (!type) notes.push(`no decision reads ${object.kind} ${keyOfObject(object)}`)
   }
   // After all policies: the order of the manifests does not matter.
-  for (const template of templates) bindTemplate(template, supposed)
+  for (const template of templates) {
+    const binding = objectBinding(template, store)
+    if (binding) supposed.written.add(keyOfObject(binding))
+    else bindTemplate(template, supposed)
+  }
+  await bindSelected(policies, supposed, context)
+  notes.push(...policies.flatMap((policy) => (takesWorkloadsOver(policy) ? [preemptionNote(policy)] : [])))
+}
+
+function preemptionNote({ kind, ...policy }: PropagationPolicy): string {
+  return `${kind} ${keyOfObject(policy)} takes workloads over only if Karmada has the feature gate ${PREEMPTION_GATE}`
+}
+
+/**
+ * Adds the bindings of the workloads that no policy has selected before. Karmada's detector keeps them in its waiting list. Only workloads with pod
+ * templates are cached.
+ */
+async function bindSelected(
+  policies: readonly PropagationPolicy[],
+  supposed: Supposed,
+  { workloads, signal }: SupposeContext,
+): Promise<void> {
+  const { store } = supposed
+  const selected = new Set(policies.flatMap(selectorKeys).map(kindOfKey))
+  const types = workloads.all.map(({ type }) => type).filter((type) => selected.has(`${type.group}/${type.kind}`))
+  for (const type of types.filter((each) => isCached(each, store))) {
+    await forEachInSlices(store.list(type), (workload) => {
+      signal.throwIfAborted()
+      const { labels = {}, deletionTimestamp } = workload.metadata
+      const isSelected = policies.some((policy) => closeness(referenceOf(workload), labels, policy) > 0)
+      if (isSelected && deletionTimestamp === undefined) bindTemplate(workload, supposed)
+    })
+  }
 }
 
 /** Whether decisions read the kind itself: no policy has to select such an object. */
@@ -229,18 +291,19 @@ function isPlacementKind(type: ResourceType | undefined): boolean {
   return type !== undefined && placementKinds.some((kind) => kind.type === type)
 }
 
-/** Users do not write the status. */
+/** The API server keeps the stored status: a manifest that was exported has an older one. */
 function withStoredStatus(object: K8sObject, stored: K8sObject | undefined): K8sObject {
-  const { status } = (stored ?? {}) as { status?: unknown }
-  return { ...defined({ status }), ...object }
+  if (!stored) return object
+  const { status } = stored as { status?: unknown }
+  const { status: _exported, ...rest } = object as K8sObject & { status?: unknown }
+  return { ...rest, ...defined({ status }) }
 }
 
 /** Adds the binding that Karmada's detector would create for a new workload. */
 function bindTemplate(template: K8sObject, { store, changes, notes }: Supposed): void {
-  const { namespace, name = '' } = template.metadata
-  const type = namespace ? resourceBindings : clusterResourceBindings
-  if (store.get(type, namespace, bindingName(template.kind, name))) return
-  const policy = selectPolicy(template, store.list(propagationPolicies), store.list(clusterPropagationPolicies))
+  if (objectBinding(template, store)) return
+  const type = template.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const policy = matchedPolicy(template, store)
   if (policy) changes.push(store.put(type, deriveBinding(template, policy)))
   else notes.push(`no policy selects ${template.kind} ${keyOfObject(template)}, so Karmada does not schedule it`)
 }
@@ -252,12 +315,11 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   const named = kindsNamed(kind, types)
   if (named.length === 0) throw unknownKind(kind, types)
   const isFound = (type: ResourceType) =>
-    isCached(type, store)
-      ? store.get(type, inNamespace(type, namespace), name) !== undefined
-      : findTemplateBinding(type, supposed, { namespace, name }) !== undefined
+    (isCached(type, store) && store.get(type, inNamespace(type, namespace), name) !== undefined) ||
+    findTemplateBinding(type, supposed, { namespace, name }) !== undefined
   const found = named.find(isFound)
   if (!found)
-    throw new SuppositionError(
+    throw new UnknownNameError(
       `no ${named[0]?.kind} ${name}${named[0]?.namespaced ? ` in namespace ${namespace}` : ''}`,
     )
   if (found.kind === namespaces.kind)
@@ -278,7 +340,7 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   if (bound) changes.push(bound)
 }
 
-/** The binding of a template. Of a workload whose kind is not cached, it shows that the workload exists. */
+/** The binding of a template. It shows that a workload exists that is not cached, or whose manifest is not in the folder. */
 function findTemplateBinding(
   { kind, namespaced }: ResourceType,
   { store }: Supposed,

@@ -10,7 +10,8 @@ import {
   makeSource,
 } from '../../../test/builders.ts'
 import type { PreferenceFigure } from '../../api/data-source-claim.ts'
-import type { K8sObject } from '../../api/meta.ts'
+import type { PropagationPolicy, PropagationSpec, ResourceSelector } from '../../api/karmada.ts'
+import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
 
 const GiB = 1024 ** 3
@@ -163,6 +164,11 @@ test.each<{ name: string; options: string[]; want: string }>([
     options: ['--source-stale', 'amoro-table-lake.shop.sales'],
     want: 'Nothing changes for 1 workload.',
   },
+  {
+    name: 'a workload is deleted of which only the binding is known',
+    options: ['--delete', 'deployment/app', '-n', 'default'],
+    want: 'removed: the workload ends, since its binding is deleted',
+  },
   { name: 'a cluster is deleted', options: ['--delete', 'cluster/member2'], want: 'Deployment default/app: member2 →' },
 ])('the answer says what happens if $name', async ({ options, want }) => {
   const { status, stdout, stderr } = await whatIf(options)
@@ -184,6 +190,19 @@ describe('manifests', () => {
       'claim.yaml': makeClaim(),
     })
     expect(stdout).toContain('Deployment default/app: member1 → member2')
+  })
+
+  test('the status of an exported manifest does not count', async () => {
+    const limited = makeClaim({ policy: { maxStalenessSeconds: 60 } })
+    const fresh = { ...source, status: { phase: 'Available', lastResolvedTime: new Date().toISOString() } }
+    const exported = {
+      ...makeSource({ locality: { clusterNames: ['member3'], bytes: GiB } }),
+      status: { phase: 'Available', lastResolvedTime: '2026-01-01T00:00:00Z' },
+    }
+    const { stdout } = await whatIf(['-f', '@source.yaml'], [...clusters, fresh, policy, limited, narrowed], {
+      'source.yaml': exported,
+    })
+    expect(stdout).toContain('Deployment default/app: member2 → member3')
   })
 
   test('a new workload is placed by its policy and its claim', async () => {
@@ -224,6 +243,170 @@ describe('manifests', () => {
     const other = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'x', namespace: 'default' } }
     const { stdout } = await whatIf(['-f', '@x.yaml'], HUB, { 'x.yaml': other })
     expect(stdout).toContain('Note: no policy selects Thing default/x')
+  })
+})
+
+describe('policies', () => {
+  const placed = (...names: string[]) => ({ ...placement, clusterAffinity: { clusterNames: names } })
+  const running = makeBinding({ placement: placed('member1'), clusters: [{ name: 'member1' }] })
+  const own = makePolicy({ placement: placed('member1') })
+  const other = (spec: Partial<PropagationSpec>, metadata: ObjectMeta = {}) =>
+    makePolicy({ placement: placed('member3'), ...spec }, { name: 'other', ...metadata })
+  const clusterScoped = (policy: PropagationPolicy) => {
+    const { namespace: _none, ...metadata } = policy.metadata
+    const resourceSelectors = policy.spec.resourceSelectors.map((selector) => ({ namespace: 'default', ...selector }))
+    return { ...policy, kind: 'ClusterPropagationPolicy', metadata, spec: { ...policy.spec, resourceSelectors } }
+  }
+  const elsewhere = [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'elsewhere' }]
+  const byKind = [{ apiVersion: 'apps/v1', kind: 'Deployment' }]
+  const byLabels = [{ ...byKind[0], labelSelector: { matchLabels: { team: 'a' } } }] as ResourceSelector[]
+  const moves = 'Deployment default/app: member1 → member3'
+  const nothing = 'Nothing changes for 1 workload.'
+  const owned = { 'clusterpropagationpolicy.karmada.io/name': 'app' }
+  const runningByCluster = {
+    ...running,
+    metadata: { name: 'app-deployment', namespace: 'default', annotations: owned },
+  }
+
+  test.each<{ name: string; hub?: K8sObject[]; applied: K8sObject[]; want: string }>([
+    {
+      name: 'that select the workload no more leave it where it runs',
+      applied: [makePolicy({ placement: placed('member3'), resourceSelectors: elsewhere })],
+      want: nothing,
+    },
+    {
+      name: 'that select it no more give it to another policy',
+      hub: [own, running, other({})],
+      applied: [makePolicy({ placement: placed('member2'), resourceSelectors: elsewhere })],
+      want: moves,
+    },
+    {
+      name: 'that select it by labels no more give it to another policy',
+      hub: [makePolicy({ resourceSelectors: byKind }), running, other({}), makeDeployment({ labels: { team: 'b' } })],
+      applied: [makePolicy({ placement: placed('member2'), resourceSelectors: byLabels })],
+      want: moves,
+    },
+    {
+      name: 'that do not preempt leave it to its policy',
+      applied: [other({ priority: 5 })],
+      want: nothing,
+    },
+    {
+      name: 'with a higher priority take it over',
+      applied: [other({ priority: 5, preemption: 'Always' })],
+      want: moves,
+    },
+    {
+      name: 'with the same priority do not take it over',
+      applied: [other({ preemption: 'Always' })],
+      want: nothing,
+    },
+    {
+      name: 'without its name do not take it over',
+      applied: [other({ priority: 5, preemption: 'Always', resourceSelectors: byKind })],
+      want: nothing,
+    },
+    {
+      name: 'that are lazy take it over when the workload changes',
+      applied: [other({ priority: 5, preemption: 'Always', activationPreference: 'Lazy' })],
+      want: nothing,
+    },
+    {
+      name: 'of its namespace take it over from a cluster-scoped one',
+      hub: [clusterScoped(own), runningByCluster],
+      applied: [other({ priority: -1, preemption: 'Always' })],
+      want: moves,
+    },
+    {
+      name: 'that are cluster-scoped do not take it over from one of its namespace',
+      applied: [clusterScoped(other({ priority: 5, preemption: 'Always' }))],
+      want: nothing,
+    },
+    {
+      name: 'that are cluster-scoped take it over from one with a lower priority',
+      hub: [clusterScoped(own), runningByCluster],
+      applied: [clusterScoped(other({ priority: 5, preemption: 'Always' }))],
+      want: moves,
+    },
+    {
+      name: 'whose priority is lowered lose it to one between both priorities',
+      hub: [{ ...own, spec: { ...own.spec, priority: 9 } }, running, other({ priority: 5, preemption: 'Always' })],
+      applied: [own],
+      want: moves,
+    },
+    {
+      name: 'whose priority is raised lose it to none',
+      hub: [own, running, other({ priority: 5, preemption: 'Always' })],
+      applied: [{ ...own, spec: { ...own.spec, priority: 1 } }],
+      want: nothing,
+    },
+  ])('$name', async ({ hub = [own, running], applied, want }) => {
+    const { stdout, stderr } = await whatIf(['--policy', '@policy.yaml'], [...clusters, ...hub], {
+      'policy.yaml': applied,
+    })
+    expect(stderr).toBe('')
+    expect(stdout).toContain(want)
+  })
+
+  test.each<{ name: string; files: Record<string, unknown>; want: string }>([
+    {
+      name: 'waits for a change of the workload',
+      files: { 'policy.yaml': makePolicy({ activationPreference: 'Lazy', placement: placed('member3') }) },
+      want: nothing,
+    },
+    {
+      name: 'applies when the workload is written with it',
+      files: {
+        'policy.yaml': makePolicy({ activationPreference: 'Lazy', placement: placed('member3') }),
+        'app.yaml': makeDeployment(),
+      },
+      want: moves,
+    },
+  ])('a lazy policy $name', async ({ files, want }) => {
+    const options = Object.keys(files).flatMap((file) => ['-f', `@${file}`])
+    const { stdout } = await whatIf(options, [...clusters, own, running], files)
+    expect(stdout).toContain(want)
+  })
+
+  test('a lazy policy that changed before applies when its workload is written, and to no other workload', async () => {
+    const lazy = makePolicy({ activationPreference: 'Lazy', placement: placed('member3'), resourceSelectors: byKind })
+    const resource = { ...running.spec.resource, name: 'second' }
+    const second = makeBinding({ ...running.spec, resource }, { name: 'second-deployment' })
+    const { stdout } = await whatIf(['-f', '@app.yaml'], [...clusters, lazy, running, second], {
+      'app.yaml': makeDeployment(),
+    })
+    expect(stdout).toContain(moves)
+    expect(stdout).toContain('moves    1 ')
+  })
+
+  test('that preempt say what they need of Karmada', async () => {
+    const { stdout } = await whatIf(['--policy', '@policy.yaml'], [...clusters, own, running], {
+      'policy.yaml': other({ priority: 5, preemption: 'Always' }),
+    })
+    expect(stdout).toContain(
+      'Note: PropagationPolicy default/other takes workloads over only if Karmada has the feature gate PropagationPolicyPreemption.\n',
+    )
+  })
+
+  test.each<{ name: string; selectors: ResourceSelector[]; labels?: Record<string, string>; want: string }>([
+    { name: 'by kind', selectors: byKind, want: 'Deployment default/app: to member3\n' },
+    { name: 'by labels', selectors: byLabels, labels: { team: 'a' }, want: 'Deployment default/app: to member3\n' },
+    { name: 'by other labels', selectors: byLabels, labels: { team: 'b' }, want: 'Nothing changes' },
+    { name: 'of another name', selectors: elsewhere, want: 'Nothing changes' },
+  ])('place the workloads of the hub that none has selected, $name', async ({ selectors, labels = {}, want }) => {
+    const { stdout } = await whatIf(['--policy', '@policy.yaml'], [...clusters, makeDeployment({ labels })], {
+      'policy.yaml': other({ resourceSelectors: selectors }),
+    })
+    expect(stdout).toContain(want)
+  })
+
+  test('may select the workloads of the manifests', async () => {
+    const { stdout } = await whatIf(['-f', '@app.yaml', '--policy', '@policy.yaml'], clusters, {
+      'app.yaml': makeDeployment(),
+      'policy.yaml': policy,
+    })
+    expect(stdout).toContain('Deployment default/app: to one of member1, member2, member3\n')
+    expect(stdout).not.toContain('Note:')
   })
 })
 
@@ -452,6 +635,45 @@ describe('snapshots', () => {
     const unknown = await runWords(['what-if', '--cluster-lost', 'member7', ...words])
     expect(unknown).toMatchObject({ status: 1, stdout: '' })
     expect(unknown.stderr).toContain('no Cluster member7 (did you mean member1?)')
+  })
+
+  test('each of several hubs is asked about the names that it knows', async () => {
+    const files = [await snapshotOf(HUB), await snapshotOf([makeCluster('other')])]
+    const words = files.flatMap((file) => ['--snapshot', file])
+    const lost = ['what-if', '--cluster-lost', 'member2', '--cluster-lost', 'other', ...words]
+    const { status, stdout, stderr } = await runWords([...lost, '-o', 'json'])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const answers = JSON.parse(stdout).items.map(({ snapshot, sentences, notes }: Record<string, unknown>) => ({
+      snapshot,
+      sentences,
+      notes,
+    }))
+    expect(answers).toEqual([
+      { snapshot: files[0], sentences: ['member2 is lost'], notes: ['no Cluster other'] },
+      { snapshot: files[1], sentences: ['other is lost'], notes: ['no Cluster member2'] },
+    ])
+  })
+
+  test('a manifest that one of several hubs rejects is an error', async () => {
+    const files = [
+      await snapshotOf([...HUB, makeNamespace('team', 'default')]),
+      await snapshotOf([...HUB, makeNamespace('team')]),
+    ]
+    const claim = makeClaim({ workload: { ...makeClaim().spec.workload, namespace: 'team' } }, { name: 'of-team' })
+    const manifest = join(makeFolder({ 'claim.yaml': claim }), 'claim.yaml')
+    const words = ['what-if', '-f', manifest, ...files.flatMap((file) => ['--snapshot', file])]
+    const { status, stdout, stderr } = await runWords(words)
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toContain(`lodestone what-if: ${files[1]}: ${manifest}: admission would reject`)
+  })
+
+  test('the name of data that is not clear in one of several hubs is an error', async () => {
+    const second = makeSource({ locality: { clusterNames: ['member1'] } }, { name: 'second' })
+    const files = [await snapshotOf(HUB), await snapshotOf([...HUB, second])]
+    const words = ['what-if', '--data', 'lake.shop.sales=member1', ...files.flatMap((file) => ['--snapshot', file])]
+    const { status, stderr } = await runWords(words)
+    expect(status).toBe(1)
+    expect(stderr).toContain(`${files[1]}: several DataSources have the data lake.shop.sales; give the name of one: `)
   })
 
   test('a snapshot excludes a folder and a hub', async () => {

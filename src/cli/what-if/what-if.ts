@@ -5,9 +5,9 @@ import { type Arguments, type Command, type CommandIo, painter } from '../comman
 import { readConfig } from '../options/read-config.ts'
 import { OUTPUT_API_VERSION, renderData } from '../output.ts'
 import { type FleetSource, openFleetSources } from './open-fleet.ts'
-import { readOptions, WHAT_IF_OPTIONS, type WhatIfOptions } from './options.ts'
+import { type Question, readOptions, type Supposition, WHAT_IF_OPTIONS, type WhatIfOptions } from './options.ts'
 import { renderAnswer, renderTable } from './render.ts'
-import { SuppositionError, suppose } from './suppose.ts'
+import { type Supposed, SuppositionError, supposeKnown, type UnknownNameError } from './suppose.ts'
 import { tabulate } from './table.ts'
 
 export const whatIf: Command = {
@@ -58,46 +58,85 @@ interface Reply {
   totals: Answer['totals'][]
 }
 
-/** With several snapshots, a name need not be known in each of them. Throws the error of the first one if it is known in none. */
-async function askEach(options: WhatIfOptions, sources: readonly FleetSource[], io: CommandIo): Promise<Reply[]> {
+/** A question to one hub. */
+interface Asked {
+  source: FleetSource
+  supposed: Supposed
+  unknown: ReadonlyMap<Supposition, UnknownNameError>
+}
+
+async function askEach(
+  { question, showsAll }: WhatIfOptions,
+  sources: readonly FleetSource[],
+  io: CommandIo,
+): Promise<Reply[]> {
   const replies: Reply[] = []
-  let unknown: SuppositionError | undefined
-  for (const source of sources) {
-    try {
-      replies.push(await ask(options, source, io))
-    } catch (error) {
-      if (!(error instanceof SuppositionError)) throw error
-      unknown ??= error
-    }
+  if (question.each) {
+    for (const source of sources) replies.push(await askTable(question.each, source, showsAll, io))
+    return replies
   }
-  if (unknown && replies.length === 0) throw unknown
+  for (const asked of await supposeEach(question.suppositions, sources))
+    replies.push(await ask(asked, textSettings(asked.source, showsAll, io)))
   return replies
 }
 
-async function ask(
-  { question, showsAll }: WhatIfOptions,
-  { file, fleet, context, notes }: FleetSource,
-  io: CommandIo,
-): Promise<Reply> {
-  const hasPrices = fleet.present.matrix !== undefined
-  const text = { showsAll, paint: painter(io.stdout, io.env), file, hasPrices }
-  const of = file === undefined ? {} : { snapshot: file }
-  if (question.each) {
-    const table = await tabulate(question.each, fleet, context, progressOn(io))
-    return {
-      text: renderTable(table, notes, text),
-      data: { kind: 'WhatIfTable', ...of, ...table, notes },
-      totals: table.rows.map(({ totals }) => totals),
+/**
+ * Applies the suppositions to each hub. With several hubs, a name need not be known in each: a hub that knows none of the names has no answer.
+ * Throws the error of the first hub for a name that none of them knows, and the error of any hub for what it rejects.
+ */
+async function supposeEach(suppositions: readonly Supposition[], sources: readonly FleetSource[]): Promise<Asked[]> {
+  const asked: Asked[] = []
+  for (const source of sources) {
+    try {
+      asked.push({ source, ...(await supposeKnown(suppositions, source.context)) })
+    } catch (error) {
+      if (!(error instanceof SuppositionError) || sources.length === 1) throw error
+      throw new SuppositionError(`${source.file}: ${error.message}`)
     }
   }
-  const supposed = await suppose(question.suppositions, context)
+  const [first] = asked
+  for (const supposition of suppositions) {
+    const error = first?.unknown.get(supposition)
+    if (error && asked.every(({ unknown }) => unknown.has(supposition))) throw error
+  }
+  return asked.filter(({ unknown }) => unknown.size < suppositions.length)
+}
+
+async function ask({ source, supposed, unknown }: Asked, text: TextSettings): Promise<Reply> {
+  const { file, fleet, context, notes } = source
   const answer = await fleet.ask(supposed, { signal: context.signal, transfers: true })
-  const all = { sentences: supposed.sentences, notes: [...notes, ...supposed.notes] }
+  const unknownNames = [...unknown.values()].map(({ message }) => message)
+  const all = { sentences: supposed.sentences, notes: [...notes, ...supposed.notes, ...unknownNames] }
   return {
     text: renderAnswer(answer, all, text),
-    data: { kind: 'WhatIf', ...of, ...all, ...answer },
+    data: { kind: 'WhatIf', ...snapshotOf(file), ...all, ...answer },
     totals: [answer.totals],
   }
+}
+
+async function askTable(
+  each: NonNullable<Question['each']>,
+  source: FleetSource,
+  showsAll: boolean,
+  io: CommandIo,
+): Promise<Reply> {
+  const { file, fleet, context, notes } = source
+  const table = await tabulate(each, fleet, context, progressOn(io))
+  return {
+    text: renderTable(table, notes, textSettings(source, showsAll, io)),
+    data: { kind: 'WhatIfTable', ...snapshotOf(file), ...table, notes },
+    totals: table.rows.map(({ totals }) => totals),
+  }
+}
+
+type TextSettings = Parameters<typeof renderAnswer>[2]
+
+function textSettings({ file, fleet }: FleetSource, showsAll: boolean, { stdout, env }: CommandIo): TextSettings {
+  return { showsAll, paint: painter(stdout, env), file, hasPrices: fleet.present.matrix !== undefined }
+}
+
+function snapshotOf(file: string | undefined): { snapshot?: string } {
+  return file === undefined ? {} : { snapshot: file }
 }
 
 function render(replies: readonly Reply[], { format }: WhatIfOptions): string {

@@ -7,6 +7,7 @@ import {
   clusterResourceBindings,
   isBinding,
   isPolicy,
+  type PropagationPolicy,
   type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
@@ -20,6 +21,7 @@ import {
   schedulingFailure,
   targetClusters,
 } from '../../core/placement/binding-state.ts'
+import { preemptable } from '../../core/propagation-policy/preemption.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { findEviction } from '../../core/what-if/evict.ts'
@@ -30,7 +32,7 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { claimsFor, claimsRegranted } from '../permission.ts'
 import { claimSource, claimsConcerned } from '../source.ts'
 import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
-import { bindingsOfClaim } from '../workload.ts'
+import { bindingsOfClaim, bindingsOfWorkload } from '../workload.ts'
 import { schedulerChoices } from './present.ts'
 import { placedBindings, predictOutcome, type World } from './world.ts'
 
@@ -77,7 +79,7 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   return {
     size,
     concernedBy(supposed) {
-      const { changes, worse = NO_CLUSTERS } = supposed
+      const { changes, written, worse = NO_CLUSTERS } = supposed
       // A cluster that changed otherwise may be open to any workload.
       const certain = new Set(supposed.worse ? [] : allKeys(store))
       const add = (found: Iterable<string>) => {
@@ -87,9 +89,11 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
         const object = change.after ?? change.before
         if (object && isPolicy(object.kind)) {
           for (const policy of [policyKey(object.metadata), NO_POLICY]) add(byPolicy.get(policy) ?? [])
+          if (change.after) add(takenOverBy(change.after as PropagationPolicy, store))
         } else if (object && isBinding(object.kind)) certain.add(keyOfObject(object))
         for (const each of [store, supposed.store]) add(concernedByData(change, each))
       }
+      add(written)
       const lost = [...worse.keys()]
       for (const name of lost) add(byCluster.get(name) ?? [])
       add(unscheduled.concernedBy(worse))
@@ -215,6 +219,11 @@ function concernedByData(change: StoreChange, store: ObjectStore): string[] {
         : [...claimsRegranted(change, store)]
   const bindings = [...claims.flatMap((claim) => bindingsOfClaim(claim, store)), ...bindingsByVolume(change, store)]
   return bindings.map(keyOfObject)
+}
+
+/** The keys of the bindings that a policy may take over from other policies. */
+function takenOverBy(policy: PropagationPolicy, store: ObjectStore): string[] {
+  return preemptable(policy).flatMap((workload) => bindingsOfWorkload(workload, store).map(keyOfObject))
 }
 
 function* allKeys(store: ObjectStore): Generator<string, void, undefined> {

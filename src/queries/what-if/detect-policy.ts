@@ -2,19 +2,21 @@
 import {
   APPLIED_PLACEMENT_ANNOTATION,
   CLUSTER_POLICY_NAME_ANNOTATION,
-  clusterPropagationPolicies,
   isPolicy,
   POLICY_NAME_ANNOTATION,
   POLICY_NAMESPACE_ANNOTATION,
   type PropagationPolicy,
-  propagationPolicies,
   type ResourceBinding,
 } from '../../api/karmada.ts'
+import { type K8sObject, keyOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
-import { policyAnnotations, selectPolicy } from '../../core/resource-binding/derive.ts'
+import { comparePreemptors, priorityOf, takesOver } from '../../core/propagation-policy/preemption.ts'
+import { selects } from '../../core/propagation-policy/select.ts'
+import { policyAnnotations } from '../../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingPolicy } from '../binding.ts'
+import { matchedPolicy, policiesAround, workloadLabels } from '../policy.ts'
 import type { World } from './world.ts'
 
 /** The scheduler applies a new placement, so the one that it applied before does not count any more. */
@@ -26,17 +28,58 @@ const REPLACED_ANNOTATIONS = [
 ]
 
 /**
- * Returns the binding with the new placement of its policy, or with the next policy that selects the workload if it has none any more. Without a
- * next one it keeps its placement. A lazy policy waits for a change of the workload. Returns the same binding if nothing changes.
+ * Returns the binding with the new placement of its policy, or with the policy that takes the workload over. If its policy selects the workload no
+ * more, it gets the next policy that does; without one it keeps its placement. A lazy policy waits for a change of the workload. Returns the same
+ * binding if nothing changes.
  */
-export function detectPolicy(binding: ResourceBinding, { store, changes }: World): ResourceBinding {
-  if (!changes.some(({ type }) => isPolicy(type.kind))) return binding
+export function detectPolicy(binding: ResourceBinding, world: World): ResourceBinding {
+  const { store, changes, written } = world
+  const changed = changes.filter(({ type }) => isPolicy(type.kind))
+  const isWritten = written.has(keyOfObject(binding))
+  if (changed.length === 0 && !isWritten) return binding
+  const { resource } = binding.spec
   const policy = bindingPolicy(binding, store)
-  if (!policy) return mayChoose(binding, changes) ? withPolicy(binding, nextPolicy(binding, store)) : binding
-  const change = changes.find(({ after }) => after === policy)
-  if (!change || policy.spec.activationPreference === 'Lazy') return binding
-  const before = change.before as PropagationPolicy | undefined
-  return jsonEqual(before?.spec.placement, policy.spec.placement) ? binding : withPolicy(binding, policy)
+  const change = changed.find(({ after }) => after !== undefined && after === policy)
+  const before = change?.before as PropagationPolicy | undefined
+  const labels = workloadLabels(resource, store)
+  const isLeft =
+    policy && before && selects(before, resource, labels) !== false && selects(policy, resource, labels) === false
+  if (policy && !isLeft) {
+    const next = preemptingPolicy(binding, policy, { store, changed, before })
+    if (next) return isLazy(next) ? binding : withPolicy(binding, next)
+    const applies = isLazy(policy)
+      ? isWritten && !jsonEqual(binding.spec.placement, policy.spec.placement)
+      : change && !jsonEqual(before?.spec.placement, policy.spec.placement)
+    return applies ? withPolicy(binding, policy) : binding
+  }
+  return isLeft || isWithoutPolicy(binding, changed) ? withPolicy(binding, nextPolicy(binding, store)) : binding
+}
+
+function isLazy({ spec }: PropagationPolicy): boolean {
+  return spec.activationPreference === 'Lazy'
+}
+
+/**
+ * Returns the changed policy that takes a workload over; undefined if none does. If the priority of its own policy was lowered, another policy that
+ * did not change may do so (v1.18.1, pkg/detector/preemption.go, HandleDeprioritizedPropagationPolicy).
+ */
+function preemptingPolicy(
+  { spec: { resource } }: ResourceBinding,
+  own: PropagationPolicy,
+  {
+    store,
+    changed,
+    before,
+  }: { store: ObjectStore; changed: readonly StoreChange[]; before: PropagationPolicy | undefined },
+): PropagationPolicy | undefined {
+  const written = changed.flatMap(({ after }) => (after ? [after as PropagationPolicy] : []))
+  const isLowered = before !== undefined && priorityOf(before) > priorityOf(own)
+  const others = isLowered
+    ? policiesAround(resource, store).filter(
+        (policy) => priorityOf(policy) < priorityOf(before) && !policy.metadata.namespace === !own.metadata.namespace,
+      )
+    : []
+  return [...written, ...others].filter((policy) => takesOver(policy, own, resource)).sort(comparePreemptors)[0]
 }
 
 function withPolicy(binding: ResourceBinding, policy: PropagationPolicy | undefined): ResourceBinding {
@@ -48,8 +91,8 @@ function withPolicy(binding: ResourceBinding, policy: PropagationPolicy | undefi
   return { ...binding, metadata: { ...metadata, annotations }, spec: { ...spec, ...(placement && { placement }) } }
 }
 
-/** Whether the detector looks for a policy: the own one is deleted, or there was none. */
-function mayChoose({ metadata }: ResourceBinding, changes: readonly StoreChange[]): boolean {
+/** Whether the policy of a binding is deleted, or there was none. Then the detector looks for one. */
+function isWithoutPolicy({ metadata }: ResourceBinding, changes: readonly StoreChange[]): boolean {
   const own = policyReferenceOf(metadata)
   if (!own) return true
   return changes.some(
@@ -57,9 +100,10 @@ function mayChoose({ metadata }: ResourceBinding, changes: readonly StoreChange[
   )
 }
 
-/** The labels of workloads are not cached, so a policy that selects by labels does not count. */
-function nextPolicy({ spec: { resource } }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
-  const { apiVersion, kind, namespace, name } = resource
-  const template = { apiVersion, kind, metadata: defined({ namespace, name }) }
-  return selectPolicy(template, store.list(propagationPolicies), store.list(clusterPropagationPolicies))
+/** If the workload is not cached, its labels are not known, and a policy that selects by labels does not count. */
+function nextPolicy(binding: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
+  const { apiVersion, kind, namespace, name } = binding.spec.resource
+  const labels = workloadLabels(binding.spec.resource, store)
+  const template: K8sObject = { apiVersion, kind, metadata: defined({ namespace, name, labels }) }
+  return matchedPolicy(template, store)
 }

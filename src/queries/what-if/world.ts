@@ -38,6 +38,8 @@ export interface World extends WorldSettings {
   fleet: Fleet
   /** The changes that make it differ from the present world; none for the present one. */
   changes: readonly StoreChange[]
+  /** The keys of the bindings whose workloads are written: then a lazy policy applies. */
+  written: ReadonlySet<string>
   /** The names of the clusters whose change is an event for the scheduler. */
   changedClusters: readonly string[]
   /**
@@ -47,20 +49,24 @@ export interface World extends WorldSettings {
   worse: ReadonlyMap<string, Cluster> | undefined
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** Returns the present world. */
 export function openWorld(store: ObjectStore, settings: WorldSettings): World {
   const fleet = compileFleet(store.list(clusters), settings.karmadaRules)
-  return { ...settings, store, fleet, changes: [], changedClusters: [], worse: new Map() }
+  return { ...settings, store, fleet, changes: [], written: NONE, changedClusters: [], worse: new Map() }
 }
 
 /** A supposed state of the hub: a store that overlays the present one with some changes. */
 export interface Question {
   store: ObjectStore
   changes: readonly StoreChange[]
+  /** The keys of the bindings whose workloads a user writes. Default: none. */
+  written?: ReadonlySet<string>
 }
 
 /** Returns the world of a question. */
-export function supposeWorld(present: World, { store, changes }: Question): World {
+export function supposeWorld(present: World, { store, changes, written = NONE }: Question): World {
   const changed = changes.filter(({ type }) => type === clusters)
   const worse = changed.every(isOnlyWorse)
     ? new Map(changed.map(({ after }) => [after?.metadata.name ?? '', after as Cluster]))
@@ -69,7 +75,7 @@ export function supposeWorld(present: World, { store, changes }: Question): Worl
   const changedClusters = changed
     .filter(isSpecChanged)
     .map(({ before, after }) => (after ?? before)?.metadata.name ?? '')
-  return { ...present, store, fleet, changes, changedClusters, worse }
+  return { ...present, store, fleet, changes, written, changedClusters, worse }
 }
 
 /** The data of a workload: a source, and its size if that is known. */
