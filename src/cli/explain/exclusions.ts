@@ -3,8 +3,8 @@ import { clusters } from '../../api/karmada.ts'
 import { membership, sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { schedulingRefusal } from '../../core/placement/acceptance.ts'
-import { affinityTerms } from '../../core/placement/affinity.ts'
-import { clusterFilter } from '../../core/placement/cluster-filter.ts'
+import { usesOverflow } from '../../core/placement/binding-state.ts'
+import { placementFilter } from '../../core/placement/placement-filter.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { Placed } from './placed.ts'
 import { affinityBefore } from './placement.ts'
@@ -24,16 +24,12 @@ export function exclusionsOf({ policy, placement }: Placed, context: Context): (
   const { binding, input, decision } = placement
   const { store, karmadaRules } = context
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
-  const filters = affinityTerms(affinityBefore(decision.binding, binding, input.policy), true).map((term) =>
-    clusterFilter(term, lookup, karmadaRules),
-  )
+  const before = affinityBefore(decision.binding, binding, input.policy)
+  const { allows } = placementFilter(before, lookup, usesOverflow(binding.spec, karmadaRules), karmadaRules)
   const refusal = schedulingRefusal(binding.spec, lookup)
   return (name) => {
     const refused = refusal(name)
-    return [
-      ...(filters.some((filter) => filter.allows(name)) ? [] : ['is not allowed by the policy']),
-      ...(refused === undefined ? [] : [refused]),
-    ]
+    return [...(allows(name) ? [] : ['is not allowed by the policy']), ...(refused === undefined ? [] : [refused])]
   }
 }
 

@@ -481,6 +481,21 @@ describe('the candidate clusters of a workload', () => {
     ])
   })
 
+  test.each([
+    { version: '1.18', replicas: 1, isExcluded: false },
+    { version: '1.17', replicas: 1, isExcluded: true },
+    { version: '1.18', replicas: 0, isExcluded: true },
+  ])('in an overflow tier count for workloads since 1.18: $version, $replicas replicas', async (given) => {
+    const { version, replicas, isExcluded } = given
+    const overflowAffinities = [{ affinityName: 'more', clusterNames: ['member3'] }]
+    const tiered = { clusterAffinities: [{ affinityName: 'own', clusterNames: ['member2'], overflowAffinities }] }
+    const objects = [...places, makePolicy({ placement: tiered }), makeClaim(), source]
+    const deployment = { ...makeDeployment(), spec: { replicas } }
+    const words = ['-o', 'wide', '--karmada-version', version]
+    const { stdout } = await explain('deployment/app', [...objects, deployment], ...words)
+    expect(/member3: .*is not allowed by the policy/.test(stdout)).toBe(isExcluded)
+  })
+
   test('are data for programs', async () => {
     const { object } = JSON.parse(await candidates(fleet, '-o', 'json'))
     const { children } = object.children.at(-1)

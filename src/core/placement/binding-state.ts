@@ -1,5 +1,6 @@
 /** What a binding says about its workload, as Karmada reads it: every decision asks here. */
 import { type BindingSpec, NO_CLUSTER_FIT, type ResourceBinding, SCHEDULED_CONDITION } from '../../api/karmada.ts'
+import type { KarmadaRules } from '../karmada-rules.ts'
 
 /**
  * Whether the resource has replicas or requirements: overflow tiers apply only to such resources. It is `ResourceBindingSpec.IsWorkload` of
@@ -9,6 +10,11 @@ export function isWorkload(
   spec: Pick<BindingSpec, 'replicas' | 'replicaRequirements' | 'components'> | undefined,
 ): boolean {
   return (spec?.replicas ?? 0) > 0 || spec?.replicaRequirements != null || !!spec?.components?.length
+}
+
+/** Whether overflow tiers count for a binding: they do for workloads, if Karmada has them. */
+export function usesOverflow(spec: Parameters<typeof isWorkload>[0], { overflowAffinities }: KarmadaRules): boolean {
+  return overflowAffinities && isWorkload(spec)
 }
 
 /**

@@ -4,7 +4,7 @@ import { sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
-import { hasTarget, isPlaced, isWorkload } from '../placement/binding-state.ts'
+import { hasTarget, isPlaced, usesOverflow } from '../placement/binding-state.ts'
 import { combineClaims, type DataConstraint, keepRanking } from '../placement/constraint.ts'
 import {
   areOursEqual,
@@ -78,7 +78,7 @@ export function parseInput(input: BindingInput): ParsedInput {
     isScheduled: placed || (isNarrowing(storedAnnotations.locality) && stored?.status?.lastScheduledTime !== undefined),
     observedGroup: stored?.status?.schedulerObservingAffinityName,
     rules,
-    usesOverflow: rules.overflowAffinities && isWorkload(binding.spec),
+    usesOverflow: usesOverflow(binding.spec, rules),
   }
 }
 

@@ -4,7 +4,7 @@ import { sortedUnique } from '../../base/json.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { affinityTiers, type ClusterLookup, effectiveAffinity } from '../placement/affinity.ts'
-import { isWorkload } from '../placement/binding-state.ts'
+import { usesOverflow } from '../placement/binding-state.ts'
 import { type ClusterSet, clusterFilter, clusterSet, withoutClusters } from '../placement/cluster-filter.ts'
 
 export interface Fleet {
@@ -40,10 +40,10 @@ export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): 
     new WeakMap<Placement, readonly Group[]>(),
   ]
   const groupsOf = (spec: BindingSpec): readonly Group[] => {
-    const usesOverflow = rules.overflowAffinities && isWorkload(spec)
-    const known = usesOverflow ? ofWorkloads : ofOthers
+    const hasTiers = usesOverflow(spec, rules)
+    const known = hasTiers ? ofWorkloads : ofOthers
     const { placement = NO_PLACEMENT } = spec
-    const groups = known.get(placement) ?? compileGroups(placement, usesOverflow, { all, lookup, rules })
+    const groups = known.get(placement) ?? compileGroups(placement, hasTiers, { all, lookup, rules })
     known.set(placement, groups)
     return groups
   }
@@ -93,10 +93,10 @@ interface FleetClusters {
   rules: KarmadaRules
 }
 
-function compileGroups(placement: Placement, usesOverflow: boolean, clusters: FleetClusters): readonly Group[] {
+function compileGroups(placement: Placement, hasTiers: boolean, clusters: FleetClusters): readonly Group[] {
   const { clusterAffinity = {}, clusterAffinities: terms } = effectiveAffinity(placement)
   return terms
-    ? terms.map((term) => compileGroup(term.affinityName, affinityTiers(term, usesOverflow), placement, clusters))
+    ? terms.map((term) => compileGroup(term.affinityName, affinityTiers(term, hasTiers), placement, clusters))
     : [compileGroup(undefined, [clusterAffinity], placement, clusters)]
 }
 

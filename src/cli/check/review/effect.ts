@@ -3,7 +3,7 @@ import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual, without } from '../../../base/json.ts'
 import { strictestRules } from '../../../core/karmada-rules.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
-import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
+import { targetClusters, usesOverflow } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { readDecision } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
@@ -49,12 +49,7 @@ function effectOn(
   const affinity = effectiveAffinity(after.spec.placement)
   if (jsonEqual(affinity, effectiveAffinity(before.spec.placement))) return 'unchanged'
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
-  const filter = placementFilter(
-    affinity,
-    lookup,
-    karmadaRules.overflowAffinities && isWorkload(after.spec),
-    karmadaRules,
-  )
+  const filter = placementFilter(affinity, lookup, usesOverflow(after.spec, karmadaRules), karmadaRules)
   const isMoved = targetClusters(before.spec).some((name) => !filter.allows(name))
   return isMoved ? 'moves' : 'unchanged'
 }

@@ -7,7 +7,7 @@ import { defined, membership } from '../../../base/json.ts'
 import type { ClaimAnswer } from '../../../core/data-source/locate.ts'
 import { validateDataSourceClaim } from '../../../core/data-source-claim/validate.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
-import { isWorkload, targetClusters } from '../../../core/placement/binding-state.ts'
+import { targetClusters, usesOverflow } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import type { TransferCost } from '../../../core/transfer-cost/transfer-cost.ts'
 import { answerOfClaim } from '../../claim-answer.ts'
@@ -139,7 +139,12 @@ function lastSteps({ placement }: Placed, { store, karmadaRules }: Context): (cl
   const { binding, input, decision } = placement
   const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
   const { spec } = decision.binding
-  const filter = placementFilter(effectiveAffinity(spec.placement), lookup, isWorkload(spec), karmadaRules)
+  const filter = placementFilter(
+    effectiveAffinity(spec.placement),
+    lookup,
+    usesOverflow(spec, karmadaRules),
+    karmadaRules,
+  )
   const scheduled = new Set(input.stored ? targetClusters(binding.spec) : [])
   return (name) => ({ decision: decision.state !== 'OnHold' && filter.allows(name), scheduled: scheduled.has(name) })
 }
