@@ -328,6 +328,46 @@ describe('at an update', () => {
   })
 })
 
+describe('a lazy policy that changed since it was applied', () => {
+  const broken = lookup(
+    makeCluster('member1'),
+    makeCluster('member2', { taints: [{ key: 'broken', effect: 'NoExecute' }] }),
+    makeCluster('member3'),
+  )
+  const before = stored(one('member1', 'member2'))
+  const runs = { ...before, spec: { ...before.spec, clusters: [{ name: 'member2' }] } }
+  const evicted = { ...runs, spec: { ...runs.spec, clusters: [], gracefulEvictionTasks: [{ fromCluster: 'member2' }] } }
+  const claims = [located(['member2'])]
+
+  test.each<{ name: string; policy: PolicyInput; want: PlacementAffinity }>([
+    { name: 'has one of its clusters', policy: lazy(one('member3')), want: one('member3') },
+    { name: 'has no other cluster', policy: lazy(one('member2')), want: one('member2') },
+    { name: 'allows all clusters of the base', policy: lazy(three), want: one('member1', 'member2') },
+  ])('applies to a workload without another cluster if it $name', ({ policy, want }) => {
+    for (const by of [evicted, runs]) {
+      const given = { binding: evicted, stored: by, claims, clusters: broken, policy }
+      expect(outcome(given)).toEqual({ base: want, affinity: want })
+    }
+  })
+
+  test('applies to a workload that has lost its clusters to an earlier base', () => {
+    const alone = { ...evicted, metadata: { ...evicted.metadata, ...stored(one('member2')).metadata } }
+    const given = { binding: alone, stored: alone, claims, clusters: broken, policy: lazy(one('member3')) }
+    expect(outcome(given)).toEqual({ base: one('member3'), affinity: one('member3') })
+  })
+
+  test('does not apply to a workload that may stay in its cluster', () => {
+    const given = { binding: runs, stored: runs, claims, clusters: broken, policy: lazy(one('member3')) }
+    expect(outcome(given).affinity).toEqual(one('member2'))
+  })
+
+  test('does not apply to a workload that waits for its first cluster', () => {
+    const waits = makeBinding({ placement: one('member2') })
+    const given = { binding: waits, stored: waits, claims, clusters: broken, policy: lazy(one('member3')) }
+    expect(outcome(given).affinity).toEqual(one('member2'))
+  })
+})
+
 describe('after the deletion of the last claim', () => {
   const gone = { claims: [] }
 

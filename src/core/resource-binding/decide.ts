@@ -4,12 +4,14 @@ import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
+import { effectiveAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './annotations.ts'
 import { baseCandidates, meetsCondition } from './base.ts'
 import { decidePlacement } from './decide-placement.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
+import { isUnfit } from './narrow-to-fit.ts'
 import { type ParsedInput, parseInput } from './parse-input.ts'
 import type { PlacementDecision, PlacementState } from './placement-decision.ts'
 import { holdTooLarge, lacksRequiredClaim } from './rules/not-scheduled.ts'
@@ -82,7 +84,7 @@ function decideOnce(input: BindingInput): BindingDecision {
   if (input.claims.length === 0 && !known && !input.policy?.requiresClaim) return untouched
   const parsed = parseInput(input)
   if (input.claims.length === 0 && !known && !lacksRequiredClaim(parsed)) return untouched
-  const { base, decision } = decideForFirstBase(parsed)
+  const { base, decision } = decideForBase(parsed)
   const widened = widenedBy(base, decision.affinity, input.clusters, parsed.usesOverflow, parsed.rules)
   if (widened.length > 0) {
     return { state: 'Widened', binding, message: `narrowing would have allowed ${widened.slice(0, 5).join(', ')}` }
@@ -93,14 +95,36 @@ function decideOnce(input: BindingInput): BindingDecision {
     : decideTooLarge(parsed, placement, base, decision)
 }
 
+interface DecisionForBase {
+  base: PlacementAffinity
+  decision: PlacementDecision
+}
+
+function decideForBase(parsed: ParsedInput): DecisionForBase {
+  const first = decideForFirstBase(parsed)
+  return applyLazyPolicy(parsed, first.decision) ?? first
+}
+
 /** Decides for one candidate after the other until a decision meets its condition. */
-function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; decision: PlacementDecision } {
+function decideForFirstBase(parsed: ParsedInput): DecisionForBase {
   const { conditional, otherwise } = baseCandidates(parsed)
   for (const candidate of conditional) {
     const decision = decidePlacement(parsed, candidate.base)
     if (meetsCondition(parsed, candidate, decision)) return { base: candidate.base, decision }
   }
   return { base: otherwise, decision: decidePlacement(parsed, otherwise) }
+}
+
+/**
+ * Decides for the placement of a lazy policy. It waits for a change of the workload, and the base from before it may be outside of it. So it applies
+ * at once if its workload would have no cluster otherwise. Returns undefined if that is not so.
+ */
+function applyLazyPolicy(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
+  const { policy, isScheduled } = parsed
+  if (!policy?.lazy || !isScheduled || !isUnfit(parsed, affinity)) return undefined
+  const base = effectiveAffinity(policy.placement)
+  const decision = decidePlacement(parsed, base)
+  return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
 }
 
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */

@@ -111,6 +111,17 @@ function movesDividedReplicas(
   return clusters.some(({ name }) => !chosen.includes(name) && (allowed?.includes(name) ?? true))
 }
 
+/** Whether the scheduler would find no cluster for a binding with this affinity: each of its groups names clusters, and too few accept it. */
+export function isUnfit({ binding, clusters, usesOverflow, observedGroup }: ParsedInput, affinity: PlacementAffinity) {
+  return !mayFit({
+    affinity,
+    refuses: schedulingRefusal(binding.spec, clusters),
+    spread: spreadCheck(withAffinity(binding.spec.placement ?? {}, affinity), clusters),
+    isWorkload: usesOverflow,
+    observedGroup,
+  })
+}
+
 /** Narrows a base without regard to the scheduler. Preferred data is left out if it must not change the clusters. */
 export function narrowBase(
   {
