@@ -135,7 +135,16 @@ export interface PropagationPolicy extends K8sObject {
 }
 
 export interface Cluster extends K8sObject {
-  spec: { provider?: string; region?: string; zone?: string; zones?: string[]; taints?: Taint[] }
+  spec: {
+    /** Push or Pull. */
+    syncMode?: string
+    provider?: string
+    region?: string
+    /** Deprecated: see `zones`. */
+    zone?: string
+    zones?: string[]
+    taints?: Taint[]
+  }
   /** An API server always has it. A manifest for `check` may lack it; then the APIs of the cluster are not known. */
   status?: { apiEnablements?: ApiEnablement[]; conditions?: Condition[] }
 }

@@ -144,7 +144,13 @@ export const clusterSchema = {
     spec: {
       type: 'object',
       properties: {
-        ...{ provider: { type: 'string' }, region: { type: 'string' }, zone: { type: 'string' }, zones: strings },
+        ...{
+          syncMode: { type: 'string' },
+          provider: { type: 'string' },
+          region: { type: 'string' },
+          zone: { type: 'string' },
+          zones: strings,
+        },
         taints: {
           type: 'array',
           items: {

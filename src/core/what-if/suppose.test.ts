@@ -28,9 +28,11 @@ test.each<{ name: string; taints?: Taint[]; taint: Taint; want: Taint[] }>([
   expect(taintCluster(cluster, taint)).toEqual({ ...cluster, spec: { region: 'eu', taints: want } })
 })
 
-test('a lost cluster takes no workload, and evicts those that it has', () => {
-  const key = 'cluster.karmada.io/not-ready'
-  expect(loseCluster(makeCluster('m1')).spec?.taints).toEqual([
+test.each([
+  { syncMode: 'Push', key: 'cluster.karmada.io/not-ready' },
+  { syncMode: 'Pull', key: 'cluster.karmada.io/unreachable' },
+])('a lost $syncMode cluster takes no workload, and evicts those that it has', ({ syncMode, key }) => {
+  expect(loseCluster(makeCluster('m1', { syncMode })).spec?.taints).toEqual([
     { key, effect: 'NoSchedule' },
     { key, effect: 'NoExecute' },
   ])

@@ -4,13 +4,17 @@ import type { Cluster } from '../../api/karmada.ts'
 import type { Taint } from '../../api/node.ts'
 import { sortedUnique } from '../../base/json.ts'
 
-/** The taint of Karmada's cluster controller for a cluster that does not respond (v1.18.1, pkg/apis/cluster/v1alpha1/well_known_constants.go). */
-const NOT_READY = 'cluster.karmada.io/not-ready'
+/**
+ * The taints of Karmada's cluster controller for a cluster that does not respond (v1.18.1, pkg/controllers/cluster/cluster_controller.go,
+ * taintClusterByCondition). Karmada asks a Push cluster itself, and finds that it is not ready. It hears nothing more of a Pull cluster.
+ */
+const [NOT_READY, UNREACHABLE] = ['cluster.karmada.io/not-ready', 'cluster.karmada.io/unreachable']
 
 /** Returns a cluster that does not respond, with the taints of a Karmada whose failover is on. */
 export function loseCluster(cluster: Cluster): Cluster {
+  const key = cluster.spec?.syncMode === 'Pull' ? UNREACHABLE : NOT_READY
   return (['NoSchedule', 'NoExecute'] as const).reduce(
-    (tainted, effect) => taintCluster(tainted, { key: NOT_READY, effect }),
+    (tainted, effect) => taintCluster(tainted, { key, effect }),
     cluster,
   )
 }

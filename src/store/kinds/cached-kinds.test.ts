@@ -6,6 +6,13 @@ import { placementKinds } from './cached-kinds.ts'
 const clusterKind = placementKinds.find(({ type }) => type === clusters)
 const keep = clusterKind?.keep as ((cluster: Cluster) => Cluster) | undefined
 
+test.each([
+  { syncMode: 'Pull', want: 'Pull' },
+  { syncMode: 'Push', want: undefined },
+])('a $syncMode cluster is cached with the mode $want', ({ syncMode, want }) => {
+  expect(keep?.(makeCluster('member1', { syncMode })).spec.syncMode).toBe(want)
+})
+
 test.each<{ name: string; spec: Partial<Cluster['spec']>; want: string[] | undefined }>([
   { name: 'zones', spec: { zones: ['a', 'b'] }, want: ['a', 'b'] },
   { name: 'the deprecated zone of a manifest', spec: { zone: 'a' }, want: ['a'] },

@@ -87,12 +87,14 @@ const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
 
 const clusterKind: CachedKind<Cluster> = {
   type: clusters,
-  keep({ apiVersion, kind, metadata, spec: { provider, region, zone, zones, taints } = {}, status }) {
+  keep({ apiVersion, kind, metadata, spec: { syncMode, provider, region, zone, zones, taints } = {}, status }) {
     return defined({
       apiVersion,
       kind,
       metadata: { ...keepMetadata(metadata), ...defined({ labels: metadata.labels }) },
       spec: defined({
+        // Most clusters are in Push mode.
+        syncMode: syncMode === 'Pull' ? syncMode : undefined,
         provider: provider || undefined,
         region: region || undefined,
         // The API server of Karmada moves the deprecated field (pkg/apis/cluster/mutation, migrateZoneToZones). A manifest still has it.
