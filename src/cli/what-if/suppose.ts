@@ -281,7 +281,9 @@ async function bindSelected(
       signal.throwIfAborted()
       const { labels = {}, deletionTimestamp } = workload.metadata
       const isSelected = policies.some((policy) => closeness(referenceOf(workload), labels, policy) > 0)
-      if (isSelected && deletionTimestamp === undefined) bindTemplate(workload, supposed)
+      if (!isSelected || deletionTimestamp !== undefined) return
+      // A lazy policy waits for a change of the workload.
+      if (matchedPolicy(workload, store)?.spec.activationPreference !== 'Lazy') bindTemplate(workload, supposed)
     })
   }
 }

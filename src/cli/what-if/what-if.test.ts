@@ -287,6 +287,12 @@ describe('policies', () => {
       want: moves,
     },
     {
+      name: 'that select it no more give it to no lazy policy',
+      hub: [own, running, other({ activationPreference: 'Lazy' })],
+      applied: [makePolicy({ placement: placed('member2'), resourceSelectors: elsewhere })],
+      want: nothing,
+    },
+    {
       name: 'that do not preempt leave it to its policy',
       applied: [other({ priority: 5 })],
       want: nothing,
@@ -396,6 +402,17 @@ describe('policies', () => {
   ])('place the workloads of the hub that none has selected, $name', async ({ selectors, labels = {}, want }) => {
     const { stdout } = await whatIf(['--policy', '@policy.yaml'], [...clusters, makeDeployment({ labels })], {
       'policy.yaml': other({ resourceSelectors: selectors }),
+    })
+    expect(stdout).toContain(want)
+  })
+
+  test.each<{ options: string[]; want: string }>([
+    { options: ['--policy', '@policy.yaml'], want: 'Nothing changes' },
+    { options: ['--policy', '@policy.yaml', '-f', '@app.yaml'], want: 'Deployment default/app: to member3\n' },
+  ])('that are lazy place a workload when it is written: $options', async ({ options, want }) => {
+    const { stdout } = await whatIf(options, [...clusters, makeDeployment()], {
+      'policy.yaml': other({ activationPreference: 'Lazy' }),
+      'app.yaml': makeDeployment(),
     })
     expect(stdout).toContain(want)
   })

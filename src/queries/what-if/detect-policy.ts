@@ -52,7 +52,9 @@ export function detectPolicy(binding: ResourceBinding, world: World): ResourceBi
       : change && !jsonEqual(before?.spec.placement, policy.spec.placement)
     return applies ? withPolicy(binding, policy) : binding
   }
-  return isLeft || isWithoutPolicy(binding, changed) ? withPolicy(binding, nextPolicy(binding, store)) : binding
+  if (!isLeft && !isWithoutPolicy(binding, changed)) return binding
+  const next = nextPolicy(binding, store)
+  return withPolicy(binding, next && isLazy(next) && !isWritten ? undefined : next)
 }
 
 function isLazy({ spec }: PropagationPolicy): boolean {
