@@ -17,7 +17,7 @@ import { isDataCheck } from '../core/kueue/plan-admission-check.ts'
 import { jobsOf, lacksJob, lacksPodMetadata, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
 import type { HoldAnnotation } from '../core/resource-binding/annotations.ts'
 import { type BindingDecision, decideBinding } from '../core/resource-binding/decide.ts'
-import { bindingName, deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
+import { bindingName, deriveBinding } from '../core/resource-binding/derive.ts'
 import type { BindingInput } from '../core/resource-binding/input.ts'
 import { requeueAfter } from '../core/resource-binding/plan.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
@@ -27,7 +27,7 @@ import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { gatherBindingInput } from './binding.ts'
 import { workloadTypeOf } from './dependents.ts'
 import { type ClusterScope, claimsRegranted } from './permission.ts'
-import { policiesAround } from './policy.ts'
+import { matchedPolicy } from './policy.ts'
 import { claimsConcerned } from './source.ts'
 import { isHub, volumeManagersOf } from './volumes.ts'
 import { bindingsOfWorkload } from './workload.ts'
@@ -204,12 +204,7 @@ function placementInputs(
 /** The binding of a job that Karmada has not created yet, or never creates, as in a hub of MultiKueue. */
 function deriveJobBinding(job: WorkloadReference, store: ObjectStore): ResourceBinding {
   const template = jobTemplate(job, store)
-  const policies = policiesAround(job, store)
-  const policy = selectPolicy(
-    template,
-    policies.filter(({ metadata }) => metadata.namespace),
-    policies.filter(({ metadata }) => !metadata.namespace),
-  )
+  const policy = matchedPolicy(template, store)
   return policy ? deriveBinding(template, policy) : bareBinding(job)
 }
 

@@ -199,6 +199,12 @@ describe('the summary counts the workloads of the hub', () => {
         summary: '0 workloads would move, 0 would wait, 1 unchanged',
       },
       {
+        name: 'another policy that preempts, and has no higher priority, changes nothing',
+        stored: makeApp(['member1']),
+        given: [makePolicy({ ...narrowPolicy.spec, preemption: 'Always' }, { name: 'a-new', namespace: 'default' })],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
         name: 'another policy that preempts the present one moves the workload',
         stored: makeApp(['member1']),
         given: [

@@ -10,8 +10,9 @@ import {
   type ResourceBinding,
   resourceBindings,
 } from '../../../api/karmada.ts'
-import type { K8sObject, ObjectMeta, ResourceType } from '../../../api/meta.ts'
+import { type K8sObject, type ObjectMeta, type ResourceType, referenceOf } from '../../../api/meta.ts'
 import { jsonEqual } from '../../../base/json.ts'
+import { comparePreemptors, takesOver } from '../../../core/propagation-policy/preemption.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
@@ -74,11 +75,14 @@ function policyFor(
 ): PropagationPolicy | undefined {
   const best = selectPolicy(template, namespaced, clusterScoped)
   const current = stored && policyReferenceOf(stored.metadata)
-  if (!best || !current || best.spec.preemption === 'Always') return best
-  const own = (current.namespace ? namespaced : clusterScoped).filter(
+  if (!best || !current) return best
+  const named = (current.namespace ? namespaced : clusterScoped).filter(
     ({ metadata }) => metadata.name === current.name && metadata.namespace === current.namespace,
   )
-  return selectPolicy(template, current.namespace ? own : [], current.namespace ? [] : own) ?? best
+  const own = selectPolicy(template, current.namespace ? named : [], current.namespace ? [] : named)
+  if (!own) return best
+  const all = [...namespaced, ...clusterScoped]
+  return all.filter((policy) => takesOver(policy, own, referenceOf(template))).sort(comparePreemptors)[0] ?? own
 }
 
 const POLICY_ANNOTATIONS: ReadonlySet<string> = new Set([
