@@ -339,18 +339,42 @@ describe('a lazy policy that changed since it was applied', () => {
   const evicted = { ...runs, spec: { ...runs.spec, clusters: [], gracefulEvictionTasks: [{ fromCluster: 'member2' }] } }
   const claims = [located(['member2'])]
 
-  test.each<{ name: string; policy: PolicyInput; want: PlacementAffinity }>([
-    { name: 'has one of its clusters', policy: lazy(one('member3')), want: one('member3') },
-    { name: 'has no other cluster', policy: lazy(one('member2')), want: one('member2') },
-    { name: 'allows all clusters of the base', policy: lazy(three), want: one('member1', 'member2') },
-  ])('applies to a workload without another cluster if it $name', ({ policy, want }) => {
+  test.each([
+    { name: 'other clusters', policy: lazy(one('member3')) },
+    { name: 'only the lost cluster', policy: lazy(one('member2')) },
+    { name: 'all clusters', policy: lazy(three) },
+  ])('does not keep a workload from the other clusters of its base: it allows $name', ({ policy }) => {
     for (const by of [evicted, runs]) {
       const given = { binding: evicted, stored: by, claims, clusters: broken, policy }
-      expect(outcome(given)).toEqual({ base: want, affinity: want })
+      expect(outcome(given)).toEqual({ base: one('member1', 'member2'), affinity: one('member1', 'member2') })
     }
   })
 
-  test('applies to a workload that has lost its clusters to an earlier base', () => {
+  test('does not end the base, which counts again when one of its clusters can take the workload', () => {
+    const taints = [{ key: 'broken', effect: 'NoSchedule' }] as const
+    const full = lookup(...['member1', 'member2', 'member9'].map((name) => makeCluster(name, { taints: [...taints] })))
+    const given = { claims, policy: lazy(one('member9')) }
+    const lost = decideBinding(makeInput({ ...given, binding: evicted, stored: runs, clusters: full })).binding
+    expect(readAnnotations(lost.metadata.annotations).base).toEqual(one('member1', 'member2'))
+    expect(lost.spec.placement).toEqual(one('member2'))
+    expect(outcome({ ...given, binding: lost, stored: lost, clusters: broken }).affinity).toEqual(
+      one('member1', 'member2'),
+    )
+  })
+
+  test('does not keep a workload in a cluster that its selectors do not match any more', () => {
+    const base = { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } } } }
+    const core = (name: string) => makeCluster(name, {}, { tier: 'core' })
+    const narrowed = decideBinding(
+      makeInput({ binding: makeBinding({ placement: base }), claims, clusters: lookup(core('member2')) }),
+    ).binding
+    const running = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member2' }] } }
+    const clusters = lookup(core('member1'), makeCluster('member2'))
+    const given = { binding: running, stored: running, claims, clusters, policy: lazy(one('member9')) }
+    expect(outcome(given).affinity).toEqual(base)
+  })
+
+  test('applies to a workload if no cluster of its base is left', () => {
     const alone = { ...evicted, metadata: { ...evicted.metadata, ...stored(one('member2')).metadata } }
     const given = { binding: alone, stored: alone, claims, clusters: broken, policy: lazy(one('member3')) }
     expect(outcome(given)).toEqual({ base: one('member3'), affinity: one('member3') })

@@ -102,7 +102,7 @@ interface DecisionForBase {
 
 function decideForBase(parsed: ParsedInput): DecisionForBase {
   const first = decideForFirstBase(parsed)
-  return applyLazyPolicy(parsed, first.decision) ?? first
+  return rescueFromLazyPolicy(parsed, first.decision) ?? first
 }
 
 /** Decides for one candidate after the other until a decision meets its condition. */
@@ -112,19 +112,30 @@ function decideForFirstBase(parsed: ParsedInput): DecisionForBase {
     const decision = decidePlacement(parsed, candidate.base)
     if (meetsCondition(parsed, candidate, decision)) return { base: candidate.base, decision }
   }
-  return { base: otherwise, decision: decidePlacement(parsed, otherwise) }
+  return { base: otherwise, decision: keepRecordedBase(parsed, decidePlacement(parsed, otherwise)) }
+}
+
+/** A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. */
+function keepRecordedBase(parsed: ParsedInput, decision: PlacementDecision): PlacementDecision {
+  const { binding, stored, policy, storedAnnotations } = parsed
+  const { base } = storedAnnotations
+  if (!policy?.lazy || !base || !stored || !decision.annotations.base) return decision
+  const [sent, before] = [binding, stored].map(({ spec }) => effectiveAffinity(spec.placement))
+  return jsonEqual(sent, before) ? { ...decision, annotations: { ...decision.annotations, base } } : decision
 }
 
 /**
- * Decides for the placement of a lazy policy. It waits for a change of the workload, and the base from before it may be outside of it. So it applies
- * at once if its workload would have no cluster otherwise. Returns undefined if that is not so.
+ * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base does not count. If the
+ * workload would have no cluster by that, it counts, and then the placement of the policy. Returns undefined if that is not so.
  */
-function applyLazyPolicy(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
-  const { policy, isScheduled } = parsed
+function rescueFromLazyPolicy(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
+  const { policy, isScheduled, storedAnnotations } = parsed
   if (!policy?.lazy || !isScheduled || !isUnfit(parsed, affinity)) return undefined
-  const base = effectiveAffinity(policy.placement)
-  const decision = decidePlacement(parsed, base)
-  return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
+  for (const base of [storedAnnotations.base, effectiveAffinity(policy.placement)]) {
+    const decision = base && decidePlacement(parsed, base)
+    if (decision && !isUnfit(parsed, decision.affinity)) return { base, decision }
+  }
+  return undefined
 }
 
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */

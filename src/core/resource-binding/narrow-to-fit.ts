@@ -9,6 +9,7 @@ import type { DataConstraint } from '../placement/constraint.ts'
 import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
+import { placementFilter } from '../placement/placement-filter.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import { rankedFigure } from '../transfer-cost/rank.ts'
 import type { ParsedInput } from './parse-input.ts'
@@ -111,11 +112,19 @@ function movesDividedReplicas(
   return clusters.some(({ name }) => !chosen.includes(name) && (allowed?.includes(name) ?? true))
 }
 
-/** Whether the scheduler would find no cluster for a binding with this affinity: each of its groups names clusters, and too few accept it. */
-export function isUnfit({ binding, clusters, usesOverflow, observedGroup }: ParsedInput, affinity: PlacementAffinity) {
+/**
+ * Whether the scheduler would find no cluster for a binding with this affinity: each of its groups names clusters, and too few accept it. A cluster
+ * may have got other labels since it was named.
+ */
+export function isUnfit(
+  { binding, clusters, usesOverflow, observedGroup, rules }: ParsedInput,
+  affinity: PlacementAffinity,
+): boolean {
+  const refuses = schedulingRefusal(binding.spec, clusters)
+  const { allows } = placementFilter(affinity, clusters, usesOverflow, rules)
   return !mayFit({
     affinity,
-    refuses: schedulingRefusal(binding.spec, clusters),
+    refuses: (name) => refuses(name) ?? (allows(name) ? undefined : 'does not match the selectors'),
     spread: spreadCheck(withAffinity(binding.spec.placement ?? {}, affinity), clusters),
     isWorkload: usesOverflow,
     observedGroup,
