@@ -374,10 +374,10 @@ describe('a lazy policy that changed since it was applied', () => {
     expect(outcome(given).affinity).toEqual(base)
   })
 
-  test('applies to a workload if no cluster of its base is left', () => {
+  test('does not apply to a workload if no cluster of its base is left: Karmada would not apply it', () => {
     const alone = { ...evicted, metadata: { ...evicted.metadata, ...stored(one('member2')).metadata } }
     const given = { binding: alone, stored: alone, claims, clusters: broken, policy: lazy(one('member3')) }
-    expect(outcome(given)).toEqual({ base: one('member3'), affinity: one('member3') })
+    expect(outcome(given)).toEqual({ base: one('member2'), affinity: one('member2') })
   })
 
   test('does not apply to a workload that may stay in its cluster', () => {

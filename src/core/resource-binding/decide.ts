@@ -102,7 +102,7 @@ interface DecisionForBase {
 
 function decideForBase(parsed: ParsedInput): DecisionForBase {
   const first = decideForFirstBase(parsed)
-  return rescueFromLazyPolicy(parsed, first.decision) ?? first
+  return decideForRecordedBase(parsed, first.decision) ?? first
 }
 
 /** Decides for one candidate after the other until a decision meets its condition. */
@@ -125,17 +125,15 @@ function keepRecordedBase(parsed: ParsedInput, decision: PlacementDecision): Pla
 }
 
 /**
- * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base does not count. If the
- * workload would have no cluster by that, it counts, and then the placement of the policy. Returns undefined if that is not so.
+ * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base counts only if the
+ * workload would have no cluster otherwise. Returns undefined if that is not so.
  */
-function rescueFromLazyPolicy(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
+function decideForRecordedBase(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
   const { policy, isScheduled, storedAnnotations } = parsed
-  if (!policy?.lazy || !isScheduled || !isUnfit(parsed, affinity)) return undefined
-  for (const base of [storedAnnotations.base, effectiveAffinity(policy.placement)]) {
-    const decision = base && decidePlacement(parsed, base)
-    if (decision && !isUnfit(parsed, decision.affinity)) return { base, decision }
-  }
-  return undefined
+  const { base } = storedAnnotations
+  if (!policy?.lazy || !base || !isScheduled || !isUnfit(parsed, affinity)) return undefined
+  const decision = decidePlacement(parsed, base)
+  return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
 }
 
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
