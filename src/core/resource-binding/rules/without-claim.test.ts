@@ -27,6 +27,16 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(admitted.binding).toBe(released.binding)
   })
 
+  test('is released by the loop also if it leaves one of its clusters at that time', () => {
+    const kept = loop(loop(bind(runsIn('m2')), [located(['m2', 'm3'])]).binding, []).binding
+    const evicted = { ...kept, spec: { ...kept.spec, clusters: [], gracefulEvictionTasks: [{ fromCluster: 'm2' }] } }
+    const now = NOW + DELAY
+    expect(write(kept, evicted.spec, { claims: [], now })).toMatchObject({ state: 'Kept' })
+    const released = loop(evicted, [], { now })
+    expect(released).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(write(evicted, {}, { binding: released.binding, claims: [], now }).binding).toBe(released.binding)
+  })
+
   test('is released at once if its clusters cannot take it any more', () => {
     const evicted = { ...before, spec: { ...before.spec, clusters: [] } }
     const placed = { ...evicted, spec: { ...evicted.spec, gracefulEvictionTasks: [{ fromCluster: 'm2' }] } }

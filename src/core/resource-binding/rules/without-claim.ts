@@ -65,8 +65,8 @@ export function restore(situation: Situation): PlacementDecision {
  */
 function endsWait({ annotations: { locality }, storedAnnotations, claims }: ParsedInput): boolean {
   if (!locality) return true
-  // The loop keeps a narrowing without a claim while the claims are unknown.
-  if (locality.claims.length === 0) return false
+  // The loop keeps a narrowing without a claim while the claims are unknown. It relaxes one if the workload has lost its clusters.
+  if (locality.claims.length === 0) return locality.state === 'Relaxed'
   const isNew = locality.since === undefined && !jsonEqual(locality, storedAnnotations.locality)
   return isNew && locality.claims.every((name) => claims.some(({ claim }) => claim === name))
 }
