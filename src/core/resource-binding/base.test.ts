@@ -652,6 +652,30 @@ describe('at a write of Karmada, a replica whose caches are older than the store
     expect(outcome({ binding: sent, stored: before, claims, clusters: old }).base).toEqual(three)
   })
 
+  const divided = { replicaScheduling: { replicaSchedulingType: 'Divided' as const } }
+  const labels = { 'propagationpolicy.karmada.io/permanent-id': 'of-the-new-policy' }
+
+  test.each<{ name: string; changed: object; metadata?: object; policy?: PolicyInput }>([
+    { name: 'no policy, and the new one divides replicas', changed: divided },
+    { name: 'the former policy, and the new one divides replicas', changed: divided, policy: known(three) },
+    { name: 'no policy, and the new one has another id', changed: {}, metadata: { labels } },
+    {
+      name: 'the former policy, and the new one has another id',
+      changed: {},
+      metadata: { labels },
+      policy: known(three),
+    },
+  ])('stays within a new policy that equals the narrowing, if it has $name', ({ changed, metadata, policy }) => {
+    const before = stored(three, 'member2')
+    const sent = overwritten(before, { ...before.spec.placement, ...changed })
+    const binding = { ...sent, metadata: { ...sent.metadata, ...metadata } }
+    // The narrowing from the former base would add the cluster where the data is now too.
+    const claims = [located(['member1', 'member2'])]
+    const input = { binding, stored: before, claims, leavesMovesToLoop: true, ...(policy && { policy }) }
+
+    expect(outcome(input)).toMatchObject({ affinity: one('member2') })
+  })
+
   test('takes a policy that equals the narrowing for a new base, with an unknown cluster', () => {
     const input = { claims: [located(['member1', 'member3'])], clusters: lookup('member1', 'member2') }
     const before = decideBinding(makeInput({ binding: makeBinding({ placement: three }), ...input })).binding

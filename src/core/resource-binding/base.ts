@@ -42,7 +42,8 @@ interface BaseDecision {
  * Karmada's detector sends the policy's placement at every reconcile and keeps annotations. Every other writer sends the stored
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
- * - A changed affinity is the new base, unless it is the decision for the base in its annotation.
+ * - A changed affinity is the new base, unless it is the decision for the base in its annotation. So is one that comes with other changes of the
+ *   placement: the affinity of a new policy can equal the narrowed one, and this replica may not have the policy yet.
  * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the placement of the policy for the base. So each
  *   base is corrected sooner or later. The loop reads the policy from the API server before such a write (`differsFromPolicy`).
  * - Admission takes the base in the annotation, or the policy if it allows less. A replica may have an older policy than the stored affinity.
@@ -52,7 +53,8 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input
   const incoming = effectiveAffinity(binding.spec.placement)
   const annotated = input.annotations.base
-  if (stored === undefined || !jsonEqual(incoming, effectiveAffinity(stored.spec.placement))) {
+  const isUnchanged = stored !== undefined && jsonEqual(incoming, effectiveAffinity(stored.spec.placement))
+  if (!isUnchanged || changesOtherFields(binding, stored)) {
     const mayBeOurs = annotated && !isOfDetector(input, incoming)
     return { conditional: mayBeOurs ? [{ base: annotated, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
   }
