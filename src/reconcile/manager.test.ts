@@ -141,6 +141,33 @@ test('the keys of a change that concerns ten thousand objects are added in slice
   await expect.poll(() => added).toBe(10_000)
 })
 
+test.each(['at once', 'after some keys'])('an error of one loop %s is reported, and the others go on', async (when) => {
+  const ran: string[] = []
+  const failed: string[] = []
+  const loop = (name: string, keys: () => Iterable<string>): ReconcileLoop => ({
+    ...{ name, concurrency: 1, keysForChange: keys, allKeys: keys, reconcile: async () => void ran.push(name) },
+  })
+  function* broken(): Iterable<string> {
+    if (when !== 'at once') for (let i = 0; i < 1000; i++) yield 'a'
+    throw new Error('unexpected object')
+  }
+  const store = await storeOf()
+  const controller = startController({
+    loops: [loop('broken', broken), loop('sound', () => ['b'])],
+    ...{ store, systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    events: { record: () => undefined },
+    observer: { ...ignored, failed: (name, _key, error) => void failed.push(`${name}: ${(error as Error).message}`) },
+  })
+  onTestFinished(() => controller.stop())
+  await expect.poll(() => ran).toContain('sound')
+  await expect.poll(() => failed).toEqual(['broken: unexpected object'])
+
+  await store.create(dataSourceClaims, makeClaim())
+
+  await expect.poll(() => ran.filter((name) => name === 'sound')).toHaveLength(2)
+  await expect.poll(() => failed).toHaveLength(2)
+})
+
 test('a loop that defers to another runs one key at a time while the other has due keys', async () => {
   const running = new Map<string, () => void>()
   const loop = (

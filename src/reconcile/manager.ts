@@ -92,16 +92,21 @@ export function startController(input: ControllerInput): Controller {
   }
   let isOpen = input.webhooksSeen === undefined
   const hasBegun = ({ awaitsWebhooks }: ReconcileLoop) => isOpen || !awaitsWebhooks
-  const add = (loop: ReconcileLoop, keys: Iterable<string | undefined>) => {
+  /** A hundred thousand keys in one slice would delay an admission request by a tenth of a second. An error stops neither other loops nor the process. */
+  async function addInSlices(loop: ReconcileLoop, read: () => Iterable<string | undefined>, settleMs?: number) {
     // The first pass adds every key later.
     if (!hasBegun(loop)) return
-    void forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key, loop.settleMs)))
+    try {
+      await forEachInSlices(read(), (key) => void (key !== undefined && queues.get(loop)?.add(key, settleMs)))
+    } catch (error) {
+      observer.failed(loop.name, 'all keys', error, input.driftIntervalMs)
+    }
   }
   const unsubscribe = [
     store.subscribe((change) => {
       for (const loop of loops) {
         loop.observe?.(change, store)
-        add(loop, loop.keysForChange(change, store))
+        void addInSlices(loop, () => loop.keysForChange(change, store), loop.settleMs)
       }
       if (change.after && isBinding(change.type.kind)) {
         // The leader emits the Events for our annotations. Admission writes them but has no side effects.
@@ -124,16 +129,11 @@ export function startController(input: ControllerInput): Controller {
   }
   const everything = () => afterPasses(addEverything)
   async function addEverything(): Promise<void> {
-    for (const loop of loops) await addInSlices(loop, loop.allKeys(store))
+    for (const loop of loops) await addInSlices(loop, () => loop.allKeys(store))
   }
   /** Adds only the keys that depend on these data systems. Health changes may be frequent and must not cause a run for every binding. */
   async function addOfSystems(names: ReadonlySet<string>): Promise<void> {
-    for (const loop of loops) await addInSlices(loop, loop.keysForSystems?.(names, store) ?? [])
-  }
-  /** A hundred thousand bindings in one slice would delay an admission request by a tenth of a second. */
-  async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {
-    if (!hasBegun(loop)) return
-    await forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
+    for (const loop of loops) await addInSlices(loop, () => loop.keysForSystems?.(names, store) ?? [])
   }
   for (const unavailable of store.unavailable()) events.record(availabilityEvent(unavailable.type, unavailable))
   const timer = setInterval(everything, input.driftIntervalMs)
