@@ -43,7 +43,7 @@ interface BaseDecision {
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
  * - A changed affinity is the new base, unless it is the decision for the base in its annotation. So is one that comes with other changes of the
- *   placement: the affinity of a new policy can equal the narrowed one, and this replica may not have the policy yet.
+ *   placement. The affinity of a new policy can equal the narrowed one, and this replica may not have the policy yet.
  * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the placement of the policy for the base. So each
  *   base is corrected sooner or later. The loop reads the policy from the API server before such a write (`differsFromPolicy`).
  * - Admission takes the base in the annotation, or the policy if it allows less. A replica may have an older policy than the stored affinity.
