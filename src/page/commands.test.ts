@@ -6,8 +6,8 @@ const OBJECT = { kind: 'Deployment.v1.apps', name: 'trainer', namespace: 'demo',
 
 test('the command of an object has its namespace, and the folder that the page reads', () => {
   expect(explainCommand(OBJECT)).toBe('lodestone explain Deployment.v1.apps/trainer -n demo')
-  expect(explainCommand({ ...OBJECT, namespace: undefined, folder: '/work/my hub' })).toBe(
-    "lodestone explain Deployment.v1.apps/trainer --folder '/work/my hub'",
+  expect(explainCommand({ ...OBJECT, namespace: undefined, folder: 'my hub' })).toBe(
+    "lodestone explain Deployment.v1.apps/trainer --folder 'my hub'",
   )
 })
 

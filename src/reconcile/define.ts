@@ -72,8 +72,8 @@ export interface ReconcileLoop {
   /** Updates the memory of the loop, once per change and before `keysForChange`. Absent if the memory does not depend on changes. */
   observe?(change: StoreChange, store: ObjectStore): void
   /**
-   * The keys to reconcile after a change; undefined for an object that was looked at in vain. Reads the memory, and does not change it. A
-   * change may concern a hundred thousand objects, so the manager takes the keys in slices.
+   * The keys to reconcile after a change. The loop yields undefined for an object that needs no run. It reads the memory, and does not change it.
+   * A change may concern a hundred thousand objects, so the manager takes the keys in slices.
    */
   keysForChange(change: StoreChange, store: ObjectStore): Iterable<string | undefined>
   /** The keys to reconcile after a change of the configuration or health of these data systems. */

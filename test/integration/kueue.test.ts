@@ -221,32 +221,21 @@ test('a job of a kind that is not cached does not hold its Workload', async () =
   await shows('Ready', NO_DATA)
 })
 
-test('a claim of a Deployment holds the Workloads of its pods', async () => {
+test.each(['claim', 'ReplicaSet'])('a claim of a Deployment holds its pods; seen last: the %s', async (last) => {
   const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'train' }
   const replicaSets = SHIPPED_KINDS.find('apps/v1', 'ReplicaSet')?.type as ResourceType
-  const { shows, put } = await start(
-    workloadOf('v1', 'Pod', 'train-5d8f-x2x'),
-    [replicaSets, owned('ReplicaSet', 'train-5d8f', workload)],
-    [pods, owned('Pod', 'train-5d8f-x2x', { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train-5d8f' })],
-  )
+  const ofClaim: [ResourceType, K8sObject] = [dataSourceClaims, claim({ workload })]
+  const ofReplicaSet: [ResourceType, K8sObject] = [replicaSets, owned('ReplicaSet', 'train-5d8f', workload)]
+  const [first, second] = last === 'claim' ? [ofReplicaSet, ofClaim] : [ofClaim, ofReplicaSet]
+  const { shows, put } = await start(workloadOf('v1', 'Pod', 'train-5d8f-x2x'), first, [
+    pods,
+    owned('Pod', 'train-5d8f-x2x', { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train-5d8f' }),
+  ])
   await shows('Ready', NO_DATA)
-  await put([dataSourceClaims, claim({ workload })])
+  await put(second)
   await shows('Pending', HELD)
   await put([dataSources, source()])
   await shows('Ready', LOCATED)
-})
-
-test('a claim of a Deployment holds the Workloads of its pods also if its ReplicaSet is seen last', async () => {
-  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'train' }
-  const replicaSets = SHIPPED_KINDS.find('apps/v1', 'ReplicaSet')?.type as ResourceType
-  const { shows, put } = await start(
-    workloadOf('v1', 'Pod', 'train-5d8f-x2x'),
-    [dataSourceClaims, claim({ workload })],
-    [pods, owned('Pod', 'train-5d8f-x2x', { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train-5d8f' })],
-  )
-  await shows('Ready', NO_DATA)
-  await put([replicaSets, owned('ReplicaSet', 'train-5d8f', workload)])
-  await shows('Pending', HELD)
 })
 
 test('a claim of a CronJob holds the Workloads of its Jobs', async () => {

@@ -11,7 +11,7 @@ import {
 } from '../../api/karmada.ts'
 import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
-import { defined } from '../../base/json.ts'
+import { defined, without } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
@@ -297,8 +297,7 @@ function isPlacementKind(type: ResourceType | undefined): boolean {
 function withStoredStatus(object: K8sObject, stored: K8sObject | undefined): K8sObject {
   if (!stored) return object
   const { status } = stored as { status?: unknown }
-  const { status: _exported, ...rest } = object as K8sObject & { status?: unknown }
-  return { ...rest, ...defined({ status }) }
+  return { ...without(object as K8sObject & { status?: unknown }, 'status'), ...defined({ status }) }
 }
 
 /** Adds the binding that Karmada's detector would create for a new workload. */

@@ -3,7 +3,7 @@ import { type DependentObjectReference, serviceAccounts } from '../../api/depend
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
-import { defined, isObject, parseJson, sortedUnique } from '../../base/json.ts'
+import { defined, isObject, parseJson, sortedUnique, without } from '../../base/json.ts'
 import { isName, openPaths, stringsAt, valuesAt } from '../../base/json-path.ts'
 import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from '../workload-kinds/references.ts'
@@ -64,7 +64,7 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
 /** Returns a workload with the VolumeManagers that its pods name, and without its other dependencies. */
 export function workloadWithVolumesOnly<T extends Workload>(workload: T): T {
   const { volumeManagers, preferredVolumeManagers } = workload.dependencies
-  const { volumeRequests: _requests, controller: _controller, ...rest } = workload
+  const rest = without(workload, 'volumeRequests', 'controller')
   return { ...rest, dependencies: { ...NO_DEPENDENCIES, volumeManagers, preferredVolumeManagers } } as T
 }
 

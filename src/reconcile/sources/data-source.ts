@@ -66,6 +66,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       const found = findSource(name, context)
       if (!found) {
         forgetSource(states, name)
+        spacing.ran(name, 0, now())
         return undefined
       }
       spacing.ran(name, found.claims.length, now())
