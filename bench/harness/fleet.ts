@@ -1,10 +1,12 @@
 /** Claims, sources and bindings of a large fleet. Workload 0 is the workload of the recorded reviews. */
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
-import { resourceBindings } from '../../src/api/karmada.ts'
+import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../src/api/lodestone.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
-import { makeClaim, makeSource } from '../../test/builders.ts'
+import { locateClaim } from '../../src/core/data-source/locate.ts'
+import { decideBinding } from '../../src/core/resource-binding/decide.ts'
+import { makeClaim, makeInput, makeSource } from '../../test/builders.ts'
 import type { Stored } from './seed.ts'
 
 export interface Fleet {
@@ -42,12 +44,16 @@ export function* resolvedFleet(template: K8sObject, { claims, sources, bindings 
   for (let i = 1; i <= bindings; i++) yield { type: resourceBindings, object: binding(i, template) }
 }
 
-/** A fleet that no loop has reconciled: as many bindings as claims, for so many tables. */
+/** A fleet that passed admission, and that no loop has reconciled: as many bindings as claims, for so many tables. The bindings are on hold. */
 export function* unresolvedFleet(template: K8sObject, claims: number, tables: number): Generator<Stored> {
+  const now = Date.now()
   for (let i = 0; i < claims; i++) {
-    const data = { system: 'amoro', dataSourceType: 'table', dataSourceName: tableOf(i, tables) }
-    yield { type: resourceBindings, object: binding(i, template) }
-    yield { type: dataSourceClaims, object: claim(i, template, data) }
+    const dataSourceName = tableOf(i, tables)
+    const ofTable = claim(i, template, { system: 'amoro', dataSourceType: 'table', dataSourceName })
+    const answers = [locateClaim(ofTable, undefined, now)]
+    const admitted = decideBinding(makeInput({ binding: binding(i, template), claims: answers, now }))
+    yield { type: resourceBindings, object: admitted.binding }
+    yield { type: dataSourceClaims, object: ofTable }
   }
 }
 
@@ -57,11 +63,11 @@ function claim(i: number, template: K8sObject, data: Partial<DataSourceClaim['sp
   return makeClaim({ ...data, workload }, { name: `claim-${i}`, finalizers: [CLAIM_FINALIZER] })
 }
 
-function binding(i: number, template: K8sObject): K8sObject {
+function binding(i: number, template: K8sObject): ResourceBinding {
   const { spec } = template as Bound
   const name = workloadName(i, template)
   const metadata = { ...template.metadata, name: `${name}-deployment`, namespace: 'default' }
-  return { ...template, metadata, spec: { ...spec, resource: { ...spec.resource, name } } } as K8sObject
+  return { ...template, metadata, spec: { ...spec, resource: { ...spec.resource, name } } } as ResourceBinding
 }
 
 function workloadName(i: number, template: K8sObject): string {
