@@ -63,6 +63,7 @@ const HERE = 's3a://lake/orders'
 const THERE = 's3a://lake-us/orders'
 const PLACEHOLDER = 'hdfs://lake-eu/sales.db/orders-__PLACEHOLDER__'
 const PAIMON = 'org.apache.paimon.hive.PaimonStorageHandler'
+const ICEBERG = 'org.apache.iceberg.mr.hive.HiveIcebergStorageHandler'
 const spark = (provider: string) => ({ 'spark.sql.sources.provider': provider })
 const handler = (name: string) => ({ storage_handler: name })
 
@@ -108,6 +109,18 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: string }>([
     given: { parameters: handler(name) },
     want: HERE,
   })),
+  ...['location_based_table', 'hadoop.tables', 'hadoop.catalog', 'hive.catalog'].map((catalog) => ({
+    name: `of Iceberg that is not in another catalog: ${catalog}`,
+    given: { parameters: { ...handler(ICEBERG), 'iceberg.catalog': catalog } },
+    want: HERE,
+  })),
+  {
+    name: 'of Iceberg in this metastore, which has a name',
+    given: {
+      parameters: { table_type: 'ICEBERG', 'iceberg.catalog': 'hive_prod', metadata_location: `${HERE}/m.json` },
+    },
+    want: HERE,
+  },
   {
     name: 'of Flink with files',
     given: { parameters: { 'flink.connector': 'filesystem', 'flink.path': THERE } },
@@ -185,6 +198,17 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: string }>([
       },
     },
     want: 'its files are at the property data-file.external-paths',
+  },
+  // Hive sets the type of a table of another catalog as well, and the location is that of a folder in the warehouse.
+  ...[{ table_type: 'ICEBERG' }, handler(ICEBERG)].map((parameters) => ({
+    name: `a table of Iceberg in another catalog, with ${JSON.stringify(parameters)}`,
+    given: { parameters: { ...parameters, 'iceberg.catalog': 'hadoop_cat' } },
+    want: 'is in the Iceberg catalog hadoop_cat',
+  })),
+  {
+    name: 'a table of a data source of Impala',
+    given: { parameters: { __IMPALA_DATA_SOURCE_NAME: 'jdbc_source' } },
+    want: 'has its data in the data source jdbc_source of Impala',
   },
   {
     name: 'a table of links',

@@ -24,7 +24,10 @@ export interface HiveStorage {
 export const HIVE_PARAMETERS: ReadonlySet<string> = new Set([
   'totalSize',
   'table_type',
+  'metadata_location',
+  'iceberg.catalog',
   'storage_handler',
+  '__IMPALA_DATA_SOURCE_NAME',
   'presto_view',
   'is_generic',
   'flink.connector',
@@ -72,6 +75,10 @@ export function placeOfHive(storage: HiveStorage): HivePlace | undefined {
 function dataPlace(storage: HiveStorage): string | { unlocated: string } | undefined {
   const { location, parameters } = storage
   if (isView(storage)) return { unlocated: 'is a view, which has no location; name the tables that it reads' }
+  const source = parameters['__IMPALA_DATA_SOURCE_NAME']
+  if (source !== undefined) return { unlocated: `has its data in the data source ${source} of Impala` }
+  const catalog = otherCatalog(storage)
+  if (catalog !== undefined) return { unlocated: `is in the Iceberg catalog ${catalog}, and not at its location` }
   const connector = flinkConnector(parameters)
   if (connector !== undefined) return ofFlink(connector, parameters['flink.path'])
   if (isIceberg(storage)) {
@@ -92,6 +99,22 @@ function dataPlace(storage: HiveStorage): string | { unlocated: string } | undef
   }
   if (location !== undefined && isPlaceholder(location)) return ofSpark('parquet', storage)
   return isProjected(storage) ? ofProjection(storage) : location
+}
+
+/**
+ * Values of `iceberg.catalog` with which the data is at the location: no catalog in Hive, and those of Impala, which sets the location
+ * (fe/src/main/java/org/apache/impala/util/IcebergUtil.java).
+ */
+const NO_OTHER_CATALOG = new Set(['location_based_table', 'hadoop.tables', 'hadoop.catalog', 'hive.catalog'])
+
+/**
+ * The Iceberg catalog that has the metadata of a table. Hive finds such a table by its name there, so its location may be an empty folder
+ * (Apache Iceberg, docs/docs/hive.md, "Custom catalog tables"). A table of the metastore itself has a `metadata_location`.
+ */
+function otherCatalog(storage: HiveStorage): string | undefined {
+  const { metadata_location: ofMetastore, 'iceberg.catalog': catalog, storage_handler: handler } = storage.parameters
+  const isOfIceberg = isIceberg(storage) || handler?.startsWith('org.apache.iceberg.')
+  return isOfIceberg && !ofMetastore && catalog && !NO_OTHER_CATALOG.has(catalog.toLowerCase()) ? catalog : undefined
 }
 
 /** Whether engines compute the partitions of a table, such as Trino and Athena (partition projection). The metastore has none. */
