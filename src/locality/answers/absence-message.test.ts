@@ -1,6 +1,6 @@
 /** Tests which messages of a catalog say that a table does not exist. */
 import { expect, test } from 'vitest'
-import { absentKind, namesPath, saysAbsent } from './absence-message.ts'
+import { absentKind, mayHide, namesPath, saysAbsent } from './absence-message.ts'
 
 const named = { namespace: 'sales', table: 'orders' }
 
@@ -26,6 +26,19 @@ test.each([
   expect(saysAbsent(message, named)).toBe(want)
 })
 
+test.each([
+  { message: "Table 'ORDERS' does not exist or not authorized.", want: true },
+  { message: 'Table orders not found or action can_get_metadata forbidden for oidc~1', want: true },
+  { message: 'No such table orders, or insufficient privileges to operate on it', want: true },
+  { message: 'Table orders not found, or you lack the SELECT permission', want: true },
+  { message: 'Table does not exist or access denied', want: true },
+  { message: 'Table does not exist: hr.permissions', want: false },
+  { message: 'Table does not exist: iam.access_forbidden', want: false },
+  { message: 'Table orders not found in schema sales or its parent', want: false },
+])('"$message" may hide the table from this user: $want', ({ message, want }) => {
+  expect(mayHide(message)).toBe(want)
+})
+
 test('an empty name is in no message', () => {
   expect(saysAbsent('Table not found', { namespace: '', table: '' })).toBe(false)
 })
@@ -42,7 +55,11 @@ test.each([
   { message: 'File does not exist: /a/b+c', path: '/a/b+c', want: true },
   { message: 'File does not exist: /a/b c', path: '/a/b+c', want: false },
   { message: 'File does not exist: /100%/x', path: '/100%25/x', want: false },
-  { message: '', path: '/a b/ü', want: true },
+  { message: '', path: '/a/ü', want: true },
+  { message: '', path: '/a b/ü', want: false },
+  { message: 'File /day%3D1 does not exist.', path: '/day=1', want: false },
+  { message: 'File /t/day=1 does not exist.', path: '/t/day=1', want: true },
+  { message: 'File does not exist: /a', path: '/a;b', want: false },
 ])('"$message" names the path $path: $want', ({ message, path, want }) => {
   expect(namesPath(message, path)).toBe(want)
 })

@@ -15,6 +15,15 @@ const SUBJECT =
   /\b(table|namespace|schema|database|catalog|warehouse|project|view|file|path|route|resource|url|uri|endpoint|page|method)\b/i
 const MISSING = /not found|not exist|n't exist|no such|unknown|not find|missing/i
 
+/** Some catalogs hide objects that the user may not see behind the error for missing ones. Snowflake: "does not exist or not authorized". */
+const MAY_HIDE =
+  /\b(?:or|and)\b.{0,80}\b(?:authori[sz]ed|authorization|permissions?|privileges?|access|forbidden|visible|allowed|denied)\b/i
+
+/** Whether a message leaves open that the object exists, and that the user may not see it. */
+export function mayHide(message: string): boolean {
+  return MAY_HIDE.test(message)
+}
+
 /** Returns the kind of the missing object that a message names first; undefined if it names none. */
 export function absentKind(message: string): string | undefined {
   return SUBJECT.exec(message)?.[1]?.toLowerCase()
@@ -29,12 +38,15 @@ export function saysAbsent(message: string, { namespace, table }: NamedTable): b
 }
 
 /**
- * Whether a message of Hadoop has the parts of a path with a percent sign or a plus. Some NameNodes decode these twice, and miss another path
- * (HDFS-14423).
+ * Whether a message of Hadoop has the parts of a path whose characters a URL may have to encode. Some NameNodes decode these twice
+ * (HDFS-14423), and other servers and gateways not at all. Then they miss another path.
  */
 export function namesPath(message: string, path: string): boolean {
-  return path.split('/').every((part) => !/[%+]/.test(part) || message.includes(part))
+  return path.split('/').every((part) => !ENCODED.test(part) || message.includes(part))
 }
+
+/** ASCII that is no letter, no digit and none of `-_.~`. */
+const ENCODED = /[^\w.~\u0080-\uffff-]/
 
 /** Whether a text has a name that does not continue on either side. */
 function hasWord(text: string, name: string): boolean {

@@ -37,6 +37,11 @@ test.each([
       'Table is not an Iceberg table: sales.orders not found',
     ].map((message) => ({ body: error(message, type), want: 'other' })),
   ),
+  // The catalog hides tables that the user may not see.
+  ...[undefined, 'BaseException', 'NoSuchTableException'].map((type) => ({
+    body: error("Table 'orders' does not exist or not authorized.", type),
+    want: 'other',
+  })),
   { body: error('Table does not exist at location: s3://lake/sales/orders', 'NoSuchTableException'), want: 'absent' },
   { body: error('Warehouse eu not found', 'NoSuchWarehouseException'), want: 'other' },
   { body: { detail: 'Not Found' }, want: 'other' },

@@ -1,5 +1,5 @@
 /** Decides whether the 404 of an Iceberg catalog proves that a table does not exist. A wrong path or warehouse answers 404 as well. */
-import { absentKind, type NamedTable, saysAbsent } from './absence-message.ts'
+import { absentKind, mayHide, type NamedTable, saysAbsent } from './absence-message.ts'
 import { type Members, members } from './members.ts'
 
 /**
@@ -29,7 +29,7 @@ export function icebergAbsence(body: unknown, named: NamedTable): Absence {
   const type = errorType(body)
   const message = icebergError(body)?.['message']
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : ''
-  if (EXISTS.test(text)) return 'other'
+  if (EXISTS.test(text) || mayHide(text)) return 'other'
   if (type !== undefined && ABSENT.test(type)) {
     return type.startsWith('ObjectNotExists') && absentKind(text) === 'catalog' ? 'other' : 'absent'
   }

@@ -65,6 +65,11 @@ export function withoutCredentials(uri: string): string {
   return isCredential ? scheme + unsigned.slice(match.length) : unsigned
 }
 
+/** Returns a location that ends with the path of a user, which names no region. */
+export function withoutRegions(uri: string): string {
+  return uri.replace(REGIONS, (regions) => `%3F${regions.slice(1)}`)
+}
+
 /** Appends the regions to a location, so that its clusters can be found again without another query. */
 export function withRegions(uri: string, regions: readonly string[]): string {
   return regions.length === 0 ? uri : `${uri}?region=${regions.join(',')}`

@@ -162,9 +162,13 @@ describe('the plugin webhdfs', () => {
     { name: '/a+b', read: '/a+b', want: 'nowhere' },
     { name: '/100%25', read: '/100%', want: 'rejected' },
     { name: '/100%25', read: undefined, want: 'rejected' },
+    { name: '/t/day=1', read: '/t/day%3D1', want: 'rejected' },
+    { name: '/t/day=1', read: '/t/day=1', want: 'nowhere' },
+    { name: '/a;b', read: '/a', want: 'rejected' },
+    { name: '/a b', read: '/a%20b', want: 'rejected' },
     { name: '/plain', read: undefined, want: 'nowhere' },
   ])('$name, which a NameNode without it reads as $read, is $want', async ({ name, read, want }) => {
-    // HDFS 3.1.1 to 3.2.0 decodes the path of a URL twice (HDFS-14423).
+    // HDFS 3.1.1 to 3.2.0 decodes the path of a URL twice (HDFS-14423). Other servers and gateways do not decode all of it.
     nn1.serve = () => ({
       status: 404,
       body: {
@@ -173,6 +177,23 @@ describe('the plugin webhdfs', () => {
     })
     const answer = await locate(open(), { ...query, name }).catch((error: unknown) => error)
     expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want })
+  })
+
+  test('sends the name of a partition as it is, since some servers do not decode it', async () => {
+    await locate(open({ extra: { size: 'none' } }), { ...query, name: '/t/day=1,2@eu' })
+    expect(nn1.requests[0]?.url).toBe('/webhdfs/v1/t/day=1,2@eu?op=GETFILESTATUS')
+  })
+
+  test('a path that looks like a region does not name one', async () => {
+    const opened = open({ extra: { size: 'none', defaultFs: 'hdfs://lake' } })
+    const answer = await locate(opened, { ...query, name: '/raw?region=eu' })
+    expect(answer).toMatchObject({ location: 'hdfs://lake/raw%3Fregion=eu' })
+  })
+
+  test('a symbolic link is an error, since its target may be in another file system', async () => {
+    nn1.serve = () => ({ body: { FileStatus: { type: 'SYMLINK', length: 0, symlink: 'hdfs://archive/x' } } })
+    const error = await queryError(locate(open(), query))
+    expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('is a symbolic link') })
   })
 
   test('answers names of its NameNodes, and no name of another file system', async () => {

@@ -6,6 +6,7 @@ import { defined, isCount } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { namesPath } from '../answers/absence-message.ts'
 import { type FileSystem, pathIn } from '../answers/file-system.ts'
+import { withoutRegions } from '../answers/location.ts'
 import { type Members, members } from '../answers/members.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { openFailover } from '../failover.ts'
@@ -51,7 +52,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
     system: config.system,
     locate: async (query, signal): Promise<LocalityAnswer> => {
       const path = parsePath(query, fileSystem)
-      const encoded = path.split('/').map(encodeURIComponent).join('/')
+      const encoded = path.split('/').map(encodePart).join('/')
       const response = await ask(encoded, 'GETFILESTATUS', signal)
       if (response.status === 404 && hadoopException(response) === 'FileNotFoundException') {
         if (!namesPath(String(remoteException(response)?.['message']), path))
@@ -59,8 +60,10 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
         return { kind: 'nowhere', reason: `HDFS has no ${path}` }
       }
       if (response.status !== 200) throw refusal(response, http.refusal(response, hadoopException(response)))
-      const bytes = await measure(encoded, parseStatus(response), signal)
-      return defined({ kind: 'located', location: `${fileSystem.root}${path}`, bytes })
+      const status = parseStatus(response)
+      if (status.type === 'SYMLINK') throw new LocalityError('rejected', `${query.name}: ${SYMLINK}`)
+      const bytes = await measure(encoded, status, signal)
+      return defined({ kind: 'located', location: withoutRegions(`${fileSystem.root}${path}`), bytes })
     },
     health: async (signal) => {
       const response = await ask('/', 'GETFILESTATUS', signal)
@@ -79,8 +82,14 @@ function parsePath({ type, name }: LocalityQuery, fileSystem: FileSystem): strin
   throw new LocalityError('rejected', named.refusal)
 }
 
+/** Encodes a part of a path. The characters of partitions stay, as in Hadoop's own client: some servers do not decode them. */
+function encodePart(part: string): string {
+  return encodeURIComponent(part).replace(/%(?:3D|2C|40)/g, decodeURIComponent)
+}
+
 const READ_OTHERWISE =
-  'the NameNode reads the name as another one, as with HDFS-14423; upgrade it, or rename the path without % and +'
+  'the server reads the name as another one, as with HDFS-14423; upgrade it, or rename the path without special characters'
+const SYMLINK = 'cannot be located: it is a symbolic link, perhaps into another file system; name its target'
 
 function remoteException(response: HttpResponse): Members | undefined {
   return members(members(tryJson(response))?.['RemoteException'])
