@@ -1,5 +1,6 @@
 /** Parses a page of S3's ListObjectsV2. */
 import { isCount } from '../base/json.ts'
+import { withoutTrailingSlashes } from '../base/net/url-encoding.ts'
 import type { ListedObject, ListingPage } from '../base/objects.ts'
 import { elementText } from '../base/xml.ts'
 
@@ -29,6 +30,16 @@ export function parseListing(xml: string): ListingPage | undefined {
   // A page that does not say whether it is the last one has a token if more pages follow.
   if (truncated === 'false' || (!truncated && !next)) return { objects }
   return next && next.length <= MAX_TOKEN_LENGTH && next.isWellFormed() ? { objects, next } : undefined
+}
+
+/**
+ * Whether a page is about a prefix. Servers repeat the prefix of the request, perhaps encoded, or without the slash at its end. A gateway that
+ * decodes the request twice asks for another one.
+ */
+export function listsPrefix(xml: string, prefix: string): boolean {
+  const listed = elementText(xml, 'Prefix') ?? ''
+  const wanted = withoutTrailingSlashes(prefix)
+  return listed === '' || [listed, decodeKey(listed)].some((one) => one && withoutTrailingSlashes(one) === wanted)
 }
 
 const [BEGIN, END] = ['<Contents>', '</Contents>']

@@ -269,6 +269,41 @@ describe('the plugin s3', () => {
     expect(reason).toMatchObject({ code: 'rejected', message: expect.stringContaining('GET finds the bucket') })
   })
 
+  test.each(['data--usw2-az1--x-s3', 'm5x.mrap', 'table-1--table-s3', 'lake-a1--op-s3', 'lake-a1-s3alias', 'x--ol-s3'])(
+    'a 404 for %s, which is no bucket of this endpoint, does not prove absence',
+    async (name) => {
+      server.serve = refusing(404, S3, error('NoSuchBucket'))
+      const reason = await queryError(locate(open(), { ...query, type: 'bucket', name }))
+      expect(reason).toMatchObject({ code: 'rejected', message: expect.stringContaining('reserved for') })
+      server.serve = good
+      expect(await locate(open({ size: 'none', provider: 'aws' }), { ...query, type: 'bucket', name })).toMatchObject({
+        kind: 'located',
+      })
+    },
+  )
+
+  test.each([
+    { listed: 'a b/', want: 'located' },
+    { listed: 'a+b/', want: 'nowhere' },
+    { listed: 'a%2Bb%2F', want: 'nowhere' },
+    { listed: 'a+b', want: 'nowhere' },
+    { listed: '', want: 'nowhere' },
+  ])('an empty listing of "$listed" instead of "a+b/" makes the prefix $want', async ({ listed, want }) => {
+    // A gateway may decode the query twice.
+    server.serve = ({ method, query: parameters }) => {
+      if (method === 'HEAD') return { headers: IN_IRELAND }
+      const prefix = parameters.get('prefix') === 'a+b/' ? listed : ''
+      return { headers: S3, body: listing([]).replace('</Name>', `</Name><Prefix>${prefix}</Prefix>`) }
+    }
+    expect(await locate(open(), { ...query, name: 'wh-dc1/a+b' })).toMatchObject({ kind: want })
+  })
+
+  test('a key that looks like a region does not name one', async () => {
+    server.serve = () => ({ status: 200, headers: S3 })
+    const answer = await locate(open({ size: 'none' }), { ...query, name: 'wh-dc1/raw?region=us-east-1' })
+    expect(answer).toEqual({ kind: 'located', location: 's3://wh-dc1/raw%3Fregion=us-east-1' })
+  })
+
   test('a server that ignores the bucket, as one in its host name, is an error', async () => {
     server.serve = ({ method }) => (method === 'HEAD' ? {} : { body: '<ListAllMyBucketsResult/>' })
     const reason = await queryError(locate(open({ region: 'dc1' }), query))

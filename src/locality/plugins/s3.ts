@@ -7,10 +7,10 @@ import { defined } from '../../base/json.ts'
 import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../s3/address.ts'
-import { parseListing } from '../../s3/listing.ts'
+import { listsPrefix, parseListing } from '../../s3/listing.ts'
 import { hasS3Headers, isS3Body, listsBuckets, providerOfHost, regionIn } from '../../s3/server.ts'
 import { mapsRegion } from '../answers/clusters.ts'
-import { withRegions } from '../answers/location.ts'
+import { withoutRegions, withRegions } from '../answers/location.ts'
 import { readRefusal } from '../answers/s3-refusal.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpRequest, type HttpResponse, openHttpClient } from '../http/http.ts'
@@ -33,6 +33,13 @@ export const s3: SystemDefinition = {
 
 const NO_S3 = 'the endpoint is not an S3 server'
 const FOUND_BY_GET = 'GET finds the bucket; see whether a proxy answers HEAD'
+/**
+ * Ends of names that AWS allows no bucket of the usual kind. These are access points, and buckets of tables, of directories and on Outposts,
+ * which have endpoints of their own (docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html).
+ */
+const RESERVED = /(?:\.mrap|-s3alias|--(?:ol|op|x|table)-s3)$/i
+const OTHER_ENDPOINT =
+  'the end of the name is reserved for access points and buckets with another endpoint; name their bucket or region'
 const IGNORES_BUCKET = 'the server ignores the bucket in its host name; set extra.pathStyle to true'
 
 /** Ceph answers JSON to a request that accepts it. */
@@ -67,7 +74,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     if (response.status !== 200) throw http.refusal(response, readRefusal(response.text).detail)
     const page = parseListing(response.text)
     // A server that ignores the prefix, or a cache that ignores the query, lists other objects.
-    if (page?.objects.every(({ key }) => key.startsWith(prefix))) return page
+    if (page?.objects.every(({ key }) => key.startsWith(prefix)) && listsPrefix(response.text, prefix)) return page
     throw new LocalityError('invalidResponse', `${response.what}: the answer is not the listing of the prefix`)
   }
 
@@ -110,6 +117,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     const probe = await send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
     const { code, detail, isAboutBucket } = readRefusal(probe.text)
     if (isAbsent && probe.status < 300) throw http.refusal(head, FOUND_BY_GET)
+    if (isAbsent && RESERVED.test(bucket)) throw http.refusal(head, OTHER_ENDPOINT)
     if (isAbsent && code === 'NoSuchBucket') return false
     if (isAbsent && isAboutBucket && hasS3Headers(headers)) return false
     if (isAbsent) throw http.refusal(head, detail ?? NO_S3)
@@ -133,7 +141,8 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
         const place = { bucket, prefix: one, mayBeObject }
         const listed = size === 'none' ? undefined : await measure(place, { region: named, signal })
         if (listed?.objects === 0 && listed.isComplete && one !== '') continue
-        const location = withRegions(`s3://${bucket}${one === '' ? '' : `/${one}`}`, region ? [region] : [])
+        const uri = withoutRegions(`s3://${bucket}${one === '' ? '' : `/${one}`}`)
+        const location = withRegions(uri, region ? [region] : [])
         return { kind: 'located', location, ...listedSize(listed) }
       }
       return { kind: 'nowhere', reason: `bucket ${bucket} has no object ${prefix}, and nothing below it` }
