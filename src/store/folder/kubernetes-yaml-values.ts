@@ -112,11 +112,15 @@ export class ValueReader {
     return resolved
   }
 
-  /** The empty lines behind an escaped line break are line breaks. The parser folds the first one into a space. */
+  /**
+   * The empty lines behind an escaped line break are line breaks. The parser folds the first one into a space, and does not know the escape of a
+   * single quote.
+   */
   #readQuoted(node: Scalar, value: string): string {
     const text = this.#textOf(node)
-    if (!/\\\r?\n[ \t]*\r?\n/.test(text)) return value
+    if (!/\\(?:'|\r?\n[ \t]*\r?\n)/.test(text)) return value
     const source = text.replaceAll(ESCAPES, (each) => {
+      if (each === "\\'") return "'"
       const emptyLines = each.split('\n').length - 2
       return emptyLines > 0 ? `${'\\n'.repeat(emptyLines)}\\\n` : each
     })

@@ -204,6 +204,9 @@ function isTolerated({ code, name }: YAMLParseError | YAMLWarning, at: string): 
     // The end of a flow collection may have any indent.
     case 'BAD_INDENT':
       return name === 'YAMLWarning'
+    // YAML has no escape for a single quote.
+    case 'BAD_DQ_ESCAPE':
+      return at.startsWith("\\'")
     // A comment may follow a bracket or a quote directly.
     case 'MISSING_CHAR':
       return at.startsWith('#')
