@@ -55,6 +55,16 @@ describe('a folder', () => {
     expect(complaints).toEqual([expect.stringMatching(/^broken\.yaml: cannot be read: ENOENT/)])
   })
 
+  test('has a file once, also if symlinks lead to it', async () => {
+    const { directory, complaints, write, start } = await openFolder()
+    await write('base/app.yaml', buildBinding('app'))
+    await symlink('base/app.yaml', join(directory, 'app.yaml'))
+    await symlink('app.yaml', join(directory, 'same.yaml'))
+    const store = await start()
+    expect(names(store)).toEqual(['app'])
+    expect(complaints).toEqual([])
+  })
+
   test('that does not exist, or is a file, throws immediately', async () => {
     const { directory, write, open } = await openFolder()
     expect(() => open({ directory: join(directory, 'none') })).toThrow(`${directory}/none does not exist`)

@@ -22,10 +22,11 @@ const MANIFEST = /\.(?:ya?ml|json)$/i
 /** The coarsest resolution of file times. */
 const SETTLED_AFTER_MS = 2000
 
-/** Lists `*.yaml`, `*.yml` and `*.json` below `directory`. It skips hidden names and node_modules, and reads each linked folder once. */
+/** Lists `*.yaml`, `*.yml` and `*.json` below `directory`. It skips hidden names and node_modules, and reads each linked folder or file once. */
 export async function scanFolder(directory: string): Promise<Scan> {
   const scan: Scan = { files: [], errors: [] }
   const seen = new Set<string>()
+  const seenFiles = new Set<string>()
   await scanInto(directory, 0)
   scan.files.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0))
   return scan
@@ -58,6 +59,7 @@ export async function scanFolder(directory: string): Promise<Scan> {
     if (!stats || !isManifest) return
     // Such as a named pipe: it would block.
     if (!stats.isFile()) scan.errors.push({ file: path, message: 'is not a file, and was not read' })
+    else if (isSeen(stats)) return
     else if (scan.files.length < MAX_FILES)
       scan.files.push({ file: path, bytes: Number(stats.size), stamp: fileStamp(stats) })
     else if (scan.files.length === MAX_FILES && scan.errors.at(-1)?.file !== directory) {
@@ -66,6 +68,14 @@ export async function scanFolder(directory: string): Promise<Scan> {
         message: `has more than ${MAX_FILES} manifest files; the others were not read`,
       })
     }
+  }
+
+  /** Whether another name of the file was read before. Some network file systems number no files. */
+  function isSeen({ dev, ino }: BigIntStats): boolean {
+    if (ino === 0n) return false
+    const before = seenFiles.size
+    seenFiles.add(`${dev}:${ino}`)
+    return seenFiles.size === before
   }
 
   async function attempt<T>(file: string, wasListed: boolean, run: () => Promise<T>): Promise<T | undefined> {
