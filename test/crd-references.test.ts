@@ -74,12 +74,12 @@ const podSpec = { containers: [container] }
 
 /** The kind of object that a field names: its name says it, or that of the field above. */
 function kindNamedBy(path: string): string {
-  const name = path.split('.').findLast((part) => part !== 'name' && part !== '*') ?? ''
+  const name = path.split('.').findLast((part) => !['name', 'ref', '*'].includes(part)) ?? ''
   const words: [RegExp, string][] = [
     [/secret/i, 'Secret'],
-    [/configMap/i, 'ConfigMap'],
+    [/configMap|^config$/i, 'ConfigMap'],
     [/serviceAccount/i, 'ServiceAccount'],
-    [/claim/i, 'PersistentVolumeClaim'],
+    [/claim|^pvc$/i, 'PersistentVolumeClaim'],
   ]
   return words.find(([word]) => word.test(name))?.[1] ?? 'unknown'
 }
@@ -143,6 +143,11 @@ describe('the search in a CRD', () => {
       'a name by the field above',
       of(`sslSecret: ${of(`name: ${text}, key: ${text}`)}`),
       { names: ['spec.sslSecret.name'] },
+    ],
+    [
+      'a name by the field above its reference',
+      of(`pvc: ${of(`ref: ${of(`name: ${text}`)}`)}`),
+      { names: ['spec.pvc.ref.name'] },
     ],
     ['a list of names', of(`pullSecrets: { items: ${text} }`), { names: ['spec.pullSecrets[*]'] }],
     [

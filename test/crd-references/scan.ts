@@ -42,7 +42,7 @@ interface CustomResourceDefinition {
 }
 
 /** Words in the names of fields that refer to objects. */
-const REFERENCE = /secret|config-?map|service-?account|credential|claim|token/i
+const REFERENCE = /secret|config-?map|service-?account|credential|claim|token|pvcRef|configRef/i
 /** Ends of such names that are no references, and fields beside the name of an object. */
 const NO_REFERENCE = /(key|type|path|mode|url|file|field|template|policy|namespace|apiVersion|apiGroup|kind)$/i
 /** Standard objects, wherever they are. Devices are claimed of another API. The status names nothing that a workload needs. */
@@ -97,7 +97,7 @@ function folded(paths: string[]): string[] {
   return [...byEnding.values()].sort()
 }
 
-/** @param name the name of the field, or of its parent for a field `name` */
+/** @param name the name of the field, with that of its parent for a field `name` or `ref` */
 function visit(schema: Schema, path: string, name: string, found: Fields): void {
   const { type, properties = {}, items, additionalProperties } = schema
   if (type === 'string') {
@@ -113,10 +113,15 @@ function visit(schema: Schema, path: string, name: string, found: Fields): void 
   for (const [field, member] of Object.entries(properties)) {
     if (SKIPPED.test(field) || (isPodSpec && isPodField(field, member))) continue
     if (isContainer && CONTAINER_FIELDS.includes(field)) continue
-    visit(member, `${path}.${field}`, field === 'name' ? name : field, found)
+    visit(member, `${path}.${field}`, nameBy(field, name), found)
   }
   if (items) visit(items, `${path}[*]`, name, found)
   if (typeof additionalProperties === 'object') visit(additionalProperties, `${path}.*`, name, found)
+}
+
+function nameBy(field: string, parent: string): string {
+  if (field === 'name') return parent
+  return field === 'ref' ? `${parent}Ref` : field
 }
 
 /** Spark has a list of names in `imagePullSecrets`. */

@@ -400,6 +400,30 @@ describe('a StatefulSet', () => {
       ...{ spec: { template: { metadata: { labels: { app: 'web' } }, spec: {} }, ...spec } },
     })
 
+  test.each([
+    { kind: 'LLMInferenceService', path: (tier: object) => ({ kvCacheOffloading: { secondary: [tier] } }) },
+    {
+      kind: 'LLMInferenceService',
+      path: (tier: object) => ({ prefill: { kvCacheOffloading: { secondary: [tier] } } }),
+    },
+    { kind: 'LLMInferenceServiceConfig', path: (tier: object) => ({ kvCacheOffloading: { secondary: [tier] } }) },
+  ])('of KServe, a $kind needs the claims of its cache of keys and values', ({ kind, path }) => {
+    const workload = (pvc: object) =>
+      interpretWorkload({
+        apiVersion: 'serving.kserve.io/v1alpha2',
+        kind,
+        metadata: { name: 'chat', namespace: 'ns' },
+        ...{ spec: path({ fileSystem: { pvc } }) },
+      })
+    const named = workload({ ref: { name: 'cache' } })
+    const cloned = workload({ spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'warm' } } })
+
+    expect(named.dependencies.references.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+      'PersistentVolumeClaim cache',
+    ])
+    expect(cloned.dependencies.furtherReferences).toMatchObject([{ kind: 'PersistentVolumeClaim', name: 'warm' }])
+  })
+
   test('of a JobSet needs the claims that the templates of its policies clone', () => {
     const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
     const spec = { volumeClaimPolicies: [{ templates: [{ metadata: { name: 'data' }, spec: { dataSource } }] }] }
