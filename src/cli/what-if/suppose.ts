@@ -11,7 +11,7 @@ import {
 } from '../../api/karmada.ts'
 import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
-import { defined, without } from '../../base/json.ts'
+import { defined, sortedUnique, without } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
@@ -48,6 +48,8 @@ export interface Supposed {
   changes: StoreChange[]
   /** The keys of the bindings whose workloads are written. */
   written: Set<string>
+  /** The clusters of the data that moves, by the name of its source. */
+  moved: Map<string, readonly string[]>
   /** The suppositions, as sentences without a full stop. */
   sentences: string[]
   /** Limits of the answer, as sentences without a full stop. */
@@ -98,6 +100,7 @@ export function emptySupposition({ store, workloads }: Pick<SupposeContext, 'sto
     store: new OverlayStore(store, allKinds(workloads)),
     changes: [],
     written: new Set(),
+    moved: new Map(),
     sentences: [],
     notes: [],
   }
@@ -123,13 +126,8 @@ export async function addSupposition(
     }
     case 'untainted':
       return untaint(supposition, supposed)
-    case 'dataMoved': {
-      const { source, clusters: names } = supposition
-      for (const name of names) findCluster(name, supposed.store)
-      const found = findSource(source, supposed.store)
-      const sentence = `the data of ${found.metadata.name} is in ${names.join(', ')}`
-      return putSource(moveData(found, names, now), sentence, supposed)
-    }
+    case 'dataMoved':
+      return supposeMoved(supposition, supposed, now)
     case 'sourceStale':
       return supposeStale(findSource(supposition.source, supposed.store), supposed)
     case 'applied': {
@@ -149,6 +147,24 @@ export async function addSupposition(
 /** Supposes that a cluster does not respond any more. */
 export function supposeLost(cluster: Cluster, supposed: Supposed): void {
   putCluster(loseCluster(cluster), `${cluster.metadata.name} is lost`, supposed)
+}
+
+/** Throws `SuppositionError` for data that moves twice: only the last place would count. */
+function supposeMoved(
+  { source, clusters: names }: Extract<Supposition, { kind: 'dataMoved' }>,
+  supposed: Supposed,
+  now: number,
+): void {
+  for (const name of names) findCluster(name, supposed.store)
+  const found = findSource(source, supposed.store)
+  const { name = '' } = found.metadata
+  const before = supposed.moved.get(name)
+  if (before)
+    throw new SuppositionError(
+      `the data of ${name} is in ${before.join(', ')} already; name all of its clusters at once, as ${sortedUnique([...before, ...names]).join(',')}`,
+    )
+  supposed.moved.set(name, names)
+  putSource(moveData(found, names, now), `the data of ${name} is in ${names.join(', ')}`, supposed)
 }
 
 /** Supposes that the location of a source is older than every claim allows. */

@@ -751,6 +751,11 @@ test.each<{ options: string[]; status: number; says: string }>([
   { options: ['--cluster-lost', 'membre2'], status: 1, says: 'no Cluster membre2 (did you mean member2?)' },
   { options: ['--data', 'sales'], status: 2, says: '--data sales: expected SOURCE=CLUSTER[,CLUSTER…]' },
   { options: ['--data', 'sales=member9'], status: 1, says: 'no Cluster member9 (did you mean member1?)' },
+  {
+    options: ['--data', 'lake.shop.sales=member1', '--data', 'lake.shop.sales=member3'],
+    status: 1,
+    says: 'is in member1 already; name all of its clusters at once, as member1,member3',
+  },
   { options: ['--source-stale', 'lake.shop.sale'], status: 1, says: '(did you mean lake.shop.sales?)' },
   {
     options: ['--taint', 'member2=broken'],
