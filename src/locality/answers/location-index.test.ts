@@ -18,6 +18,8 @@ describe('I: which entry covers a location, by whole segments', () => {
     'hdfs://ns1/warehouse': ['hadoop'],
     'hdfs://nn:8020/': ['eight'],
     'hdfs://nn/': ['any'],
+    'hdfs://nn2:8020/': ['second'],
+    'oss://lake': ['beijing'],
     'file:/mnt/data': ['local'],
   }
   test.each([
@@ -45,6 +47,18 @@ describe('I: which entry covers a location, by whole segments', () => {
     { location: 'wasbs://data@acct.blob.core.windows.net:443/raw/x', want: ['azure'] },
     { location: 'hdfs://nn:8020/x', want: ['eight'] },
     { location: 'hdfs://nn:9000/x', want: ['any'] },
+    // Without a port, hdfs has the default one of a NameNode.
+    { location: 'hdfs://nn2/x', want: ['second'] },
+    { location: 'webhdfs://nn2/x', want: undefined },
+    { location: 'hdfs://nn/x', want: ['any'] },
+    // EMR of Alibaba writes the endpoint behind the bucket.
+    { location: 'oss://lake.oss-cn-beijing-internal.aliyuncs.com/x', want: ['beijing'] },
+    { location: 'oss://lake.cn-beijing.oss-dls.aliyuncs.com/x', want: ['beijing'] },
+    { location: 'oss://lake-2.oss-cn-beijing.aliyuncs.com/x', want: undefined },
+    // Hadoop resolves these segments.
+    { location: 's3a://wh-dc1/hot/../x', want: ['dc1'] },
+    { location: 'hdfs://ns1/tmp/./../warehouse/db', want: ['hadoop'] },
+    { location: 'hdfs://ns1/../../warehouse', want: ['hadoop'] },
     { location: 'file:///mnt/data/x', want: ['local'] },
     { location: 'not a location', want: undefined },
   ])('$location: $want', ({ location, want }) => {

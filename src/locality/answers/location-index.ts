@@ -78,15 +78,25 @@ function segmentFinder(mapping: LocationMapping): LocationIndex['find'] {
   return (uri) => {
     const location = parseLocation(uri)
     if (location === undefined) return undefined
-    const { scheme, port, segments } = location
+    const { scheme, segments } = location
+    const ports = possiblePorts(location)
     for (let count = Math.min(deepest, segments.length); count >= 0; count--) {
-      for (const itsPort of port === undefined ? [undefined] : [port, undefined]) {
+      for (const itsPort of ports) {
         const covering = entries.get(placeKey(location, itsPort, segments.slice(0, count)))
         if (covering !== undefined) return combined(covering, scheme)
       }
     }
     return undefined
   }
+}
+
+/** The port of a NameNode if none is given (Hadoop, dfs.namenode.rpc-address). */
+const NAME_NODE_PORT = '8020'
+
+/** The ports of the entries that cover a location, the closest first: an entry without a port covers every port. */
+function possiblePorts({ scheme, port }: Location): readonly (string | undefined)[] {
+  if (port !== undefined) return [port, undefined]
+  return scheme === 'hdfs' ? [undefined, NAME_NODE_PORT] : [undefined]
 }
 
 function combined(entries: readonly Entry[], scheme: string): LocationMatch {

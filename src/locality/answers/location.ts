@@ -47,7 +47,7 @@ export function parseLocation(uri: string): Location | undefined {
     scheme,
     family,
     ...splitAuthority((match[2] ?? '').toLowerCase(), family),
-    segments: (match[3] ?? '').split('/').filter((segment) => segment !== ''),
+    segments: pathSegments(match[3] ?? ''),
     regions: regions?.[1]?.toLowerCase().split(',').filter(Boolean) ?? [],
   }
 }
@@ -65,6 +65,16 @@ export function withoutCredentials(uri: string): string {
   return isCredential ? scheme + unsigned.slice(match.length) : unsigned
 }
 
+/** The segments of a path, without empty ones. As in Hadoop (Path), a segment `..` leads to the one above. */
+function pathSegments(path: string): string[] {
+  const segments: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '..') segments.pop()
+    else if (segment !== '' && segment !== '.') segments.push(segment)
+  }
+  return segments
+}
+
 /** Returns a location that ends with the path of a user, which names no region. */
 export function withoutRegions(uri: string): string {
   return uri.replace(REGIONS, (regions) => `%3F${regions.slice(1)}`)
@@ -80,6 +90,8 @@ function splitAuthority(authority: string, family: string): { authority: string;
   if (family === 'azure') {
     return { authority: authority.replace(/\.(?:dfs|blob)\./, '.').replace(/:\d+$/, ''), port: undefined }
   }
+  // The bucket may have its endpoint behind it. No name of a bucket has a dot there.
+  if (family === 'oss') return { authority: authority.replace(/\..*\.aliyuncs\.com$/, ''), port: undefined }
   const port = family === 'hdfs' ? /:(\d+)$/.exec(authority) : null
   return port === null ? { authority, port: undefined } : { authority: authority.slice(0, port.index), port: port[1] }
 }
