@@ -43,6 +43,10 @@ const SHIPPED: readonly Rule[] = [
   // OpenShift: service-ca-operator; openshift-controller-manager, BuilderRoleBindingController and its siblings.
   { kind: 'ConfigMap', name: 'openshift-service-ca.crt' },
   { kind: 'RoleBinding', name: /^system:(image-pullers|image-builders|deployers)$/ },
+  // OpenShift Pipelines: tektoncd/operator, pkg/reconciler/openshift/tektonconfig. OpenDataHub: opendatahub-operator, certconfigmapgenerator.
+  { kind: 'ConfigMap', name: 'config-trusted-cabundle' },
+  { kind: 'ConfigMap', name: 'config-service-cabundle' },
+  { kind: 'ConfigMap', name: 'odh-trusted-ca-bundle' },
   // Istio: istiod, CACertNamespaceConfigMap and CRLNamespaceConfigMap.
   { kind: 'ConfigMap', name: 'istio-ca-root-cert' },
   { kind: 'ConfigMap', name: 'istio-ca-crl' },
