@@ -24,11 +24,21 @@ export function errorType(body: unknown): string | undefined {
   return typeof type === 'string' && /^[A-Za-z][A-Za-z_]{0,80}$/.test(type) ? type : undefined
 }
 
+/** Returns the message of an error; empty if there is none. */
+function errorMessage(body: unknown): string {
+  const message = icebergError(body)?.['message']
+  return typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : ''
+}
+
+/** Whether an error leaves open that the table exists, and that the user may not see it. */
+export function mayHideTable(body: unknown): boolean {
+  return mayHide(errorMessage(body))
+}
+
 /** Decides by the type of the error, or by its message if it has none. Embucket and OneLake send no type. */
 export function icebergAbsence(body: unknown, named: NamedTable): Absence {
   const type = errorType(body)
-  const message = icebergError(body)?.['message']
-  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : ''
+  const text = errorMessage(body)
   if (EXISTS.test(text) || mayHide(text)) return 'other'
   if (type !== undefined && ABSENT.test(type)) {
     return type.startsWith('ObjectNotExists') && absentKind(text) === 'catalog' ? 'other' : 'absent'

@@ -206,6 +206,14 @@ describe('the plugin iceberg-rest', () => {
     expect(JSON.stringify(await locate(open(), query))).not.toContain('hunter2')
   })
 
+  test('404 for a table that the user may not see is rejected, with the remedy', async () => {
+    const error = { type: 'NoSuchTableException', message: "Table 'USER' does not exist or not authorized." }
+    server.serve = catalog(() => ({ status: 404, body: { error } }))
+    const reason = await queryError(locate(open(), query))
+    expect(reason.code).toBe('rejected')
+    expect(reason.message).toMatch(/\(NoSuchTableException; the user may lack the right to see it\)$/)
+  })
+
   test.each([
     { name: 'an exception that is not about the table', body: { error: { type: 'NotFoundException', code: 404 } } },
     { name: 'JSON of something else', body: { detail: 'Not Found' } },

@@ -6,7 +6,7 @@ import { defined } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { NamedTable } from '../answers/absence-message.ts'
 import { type CatalogPaths, parseCatalogConfig } from '../answers/iceberg.ts'
-import { errorType, icebergAbsence } from '../answers/iceberg-absence.ts'
+import { errorType, icebergAbsence, mayHideTable } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'
 import { pathSegment, splitName } from '../answers/table-name.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
@@ -182,8 +182,12 @@ async function answerMissing(
   missing: MissingTable,
   http: HttpClient,
 ): Promise<LocalityAnswer> {
-  const type = errorType(tryJson(response))
-  if (!(await isAbsent(response, missing))) throw http.refusal(response, type ?? 'no proof that this is the catalog')
+  const body = tryJson(response)
+  const type = errorType(body)
+  if (!(await isAbsent(response, missing))) {
+    const detail = type ?? 'no proof that this is the catalog'
+    throw http.refusal(response, mayHideTable(body) ? `${detail}; the user may lack the right to see it` : detail)
+  }
   if (!(await isView(missing)))
     return { kind: 'nowhere', reason: `the catalog has no table ${name} (${type ?? 'HTTP 404'})` }
   const remedy = 'name the tables that it reads'
