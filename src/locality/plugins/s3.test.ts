@@ -282,6 +282,13 @@ describe('the plugin s3', () => {
     },
   )
 
+  test('a 404 for a directory bucket at its own endpoint proves absence', async () => {
+    server.serve = refusing(404, S3, error('NoSuchBucket'))
+    plugin = openPlugin({ system: 's3', endpoint: { url: `${server.url}/s3express-usw2-az1` } })
+    const name = 'data--usw2-az1--x-s3'
+    expect(await locate(plugin, { ...query, type: 'bucket', name })).toMatchObject({ kind: 'nowhere' })
+  })
+
   test.each([
     { listed: 'a b/', want: 'located' },
     { listed: 'a+b/', want: 'nowhere' },

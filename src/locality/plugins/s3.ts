@@ -38,8 +38,10 @@ const FOUND_BY_GET = 'GET finds the bucket; see whether a proxy answers HEAD'
  * which have endpoints of their own (docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html).
  */
 const RESERVED = /(?:\.mrap|-s3alias|--(?:ol|op|x|table)-s3)$/i
+/** In the hosts of these endpoints. */
+const RESERVED_HOST = /s3express-|s3-outposts|s3-object-lambda|s3tables|accesspoint/
 const OTHER_ENDPOINT =
-  'the end of the name is reserved for access points and buckets with another endpoint; name their bucket or region'
+  'the end of the name is reserved for access points and buckets with their own endpoint; name it in endpoint.url'
 const IGNORES_BUCKET = 'the server ignores the bucket in its host name; set extra.pathStyle to true'
 
 /** Ceph answers JSON to a request that accepts it. */
@@ -117,7 +119,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     const probe = await send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
     const { code, detail, isAboutBucket } = readRefusal(probe.text)
     if (isAbsent && probe.status < 300) throw http.refusal(head, FOUND_BY_GET)
-    if (isAbsent && RESERVED.test(bucket)) throw http.refusal(head, OTHER_ENDPOINT)
+    if (isAbsent && RESERVED.test(bucket) && !RESERVED_HOST.test(base)) throw http.refusal(head, OTHER_ENDPOINT)
     if (isAbsent && code === 'NoSuchBucket') return false
     if (isAbsent && isAboutBucket && hasS3Headers(headers)) return false
     if (isAbsent) throw http.refusal(head, detail ?? NO_S3)

@@ -74,6 +74,7 @@ describe('the plugin webhdfs', () => {
     const troubles: { name: string; fault: Fault }[] = [
       { name: 'is on standby', fault: exception(403, 'StandbyException') },
       { name: 'is starting', fault: exception(403, 'RetriableException') },
+      { name: 'is a router in safe mode', fault: exception(403, 'RouterSafeModeException') },
       { name: 'is starting, behind a proxy', fault: { status: 503 } },
       { name: 'hangs', fault: 'hang' },
       { name: 'closes the connection', fault: 'reset' },

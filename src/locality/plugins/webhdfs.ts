@@ -124,8 +124,13 @@ function parseSummary(response: HttpResponse): number | undefined {
   return response.status === 200 && typeof length === 'number' ? length : undefined
 }
 
-/** Exceptions of a NameNode that is not active or is still starting. */
-const ELSEWHERE = new Set(['StandbyException', 'RetriableException', 'ObserverRetryOnActiveException'])
+/** Exceptions of a NameNode that is not active or is still starting, and of a router of federated file systems. */
+const ELSEWHERE = new Set([
+  'StandbyException',
+  'RetriableException',
+  'ObserverRetryOnActiveException',
+  'RouterSafeModeException',
+])
 
 interface NameNodes {
   /** Sends a GET to the first server that can answer. Throws the last error when none can. */
