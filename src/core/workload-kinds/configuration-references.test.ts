@@ -166,3 +166,24 @@ describe('an artifact repository of Argo without the name of its ConfigMap is in
     expect(namesIn('argoproj.io/v1alpha1', kind, spec)).toEqual(want)
   })
 })
+
+describe('a JSON patch of the pods of a Workflow names objects:', () => {
+  const patch = JSON.stringify({
+    containers: [{ name: 'main', envFrom: [{ secretRef: { name: 'token' } }] }],
+    volumes: [{ name: 'in', persistentVolumeClaim: { claimName: 'data' } }],
+  })
+  const want = ['PersistentVolumeClaim data', 'Secret token']
+  test.each([
+    { kind: 'Workflow', spec: { podSpecPatch: patch }, want },
+    { kind: 'Workflow', spec: { templates: [{ name: 'a', podSpecPatch: ` ${patch}\n` }] }, want },
+    { kind: 'CronWorkflow', spec: { workflowSpec: { podSpecPatch: patch } }, want },
+    { kind: 'WorkflowTemplate', spec: { templateDefaults: { podSpecPatch: patch } }, want },
+    // Parameters of the Workflow are known later.
+    { kind: 'Workflow', spec: { podSpecPatch: '{"volumes": {{inputs.parameters.volumes}}}' }, want: [] },
+    { kind: 'Workflow', spec: { podSpecPatch: 'containers:\n- name: main\n' }, want: [] },
+    { kind: 'Workflow', spec: { podSpecPatch: '[1]' }, want: [] },
+    { kind: 'Workflow', spec: { podSpecPatch: 5 }, want: [] },
+  ])('$kind $spec', ({ kind, spec, want }) => {
+    expect(namesIn('argoproj.io/v1alpha1', kind, spec)).toEqual(want)
+  })
+})

@@ -2,8 +2,9 @@
 import { configMaps, secrets, serviceAccounts } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 import { isName, stringsAt, valuesAt } from '../../base/json-path.ts'
+import { podSpecObjects } from '../dependencies/pod-spec.ts'
 import { type NamedObject, named } from './references.ts'
 
 export type NameFinder = (object: K8sObject) => NamedObject[]
@@ -17,9 +18,9 @@ export const configurationReferences: Readonly<Record<string, NameFinder>> = {
   'spark.apache.org/SparkCluster': sparkSecrets('spec.sparkConf'),
   'flink.apache.org/FlinkDeployment': flinkObjects('spec.flinkConfiguration'),
   'flink.apache.org/FlinkBlueGreenDeployment': flinkObjects('spec.template.spec.flinkConfiguration'),
-  'argoproj.io/Workflow': argoRepository('spec'),
-  'argoproj.io/WorkflowTemplate': argoRepository('spec'),
-  'argoproj.io/CronWorkflow': argoRepository('spec.workflowSpec'),
+  'argoproj.io/Workflow': argoObjects('spec'),
+  'argoproj.io/WorkflowTemplate': argoObjects('spec'),
+  'argoproj.io/CronWorkflow': argoObjects('spec.workflowSpec'),
   'serving.kserve.io/InferenceService': kserveObjects,
   'serving.kserve.io/LLMInferenceService': kserveObjects,
   'serving.kserve.io/LLMInferenceServiceConfig': kserveObjects,
@@ -101,13 +102,20 @@ function flattened(root: unknown): [string, string][] {
 /** Longer keys are no options: it bounds the work for objects that are nested deeply. */
 const MAX_KEY_LENGTH = 512
 
-/** A reference to an artifact repository without a name means a ConfigMap of Argo (docs/artifact-repository-ref.md). */
-function argoRepository(path: string): NameFinder {
+/**
+ * A reference to an artifact repository without a name means a ConfigMap of Argo (docs/artifact-repository-ref.md). A patch of the pods is a
+ * text. One in YAML, or with parameters of the Workflow, is not read.
+ */
+function argoObjects(path: string): NameFinder {
   return (object) => {
     const unnamed = valuesAt(object, `${path}.artifactRepositoryRef`).filter(
       (value) => isObject(value) && !isName(value['configMap']),
     )
-    return named(configMaps, unnamed.length > 0 ? ['artifact-repositories'] : [])
+    const patches = stringsAt(object, `${path}..podSpecPatch`).map((text) => parseJson(text))
+    return [
+      ...named(configMaps, unnamed.length > 0 ? ['artifact-repositories'] : []),
+      ...patches.filter(isObject).flatMap(podSpecObjects),
+    ]
   }
 }
 
