@@ -1,7 +1,7 @@
 /** Tests the location and size of tables of a Hive Metastore. */
 import { expect, test } from 'vitest'
 import { defined } from '../../base/json.ts'
-import { type HiveStorage, hasPartitions, placeOfHive, SERDE_PARAMETERS } from './hive.ts'
+import { type HiveStorage, hasPartitions, placeOfHive, SERDE_PARAMETERS, whyPartitionsElsewhere } from './hive.ts'
 
 const storage = (given: Partial<HiveStorage>): HiveStorage => ({
   location: 's3a://lake/orders',
@@ -254,6 +254,33 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: boolean }>([
   },
 ])('the partitions of a table $name are in the metastore: $want', ({ given, want }) => {
   expect(hasPartitions(storage(given))).toBe(want)
+})
+
+test.each<{ name: string; given: Partial<HiveStorage>; want: string | undefined }>([
+  { name: 'of Hive', given: {}, want: undefined },
+  { name: 'of Spark', given: { parameters: spark('parquet'), serdeParameters: { path: THERE } }, want: undefined },
+  { name: 'of Spark with a placeholder', given: { location: PLACEHOLDER, parameters: spark('orc') }, want: undefined },
+  { name: 'of Paimon', given: { parameters: handler(PAIMON) }, want: undefined },
+  {
+    name: 'of Paimon with external paths',
+    given: {
+      parameters: {
+        ...handler(PAIMON),
+        'data-file.external-paths': THERE,
+        'data-file.external-paths.strategy': 'specific-fs',
+      },
+    },
+    want: 'its files are at the property data-file.external-paths',
+  },
+  {
+    name: 'with projected partitions elsewhere',
+    given: { parameters: { 'projection.enabled': 'true', 'storage.location.template': `${THERE}/\${day}/` } },
+    want: 'storage.location.template',
+  },
+  { name: 'of another system', given: { parameters: handler('x.KuduStorageHandler') }, want: 'KuduStorageHandler' },
+])('the partitions of a table $name are at their locations unless it says otherwise: $want', ({ given, want }) => {
+  const why = whyPartitionsElsewhere(storage(given))
+  expect(why).toEqual(want === undefined ? undefined : expect.stringContaining(want))
 })
 
 test('of the parameters of a serde, only the path is read', () => {

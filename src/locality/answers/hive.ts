@@ -181,6 +181,16 @@ function isPlaceholder(location: string): boolean {
 }
 
 /**
+ * Returns why the files of the partitions of a table are not at their locations, after "it"; undefined if they are. Only the table has its
+ * properties. A placeholder is a location of the table alone.
+ */
+export function whyPartitionsElsewhere(table: HiveStorage): string | undefined {
+  const { location } = table
+  const place = dataPlace(location !== undefined && isPlaceholder(location) ? { ...table, location: undefined } : table)
+  return typeof place === 'object' ? place.unlocated : undefined
+}
+
+/**
  * Whether the metastore has the partitions of a table. Iceberg, Delta and tables of Spark without `partitionProvider` keep them elsewhere, so
  * a missing partition is no proof that the data does not exist.
  */

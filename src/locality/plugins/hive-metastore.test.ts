@@ -180,19 +180,35 @@ describe('a table', () => {
   )
 })
 
+/** The replies about a partition, and about its table with these parameters. */
+const partition =
+  (parameters: Record<string, string> = {}) =>
+  ({ method }: { method: string }) => {
+    if (method === 'get_table_req') return result(table('s3a://lake/orders', parameters, { 17: text('lake') }))
+    const found = struct({
+      1: list(TYPES.text, [text('2026')]),
+      6: descriptor('s3a://us/1'),
+      7: texts({ totalSize: '7' }),
+      9: text('lake'),
+    })
+    return { result: struct({ 0: found }) }
+  }
+
 test('a partition is located by its name, with its own size', async () => {
-  const partition = struct({
-    1: list(TYPES.text, [text('2026')]),
-    6: descriptor('s3a://us/1'),
-    7: texts({ totalSize: '7' }),
-    9: text('lake'),
-  })
-  server.serve = () => ({ result: struct({ 0: partition }) })
+  server.serve = partition()
   const asked = { ...query, name: 'lake.sales.orders', attributes: { partition: 'day=2026' } }
   expect(await locate(open(), asked)).toEqual({ kind: 'located', location: 's3a://us/1', bytes: 7 })
   expect(server.calls).toMatchObject([
     { method: 'get_partition_by_name', texts: ['@lake#sales', 'orders', 'day=2026'] },
+    { method: 'get_table_req', texts: ['sales', 'orders', 'lake'] },
   ])
+})
+
+test('a partition is not located if its table has its files elsewhere', async () => {
+  const paths = { 'data-file.external-paths': 'oss://us/a', 'data-file.external-paths.strategy': 'specific-fs' }
+  server.serve = partition(paths)
+  const reason = await queryError(locate(open(), { ...query, attributes: { partition: 'day=2026' } }))
+  expect(reason).toMatchObject({ code: 'rejected', message: expect.stringContaining('has no data at its location') })
 })
 
 describe('only a NoSuchObjectException means nowhere', () => {

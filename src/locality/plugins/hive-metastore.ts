@@ -3,7 +3,7 @@
  * metadata. Its size is optional.
  */
 import type { Clock } from '../../base/time/clock.ts'
-import { type HiveStorage, hasPartitions, placeOfHive } from '../answers/hive.ts'
+import { type HiveStorage, hasPartitions, placeOfHive, whyPartitionsElsewhere } from '../answers/hive.ts'
 import { splitName } from '../answers/table-name.ts'
 import { needSecret } from '../auth/credentials.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
@@ -72,7 +72,12 @@ function openHiveMetastore(config: SystemConfig, clock: Clock): LocalityPlugin {
         partition === undefined
           ? await findTable(name, signal)
           : await find(getPartition(name, partition), undefined, signal)
-      if (storage !== undefined) return located(query, name, storage)
+      if (storage !== undefined) {
+        const table = partition === undefined ? undefined : await findTable(name, signal)
+        const elsewhere = table && whyPartitionsElsewhere(table)
+        if (elsewhere !== undefined) throw unlocated(query, elsewhere)
+        return located(query, name, storage)
+      }
       await proveAbsence(name, query, signal)
       const what = partition === undefined ? '' : `, or no partition ${partition} of it`
       return { kind: 'nowhere', reason: `the metastore has no table ${query.name}${what} (NoSuchObjectException)` }
@@ -116,7 +121,11 @@ function located({ name }: LocalityQuery, asked: HiveName, storage: HiveStorage)
   const place = placeOfHive(storage)
   if (place === undefined) throw new LocalityError('invalidResponse', `${name}: the answer has no location`)
   if ('location' in place) return { kind: 'located', ...place }
-  throw new LocalityError('rejected', `${name}: cannot be located: it ${place.unlocated}`)
+  throw unlocated({ name }, place.unlocated)
+}
+
+function unlocated({ name }: Pick<LocalityQuery, 'name'>, why: string): LocalityError {
+  return new LocalityError('rejected', `${name}: cannot be located: it ${why}`)
 }
 
 /**
