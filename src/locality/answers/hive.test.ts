@@ -241,6 +241,12 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: boolean }>([
   { name: 'without partitions', given: { partitionKeys: 0 }, want: false },
   { name: 'of Iceberg', given: { partitionKeys: 1, parameters: { table_type: 'ICEBERG' } }, want: false },
   { name: 'of Delta', given: { partitionKeys: 1, parameters: spark('delta') }, want: false },
+  { name: 'of another system', given: { partitionKeys: 1, parameters: handler('x.KuduStorageHandler') }, want: false },
+  {
+    name: 'of another Iceberg catalog',
+    given: { partitionKeys: 1, parameters: { ...handler(ICEBERG), 'iceberg.catalog': 'glue' } },
+    want: false,
+  },
   // Trino and Athena compute these partitions; the metastore has none.
   {
     name: 'with projected partitions',

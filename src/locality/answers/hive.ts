@@ -196,7 +196,8 @@ export function whyPartitionsElsewhere(table: HiveStorage): string | undefined {
  */
 export function hasPartitions(storage: HiveStorage): boolean {
   const { partitionKeys, parameters } = storage
-  if (partitionKeys === 0 || isIceberg(storage) || isView(storage) || isProjected(storage)) return false
+  if (partitionKeys === 0 || isIceberg(storage) || isProjected(storage)) return false
+  if (whyPartitionsElsewhere(storage) !== undefined) return false
   const provider = parameters['spark.sql.sources.provider'] ?? 'hive'
   return provider.toLowerCase() === 'hive' || parameters['spark.sql.partitionProvider'] === 'catalog'
 }
