@@ -91,7 +91,9 @@ function splitAuthority(authority: string, family: string): { authority: string;
     return { authority: authority.replace(/\.(?:dfs|blob)\./, '.').replace(/:\d+$/, ''), port: undefined }
   }
   // The bucket may have its endpoint behind it. No name of a bucket has a dot there.
-  if (family === 'oss') return { authority: authority.replace(/\..*\.aliyuncs\.com$/, ''), port: undefined }
+  if (family === 'oss' && authority.endsWith('.aliyuncs.com')) {
+    return { authority: authority.slice(0, authority.indexOf('.')), port: undefined }
+  }
   const port = family === 'hdfs' ? /:(\d+)$/.exec(authority) : null
   return port === null ? { authority, port: undefined } : { authority: authority.slice(0, port.index), port: port[1] }
 }
