@@ -136,14 +136,24 @@ export function unknownKind(word: string, types: readonly ResourceType[]): Usage
   const sameName = types.filter((type) => lowerCaseNames(type).includes(name.toLowerCase()))
   const similar =
     sameName.length > 0
-      ? ` (known: ${[...new Set(sameName.map(fullNamesOf))].join(', ')})`
+      ? known(sameName.map(fullNamesOf))
       : suggest(
           name,
           types.flatMap((type) => lowerCaseNames(type)),
-        )
+        ) || known(kindsWithPart(word.toLowerCase(), types))
   return new UsageError(
     `unknown kind ${word}${similar}; write another kind with its version and group, e.g. RayJob.v1.ray.io`,
   )
+}
+
+function known(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` (known: ${[...new Set(names)].join(', ')})`
+}
+
+/** The kinds whose name begins or ends with a word: users say claim, source and volume, as the pages do. */
+function kindsWithPart(word: string, types: readonly ResourceType[]): string[] {
+  const names = types.map(({ kind }) => kind.toLowerCase())
+  return names.filter((name) => word.length >= 4 && (name.startsWith(word) || name.endsWith(word)))
 }
 
 function fullNamesOf({ kind, group, version, otherVersions = [] }: ResourceType): string {

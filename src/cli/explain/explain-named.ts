@@ -2,12 +2,12 @@
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
-import { suggest } from '../../base/suggest.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import type { ObjectName } from '../../store/store.ts'
 import { describeHidden } from '../hidden-kinds.ts'
 import { kindOfManifest, kindsNamed, knownKinds, selectedKinds, unknownKind } from '../kinds.ts'
+import { nameHint } from '../name-hint.ts'
 import { type Context, makeTarget, referenceTitle, type Target } from './target.ts'
 import { explainerOf } from './targets.ts'
 import type { TreeNode } from './tree.ts'
@@ -75,9 +75,6 @@ function furtherKinds(word: string, { store, kinds }: Context): ResourceType[] {
   return [given]
 }
 
-/** Objects of a kind in one namespace that are compared. A folder or a hub may have more. */
-const MAX_NAMES = 10_000
-
 /**
  * Describes an object that does not exist: with a similar name, or the namespaces that have an object of this name.
  *
@@ -89,15 +86,7 @@ function describeMissing(targets: readonly Target[], context: Context): string {
     referenceTitle(defined({ kind: type.kind, namespace: own || undefined, name })),
   )
   const known = targets.flatMap(({ type }) => knownNames(type, context))
-  const elsewhere = known.filter((each) => each.name === name && each.namespace && each.namespace !== namespace)
-  const here = known.filter((each) => each.namespace === undefined || each.namespace === namespace)
-  const [namespaceOfOther] = elsewhere.map((each) => each.namespace)
-  const hint = namespaceOfOther
-    ? `; it is in namespace ${namespaceOfOther}: add -n ${namespaceOfOther}`
-    : suggest(
-        name,
-        here.slice(0, MAX_NAMES).map((each) => each.name),
-      )
+  const hint = nameHint({ namespace, name }, known)
   return `${[...new Set(titles)].join(' and ')} not found ${context.place}${hint}`
 }
 

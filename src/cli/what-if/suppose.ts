@@ -26,12 +26,13 @@ import { kindKey } from '../../store/any-kind.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
-import type { ObjectStore, StoreChange } from '../../store/store.ts'
+import type { ObjectName, ObjectStore, StoreChange } from '../../store/store.ts'
 import { placeManifests } from '../check/input/place-manifests.ts'
 import { type GivenManifests, readManifests } from '../check/input/read-manifests.ts'
 import { isTemplate, openSession, reviewObject, type SessionInput } from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
 import { kindsNamed, knownKinds, readTarget, unknownKind } from '../kinds.ts'
+import { nameHint } from '../name-hint.ts'
 import { scopesOf } from '../scope.ts'
 import type { Supposition } from './options.ts'
 
@@ -335,10 +336,11 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
     (isCached(type, store) && store.get(type, inNamespace(type, namespace), name) !== undefined) ||
     findTemplateBinding(type, supposed, { namespace, name }) !== undefined
   const found = named.find(isFound)
-  if (!found)
-    throw new UnknownNameError(
-      `no ${named[0]?.kind} ${name}${named[0]?.namespaced ? ` in namespace ${namespace}` : ''}`,
-    )
+  if (!found) {
+    const where = named[0]?.namespaced ? ` in namespace ${namespace}` : ''
+    const hint = nameHint({ namespace, name }, namesOf(named, store))
+    throw new UnknownNameError(`no ${named[0]?.kind} ${name}${where}${hint}`)
+  }
   if (found.kind === namespaces.kind)
     throw new UsageError(
       `--delete ${text}: give the objects in the Namespace that decide placements, such as its claims`,
@@ -355,6 +357,15 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   // Karmada deletes the binding with its template.
   const bound = store.remove(within ? resourceBindings : clusterResourceBindings, within, bindingName(found.kind, name))
   if (bound) changes.push(bound)
+}
+
+/** The names of all objects of these kinds: the cached ones, and the workloads that have a binding. */
+function namesOf(types: readonly ResourceType[], store: ObjectStore): ObjectName[] {
+  const cached = types.filter((type) => isCached(type, store)).flatMap((type) => [...store.list(type)])
+  const bound = [...store.list(resourceBindings)]
+    .map(({ spec: { resource } }) => resource)
+    .filter(({ apiVersion, kind }) => types.some((type) => type.kind === kind && type.group === groupOf(apiVersion)))
+  return [...cached.map(({ metadata: { namespace, name = '' } }) => ({ namespace, name })), ...bound]
 }
 
 /** The binding of a template. It shows that a workload exists that is not cached, or whose manifest is not in the folder. */

@@ -763,7 +763,21 @@ test.each<{ options: string[]; status: number; says: string }>([
     says: '--taint member2=broken: expected CLUSTER=KEY[=VALUE]:EFFECT',
   },
   { options: ['--taint', 'member2=broken-'], status: 1, says: 'member2 has no taint broken' },
-  { options: ['--delete', 'dsc/sale'], status: 1, says: 'no DataSourceClaim sale in namespace default' },
+  {
+    options: ['--delete', 'dsc/sale'],
+    status: 1,
+    says: 'no DataSourceClaim sale in namespace default (did you mean sales?)',
+  },
+  {
+    options: ['--delete', 'dsc/sales', '-n', 'demo'],
+    status: 1,
+    says: 'no DataSourceClaim sales in namespace demo; it is in namespace default: add -n default',
+  },
+  {
+    options: ['--delete', 'deployment/app', '-n', 'demo'],
+    status: 1,
+    says: 'no Deployment app in namespace demo; it is in namespace default: add -n default',
+  },
   { options: ['--delete', 'ns/default'], status: 2, says: '--delete ns/default: give the objects in the Namespace' },
   { options: ['--delete', 'widget/x'], status: 2, says: 'unknown kind widget' },
   { options: ['--each-cluster-lost', '--cluster-lost', 'member1'], status: 2, says: 'ask one at a time' },
