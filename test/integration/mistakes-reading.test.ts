@@ -30,7 +30,11 @@ describe('check', () => {
     { lodestone: 'check', says: 'missing -f FILE: a file, a folder, or - for standard input' },
     { lodestone: 'check -f', says: '--file needs a value: --file=FILE' },
     { lodestone: 'check -f @nowhere.yaml', says: '@nowhere.yaml does not exist' },
-    { lodestone: 'check -f @empty', status: 1, prints: 'error: no manifest in @empty (no-manifest)' },
+    {
+      lodestone: 'check -f @empty',
+      status: 1,
+      prints: 'error: no manifest in @empty; check the path, and the command before a pipe (no-manifest)',
+    },
     { lodestone: 'check -f @hub --folder @nowhere', says: 'the folder @nowhere does not exist' },
     {
       lodestone: 'check -f @hub -o jsno',

@@ -61,7 +61,9 @@ export async function checkManifests(input: CheckInput): Promise<Report> {
   problems.push(...findings.filter(({ id }) => id === 'invalid-manifest'))
   // A pipeline without any manifest must not look like one with valid manifests.
   if (placed.length === 0 && problems.length === 0 && systems.findings.length === 0)
-    problems.push(finding('no-manifest', `no manifest in ${input.from}`, {}))
+    problems.push(
+      finding('no-manifest', `no manifest in ${input.from}; check the path, and the command before a pipe`, {}),
+    )
   const context: ReviewContext = {
     store,
     workloads,

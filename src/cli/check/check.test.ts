@@ -271,7 +271,11 @@ test.each([
 
   const answer = await runWords(['check', file])
 
-  expect(answer).toEqual({ status: 1, stdout: `error: no manifest in ${file} (no-manifest)\n`, stderr: '' })
+  expect(answer).toEqual({
+    status: 1,
+    stdout: `error: no manifest in ${file}; check the path, and the command before a pipe (no-manifest)\n`,
+    stderr: '',
+  })
 })
 
 describe('the output for programs', () => {

@@ -8,7 +8,7 @@ import {
   makePolicy,
   makeSource,
 } from '../../../test/builders.ts'
-import { makeFolder } from '../cli.fake.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
 import { at, status } from './status.fake.ts'
 
 test('claims, holds, sources and systems are shown with their current state', async () => {
@@ -160,6 +160,22 @@ test('with a namespace, its claims and holds and all sources are shown', async (
   expect(stdout).toMatch(/amoro +1 +0 +never queried\n$/)
 })
 
+test('a namespace without an object in the folder is named, with those that have one', async () => {
+  const { status: exit, stderr } = await status([makeClaim(), makeSource()], '-n', 'prod')
+
+  expect([exit, stderr]).toEqual([0, 'lodestone status: no object is in namespace prod; the folder has default\n'])
+})
+
+test('a folder without a manifest is named', async () => {
+  const folder = makeFolder({ 'README.md': 'hello' })
+  const answer = await runWords(['status', '--folder', folder])
+
+  expect(answer).toMatchObject({
+    status: 0,
+    stderr: `lodestone status: no manifest in ${folder}; check the path of --folder\n`,
+  })
+})
+
 describe('the selection', () => {
   test('--system shows its claims, their workloads on hold, its sources and itself', async () => {
     const other = makeClaim(
@@ -191,6 +207,12 @@ describe('the selection', () => {
       stdout: '',
       stderr: 'lodestone status: no data system amro (did you mean amoro?)\n',
     })
+  })
+
+  test('the known data systems are listed if none is similar', async () => {
+    const { stderr } = await status([makeClaim()], '--system', 'hive')
+
+    expect(stderr).toBe('lodestone status: no data system hive; known: amoro; with -c FILE, those of FILE too\n')
   })
 
   test.each([

@@ -5,8 +5,10 @@ import type { ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
+import { listNames } from '../../base/names.ts'
 import { suggest } from '../../base/suggest.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
+import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { describeHidden, isHidden } from '../hidden-kinds.ts'
@@ -78,6 +80,8 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
       io.stderr.write(`lodestone status: ${unknown}\n`)
       return 1
     }
+    const problem = folder && problemOfFolder(folder, args.text('folder'), selection.namespace)
+    if (problem) io.stderr.write(`lodestone status: ${problem}\n`)
     const hidden = describeHidden(store)
     if (hidden) io.stderr.write(`lodestone status: ${hidden}\n`)
     const paint = painter(io.stdout, io.env)
@@ -142,5 +146,21 @@ function problemOfSystem(
   if (system === undefined) return undefined
   const objects = [...store.list(dataSources), ...store.list(dataSourceClaims)]
   const known = new Set([...configured, ...objects.map(({ spec }) => spec.system)])
-  return known.has(system) ? undefined : `no data system ${system}${suggest(system, known)}`
+  if (known.has(system)) return undefined
+  const similar = suggest(system, known)
+  const wayOut = known.size > 0 ? `; known: ${listNames(known)}; with -c FILE, those of FILE too` : '; give -c FILE'
+  return `no data system ${system}${similar || wayOut}`
+}
+
+/** Returns why the tables of a folder are empty: it has no object, or none in the namespace of `-n`. Undefined if it has one. */
+function problemOfFolder(
+  folder: FolderStore,
+  title: string | undefined,
+  namespace: string | undefined,
+): string | undefined {
+  const objects = folder.objects()
+  if (objects.length === 0) return `no manifest in ${title}; check the path of --folder`
+  const known = new Set(objects.flatMap(({ object }) => object.metadata.namespace ?? []))
+  if (namespace === undefined || known.size === 0 || known.has(namespace)) return undefined
+  return `no object is in namespace ${namespace}; the folder has ${listNames([...known].sort())}`
 }

@@ -200,7 +200,8 @@ function findCluster(name: string, store: ObjectStore): Cluster {
   const found = store.get(clusters, undefined, name)
   if (found) return found
   const known = [...store.list(clusters)].map(({ metadata }) => metadata.name ?? '')
-  throw new UnknownNameError(`no Cluster ${name}${suggest(name, known)}`)
+  const hint = known.length > 0 ? suggest(name, known) : ', and no other one is known'
+  throw new UnknownNameError(`no Cluster ${name}${hint}`)
 }
 
 /** A source by its name, or by the name of its data if that is the only one. */

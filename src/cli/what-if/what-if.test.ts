@@ -8,6 +8,7 @@ import {
   makeNamespace,
   makePolicy,
   makeSource,
+  makeVolumeManager,
 } from '../../../test/builders.ts'
 import type { PreferenceFigure } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, PropagationSpec, ResourceSelector } from '../../api/karmada.ts'
@@ -744,6 +745,24 @@ test('the first ten workloads of an effect are shown, and all of them with --all
   expect(stdout).toContain('… and 2 more; use --all to see them')
   const all = await whatIf(['--cluster-lost', 'member2', '--all'], [...clusters, policy, ...many])
   expect(all.stdout.match(/Deployment default/g)).toHaveLength(12)
+})
+
+test.each<{ what: string; objects: unknown[] }>([
+  { what: 'of a member', objects: [makeVolumeManager()] },
+  { what: 'without a manifest', objects: [] },
+])('the folder $what is rejected, with the way out', async ({ objects }) => {
+  const answer = await whatIf(['--cluster-lost', 'member2'], objects)
+
+  expect(answer).toMatchObject({ status: 2, stdout: '' })
+  expect(answer.stderr).toMatch(
+    /^lodestone what-if: the folder \S+ has no objects of a hub; give the folder of a hub\n$/,
+  )
+})
+
+test('a folder without Clusters says so for the name of one', async () => {
+  const { status, stderr } = await whatIf(['--cluster-lost', 'member2'], [policy])
+
+  expect([status, stderr]).toEqual([1, 'lodestone what-if: no Cluster member2, and no other one is known\n'])
 })
 
 test.each<{ options: string[]; status: number; says: string }>([

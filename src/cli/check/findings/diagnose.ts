@@ -65,7 +65,13 @@ function reviewFindings(review: Reviewed, context: ReviewContext, systems: Known
     ...decisionFindings(review, context, systems),
     ...(isBinding(review.before.kind)
       ? []
-      : missing.map((name) => at('missing-volume-manager', missingVolumeManager(name), requestPath(manifest.object)))),
+      : missing.map((name) =>
+          at(
+            'missing-volume-manager',
+            missingVolumeManager(name).replace(';', `${similarManager(name, review.after, context)};`),
+            requestPath(manifest.object),
+          ),
+        )),
     ...review.warnings
       .filter((warning) => !reason || !warning.includes(reason))
       .filter((warning) => !replaced.has(warning))
@@ -100,6 +106,15 @@ function requestPath({ metadata }: K8sObject): string {
 function missingVolumeManagers(object: K8sObject, { store, workloads }: ReviewContext): string[] {
   const { volumeManagers: names } = interpretWorkload(object, workloads).dependencies
   return names.filter((name) => store.get(volumeManagers, object.metadata.namespace, name) === undefined)
+}
+
+/** Suggests a VolumeManager of the namespace with a similar name. */
+function similarManager(name: string, { metadata }: K8sObject, { store }: ReviewContext): string {
+  const known = [...store.list(volumeManagers)].filter((manager) => manager.metadata.namespace === metadata.namespace)
+  return suggest(
+    name,
+    known.map((manager) => manager.metadata.name ?? ''),
+  )
 }
 
 /** The findings about the decision on a binding or a pod. */

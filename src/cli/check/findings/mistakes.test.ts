@@ -312,6 +312,12 @@ describe('a mistake in', () => {
   })
 })
 
+test('a mistyped name of a VolumeManager gets a suggestion', async () => {
+  const { stdout } = await check({ given: [makeDeployment({}, ['salse']), manager] })
+
+  expect(stdout).toContain('there is no VolumeManager salse in this namespace (did you mean sales?); create it first')
+})
+
 test.each(FORMAT_NAMES)('valid manifests have the exit status 0 with -o %s', async (format) => {
   expect(await check({ given: valid }, '-o', format)).toMatchObject({ status: 0, stderr: '' })
 })
