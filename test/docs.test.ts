@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import { lexer, type Token, type Tokens, walkTokens } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { anchorOf } from '../docs/.vitepress/anchors.ts'
+import { customResourceDefinitions } from '../src/api/crds.ts'
+import { SUPPORTED_VERSIONS } from '../src/api/supported-versions.ts'
 
 const pages = globSync(['*.md', '{docs,test,webhooks,charts}/**/*.md']).sort()
 
@@ -93,6 +95,39 @@ function firstCells(page: string): string[] {
 
 test('docs/dev/limits.md has each limit of docs/reference/limits.md, in its order', () => {
   expect(firstCells('docs/dev/limits.md')).toEqual(firstCells('docs/reference/limits.md'))
+})
+
+/** The rows of all tables of a page, as their texts. */
+function tableRows(page: string): string[][] {
+  return lexer(readFileSync(page, 'utf8'))
+    .filter((token): token is Tokens.Table => token.type === 'table')
+    .flatMap(({ rows }) => rows.map((cells) => cells.map(({ text }) => text)))
+}
+
+interface DefinitionWithColumns {
+  spec: {
+    names: { kind: string }
+    versions: { additionalPrinterColumns?: { name: string; priority?: number }[] }[]
+  }
+}
+
+test('docs/guides/status.md has the columns of kubectl of each CRD', () => {
+  const shown = tableRows('docs/guides/status.md').map((cells) =>
+    cells.map((text) => text.replaceAll(/ \([^)]*\)/g, '')),
+  )
+  const columns = (customResourceDefinitions() as unknown as DefinitionWithColumns[]).map(({ spec }) => {
+    const all = spec.versions.flatMap(({ additionalPrinterColumns }) => additionalPrinterColumns ?? [])
+    const listed = (isWide: boolean) =>
+      all.filter(({ priority = 0 }) => priority > 0 === isWide).map(({ name }) => name.toUpperCase())
+    return [spec.names.kind, listed(false).join(', '), listed(true).join(', ')]
+  })
+  expect(shown).toEqual(expect.arrayContaining(columns))
+})
+
+test('docs/guides/install.md shows the supported versions', () => {
+  const { kubernetes, karmada } = SUPPORTED_VERSIONS
+  const page = readFileSync('docs/guides/install.md', 'utf8')
+  expect(page).toContain(`Kubernetes  ${kubernetes.join(', ')} (tested)\nKarmada     ${karmada.join(', ')} (tested)\n`)
 })
 
 test('docs/dev/limits.md names only tests that exist', () => {
