@@ -53,6 +53,16 @@ describe.each(commands)('the help of $name', ({ name, options, examples }) => {
       expect(known, command).toEqual(expect.arrayContaining(used))
     }
   })
+
+  test('has examples that succeed with the files that they name', async () => {
+    const reading = examples.filter(({ command }) =>
+      /^lodestone (?:check|explain|status|what-if) [^|>]*examples\//.test(command),
+    )
+    for (const { command } of reading) {
+      const { status, stderr } = await runWords(command.split(' ').slice(1))
+      expect({ status, stderr }, command).toEqual({ status: 0, stderr: '' })
+    }
+  })
 })
 
 describe('invalid arguments cause exit status 2, no standard output, and a remedy', () => {

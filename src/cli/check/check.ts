@@ -23,7 +23,7 @@ export const check: Command = {
   positionals: true,
   examples: [
     {
-      command: 'lodestone check -f workload.yaml --folder examples/hub',
+      command: 'lodestone check -f examples/hub/workload.yaml --folder examples/hub',
       does: 'Show where a workload would be placed',
     },
     {

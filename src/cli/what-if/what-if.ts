@@ -22,7 +22,7 @@ export const whatIf: Command = {
       does: 'The loss of each cluster, the worst first',
     },
     {
-      command: 'lodestone what-if --data sales=member3 --folder examples/hub',
+      command: 'lodestone what-if --data prod.sales.orders=member3 --folder examples/hub',
       does: 'Data that moves, in a folder of manifests',
     },
     {
