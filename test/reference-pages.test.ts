@@ -2,9 +2,10 @@
  * Reference pages that come from the sources: the commands, the keys that Lodestone uses on objects, and those of its configuration. `npx
  * vitest run --project unit test/reference-pages.test.ts --update` writes them. `npm run manifests` writes the other ones.
  */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { DATA_CHECK_CONTROLLER } from '../src/api/kueue.ts'
 import { configSection } from '../src/app/config/config.ts'
 import type { Field as ConfigField } from '../src/app/config/section.ts'
 import type { Command } from '../src/cli/command.ts'
@@ -24,6 +25,17 @@ test('docs/reference/cli.md has each command with its options', async () => {
 
 test('docs/reference/keys.md has each annotation, label and finalizer of Lodestone', async () => {
   await expect(keysPage()).toMatchFileSnapshot(pageAt('keys.md'))
+})
+
+test('docs/reference/keys.md leaves no key of the sources out', () => {
+  const page = readFileSync(pageAt('keys.md'), 'utf8')
+  const keys = sources().flatMap((source) => [
+    ...source.matchAll(/^export const \w+ = '((?:\w+\.)?lodestone\.dev\/[a-z-]*)'/gm),
+  ])
+  const absent = keys
+    .map(([, key = '']) => key)
+    .filter((key) => key !== DATA_CHECK_CONTROLLER && !page.includes(`\`${key}\``))
+  expect(absent).toEqual([])
 })
 
 test('docs/reference/configuration.md has each key with its type, its default and its meaning', async () => {
@@ -92,11 +104,22 @@ const SECTIONS = {
   'Scheduling gates': /GATE$/,
 }
 
-function keysPage(): string {
-  const source = readFileSync(join(import.meta.dirname, '..', 'src', 'api', 'lodestone.ts'), 'utf8')
-  const keys = [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\nexport const (\w+) = '([^']+)'/g)].map(
-    ([, comment = '', constant = '', key = '']) => ({ constant, key, meaning: meaningOf(comment) }),
+/** The texts of the sources, without tests. Those of most keys are in the first. */
+function sources(): string[] {
+  const root = join(import.meta.dirname, '..', 'src')
+  const files = globSync('**/*.ts', { cwd: root }).filter((file) => !/\.(test|suite|fake)\.ts$/.test(file))
+  return [KEYS_FILE, ...files.filter((file) => file !== KEYS_FILE).sort()].map((file) =>
+    readFileSync(join(root, file), 'utf8'),
   )
+}
+
+const KEYS_FILE = join('api', 'lodestone.ts')
+
+function keysPage(): string {
+  const source = sources().join('\n')
+  const keys = [
+    ...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\nexport const (\w+) = '((?:\w+\.)?lodestone\.dev\/[^']*)'/g),
+  ].map(([, comment = '', constant = '', key = '']) => ({ constant, key, meaning: meaningOf(comment) }))
   const sections = Object.entries(SECTIONS).map(([title, ending]) => {
     const items = keys.filter(({ constant }) => ending.test(constant))
     return `## ${title}\n\n${items.map(({ key, meaning }) => listItem(`\`${key}\`: ${meaning}`)).join('\n')}`

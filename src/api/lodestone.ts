@@ -73,7 +73,7 @@ export const MOVER_SLOT_LABEL = 'lodestone.dev/mover-slot'
 export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
 /** On mover pods, by the loop of volumes: the labels of the volume in the VolumeManager, as JSON. */
 export const LABELS_ANNOTATION = 'lodestone.dev/mover-labels'
-/** On nodes, by the loop of volumes: data of a deleted VolumeManager, as JSON (core/volume-manager/leftover); a hash of its path follows. */
+/** On nodes, by the loop of volumes: data of a deleted VolumeManager, as JSON (core/volume-manager/nodes/leftovers.ts); a hash of its path follows. */
 export const LEFTOVER_PREFIX = 'leftover.lodestone.dev/'
 /** On nodes, by the loop of volumes: the free disk that a mover reported, as JSON (core/volume-manager/nodes/disk.ts). */
 export const DISK_PREFIX = 'disk.lodestone.dev/'

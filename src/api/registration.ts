@@ -6,9 +6,9 @@ export const REGISTRATION_NAME = 'lodestone'
 /** The label that marks a configuration with that name as one of Lodestone. */
 export const REGISTRATION_LABELS = { 'app.kubernetes.io/name': 'lodestone' }
 
-/** The version of Lodestone that a registration is of. */
+/** On webhook configurations and admission policies, by the leader: the version of Lodestone that they are of. */
 export const VERSION_ANNOTATION = 'lodestone.dev/version'
-/** A digest of the webhooks of a registration, which depend on the version and its configuration. */
+/** On the same objects, by the leader: a digest of the registration, which depends on the version and its configuration. */
 export const DIGEST_ANNOTATION = 'lodestone.dev/digest'
 
 /** What a replica says about itself. */

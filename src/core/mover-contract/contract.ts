@@ -6,7 +6,7 @@ export const CONTRACT_VERSION = 1
 export type MoverVerb = 'download' | 'upload' | 'prepare' | 'check' | 'delete'
 export type MoverOutcome = 'completed' | 'failed' | 'canceled'
 
-/** The annotation that asks a mover's Pod to stop. The downward API shows it to the mover as a file. */
+/** On mover pods, by users: any value but `false` stops the mover. The downward API shows it to the mover as a file. */
 export const CANCEL_ANNOTATION = 'lodestone.dev/cancel'
 
 /**

@@ -17,6 +17,7 @@ export interface ReplicaListInput {
   now: () => number
 }
 
+/** On the Lease, by each replica: its host name, version and registration, as JSON; its id follows. */
 export const REPLICA_ANNOTATION_PREFIX = 'replica.lodestone.dev/'
 
 /** A replica announces itself every 10 s. After this silence, it counts as gone. */
