@@ -49,7 +49,7 @@ export function renderAnswer(
   })
   const summary =
     present.length === 0
-      ? `Nothing changes for ${count(workloads)}.\n`
+      ? nothingChanges(workloads)
       : formatColumns([
           ['EFFECT', 'WORKLOADS', 'DATA', 'DEPENDENCIES', ...(hasPrices ? ['TO TRANSFER'] : [])],
           ...present.map((effect) => [
@@ -147,8 +147,13 @@ export function renderTable(
     `${paint('bold', `What if ${what}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
     formatColumns([head, ...shown.map((row) => rowCells(row, shownEffects))]),
     ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
+    ...(shownEffects.length === 0 ? [`\n${nothingChanges(workloads)}`] : []),
     ...noteLines(notes),
   ].join('')
+}
+
+function nothingChanges(workloads: number): string {
+  return `Nothing changes for ${count(workloads)}.\n`
 }
 
 const MAX_ROWS = 50

@@ -759,6 +759,14 @@ test.each<{ what: string; objects: unknown[] }>([
   )
 })
 
+test('a table in which nothing changes says so', async () => {
+  const { stdout } = await whatIf(['--each-source-stale'])
+
+  expect(stdout).toBe(
+    'What if the location of a source is out of date? (1 workload)\n\nSOURCE\namoro-table-lake.shop.sales\n\nNothing changes for 1 workload.\n',
+  )
+})
+
 test('a folder without Clusters says so for the name of one', async () => {
   const { status, stderr } = await whatIf(['--cluster-lost', 'member2'], [policy])
 
