@@ -216,7 +216,8 @@ function findSource(name: string, store: ObjectStore): DataSource {
     const named = known.filter((each) => each.includes(name)).slice(0, 5)
     throw new SuppositionError(`several DataSources have the data ${name}; give the name of one: ${named.join(', ')}`)
   }
-  throw new UnknownNameError(`no DataSource ${name}${suggest(name, [...known, ...all.map(({ spec }) => spec.name)])}`)
+  const similar = suggest(name, [...known, ...all.map(({ spec }) => spec.name)])
+  throw new UnknownNameError(`no DataSource ${name}${similar || '; give its name, or that of its data'}`)
 }
 
 interface Application {

@@ -783,6 +783,7 @@ test.each<{ options: string[]; status: number; says: string }>([
     status: 1,
     says: 'is in member1 already; name all of its clusters at once, as member1,member3',
   },
+  { options: ['--data', 'claim=member1'], status: 1, says: 'no DataSource claim; give its name, or that of its data' },
   { options: ['--source-stale', 'lake.shop.sale'], status: 1, says: '(did you mean lake.shop.sales?)' },
   {
     options: ['--taint', 'member2=broken'],
