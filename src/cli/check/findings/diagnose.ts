@@ -68,7 +68,7 @@ function reviewFindings(review: Reviewed, context: ReviewContext, systems: Known
       : missing.map((name) =>
           at(
             'missing-volume-manager',
-            missingVolumeManager(name).replace(';', `${similarManager(name, review.after, context)};`),
+            missingVolumeManager(name, similarManager(name, review.after, context)),
             requestPath(manifest.object),
           ),
         )),

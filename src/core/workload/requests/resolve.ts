@@ -61,9 +61,13 @@ function tooLarge({ path }: PlacedRequest): FieldError {
   }
 }
 
-/** The message for a VolumeManager that does not exist. */
-export function missingVolumeManager(name: string): string {
-  return `there is no VolumeManager ${name} in this namespace; create it first`
+/**
+ * The message for a VolumeManager that does not exist.
+ *
+ * @param hint a similar name, as `suggest` writes it
+ */
+export function missingVolumeManager(name: string, hint = ''): string {
+  return `there is no VolumeManager ${name} in this namespace${hint}; create it first`
 }
 
 type Found = { wanted: WantedVolume } | { list: 'errors' | 'unusable'; error: FieldError }
