@@ -23,23 +23,29 @@ function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): 
   return operator === 'Exists'
 }
 
+/** A taint that evicts a workload, and after how many seconds: 0 at once. */
+export interface EvictingTaint {
+  taint: Taint
+  seconds: number
+}
+
 /**
- * Returns after how many seconds a workload is evicted by the taints of its cluster: 0 at once, undefined never. The shortest toleration of a
- * taint counts, as in Karmada's taint manager (v1.18.1, pkg/controllers/cluster/taint_manager.go, needEviction).
+ * Finds the taint that first evicts a workload from its cluster; undefined if none does. The shortest toleration of a taint counts, as in Karmada's
+ * taint manager (v1.18.1, pkg/controllers/cluster/taint_manager.go, needEviction).
  */
-export function secondsUntilEviction(
+export function evictingTaint(
   taints: readonly Taint[] = [],
   tolerations: readonly Toleration[] = [],
-): number | undefined {
-  const times = taints
+): EvictingTaint | undefined {
+  return taints
     .filter(({ effect }) => effect === 'NoExecute')
     .map((taint) => {
       const matching = tolerations.filter((one) => tolerates(one, taint))
-      const limits = matching.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => Math.max(0, tolerationSeconds))
-      return limits.length === 0 ? 0 : Math.min(...limits)
+      const limits = matching.map(({ tolerationSeconds }) => Math.max(0, tolerationSeconds ?? Number.POSITIVE_INFINITY))
+      return { taint, seconds: limits.length === 0 ? 0 : Math.min(...limits) }
     })
-  const first = Math.min(...times)
-  return Number.isFinite(first) ? first : undefined
+    .filter(({ seconds }) => Number.isFinite(seconds))
+    .sort((a, b) => a.seconds - b.seconds)[0]
 }
 
 /** Returns a taint as kubectl prints it: `key=value:effect`, or `key:effect` without a value. */

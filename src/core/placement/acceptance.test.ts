@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { lookup, makeBinding, makeCluster } from '../../../test/builders.ts'
 import type { BindingSpec, Cluster } from '../../api/karmada.ts'
 import type { Taint, Toleration } from '../../api/node.ts'
-import { schedulingRefusal } from './acceptance.ts'
+import { moveRefusal, schedulingRefusal } from './acceptance.ts'
 
 const deployments = { groupVersion: 'apps/v1', resources: [{ kind: 'Deployment' }] }
 const complete = {
@@ -202,4 +202,40 @@ test('one list of kinds is compared with each binding', () => {
   const job = { resource: { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' } }
   const results = [{}, job, {}].map((spec) => refusal(spec, { status }))
   expect(results).toEqual([undefined, 'does not serve batch/v1 Job', undefined])
+})
+
+describe('a move to a cluster whose NoExecute taint the policy tolerates for some seconds', () => {
+  const clusterTolerations = [{ key: 'gpu', operator: 'Exists', tolerationSeconds: 30 }]
+  const clusters = lookup(makeCluster('member1', { taints: [{ key: 'gpu', effect: 'NoExecute' }] }), 'member2')
+  const request = (runsIn: string[], tolerations: Toleration[] = clusterTolerations) =>
+    makeBinding({
+      placement: { clusterTolerations: tolerations },
+      ...(runsIn.length > 0 && { clusters: runsIn.map((name) => ({ name })) }),
+    }).spec
+  const why = 'has the taint gpu:NoExecute, which the policy tolerates for 30 s only'
+
+  test.each<{ name: string; runsIn: string[]; tolerations?: Toleration[]; want: string | undefined }>([
+    { name: 'is refused', runsIn: ['member2'], want: why },
+    { name: 'is none if the workload runs there', runsIn: ['member1', 'member2'], want: undefined },
+    { name: 'is a start if the workload runs nowhere', runsIn: [], want: undefined },
+    {
+      name: 'is as to any cluster, if another toleration has no limit',
+      runsIn: ['member2'],
+      tolerations: [{ key: 'gpu', operator: 'Exists' }],
+      want: undefined,
+    },
+    {
+      name: 'has the reason of the scheduler, if it refuses the cluster too',
+      runsIn: ['member2'],
+      tolerations: [],
+      want: 'has the taint gpu:NoExecute, which the policy does not tolerate',
+    },
+  ])('$name', ({ runsIn, tolerations, want }) => {
+    const refuses = moveRefusal(request(runsIn, tolerations), clusters)
+    expect([refuses('member1'), refuses('member2')]).toEqual([want, undefined])
+  })
+
+  test('is not known without Clusters', () => {
+    expect(moveRefusal(request(['member2']), undefined)('member1')).toBeUndefined()
+  })
 })

@@ -1,7 +1,7 @@
 /** Whether Karmada's scheduler accepts a binding in a cluster, whatever the affinity of the binding: its other filter plugins. */
 import { type ApiEnablement, type BindingSpec, type Cluster, COMPLETE_APIS } from '../../api/karmada.ts'
 import { isTrue } from '../../base/conditions.ts'
-import { blockingTaints, taintText } from '../tolerations.ts'
+import { blockingTaints, evictingTaint, taintText } from '../tolerations.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { evictedClusters, targetClusters } from './binding-state.ts'
 
@@ -32,6 +32,25 @@ export function schedulingRefusal(request: SchedulingRequest, clusters: ClusterL
     if (cluster.metadata.deletionTimestamp) return 'is being deleted'
     return (targets.has(name) ? undefined : newcomerProblem(cluster, request)) ?? spreadProblem(cluster, request)
   }
+}
+
+/**
+ * Compiles whether a workload should move to a cluster. It should not if Karmada would evict it there: the policy tolerates a NoExecute taint for some
+ * seconds only. They count from when the taint was added. The scheduler accepts such a cluster. A workload that runs nowhere begins there.
+ */
+export function moveRefusal(request: SchedulingRequest, clusters: ClusterLookup | undefined): Refusal {
+  const refuses = schedulingRefusal(request, clusters)
+  const targets = new Set(targetClusters(request))
+  if (targets.size === 0) return refuses
+  return (name) => refuses(name) ?? (targets.has(name) ? undefined : evictionProblem(clusters?.(name), request))
+}
+
+/** Why a workload would not stay in a cluster whose taints do not keep it away. */
+function evictionProblem(cluster: Cluster | undefined, { placement }: SchedulingRequest): string | undefined {
+  const evicting = evictingTaint(cluster?.spec?.taints, placement?.clusterTolerations)
+  if (!evicting) return undefined
+  const { taint, seconds } = evicting
+  return `has the taint ${taintText(taint)}, which the policy tolerates for ${seconds} s only`
 }
 
 const MAX_SHOWN = 3

@@ -2,7 +2,7 @@
 import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
-import { schedulingRefusal } from '../placement/acceptance.ts'
+import { describeRefusals, moveRefusal, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import { isDivided, targetClusters } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
@@ -58,13 +58,15 @@ export function narrowToFit(
     observedGroup,
   }
   const fitAnew = { ...fit, observedGroup: undefined }
-  if (preferred && !problem && movesDividedReplicas(input, narrowing, fit)) {
+  const refusesMove = moveRefusal(binding.spec, clusters)
+  const moveProblem = preferred && !problem ? preferredMoveProblem(input, narrowing, fit, refusesMove) : undefined
+  if (moveProblem) {
     const unmoved = narrowToFit(input, base, without(constraint, 'preferred'))
-    return unmoved.kind === 'narrowed' ? { ...unmoved, preferenceProblem: DIVIDED_REPLICAS } : unmoved
+    return unmoved.kind === 'narrowed' ? { ...unmoved, preferenceProblem: moveProblem } : unmoved
   }
   const isRequired = narrowing.allowed !== undefined
-  const isUnfit = isRequired && findMisfit(fit) !== undefined
-  const misfit = isUnfit ? findMisfit(fitAnew) : undefined
+  const isUnfit = isRequired && findMisfit({ ...fit, refuses: refusesMove }) !== undefined
+  const misfit = isUnfit ? findMisfit({ ...fitAnew, refuses: refusesMove }) : undefined
   if (misfit !== undefined) return { kind: 'unfit', reason: misfit }
   // Without required data, all groups of the base are there. The scheduler skips some of them only if it knows their new names.
   const isStuck = !isRequired && round > 0 && !mayFit(fit) && mayFit(fitAnew)
@@ -79,7 +81,7 @@ export function narrowToFit(
   else if (preferred) {
     const chosen = chosenGroup(isNew ? fitAnew : fit)
     if (chosen) result.chosen = chosen
-    const group = firstFitting(result.affinity, fit)
+    const group = firstFitting(result.affinity, { ...fit, refuses: refusesMove })
     if (group?.every((name) => preferred.some((tier) => tier.includes(name)))) result.preferredGroup = group
   }
   return result
@@ -97,6 +99,21 @@ function leavesBetterGroup({ binding, stored }: ParsedInput, fit: FitInput): boo
   if (jsonEqual(clustersIn(affinity), clustersIn(stored?.spec.placement ?? {}))) return false
   const chosen = chosenGroup(fit)
   return chosen !== undefined && targetClusters(binding.spec).some((name) => !chosen.includes(name))
+}
+
+/** Why a workload must not move to the group that the scheduler would choose by a preference, as a part of a sentence. */
+function preferredMoveProblem(
+  input: ParsedInput,
+  narrowing: Pick<FittingNarrowing, 'allowed'>,
+  fit: FitInput,
+  refusesMove: Refusal,
+): string | undefined {
+  if (movesDividedReplicas(input, narrowing, fit)) return DIVIDED_REPLICAS
+  const chosen = chosenGroup(fit)
+  const moves = chosen && targetClusters(input.binding.spec).some((name) => !chosen.includes(name))
+  return moves && chosen.every((name) => refusesMove(name) !== undefined)
+    ? describeRefusals(chosen, refusesMove)
+    : undefined
 }
 
 /** Whether the scheduler would take replicas from one of several clusters that may keep them, since it would choose a group without it. */

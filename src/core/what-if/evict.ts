@@ -4,7 +4,7 @@ import type { Toleration } from '../../api/node.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { isTolerant } from '../resource-binding/annotation-shapes.ts'
 import { parseAnnotation } from '../resource-binding/annotations.ts'
-import { secondsUntilEviction } from '../tolerations.ts'
+import { evictingTaint } from '../tolerations.ts'
 import type { Fleet } from './fleet.ts'
 
 export interface Eviction {
@@ -28,8 +28,8 @@ function appliedTolerations({ metadata, spec }: ResourceBinding): Toleration[] |
 export function findEviction(binding: ResourceBinding, { clusters }: Fleet): Eviction | undefined {
   const tolerations = appliedTolerations(binding)
   const evictions = targetClusters(binding.spec).flatMap((name) => {
-    const seconds = secondsUntilEviction(clusters?.(name)?.spec?.taints, tolerations)
-    return seconds === undefined ? [] : [{ name, seconds }]
+    const evicting = evictingTaint(clusters?.(name)?.spec?.taints, tolerations)
+    return evicting ? [{ name, seconds: evicting.seconds }] : []
   })
   if (evictions.length === 0) return undefined
   return {

@@ -50,6 +50,87 @@ describe('a workload whose data moves to a cluster that cannot take it', () => {
     expect(loop(kept.binding, claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 
+  describe('that the policy tolerates for some seconds, since Karmada would evict it there', () => {
+    const placement = { ...three, clusterTolerations: [{ operator: 'Exists', tolerationSeconds: 60 }] }
+    const clusters = lookup('m1', 'm2', tainted('m3', 'NoExecute'))
+    const why = 'm3 has the taint maintenance:NoExecute, which the policy tolerates for 60 s only'
+    const inM1 = { ...runsIn('m1'), placement }
+    const evicted = (binding: ResourceBinding): ResourceBinding => {
+      const { clusters: _clusters, ...spec } = binding.spec
+      return { ...binding, spec: { ...spec, gracefulEvictionTasks: [{ fromCluster: 'm3' }] } }
+    }
+
+    test('stays where it is, and moves when the taint is gone', () => {
+      const kept = loop(loop(bind(inM1), [located(['m1'])]).binding, claims, { clusters })
+      expect(kept).toMatchObject({ state: 'Kept', names: ['m1'] })
+      expect(kept.message).toContain(why)
+      expect(loop(kept.binding, claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    })
+
+    test('does not return after it was evicted there, until the taint is gone', () => {
+      const home = loop(bind({ ...runsIn('m3'), placement }), claims).binding
+      expect(loop(home, claims, { clusters }).binding, 'as long as it is there, it stays').toBe(home)
+      const relaxed = loop(evicted(home), claims, { clusters }).binding
+      const { gracefulEvictionTasks: _ended, ...spec } = relaxed.spec
+      const away = loop({ ...relaxed, spec: { ...spec, ...runsIn('m1') } }, claims, { clusters })
+      expect(away).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+      expect(away.message).toContain(why)
+      expect(loop(away.binding, claims, { clusters, now: NOW + 2 * WINDOW }).binding).toBe(away.binding)
+      const waits = loop(away.binding, claims, { now: NOW + 2 * WINDOW })
+      expect(waits).toMatchObject({ state: 'Relaxed' })
+      expect(loop(waits.binding, claims, { now: NOW + 3 * WINDOW })).toMatchObject({ state: 'Narrowed' })
+    })
+
+    test('begins there, as the scheduler accepts it, if it runs nowhere', () => {
+      expect(loop(bind({ placement }), claims, { clusters })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    })
+
+    test.each([
+      { name: 'for ever', toleration: { operator: 'Exists' }, effect: 'NoExecute' },
+      {
+        name: 'and which evicts nothing',
+        toleration: { operator: 'Exists', tolerationSeconds: 60 },
+        effect: 'NoSchedule',
+      },
+    ])('moves to a cluster with a taint that the policy tolerates $name', ({ toleration, effect }) => {
+      const before = loop(bind({ ...inM1, placement: { ...three, clusterTolerations: [toleration] } }), [
+        located(['m1']),
+      ])
+      const moved = loop(before.binding, claims, { clusters: lookup('m1', 'm2', tainted('m3', effect)) })
+      expect(moved).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    })
+
+    describe('and is only preferred', () => {
+      const preferred = [located(['m3'], { enforcement: 'Preferred' })]
+      const inOne = { ...placement, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }] }
+      const groups = ({ spec }: ResourceBinding) =>
+        spec.placement?.clusterAffinities?.map(({ clusterNames }) => clusterNames)
+
+      test('is not moved by its first claim, until the taint is gone', () => {
+        const first = loop(bind({ ...runsIn('m1'), placement: inOne }), preferred, { clusters })
+        expect(first).toMatchObject({ state: 'Kept', names: ['m1', 'm2', 'm3'] })
+        expect(first.message).toContain(why)
+        expect(groups(loop(first.binding, preferred).binding)).toEqual([['m3'], ['m1', 'm2', 'm3']])
+      })
+
+      test('does not return after it was evicted there, until the taint is gone', () => {
+        const home = loop(bind({ placement: inOne }), preferred).binding
+        const status = { schedulerObservingAffinityName: 'default', lastScheduledTime: '2026-01-01T00:00:00Z' }
+        const away = { ...home, spec: { ...home.spec, ...runsIn('m1') }, status }
+        const stays = loop(away, preferred, { clusters }).binding
+        expect(loop(stays, preferred, { clusters, now: NOW + 2 * WINDOW }).binding.spec.placement).toEqual(
+          away.spec.placement,
+        )
+        const waits = loop(stays, preferred, { now: NOW + 2 * WINDOW }).binding
+        const returns = loop(waits, preferred, { now: NOW + 3 * WINDOW }).binding
+        expect(returns.spec.placement?.clusterAffinities?.map(({ affinityName }) => affinityName)).toEqual([
+          'default-local.1',
+          'default.1',
+        ])
+      })
+    })
+  })
+
   test('stays without an earlier narrowing too: its first claim does not end it', () => {
     const first = loop(bind(runsIn('m1')), claims, { clusters: lookup('m1', 'm2', tainted('m3')) })
     expect(first).toMatchObject({ state: 'Kept', names: ['m1', 'm2', 'm3'] })
