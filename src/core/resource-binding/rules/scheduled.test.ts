@@ -16,6 +16,7 @@ import { openTransferMatrix } from '../../transfer-cost/matrix.ts'
 import { readAnnotations } from '../annotations.ts'
 import { decideBinding } from '../decide.ts'
 import type { BindingInput } from '../input.ts'
+import { newClusterErrors } from '../new-clusters.ts'
 import { planBinding } from '../plan.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
 
@@ -337,6 +338,25 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     const alone = loop(refused(moved), [], { claimsUnknown: 'the CRD is gone' })
     expect(alone).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
     expect(loop(alone.binding, [], { claimsUnknown: 'the CRD is gone' }).binding).toBe(alone.binding)
+  })
+
+  test.each(['NoClusterFit'])('begins where the scheduler then chooses, after %s', (reason) => {
+    const emptied = refused(moved)
+    const failed = { ...emptied.status, conditions: [{ type: 'Scheduled', status: 'False' as const, reason }] }
+    const stored = loop({ ...emptied, status: failed }, claims).binding
+    const input = (clusters: string[]) =>
+      makeInput({
+        binding: { ...stored, spec: { ...stored.spec, ...runsIn(...clusters) } },
+        ...{ stored, claims, clusters: healthy, leavesMovesToLoop: true },
+      })
+    const chosen = decideBinding(input(['m1']))
+    expect(chosen).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three, ...runsIn('m1') } } })
+    expect(newClusterErrors(input(['m1']))).toEqual([])
+    expect(decideBinding(input(['m3']))).toMatchObject({ state: 'Narrowed' })
+    const { conditions: _failed, ...status } = failed
+    const runs = { ...chosen.binding, status }
+    expect(loop(runs, claims, { now: NOW + WINDOW - 1 })).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(loop(runs, claims, { now: NOW + WINDOW })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 
   test('is tried with its data again after the window, and not before, if it runs nowhere', () => {

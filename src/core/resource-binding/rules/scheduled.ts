@@ -4,7 +4,7 @@ import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBind
 import { defined, jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
 import { withAffinity } from '../../placement/affinity.ts'
-import { evictedClusters, hasNoFit, hasTarget, targetClusters } from '../../placement/binding-state.ts'
+import { evictedClusters, hasNoFit, targetClusters } from '../../placement/binding-state.ts'
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
@@ -123,9 +123,12 @@ function relaxIfRefused(
 ): PlacementDecision | undefined {
   const { binding, stored, clusters, claims, now } = input
   // A preference leaves every cluster of the base open. Without known Clusters, the refusal is none of these.
-  if (!allowed || !clusters || !stored || hasTarget(binding.spec) || !hasNoFit(stored)) return undefined
+  if (!allowed || !clusters || !stored || !hasNoFit(stored)) return undefined
   const isRelaxed = last?.state === 'Relaxed' && demandsSame(constraintIn(last), constraint)
   const isWaiting = isRelaxed && !isReturnDue(input, last.since)
+  // The scheduler has chosen clusters in this write. Elsewhere, it chose by the placement of the policy, and the workload returns later.
+  const chosen = targetClusters(binding.spec)
+  if (chosen.length > 0 && (!isWaiting || chosen.every((name) => allowed.includes(name)))) return undefined
   if (!isWaiting && (jsonEqual(affinity, base) || !isTried(binding, affinity))) return undefined
   const since = stateSince(isWaiting ? last.since : undefined, input.annotations.locality?.since, now)
   // If the claims are unknown, nothing says yet where it returns to.
