@@ -90,9 +90,13 @@ export interface ResourceBinding extends K8sObject {
 export const SCHEDULED_CONDITION = 'Scheduled'
 /** Its reason if no cluster fits. The scheduler does not try again by itself, as it does after every other failure. */
 export const NO_CLUSTER_FIT = 'NoClusterFit'
+/** Its reason if the clusters that fit have too little room for the replicas. The scheduler leaves the clusters as they are. */
+export const UNSCHEDULABLE = 'Unschedulable'
+/** Begins its message if the clusters that fit have too little room, or are too few for the spread constraints. The clusters stay too. */
+export const NO_SELECTION = 'failed to select clusters'
 
 export interface BindingStatus {
-  conditions?: Pick<Condition, 'type' | 'status' | 'reason'>[]
+  conditions?: (Pick<Condition, 'type' | 'status' | 'reason'> & { message?: string })[]
   /** RFC 3339: when the scheduler last chose clusters. Absent if the workload was never scheduled. */
   lastScheduledTime?: string
   /** The generation of the binding that the scheduler handled last. */

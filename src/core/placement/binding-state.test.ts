@@ -3,6 +3,7 @@ import { makeBinding } from '../../../test/builders.ts'
 import type { BindingSpec, ResourceBinding } from '../../api/karmada.ts'
 import {
   evictedClusters,
+  hasNoChoice,
   hasNoFit,
   hasTarget,
   isPlaced,
@@ -71,6 +72,22 @@ describe('a binding', () => {
     expect(isSuspended({ suspension })).toBe(want)
   })
 })
+
+test.each<{ reason: string; message?: string; runs?: string[]; want: boolean }>([
+  { reason: 'Unschedulable', want: true },
+  { reason: 'Unschedulable', runs: ['m1'], want: false },
+  { reason: 'SchedulerError', message: 'failed to select clusters: no enough resource when …', want: true },
+  { reason: 'SchedulerError', message: 'cannot patch: failed to select clusters', want: false },
+  { reason: 'SchedulerError', want: false },
+  { reason: 'NoClusterFit', message: 'failed to select clusters', want: false },
+])(
+  'an attempt with $reason ($message) in a workload in $runs lacks a choice: $want',
+  ({ reason, message, runs = [], want }) => {
+    const condition = { type: 'Scheduled', status: 'False' as const, reason, ...(message !== undefined && { message }) }
+    const clusters = runs.map((name) => ({ name }))
+    expect(hasNoChoice({ ...makeBinding({ clusters }), status: { conditions: [condition] } })).toBe(want)
+  },
+)
 
 describe('the last attempt of the scheduler', () => {
   const condition = (type: string, status: 'True' | 'False', reason: string) => ({ type, status, reason })

@@ -1,6 +1,14 @@
 /** What a binding says about its workload, as Karmada reads it: every decision asks here. */
-import { type BindingSpec, NO_CLUSTER_FIT, type ResourceBinding, SCHEDULED_CONDITION } from '../../api/karmada.ts'
+import {
+  type BindingSpec,
+  type BindingStatus,
+  NO_CLUSTER_FIT,
+  type ResourceBinding,
+  SCHEDULED_CONDITION,
+  UNSCHEDULABLE,
+} from '../../api/karmada.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
+import { isNoSelection } from './no-selection.ts'
 
 /**
  * Whether the resource has replicas or requirements: overflow tiers apply only to such resources. It is `ResourceBindingSpec.IsWorkload` of
@@ -59,12 +67,29 @@ export function isSuspended(spec: Pick<BindingSpec, 'suspension'> | undefined): 
 }
 
 /** The reason for which the scheduler could not schedule a binding when it last tried; undefined if it could, or did not try. */
-export function schedulingFailure({ status }: ResourceBinding): string | undefined {
+export function schedulingFailure(binding: ResourceBinding): string | undefined {
+  return failedAttempt(binding)?.reason
+}
+
+function failedAttempt({ status }: ResourceBinding): NonNullable<BindingStatus['conditions']>[number] | undefined {
   return status?.conditions?.find(({ type, status: holds }) => type === SCHEDULED_CONDITION && holds === 'False')
-    ?.reason
 }
 
 /** Whether the scheduler found no cluster for a binding. It tries again when the binding or the spec of a cluster changes. */
 export function hasNoFit(binding: ResourceBinding): boolean {
   return !hasTarget(binding.spec) && schedulingFailure(binding) === NO_CLUSTER_FIT
+}
+
+/** Whether the scheduler failed since it could not choose among the clusters that it accepts: their room, or their number, is too small. */
+function lacksChoice(binding: ResourceBinding): boolean {
+  const failure = failedAttempt(binding)
+  return failure?.reason === UNSCHEDULABLE || (failure?.reason === SCHEDULER_ERROR && isNoSelection(failure.message))
+}
+
+/** The reason of every failure that has none of its own. */
+const SCHEDULER_ERROR = 'SchedulerError'
+
+/** Whether the scheduler could not choose among clusters for a binding that has none. It tries again by itself. */
+export function hasNoChoice(binding: ResourceBinding): boolean {
+  return !hasTarget(binding.spec) && lacksChoice(binding)
 }

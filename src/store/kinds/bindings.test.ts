@@ -41,6 +41,18 @@ test.each<{ name: string; status: BindingStatus; want: BindingStatus | undefined
     want: { conditions: [noFit] },
   },
   {
+    name: 'keeps that the scheduler could not choose among clusters',
+    status: {
+      conditions: [{ ...noFit, reason: 'SchedulerError', message: 'failed to select clusters: no enough resource' }],
+    },
+    want: { conditions: [{ ...noFit, reason: 'SchedulerError', message: 'failed to select clusters' }] },
+  },
+  {
+    name: 'keeps no other message of the scheduler',
+    status: { conditions: [{ ...noFit, reason: 'SchedulerError', message: 'timeout' }] },
+    want: { conditions: [{ ...noFit, reason: 'SchedulerError' }] },
+  },
+  {
     name: 'forgets that the scheduler succeeded',
     status: { conditions: [{ type: 'Scheduled', status: 'True', reason: 'Success' }] },
     want: undefined,

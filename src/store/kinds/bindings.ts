@@ -11,11 +11,13 @@ import {
   DEPENDENCIES_ANNOTATION,
   DEPENDED_BY_LABEL_PREFIX as KARMADA_DEPENDED_BY_LABEL_PREFIX,
   MANAGED_BY_LABEL,
+  NO_SELECTION,
   POLICY_NAME_ANNOTATION,
   POLICY_NAMESPACE_ANNOTATION,
   type ResourceBinding,
   resourceBindings,
   SCHEDULED_CONDITION,
+  UNSCHEDULABLE,
 } from '../../api/karmada.ts'
 import {
   BASE_AFFINITY_ANNOTATION,
@@ -29,7 +31,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { keepMemberStatus } from '../../core/dependencies/locate-volume-manager.ts'
-import { hasTarget, schedulingFailure } from '../../core/placement/binding-state.ts'
+import { hasNoChoice, hasTarget, schedulingFailure } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION } from '../../core/resource-binding/volcano-global.ts'
@@ -121,12 +123,12 @@ function keptStatus(binding: ResourceBinding): Pick<ResourceBinding, 'status'> {
   return Object.keys(status).length > 0 ? { status } : {}
 }
 
-/** The scheduler tries to schedule a binding again after some failures only. */
+/** Why the scheduler failed. Of the message, a decision reads only whether it is about the choice among clusters. */
 function keptConditions(binding: ResourceBinding): BindingStatus['conditions'] {
-  const failure = schedulingFailure(binding)
-  return failure === undefined
-    ? undefined
-    : intern.json([{ type: SCHEDULED_CONDITION, status: 'False' as const, reason: failure }])
+  const reason = schedulingFailure(binding)
+  if (reason === undefined) return undefined
+  const message = hasNoChoice(binding) && reason !== UNSCHEDULABLE ? NO_SELECTION : undefined
+  return intern.json([defined({ type: SCHEDULED_CONDITION, status: 'False' as const, reason, message })])
 }
 
 /** The status of the members: of VolumeManagers, and of workloads that were scheduled on hold. */

@@ -340,7 +340,7 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     expect(loop(alone.binding, [], { claimsUnknown: 'the CRD is gone' }).binding).toBe(alone.binding)
   })
 
-  test.each(['NoClusterFit'])('begins where the scheduler then chooses, after %s', (reason) => {
+  test.each(['NoClusterFit', 'Unschedulable'])('begins where the scheduler then chooses, after %s', (reason) => {
     const emptied = refused(moved)
     const failed = { ...emptied.status, conditions: [{ type: 'Scheduled', status: 'False' as const, reason }] }
     const stored = loop({ ...emptied, status: failed }, claims).binding
@@ -414,6 +414,46 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
   test('follows its data at once if that moves', () => {
     const after = loop(refused(relaxed.binding), [located(['m2'])])
     expect(after).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+  })
+
+  test.each<{ name: string; reason: string; message: string }>([
+    {
+      name: 'room for its replicas',
+      reason: 'Unschedulable',
+      message: 'failed to assign replicas: failed to scale up: …',
+    },
+    {
+      name: 'room in the clusters that it may select',
+      reason: 'SchedulerError',
+      message: 'failed to select clusters: no enough resource when selecting 1 clusters',
+    },
+  ])('gets the placement of its policy if the clusters with the data lack $name', ({ reason, message }) => {
+    const condition = { type: 'Scheduled', status: 'False' as const, reason, message }
+    const crowded = (binding: ResourceBinding, clusters: BindingSpec['clusters'] = []): ResourceBinding => ({
+      ...binding,
+      spec: { ...binding.spec, clusters },
+      status: { ...binding.status, conditions: [condition] },
+    })
+    const runs = crowded(moved, moved.spec.clusters)
+    expect(loop(runs, claims).binding, 'a workload that runs waits for room').toBe(runs)
+    const emptied = loop(crowded(moved), claims)
+    expect(emptied).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(emptied.message).toMatch(/^the scheduler cannot choose a cluster with the data/)
+    const still = crowded(emptied.binding)
+    expect(loop(still, claims).binding).toBe(still)
+    expect(loop(still, claims, { now: NOW + WINDOW })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    const other = [located(['m2'])]
+    expect(loop(crowded(moved), other), 'other data').toMatchObject({ state: 'Narrowed', names: ['m2'] })
+  })
+
+  test('is not given the placement of its policy by another error of the scheduler', () => {
+    const condition = { type: 'Scheduled', status: 'False' as const, reason: 'SchedulerError', message: 'timeout' }
+    const failed = {
+      ...moved,
+      spec: { ...moved.spec, clusters: [] },
+      status: { ...moved.status, conditions: [condition] },
+    }
+    expect(loop(failed, claims).names).toEqual(['m3'])
   })
 
   test.each<{ name: string; binding: ResourceBinding; more?: Partial<BindingInput> }>([

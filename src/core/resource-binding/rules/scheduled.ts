@@ -3,8 +3,8 @@
 import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../../api/karmada.ts'
 import { defined, jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
-import { withAffinity } from '../../placement/affinity.ts'
-import { evictedClusters, hasNoFit, targetClusters } from '../../placement/binding-state.ts'
+import { effectiveAffinity, withAffinity } from '../../placement/affinity.ts'
+import { evictedClusters, hasNoChoice, hasNoFit, targetClusters } from '../../placement/binding-state.ts'
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
@@ -114,7 +114,7 @@ export function keep(situation: Situation, last: LocalityAnnotation, why: string
 
 /**
  * Relaxes a workload if the scheduler has tried this narrowing and has found no cluster. It may have a filter that Lodestone does not know, or an
- * older state of a Cluster, and it does not try again by itself. After the failback window, it is asked again.
+ * older state of a Cluster, and it does not try again by itself. Or the clusters lack room. After the failback window, it is asked again.
  */
 function relaxIfRefused(
   { input, base, last }: Situation,
@@ -123,20 +123,28 @@ function relaxIfRefused(
 ): PlacementDecision | undefined {
   const { binding, stored, clusters, claims, now } = input
   // A preference leaves every cluster of the base open. Without known Clusters, the refusal is none of these.
-  if (!allowed || !clusters || !stored || !hasNoFit(stored)) return undefined
+  if (!allowed || !clusters || !stored) return undefined
+  const isRefused = hasNoFit(stored)
+  if (!isRefused && !hasNoChoice(stored)) return undefined
   const isRelaxed = last?.state === 'Relaxed' && demandsSame(constraintIn(last), constraint)
   const isWaiting = isRelaxed && !isReturnDue(input, last.since)
   // The scheduler has chosen clusters in this write. Elsewhere, it chose by the placement of the policy, and the workload returns later.
   const chosen = targetClusters(binding.spec)
   if (chosen.length > 0 && (!isWaiting || chosen.every((name) => allowed.includes(name)))) return undefined
-  if (!isWaiting && (jsonEqual(affinity, base) || !isTried(binding, affinity))) return undefined
+  // The scheduler records a placement that no cluster fits. One among whose clusters it could not choose is the stored one.
+  const tried = isRefused ? isTried(binding, affinity) : jsonEqual(effectiveAffinity(stored.spec.placement), affinity)
+  if (!isWaiting && (jsonEqual(affinity, base) || !tried)) return undefined
   const since = stateSince(isWaiting ? last.since : undefined, input.annotations.locality?.since, now)
   // If the claims are unknown, nothing says yet where it returns to.
-  return relaxed(input, base, constraint, REFUSED_BY_SCHEDULER, claims.length > 0 ? since : undefined)
+  const why = isRefused ? REFUSED_BY_SCHEDULER : NO_CHOICE
+  return relaxed(input, base, constraint, why, claims.length > 0 ? since : undefined)
 }
 
 const REFUSED_BY_SCHEDULER =
   'the scheduler refuses the clusters with the data, for a reason that Lodestone does not know'
+
+const NO_CHOICE =
+  'the scheduler cannot choose a cluster with the data: they have too little room, or are too few for the spread constraints'
 
 function isReturnDue(input: ParsedInput, since: string | undefined): boolean {
   const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING

@@ -1,0 +1,130 @@
+// The scheduler accepts the cluster with the data of a workload, and the workload cannot stay or begin there: it runs elsewhere, and comes home.
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { claim, deployment, policy, type SpecObject, source } from './manifests.ts'
+import { decisionOn, inOneCluster, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
+import { stopAndCheckRights } from './rights.ts'
+
+const broken = { key: 'broken', effect: 'NoExecute' } as const
+const gate = 'WorkloadAffinity=true'
+
+let stage: Stage
+
+beforeAll(async () => {
+  const flags = {
+    'karmada-controller-manager': [`--feature-gates=Failover=true,${gate}`],
+    'karmada-scheduler': [`--feature-gates=${gate}`],
+    'karmada-webhook': [`--feature-gates=${gate}`],
+  }
+  stage = await startStage(
+    { failover: 'Gracefully', garbageCollector: true, flags },
+    { placement: { failbackWindowSeconds: 4 } },
+  )
+})
+
+afterAll(async () => {
+  await stage?.placements.stop()
+  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
+})
+
+test.each(['Required', 'Preferred'])(
+  'a workload (%s) that Karmada evicts after the time that its policy tolerates does not return before the taint is gone',
+  async (enforcement) => {
+    const name = `tolerant-${enforcement.toLowerCase()}`
+    const clusterTolerations = [{ key: broken.key, operator: 'Exists', effect: broken.effect, tolerationSeconds: 1 }]
+    const workload = await run(name, 'member1', { ...inOneCluster, clusterTolerations }, { enforcement })
+    const record = stage.placements.follow(workload)
+    await stage.plane.taintCluster('member1', broken)
+    onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
+
+    await stage.placements.isIn(workload, 'member2')
+    await windowIsOver(Date.now())
+    await schedulerIsIdle(stage, `after-${name}`)
+    expect(record.clusters).toEqual(['member1', '', 'member2'])
+
+    await stage.plane.untaintCluster('member1', broken.key)
+    await stage.placements.isIn(workload, 'member1')
+    expect(record.clusters).toEqual(['member1', '', 'member2', 'member1'])
+  },
+)
+
+test.each([
+  { policy: 'divides its replicas', name: 'divided', spreads: false },
+  { policy: 'divides them in one cluster', name: 'divided-in-one', spreads: true },
+])(
+  'a workload whose policy $policy runs elsewhere while its data has no room, after its cluster failed',
+  async (given) => {
+    const replicaScheduling = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
+    const { clusterAffinity, spreadConstraints } = inOneCluster
+    const placement = { clusterAffinity, replicaScheduling, ...(given.spreads && { spreadConstraints }) }
+    const workload = await run(given.name, 'member1', placement)
+    const record = stage.placements.follow(workload)
+    await setRoom('0')
+    onTestFinished(() => setRoom('10000'))
+    await stage.hub.apply(source(given.name, ['member3']))
+    await stage.plane.eventually('the scheduler has found no room', async () => record.reasons.length > 1)
+    expect(record.clusters).toEqual(['member1'])
+
+    await stage.plane.taintCluster('member1', broken)
+    onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
+    await stage.plane.eventually('it runs in member2', async () => record.clusters.at(-1) === 'member2')
+    await windowIsOver(Date.now())
+    await schedulerIsIdle(stage, `after-${given.name}`)
+    expect(record.clusters).toEqual(['member1', '', 'member2'])
+
+    await setRoom('10000')
+    await stage.placements.isIn(workload, 'member3')
+    expect(record.clusters).toEqual(['member1', '', 'member2', 'member3'])
+  },
+)
+
+test('a workload whose data a filter of the scheduler refuses runs elsewhere, and is tried again once in each window', async () => {
+  const spread = { workloadAffinity: { antiAffinity: { groupByLabelKey: 'group' } } }
+  const inMember3 = { clusterAffinity: { clusterNames: ['member3'] }, ...spread }
+  const [rival, workload] = ['rival', 'refused'].map(inGroup) as [SpecObject, SpecObject]
+  await stage.hub.apply(policy('rival', { placement: inMember3 }), rival)
+  await stage.placements.isIn(rival, 'member3')
+  await run('refused', 'member1', { ...inOneCluster, ...spread }, {}, workload)
+  const record = stage.placements.follow(workload)
+
+  await stage.hub.apply(source('refused', ['member3']))
+  await stage.plane.eventually('it was tried twice', async () => record.clusters.length > 4)
+
+  await stage.placements.isIn(workload, 'member1')
+  expect(await decisionOn(stage, workload)).toContain('Relaxed')
+  const emptied = record.states.filter(({ clusters }, i) => clusters === '' && record.states[i - 1]?.clusters !== '')
+  const [first, second] = emptied.map(({ at }) => at)
+  expect((second as number) - (first as number)).toBeGreaterThanOrEqual(4000)
+  await stage.hub.delete(rival)
+  await stage.placements.isIn(workload, 'member3')
+})
+
+/** Creates a workload whose data is in a cluster, and returns it when it runs there. */
+async function run(
+  name: string,
+  cluster: string,
+  placement: object,
+  claimPolicy: object = {},
+  workload: SpecObject = deployment(name),
+): Promise<SpecObject> {
+  const data = claim(name, { data: name, policy: claimPolicy })
+  await stage.hub.apply(data, source(name, [cluster]), policy(name, { placement }), workload)
+  await stage.placements.isIn(workload, cluster)
+  return workload
+}
+
+function inGroup(name: string): SpecObject {
+  const { metadata, ...rest } = deployment(name)
+  return { ...rest, metadata: { ...metadata, labels: { app: name, group: 'rivals' } } }
+}
+
+/** Sets how many pods member3 has room for. */
+async function setRoom(pods: string): Promise<void> {
+  const path = `${await stage.plane.api.collection('clusters.cluster.karmada.io')}/member3/status`
+  const status = { resourceSummary: { allocatable: { cpu: '1000', memory: '4000Gi', pods } } }
+  await stage.plane.api.expect('PATCH', path, { status }, 'application/merge-patch+json')
+}
+
+/** Returns when the failback window that began at a time is over, and the loop has had time to act. */
+async function windowIsOver(began: number): Promise<void> {
+  await stage.plane.eventually('the failback window is over', async () => Date.now() > began + 6000)
+}
