@@ -6,6 +6,8 @@ import { stopAndCheckRights } from './rights.ts'
 
 const broken = { key: 'broken', effect: 'NoExecute' } as const
 const gate = 'WorkloadAffinity=true'
+// The scheduler does not look at such a binding again when a cluster changes.
+const replicaScheduling = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
 
 let stage: Stage
 
@@ -31,7 +33,12 @@ test.each(['Required', 'Preferred'])(
   async (enforcement) => {
     const name = `tolerant-${enforcement.toLowerCase()}`
     const clusterTolerations = [{ key: broken.key, operator: 'Exists', effect: broken.effect, tolerationSeconds: 1 }]
-    const workload = await run(name, 'member1', { ...inOneCluster, clusterTolerations }, { enforcement })
+    const workload = await run(
+      name,
+      'member1',
+      { ...inOneCluster, clusterTolerations, replicaScheduling },
+      { enforcement },
+    )
     const record = stage.placements.follow(workload)
     await stage.plane.taintCluster('member1', broken)
     onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
@@ -53,7 +60,6 @@ test.each([
 ])(
   'a workload whose policy $policy runs elsewhere while its data has no room, after its cluster failed',
   async (given) => {
-    const replicaScheduling = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
     const { clusterAffinity, spreadConstraints } = inOneCluster
     const placement = { clusterAffinity, replicaScheduling, ...(given.spreads && { spreadConstraints }) }
     const workload = await run(given.name, 'member1', placement)

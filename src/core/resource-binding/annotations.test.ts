@@ -95,14 +95,23 @@ describe('our annotations', () => {
   })
 })
 
-test.each<{ name: string; given: BindingAnnotations; want: boolean }>([
+const preferring = (...preferred: string[][]): BindingAnnotations => ({
+  locality: { state: 'Narrowed', message: '', claims: [], preferred },
+})
+
+test.each<{ name: string; given: BindingAnnotations; runsIn?: string[]; want: boolean }>([
+  { name: 'with the data that it prefers most', given: preferring(['m1', 'm2'], ['m3']), runsIn: ['m2'], want: false },
+  { name: 'with other preferred data', given: preferring(['m1'], ['m2']), runsIn: ['m2'], want: true },
+  { name: 'without its preferred data', given: preferring(['m1']), runsIn: ['m1', 'm2'], want: true },
+  { name: 'that is not scheduled', given: preferring(['m1']), want: false },
   { name: 'without a decision', given: {}, want: false },
   { name: 'on hold', given: { hold: { message: '', reason: 'Unresolved', since: '' } }, want: true },
   { name: 'that is narrowed', given: { locality: { state: 'Narrowed', message: '', claims: [] } }, want: false },
   { name: 'that is kept', given: { locality: { state: 'Kept', message: '', claims: [] } }, want: true },
   { name: 'that is relaxed', given: { locality: { state: 'Relaxed', message: '', claims: [] } }, want: true },
-])('a change of a cluster may change a workload $name: $want', ({ given, want }) => {
-  expect(isWaiting(given)).toBe(want)
+])('a change of a cluster may change a workload $name: $want', ({ given, runsIn, want }) => {
+  const clusters = runsIn?.map((name) => ({ name }))
+  expect(isWaiting(given, clusters)).toBe(want)
 })
 
 describe('a value of another writer counts as absent', () => {

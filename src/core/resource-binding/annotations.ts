@@ -103,9 +103,16 @@ export function hasOurAnnotations(annotations: Annotations): boolean {
 /** The only key of the index of bindings that wait. */
 export const ANY_CLUSTER = '*'
 
-/** Whether a decision is not a plain narrowing, so that a change of a cluster may change it. */
-export function isWaiting({ hold, locality }: DecidedAnnotations): boolean {
-  return hold !== undefined || (locality !== undefined && locality.state !== 'Narrowed')
+/** Whether a change of a cluster may change a decision. It is not a plain narrowing, or the workload runs outside of its most preferred data. */
+export function isWaiting(
+  { hold, locality }: DecidedAnnotations,
+  clusters: readonly { name: string }[] | undefined,
+): boolean {
+  if (hold !== undefined) return true
+  if (locality === undefined) return false
+  const [best] = locality.preferred ?? []
+  const isAway = best !== undefined && clusters?.some(({ name }) => !best.includes(name)) === true
+  return isAway || locality.state !== 'Narrowed'
 }
 
 function parse(annotations: Annotations, key: string): unknown {

@@ -168,7 +168,8 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
       // Bindings whose decision waits for a cluster that can take the workload.
-      waiting: ({ metadata }) => (isWaiting(readDecision(metadata.annotations)) ? [ANY_CLUSTER] : []),
+      waiting: ({ metadata, spec }) =>
+        isWaiting(readDecision(metadata.annotations), spec.clusters) ? [ANY_CLUSTER] : [],
       // Only for bindings on hold, which are few: a change of their policy can release them.
       onHoldByPolicy: ({ metadata }) => {
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
