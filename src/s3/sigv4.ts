@@ -67,7 +67,8 @@ export function createSigner({ region, service }: SigningScope, digest: Digest):
       method,
       canonicalPath(path, service),
       canonicalQuery(query),
-      ...names.map((name) => `${name}:${headers[name]}`),
+      // A server counts spaces in a row as one.
+      ...names.map((name) => `${name}:${headers[name]?.replace(/ {2,}/g, ' ')}`),
       '',
       names.join(';'),
       bodyHash,

@@ -14,6 +14,8 @@ const md5 = (body: Buffer) => createHash('md5').update(body).digest('base64')
 async function startContainer() {
   const blobs = new Map<string, { body: Buffer; etag: string }>()
   const conditions: Record<string, string | undefined> = {}
+  const leased = new Set<string>()
+  const sent: Record<string, Record<string, unknown>> = {}
   const put = (name: string, text: string | Buffer) =>
     blobs.set(name, { body: Buffer.from(text), etag: `0x${blobs.size}${text.length}` })
   const server = createServer((request, response) => {
@@ -36,13 +38,18 @@ async function startContainer() {
     request.on('end', () => {
       if (match !== undefined && match !== `"${blob?.etag}"`) return fail(412, 'ConditionNotMet')
       if (request.method === 'PUT') {
+        if (leased.has(name)) return fail(412, 'LeaseIdMissing')
         conditions[name] = match ?? noneMatch
+        sent[name] = request.headers
         if (noneMatch === '*' && blob) return fail(409, 'BlobAlreadyExists')
         put(name, Buffer.concat(chunks))
         return void response.writeHead(201, { etag: `"${blobs.get(name)?.etag}"` }).end()
       }
       if (!blob) return fail(404, 'BlobNotFound')
-      const headers = { etag: `"${blob.etag}"`, 'content-length': blob.body.length, 'content-md5': md5(blob.body) }
+      const headers = {
+        ...{ etag: `"${blob.etag}"`, 'content-length': blob.body.length, 'content-md5': md5(blob.body) },
+        ...{ 'content-type': 'text/csv', 'x-ms-meta-owner': 'sales', 'x-ms-blob-type': 'BlockBlob' },
+      }
       response.writeHead(200, headers).end(request.method === 'HEAD' ? undefined : blob.body)
     })
   })
@@ -61,6 +68,8 @@ async function startContainer() {
   return {
     blobs,
     conditions,
+    sent,
+    lease: (name: string) => leased.add(name),
     put,
     pod: (name: string, text: string) => writeFile(join(root, 'data', name), text),
     download: () => run('download', '--source', 'az://lake/raw/'),
@@ -105,4 +114,41 @@ test('a blob that pods did not change stays as another client wrote it', async (
 
   expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
   expect(stored()).toEqual({ a: 'theirs' })
+})
+
+test('a changed blob keeps its content type and its metadata', async () => {
+  const { download, pod, upload, sent } = await startContainer()
+  await download()
+  await pod('a', 'changed')
+
+  await upload()
+
+  expect(sent['a']).toMatchObject({ 'x-ms-blob-content-type': 'text/csv', 'x-ms-meta-owner': 'sales' })
+})
+
+test.each(['a.', 'b\\c'])(
+  'a file %s that would become another blob is named, and all others are uploaded',
+  async (name) => {
+    const { download, pod, upload, stored } = await startContainer()
+    await download()
+    await pod(name, 'y')
+    await pod('ok', 'x')
+
+    expect((await upload()).result).toMatchObject({ outcome: 'failed', code: 'UnsafeKey', retry: false })
+    expect(stored()).toEqual({ a: 'x', ok: 'x' })
+  },
+)
+
+test('a blob with a lease of another client is one clear permanent error, after all other files', async () => {
+  const { download, pod, upload, stored, lease } = await startContainer()
+  await download()
+  lease('a')
+  await pod('a', 'changed')
+  await pod('b', 'new')
+
+  const { result } = await upload()
+
+  expect(result).toMatchObject({ outcome: 'failed', code: 'Rejected', retry: false })
+  expect(result.message).toContain('another client has a lease on the blob')
+  expect(stored()).toEqual({ a: 'x', b: 'new' })
 })

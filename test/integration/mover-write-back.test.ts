@@ -91,6 +91,62 @@ describe('an upload after a download', () => {
     expect(stored()).toEqual({ a: 'second' })
   })
 
+  test('of one object expects that object', async () => {
+    s3.put('data/one.csv', 'x', { etag: 'etag-of-one' })
+    await runMover(root, ['download', ...words(), '--source', 's3://lake/data/one.csv'])
+    await pod('one.csv', 'changed')
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed' })
+    expect(stored()).toEqual({ 'one.csv': 'changed' })
+  })
+
+  test.each([
+    { name: 'in one piece', content: 'changed' },
+    { name: 'in parts', content: 'c'.repeat(PART + 1) },
+  ])('sends the MD5 of each body $name: buckets with locked objects require it', async ({ content }) => {
+    await pod('a', content)
+
+    await upload()
+
+    const bodies = s3.requests.filter(({ method }) => method === 'PUT')
+    expect(bodies).toHaveLength(content.length > PART ? 2 : 1)
+    for (const { headers } of bodies) expect(headers['content-md5']).toMatch(/^[A-Za-z0-9+/]{22}==$/)
+  })
+
+  test.each([
+    { name: 'in one piece', content: 'changed' },
+    { name: 'in parts', content: 'c'.repeat(PART + 1) },
+  ])('keeps what other clients said about the object, written $name', async ({ content }) => {
+    const headers = {
+      'content-type': 'text/csv',
+      'cache-control': 'no-cache',
+      'content-encoding': 'br',
+      'x-amz-meta-owner': 'sales  team',
+      'x-amz-storage-class': 'STANDARD_IA',
+    }
+    s3.put('data/a', 'x', { headers: { ...headers, 'x-amz-version-id': 'v1' } })
+    await download()
+    await pod('a', content)
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed' })
+    const written = s3.requests.find(
+      ({ method, query }) => (method === 'POST' && query.has('uploads')) || method === 'PUT',
+    )
+    expect(written?.headers).toMatchObject(headers)
+    expect(written?.headers['x-amz-version-id']).toBeUndefined()
+  })
+
+  test('does not keep an archive, nor the encoding of a body that was sent in chunks', async () => {
+    s3.put('data/a', 'x', { headers: { 'x-amz-storage-class': 'GLACIER', 'content-encoding': 'aws-chunked' } })
+    await download()
+    await pod('a', 'changed')
+
+    await upload()
+
+    const { headers } = s3.requests.find(({ method }) => method === 'PUT') ?? {}
+    expect([headers?.['x-amz-storage-class'], headers?.['content-encoding']]).toEqual([undefined, undefined])
+  })
+
   test('of a shard keeps an object of another shard with the same name', async () => {
     s3.put('data/0_a', 'x')
     s3.put('data/1_a', 'of the other shard')

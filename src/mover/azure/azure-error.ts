@@ -27,6 +27,7 @@ const TABLE: ErrorTable = {
       message: 'the container does not exist, or it is not public; check the source and azureCredentialsSecretName',
     },
     BlobAlreadyExists: { code: 'SourceChanged', message: 'another client has created the blob' },
+    LeaseIdMissing: { code: 'Rejected', message: 'another client has a lease on the blob; release or break it' },
     BlobArchived: { code: 'Rejected', message: 'the blob is in the archive tier; rehydrate it first' },
     BlobBeingRehydrated: { code: 'Rejected', message: 'the blob is being rehydrated; retry when it is online' },
     Md5Mismatch: { code: 'ChecksumMismatch', message: MISMATCH },

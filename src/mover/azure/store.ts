@@ -12,10 +12,24 @@ import { localMd5, sendFile } from './upload-file.ts'
 const PAGE_SIZE = '1000'
 const MD5_LENGTH = 32
 
+const MAX_NAME_LENGTH = 1024
+const MAX_SEGMENTS = 254
+
+/** https://learn.microsoft.com/en-us/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata */
+function keyFault(key: string): string | undefined {
+  const segments = key.split('/')
+  if (key.length > MAX_NAME_LENGTH) return `is longer than ${MAX_NAME_LENGTH} characters`
+  if (segments.length > MAX_SEGMENTS) return `has more than ${MAX_SEGMENTS} parts`
+  // Azure drops the dots, and takes a backslash as a slash: the file would become another blob.
+  if (segments.some((segment) => segment.endsWith('.'))) return 'has a part that ends with a dot'
+  return key.includes('\\') ? 'has a backslash' : undefined
+}
+
 export function createAzureStore(container: Container): ObjectStore {
   const { objectUri, retry } = container
   return {
     objectUri,
+    keyFault,
     retry,
     errorOf: (key, answer) => errorOfAnswer(objectUri(key), answer),
     isObjectMissing: (answer) => answer.status === 404 && azureErrorCode(answer) !== 'ContainerNotFound',

@@ -1,7 +1,7 @@
 /** Uploads one file as a block blob, in one piece or in blocks, with its MD5. The server checks the MD5 of each piece. */
 import { createHash, randomBytes } from 'node:crypto'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
-import { sendConditionally } from '../objects/conditional.ts'
+import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
 import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
@@ -12,6 +12,18 @@ interface SendInput extends LocalFile {
   key: string
   expected: ExpectedObject
   progress: Progress
+}
+
+/** What a changed blob keeps. Its tags are not in the response headers. */
+const KEPT: KeptHeaders = {
+  metadata: 'x-ms-meta-',
+  names: {
+    'cache-control': 'x-ms-blob-cache-control',
+    'content-disposition': 'x-ms-blob-content-disposition',
+    'content-encoding': 'x-ms-blob-content-encoding',
+    'content-language': 'x-ms-blob-content-language',
+    'content-type': 'x-ms-blob-content-type',
+  },
 }
 
 /**
@@ -26,7 +38,7 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<s
   }
   if (size <= partSize) {
     const body = await readPart(file, 0, size)
-    const headers = { 'x-ms-blob-type': 'BlockBlob', 'content-md5': md5(body) }
+    const headers = { ...keptHeaders(expected, KEPT), 'x-ms-blob-type': 'BlockBlob', 'content-md5': md5(body) }
     const etag = await sendWrite({ method: 'PUT', key, headers, body })
     progress.moved(body.length)
     return etag
@@ -47,7 +59,7 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<s
     blocks.push(id)
     progress.moved(body.length)
   }
-  const headers = { 'x-ms-blob-content-md5': whole.digest('base64') }
+  const headers = { ...keptHeaders(expected, KEPT), 'x-ms-blob-content-md5': whole.digest('base64') }
   return sendWrite({ method: 'PUT', key, query: { comp: 'blocklist' }, headers, body: blockList(blocks) })
 }
 

@@ -13,6 +13,8 @@ export interface ObjectStore {
   readonly retry: RetryOptions
   /** The URL of an object for messages, without credentials. */
   objectUri(key: string): string
+  /** Why no object can have this key; undefined if one can. */
+  keyFault(key: string): string | undefined
   /** Lists one page of the objects below a prefix, with retries. Throws a `MoverError`, also for an answer that is no page. */
   list(prefix: string, token: string | undefined, signal: AbortSignal): Promise<ListingPage>
   /** Requests the attributes of an object, with retries. Throws a `MoverError`. */
@@ -45,8 +47,11 @@ export interface ObjectStore {
   ): Promise<string>
 }
 
-/** The object that a write expects: none, or one with this ETag. */
-export type ExpectedObject = 'absent' | { etag: string }
+/**
+ * The object that a write expects: none, or one with this ETag. The write keeps the attributes in its response headers that are not of its
+ * content, such as its type and its metadata.
+ */
+export type ExpectedObject = 'absent' | { etag: string; headers: Readonly<Record<string, string | undefined>> }
 
 /** A file of one part is sent whole. */
 export interface LocalFile {

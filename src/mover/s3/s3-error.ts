@@ -37,6 +37,7 @@ const BY_CODE: ErrorTable['byCode'] = {
   ConditionalRequestConflict: { code: 'SourceChanged', message: 'another client writes the object at the same time' },
   // Also the answer to a repeated CompleteMultipartUpload whose first answer was lost.
   NoSuchUpload: { code: 'SourceChanged', message: 'the multipart upload has ended already' },
+  KeyTooLongError: { code: 'UnsafeKey', message: 'the name of the file is too long for a key; rename it' },
   InvalidObjectState: { code: 'Rejected', message: 'the object is archived; restore it first' },
   [CUSTOMER_KEY]: {
     code: 'Rejected',

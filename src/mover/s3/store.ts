@@ -13,6 +13,9 @@ import { localEtag, sendFile } from './upload-file.ts'
 /** Requests the checksum of the whole object in the headers of the response. */
 const WITH_CHECKSUM: Record<string, string> = { 'x-amz-checksum-mode': 'ENABLED' }
 
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html */
+const MAX_KEY_BYTES = 1024
+
 /** Whether an error may be about the request for a checksum. Backblaze refuses it as an invalid argument. */
 function mayRefuseChecksum(error: unknown): boolean {
   return error instanceof InvalidArgumentError || error instanceof NotImplementedError
@@ -44,6 +47,7 @@ export function createS3Store(bucket: Bucket): ObjectStore {
 
   return {
     objectUri,
+    keyFault: (key) => (Buffer.byteLength(key) > MAX_KEY_BYTES ? `is longer than ${MAX_KEY_BYTES} bytes` : undefined),
     retry,
     checksumOf,
     errorOf: (key, answer) => errorOfResponse(objectUri(key), answer),

@@ -4,7 +4,7 @@ import { elementText } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
-import { sendConditionally } from '../objects/conditional.ts'
+import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
 import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
@@ -20,8 +20,36 @@ interface SendInput extends LocalFile {
   mark: string
 }
 
+const METADATA = 'x-amz-meta-'
+
+/** What a changed object keeps. Tags, access rights and the lock of a version are not in the response headers. */
+const KEPT: KeptHeaders = {
+  metadata: METADATA,
+  names: Object.fromEntries(
+    [
+      ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
+      ...['x-amz-storage-class', 'x-amz-website-redirect-location'],
+    ].map((name) => [name, name]),
+  ),
+}
+
+/** The headers of the request that creates an object. */
+function objectHeaders({ expected, mark }: SendInput): Record<string, string> {
+  const kept = Object.entries(keptHeaders(expected, KEPT)).filter(([name, value]) => !NOT_KEPT[name]?.test(value))
+  return { ...Object.fromEntries(kept), [MARK]: mark }
+}
+
+/** Values that describe another body, or a class whose objects cannot be read before they are restored. */
+const NOT_KEPT: Readonly<Record<string, RegExp>> = {
+  'content-encoding': /aws-chunked/,
+  'x-amz-storage-class': /^(?:GLACIER|DEEP_ARCHIVE)$/,
+}
+
+/** The header with the MD5 of a body. Without it, S3 refuses each write to a bucket whose objects get a lock. */
+const md5Header = (hash: Buffer) => ({ 'content-md5': hash.toString('base64') })
+
 /** The metadata of objects that recognizes the upload which wrote them. */
-const MARK = 'x-amz-meta-lodestone-upload'
+const MARK = `${METADATA}lodestone-upload`
 
 /**
  * Sends a file and returns the ETag of the object. Throws `ChecksumMismatch` when the server stored other data, and `SourceChanged` when
@@ -52,8 +80,8 @@ async function etagOfOwn({ bucket, key, mark }: SendInput, signal: AbortSignal):
 }
 
 async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<string> {
-  const { bucket, key, mark } = input
-  const create: ObjectRequest = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } }
+  const { bucket, key } = input
+  const create: ObjectRequest = { method: 'POST', key, query: { uploads: '' }, headers: objectHeaders(input) }
   const created = await bucket.send(create, signal)
   const uploadId = elementText(created.text, 'UploadId')
   if (uploadId === undefined)
@@ -71,11 +99,12 @@ async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<str
 }
 
 async function sendWhole(input: SendInput, signal: AbortSignal): Promise<string> {
-  const { bucket, key, expected, file, size, progress, mark } = input
+  const { bucket, key, expected, file, size, progress } = input
   const body = await readPart(file, 0, size)
-  const request: ObjectRequest = { method: 'PUT', key, headers: { [MARK]: mark }, body }
+  const hash = md5(body)
+  const request: ObjectRequest = { method: 'PUT', key, headers: { ...objectHeaders(input), ...md5Header(hash) }, body }
   const { headers } = await sendConditionally((one) => bucket.send(one, signal), request, expected)
-  checkSent(bucket.objectUri(key), headers, md5(body))
+  checkSent(bucket.objectUri(key), headers, hash)
   progress.moved(body.length)
   return unquoteEtag(headers['etag'])
 }
@@ -89,9 +118,11 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   for (let index = 0; index < partCount(size, partSize); index++) {
     const { start, end } = partAt(index, size, partSize)
     const body = await readPart(file, start, end)
+    // S3 refuses a part that is too short, unless it is the last one.
+    if (body.length < end - start) throw becameShorter(bucket.objectUri(key))
     const query = { partNumber: `${index + 1}`, uploadId }
-    const { headers } = await bucket.send({ method: 'PUT', key, query, body }, signal)
     const hash = md5(body)
+    const { headers } = await bucket.send({ method: 'PUT', key, query, headers: md5Header(hash), body }, signal)
     checkSent(bucket.objectUri(key), headers, hash)
     isEncrypted ||= isEncryptedByKey(headers)
     hashes.push(hash)
@@ -145,6 +176,10 @@ function checkSent(what: string, headers: HttpResponse['headers'], hash: Buffer)
   const stored = checksumOf({ ...headers })
   if (stored?.algorithm === 'md5' && stored.value !== hash.toString('hex'))
     throw mismatch(what, stored.value, hash.toString('hex'))
+}
+
+function becameShorter(what: string): MoverError {
+  return new MoverError('SourceChanged', `${what}: its file became shorter while it was read`)
 }
 
 function mismatch(what: string, got: string, wanted: string): MoverError {

@@ -19,6 +19,8 @@ export interface BaseObject extends ListedObject {
 
 export interface UploadBase {
   get(key: string): BaseObject | undefined
+  /** Whether the directory received or sent objects below a key, as if it were a folder. */
+  hasFolder(key: string): boolean
   /** Records the object of a file that was uploaded. A mover that is killed before compares the content. */
   set(base: BaseObject): void
   close(): Promise<void>
@@ -30,13 +32,16 @@ const headerLine = ({ url }: ObjectPlace) => `lodestone uploads 1 to ${url}`
 /** Reads the base of a directory, and opens the record of uploads. */
 export async function openBase(place: Place, target: ObjectPlace): Promise<UploadBase> {
   const objects = new Map<string, BaseObject>()
+  const folders = new Set<string>()
   const record = await readRecord(place)
   const manifest = join(place.state, 'manifest')
-  if (record?.origin.startsWith(`${target.url} at `) && (await exists(manifest))) {
+  // The source is the target, or an object in it.
+  if (record?.origin.startsWith(target.url) && (await exists(manifest))) {
     const times = new Map<string, number>()
     for await (const one of readRecords(place)) if ('mtimeMs' in one) times.set(one.id, one.mtimeMs)
     for await (const entry of readEntries(manifest)) {
       // Another rule for paths would compare a file with the object of another file.
+      if (entry.isFolder) addFolders(folders, entry.key)
       if (entry.isFolder || entry.key !== `${target.key}${entry.path}`) continue
       const { key, size, etag, md5 } = entry
       const mtimeMs = times.get(entryId(entry))
@@ -46,16 +51,32 @@ export async function openBase(place: Place, target: ObjectPlace): Promise<Uploa
   const path = join(place.state, 'uploads')
   await makeFolder(place.state, 0o700)
   const isResumed = await readUploads(path, target, objects)
+  for (const key of objects.keys()) addFolders(folders, key)
   const log: LineLog = await openLineLog(path, isResumed ? 'a' : 'w')
   if (!isResumed) log.append(headerLine(target))
   return {
     get: (key) => objects.get(key),
+    hasFolder: (key) => folders.has(key),
     set(base) {
       objects.set(base.key, base)
+      addFolders(folders, base.key)
       log.append(JSON.stringify(base))
     },
     close: () => log.close(),
   }
+}
+
+/** Adds the folders of a key, without slashes at their ends. */
+function addFolders(folders: Set<string>, key: string): void {
+  for (const folder of foldersOf(key)) {
+    if (folders.has(folder)) return
+    folders.add(folder)
+  }
+}
+
+/** The folders of a key, the innermost first. */
+export function* foldersOf(key: string): Generator<string> {
+  for (let at = key.lastIndexOf('/'); at > 0; at = key.lastIndexOf('/', at - 1)) yield key.slice(0, at)
 }
 
 /** Adds the recorded uploads, the newest of a key last; returns false if there is no record for this target. */

@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ObjectPlace } from '../../base/objects.ts'
 import { formatBytes } from '../../base/quantity.ts'
+import type { FailureCode } from '../../core/mover-contract/contract.ts'
 import type { Done } from '../download/download.ts'
 import { locate, type Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
@@ -29,14 +30,22 @@ export interface UploadInput {
 /** The most rounds of an upload that ends. A file that changes during a round is checked in the next one. */
 const MAX_ROUNDS = 3
 
-/** The most names in a message. */
+/** The most names in a message, and the most characters of each. */
 const MAX_NAMED = 20
+const MAX_NAME_LENGTH = 200
+
+/** The files that the server may refuse before the upload ends: the cause may be the same for all files. */
+const MAX_REFUSED = 100
 
 /**
  * Uploads the directory. Throws a `MoverError`, or the reason of the signal.
  *
- * `WriteConflict`: the source has two versions of an object now. `UnsafeKey`: the name of a file cannot be a key. All other files are
- * uploaded then.
+ * - `WriteConflict`: the source has two versions of an object now.
+ * - `UnsafeKey`: the name of a file cannot be a key.
+ * - `KeyConflict`: an object would be a file and a folder.
+ * - `Rejected`: the server refuses a file.
+ *
+ * All other files are uploaded then. The last three come first: with a conflict alone, the source has all that pods wrote.
  */
 export async function upload(input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.source)
@@ -49,17 +58,17 @@ async function uploadFrom(place: Place, input: UploadInput, progress: Progress, 
   const base = await openBase(place, input.place)
   try {
     for (let round = 1; ; round++) {
-      const { files, bytes, changing, conflicts, unnamed } = await uploadOnce(
+      const { files, bytes, changing, conflicts, refused, left } = await uploadOnce(
         { ...input, folder: place.target, store, base },
         progress,
         signal,
       )
-      throwIfUnnamed(unnamed)
+      throwIfRefused(refused)
       throwIfConflicting(store, conflicts)
       if (input.watchMs !== undefined) {
         await sleep(input.watchMs, undefined, { signal })
       } else if (changing.length === 0) {
-        return { files, bytes, message: `${files} files, ${formatBytes(bytes)}` }
+        return { files, bytes, message: `${files} files, ${formatBytes(bytes)}${withoutLeft(left)}` }
       } else if (round === MAX_ROUNDS) {
         throw new MoverError('SourceChanged', `still being written, and not uploaded: ${named(changing)}`)
       }
@@ -79,18 +88,25 @@ async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSig
   const { folder, place, parallel } = input
   const changing: string[] = []
   const conflicts: Conflict[] = []
-  const unnamed: string[] = []
+  const refused: MoverError[] = []
+  const left: string[] = []
   let [files, bytes] = [0, 0]
   for await (const one of walk(folder, outer)) {
-    if ('unnamed' in one) continue
+    if (!('path' in one)) continue
     files += 1
     bytes += one.stats.size
   }
   progress.begin(bytes, files)
 
   async function handle(path: string, stats: Seen, file: FileHandle, signal: AbortSignal): Promise<void> {
-    const conflict = await writeBack({ ...input, progress }, { key: `${place.key}${path}`, stats, file }, signal)
-    if (conflict) conflicts.push(conflict)
+    try {
+      const conflict = await writeBack({ ...input, progress }, { key: `${place.key}${path}`, stats, file }, signal)
+      if (conflict) conflicts.push(conflict)
+    } catch (error) {
+      if (!isAboutOneFile(error)) throw error
+      if (error.code === 'SourceChanged') return void changing.push(path)
+      if (refused.push(error) > MAX_REFUSED) throw error
+    }
     const { mtimeMs, size } = await file.stat()
     if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.push(path)
     progress.fileDone()
@@ -99,26 +115,44 @@ async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSig
   await runPool(
     async function* jobs(signal) {
       for await (const one of walk(folder, signal)) {
-        if ('unnamed' in one) {
-          unnamed.push(one.unnamed)
-          continue
-        }
-        yield async () => {
-          const file = await openBelow(folder, one.path)
-          if (file === undefined) return void changing.push(one.path)
-          await handle(one.path, one.stats, file, signal).finally(() => file.close())
+        if ('left' in one) left.push(one.left)
+        else if ('unnamed' in one) refused.push(unnamedError(one))
+        else {
+          yield async () => {
+            const file = await openBelow(folder, one.path)
+            if (file === undefined) return void changing.push(one.path)
+            await handle(one.path, one.stats, file, signal).finally(() => file.close())
+          }
         }
       }
     },
     parallel,
     outer,
   )
-  return { files, bytes, changing, conflicts, unnamed }
+  return { files, bytes, changing, conflicts, refused, left }
 }
 
-function throwIfUnnamed(paths: readonly string[]): void {
-  if (paths.length === 0) return
-  throw new MoverError('UnsafeKey', `names that are not UTF-8 cannot be keys: ${named(paths)}; rename them`)
+/** The codes of errors about one file. With any other error, such as invalid credentials, the upload ends. */
+const OF_ONE_FILE: ReadonlySet<FailureCode> = new Set(['SourceChanged', 'UnsafeKey', 'KeyConflict', 'Rejected'])
+
+function isAboutOneFile(error: unknown): error is MoverError {
+  return error instanceof MoverError && OF_ONE_FILE.has(error.code)
+}
+
+function unnamedError({ unnamed, reason }: { unnamed: string; reason: string }): MoverError {
+  return new MoverError('UnsafeKey', `the path ${unnamed.slice(0, MAX_NAME_LENGTH)} ${reason}; rename it`)
+}
+
+function throwIfRefused(refused: readonly MoverError[]): void {
+  const [first] = refused
+  if (first === undefined) return
+  throw new MoverError(
+    first.code,
+    `not uploaded: ${named(
+      refused.map(({ message }) => message),
+      '; ',
+    )}`,
+  )
 }
 
 function throwIfConflicting(store: ObjectStore, conflicts: readonly Conflict[]): void {
@@ -130,7 +164,11 @@ function throwIfConflicting(store: ObjectStore, conflicts: readonly Conflict[]):
   )
 }
 
-function named(names: readonly string[]): string {
-  const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
-  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`
+function withoutLeft(left: readonly string[]): string {
+  return left.length === 0 ? '' : `; not uploaded, since they are no files: ${named(left)}`
+}
+
+function named(names: readonly string[], between = ', '): string {
+  const more = names.length > MAX_NAMED ? `${between}and ${names.length - MAX_NAMED} more` : ''
+  return `${names.slice(0, MAX_NAMED).join(between)}${more}`
 }

@@ -1,4 +1,4 @@
-/** Walks the regular files below a folder. File names are bytes; names that are not UTF-8 cannot be keys, and are reported. */
+/** Walks what is below a folder. File names are bytes; names that are not UTF-8 cannot be keys, and are reported. */
 import { isUtf8 } from 'node:buffer'
 import { escapeBytes, joinBytes, openBytes } from '../file-names.ts'
 import { openBelow } from './open-below.ts'
@@ -8,21 +8,29 @@ export interface Seen {
   size: number
 }
 
-export type Walked = { path: string; stats: Seen } | { unnamed: string }
-
 /**
- * Yields every regular file below a folder. Links are not followed, because they could point out of it. A file or folder whose path is not
- * UTF-8 is yielded as `unnamed`, with its bytes escaped.
+ * - `unnamed`: a file or folder whose path cannot be a key, and why not. The bytes of the path are escaped.
+ * - `left`: what is no file, such as a symbolic link or a socket. It is not uploaded.
  */
+export type Walked = { path: string; stats: Seen } | { unnamed: string; reason: string } | { left: string }
+
+/** In bytes. Linux takes no path of 4096 bytes, although a pod can make one step by step. Servers take shorter keys. */
+const MAX_PATH_BYTES = 3000
+
+/** Yields what is below a folder. Links are not followed, because they could point out of it. */
 export async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<Walked> {
   const below: Buffer[] = [Buffer.alloc(0)]
   for (let path = below.pop(); path !== undefined; path = below.pop()) {
-    for await (const { entry, name } of openBytes(joinBytes(Buffer.from(folder), path))) {
+    for await (const { entry, name } of entriesOf(Buffer.from(folder), path)) {
       signal.throwIfAborted()
       const child = joinBytes(path, name)
-      if (!entry.isDirectory() && !entry.isFile()) continue
-      if (!isUtf8(name)) {
-        yield { unnamed: escapeBytes(child) }
+      if (!entry.isDirectory() && !entry.isFile()) {
+        yield { left: escapeBytes(child) }
+        continue
+      }
+      const reason = !isUtf8(name) ? 'is not UTF-8' : child.length > MAX_PATH_BYTES ? 'is too long' : undefined
+      if (reason !== undefined) {
+        yield { unnamed: escapeBytes(child), reason }
         continue
       }
       if (entry.isDirectory()) {
@@ -34,5 +42,18 @@ export async function* walk(folder: string, signal: AbortSignal): AsyncGenerator
       const { mtimeMs, size } = await file.stat().finally(() => file.close())
       yield { path: child.toString(), stats: { mtimeMs, size } }
     }
+  }
+}
+
+/** Errors of a folder that a pod deleted or replaced after it was listed. */
+const GONE = new Set(['ENOENT', 'ENOTDIR'])
+
+/** The entries of a folder below `top`; none if a pod has deleted it. */
+async function* entriesOf(top: Buffer, below: Buffer): ReturnType<typeof openBytes> {
+  try {
+    yield* openBytes(below.length === 0 ? top : joinBytes(top, below))
+  } catch (error) {
+    const isGone = below.length > 0 && GONE.has((error as NodeJS.ErrnoException).code ?? '')
+    if (!isGone) throw error
   }
 }

@@ -9,7 +9,7 @@ import { MoverError } from '../mover-error.ts'
 import { uploadPartSize } from '../objects/byte-ranges.ts'
 import { type ExpectedObject, type LocalFile, type ObjectStore, unquoteEtag } from '../objects/object-store.ts'
 import type { Progress } from '../progress.ts'
-import type { BaseObject, UploadBase } from './base.ts'
+import { type BaseObject, foldersOf, type UploadBase } from './base.ts'
 import type { Seen } from './walk.ts'
 
 export interface WriteBackInput {
@@ -33,7 +33,8 @@ export interface Conflict {
 }
 
 /**
- * Writes a file back unless it is unchanged. Returns the conflict if the object is not the expected one. Throws a `MoverError`.
+ * Writes a file back unless it is unchanged. Returns the conflict if the object is not the expected one. Throws a `MoverError`: `UnsafeKey`
+ * and `KeyConflict` for a key that cannot be written.
  *
  * An object that another client changed or deleted, and whose file no pod touched, stays as it is.
  */
@@ -74,14 +75,16 @@ export async function writeBack(
     if (base.mtimeMs !== stats.mtimeMs) input.base.set({ ...base, mtimeMs: stats.mtimeMs })
     return undefined
   }
+  needValidKey(store, key)
   const current = await currentObject(store, key, signal)
+  if (base === undefined && current === undefined) await needNoConflict(input, key, signal)
   if (!isExpected(base, current?.object)) {
     if (current && (await hasSameContent(store, current, local, signal, look))) return void adopt(current.object)
     settle(0)
     return copyBeside(input, { key, stats, local }, base, signal)
   }
   settle(0)
-  const expected: ExpectedObject = base ? { etag: base.etag } : 'absent'
+  const expected: ExpectedObject = base ? { etag: base.etag, headers: current?.headers ?? {} } : 'absent'
   try {
     const etag = await store.upload(key, local, expected, progress, signal)
     input.base.set({ key, size: stats.size, etag, mtimeMs: stats.mtimeMs })
@@ -117,6 +120,36 @@ function isExpected(base: BaseObject | undefined, current: ListedObject | undefi
   if (base === undefined || current === undefined) return base === current
   if (base.conflict !== undefined) return false
   return base.etag === '' ? base.size === current.size : base.etag === current.etag
+}
+
+function needValidKey(store: ObjectStore, key: string): void {
+  const fault = store.keyFault(key)
+  if (fault !== undefined) throw new MoverError('UnsafeKey', `${shown(store, key)} ${fault}; rename the file`)
+}
+
+/**
+ * Throws `KeyConflict` if an object would be a file and a folder, since a pod replaced one by the other. No directory could have both, so each
+ * later download of the source would fail.
+ */
+async function needNoConflict({ store, base }: WriteBackInput, key: string, signal: AbortSignal): Promise<void> {
+  const refuse = (other: string) =>
+    new MoverError(
+      'KeyConflict',
+      `${shown(store, key)}, while ${shown(store, other)} exists; delete it, or rename the file`,
+    )
+  for (const folder of foldersOf(key)) {
+    if (base.get(folder) !== undefined && (await currentObject(store, folder, signal))) throw refuse(folder)
+  }
+  if (!base.hasFolder(key)) return
+  const [below] = (await store.list(`${key}/`, undefined, signal)).objects
+  if (below) throw refuse(below.key)
+}
+
+/** In characters. */
+const MAX_SHOWN = 200
+
+function shown(store: ObjectStore, key: string): string {
+  return store.objectUri(key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key)
 }
 
 interface CurrentObject {
@@ -172,6 +205,7 @@ async function copyBeside(
 ): Promise<Conflict> {
   const hash = await hashLocal(local, 'sha256', signal, () => undefined)
   const copy = `${key}.lodestone-conflict-${hash.slice(0, COPY_HASH_LENGTH)}`
+  needValidKey(store, copy)
   if (await currentObject(store, copy, signal)) progress.adjust(stats.size)
   else await store.upload(copy, local, 'absent', progress, signal)
   bases.set({ key, size: stats.size, etag: base?.etag ?? '', mtimeMs: stats.mtimeMs, conflict: copy })
