@@ -171,6 +171,17 @@ test('a mover that the API server rejects is one Event about the node, and is re
   expect(world.disks.size).toBe(0)
 })
 
+test('a volume with long names ends too', async () => {
+  const options = { ...makeVolume().options, dataPath: `/var/datasets/${'long/'.repeat(700)}data` }
+  const world = await worldWith({ volumes: [{ id: 'v'.repeat(253), replicas: 2, options }] })
+
+  await world.deleteNamespace()
+  await world.settle()
+
+  expect(await world.manager()).toBeUndefined()
+  expect(world.disks.size).toBe(0)
+})
+
 test('more volumes than a node may remember end too', async () => {
   const count = MAX_LEFTOVERS + 20
   const volumes = Array.from({ length: count }, (_, i) => ({ id: `vol${i}`, replicas: 1 }))

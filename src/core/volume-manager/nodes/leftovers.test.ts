@@ -49,11 +49,25 @@ test('a key has the node and the digest', () => {
   expect(splitLeftoverKey(leftoverKey('n1.example.org', DIGEST))).toEqual({ node: 'n1.example.org', digest: DIGEST })
 })
 
-test('a node has a limited number of leftovers, each of a limited length', () => {
+test('a node has a limited number of leftovers', () => {
   const many = (count: number) => nodeWith(Object.fromEntries(Array.from({ length: count }, (_, i) => [`/${i}`, ''])))
   expect(addLeftover(many(MAX_LEFTOVERS), LEFTOVER)).toBeUndefined()
   expect(addLeftover(many(MAX_LEFTOVERS - 1), LEFTOVER)).toBeDefined()
-  expect(addLeftover(makeNode('n1'), { ...LEFTOVER, id: 'x'.repeat(2048) })).toBeUndefined()
+})
+
+test('the leftovers of a node have a limited length together, and each one that a valid volume can have fits', () => {
+  const long: Leftover = {
+    ...LEFTOVER,
+    name: 'n'.repeat(253),
+    id: '\u0001'.repeat(253),
+    path: `/${'é'.repeat(4000)}${PATH}`,
+  }
+  const add = (...added: Leftover[]) => addLeftover(makeNode('n1'), long, added)
+  expect([add() !== undefined, add(...Array(6).fill(long)) !== undefined, add(...Array(20).fill(long))]).toEqual([
+    true,
+    true,
+    undefined,
+  ])
 })
 
 describe('an annotation that Lodestone did not write is not a leftover', () => {
@@ -63,7 +77,6 @@ describe('an annotation that Lodestone did not write is not a leftover', () => {
     ['a missing field', PATH, JSON.stringify({ ...LEFTOVER, uid: undefined })],
     ['a wrong type', PATH, JSON.stringify({ ...LEFTOVER, index: 'a' })],
     ['an image of a wrong type', PATH, JSON.stringify({ ...LEFTOVER, image: 1 })],
-    ['an image that is not allowed', PATH, JSON.stringify({ ...LEFTOVER, image: 'evil' })],
     ['another digest', `${PATH}x`, JSON.stringify(LEFTOVER)],
     ['another uid', PATH, JSON.stringify({ ...LEFTOVER, uid: '4b1e' })],
     ...['/etc', '/etc/vck-resource-4b1d-0123456789abc', '/var/datasets/../vck-resource-4b1d-0123456789abc'].map(
@@ -74,6 +87,11 @@ describe('an annotation that Lodestone did not write is not a leftover', () => {
   test.each(texts)('%s', (_, path, text) => {
     expect(readLeftover(nodeWith({ [path]: text }), fnv1a(path), VOLUME_SETTINGS)).toBeUndefined()
   })
+})
+
+test('an image that the configuration does not allow any more is left out: that of the configuration deletes the data', () => {
+  const text = JSON.stringify({ ...LEFTOVER, image: 'evil' })
+  expect(readLeftover(nodeWith({ [PATH]: text }), DIGEST, VOLUME_SETTINGS)).toEqual(LEFTOVER)
 })
 
 test('an image that the configuration allows is kept', () => {

@@ -7,7 +7,7 @@ import { type Node, nodes } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { defined, isObject, parseJson, sortedUnique } from '../../../base/json.ts'
+import { defined, isObject, parseJson, sortedUnique, without } from '../../../base/json.ts'
 import { onPresentClock } from '../../../base/time/clock-jumps.ts'
 import { namesColumn } from '../../columns.ts'
 import type { Action, EventAction, Write } from '../../plan.ts'
@@ -35,10 +35,9 @@ export interface Leftover {
   image?: string
 }
 
-/** The most leftovers of one node, since the annotations of an object have at most 256 KiB. */
+/** The most leftovers of one node, and the most bytes of them together: the annotations of an object have at most 256 KiB. */
 export const MAX_LEFTOVERS = 100
-/** The most characters of one leftover. */
-const MAX_LENGTH = 2048
+const MAX_BYTES = 200 * 1024
 
 /** The deletions of one volume. */
 interface VolumeDeletions {
@@ -64,7 +63,7 @@ export function skipNodes(input: VolumeManagerInput, plans: readonly VolumeDelet
   if (!deletionTimestamp) return { actions: [] }
   const skipped: Skipped = { actions: [] }
   const events = new Map<string, { cause: Cause; id: string; nodes: string[] }>()
-  const added = new Map<string, number>()
+  const added = new Map<string, Leftover[]>()
   for (const { id, config, set } of plans) {
     for (const deletion of set.deletions) {
       const { node: nodeName, index, path } = deletion
@@ -78,9 +77,10 @@ export function skipNodes(input: VolumeManagerInput, plans: readonly VolumeDelet
       }
       const image = config?.mover?.image
       const leftover = defined({ namespace, name, uid, id, index, path, image })
-      const patch = addLeftover(node, leftover, MAX_LEFTOVERS - (added.get(nodeName) ?? 0))
+      const before = added.get(nodeName) ?? []
+      const patch = addLeftover(node, leftover, before)
       if (!patch) continue
-      added.set(nodeName, (added.get(nodeName) ?? 0) + 1)
+      added.set(nodeName, [...before, leftover])
       skipped.actions.push(patch)
       const key = `${id}: ${cause.message}`
       const { nodes: others = [] } = events.get(key) ?? {}
@@ -169,7 +169,9 @@ export function readLeftover({ metadata }: Node, digest: string, limits: VolumeL
   if (!isShaped(value)) return undefined
   const { path, uid, image } = value
   const isOwn = fnv1a(path) === digest && isPlainPath(path) && ownerOfPlace(path) === uid.replaceAll('-', '')
-  return isOwn && isBelow(path, limits.allowedRoots) && allowsImage(image, limits) ? value : undefined
+  if (!isOwn || !isBelow(path, limits.allowedRoots)) return undefined
+  // As for a volume whose image the configuration does not allow any more, the image of the configuration deletes the data.
+  return allowsImage(image, limits) ? value : without(value, 'image')
 }
 
 function isShaped(value: unknown): value is Leftover {
@@ -180,14 +182,22 @@ function isShaped(value: unknown): value is Leftover {
 }
 
 /**
- * The patch that adds a leftover to a node; undefined when the node has too many, or when the leftover is too long.
+ * The patch that adds a leftover to a node; undefined when the node has too many.
  *
- * @param most how many leftovers the node may have, without those that the same plan adds
+ * @param added those that the same plan adds
  */
-export function addLeftover(node: Node, leftover: Leftover, most: number = MAX_LEFTOVERS): Write | undefined {
-  const text = JSON.stringify(leftover)
-  if (text.length > MAX_LENGTH || leftoverDigests(node).length >= most) return undefined
-  return patchLeftover(node, leftoverAnnotation(leftover.path), text)
+export function addLeftover(node: Node, leftover: Leftover, added: readonly Leftover[] = []): Write | undefined {
+  const known = Object.entries(node.metadata.annotations ?? {}).filter(([key]) => key.startsWith(LEFTOVER_PREFIX))
+  if (known.length + added.length >= MAX_LEFTOVERS) return undefined
+  const entry = (one: Leftover): [key: string, text: string] => [leftoverAnnotation(one.path), JSON.stringify(one)]
+  const all = [...known, ...added.map(entry), entry(leftover)]
+  const bytes = all.flat().reduce((sum, text) => sum + maxBytes(text), 0)
+  return bytes > MAX_BYTES ? undefined : patchLeftover(node, ...entry(leftover))
+}
+
+/** A character that is not ASCII has at most three bytes. */
+function maxBytes(text: string): number {
+  return /^\p{ASCII}*$/u.test(text) ? text.length : text.length * 3
 }
 
 /** The patch that removes a leftover from a node. */
