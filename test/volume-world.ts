@@ -87,6 +87,8 @@ export class VolumeWorld {
   logs: MoverLogs | undefined
   /** The reason why the API server rejects new movers, or the error for a new object. */
   refuse: string | ((type: ResourceType, object: K8sObject) => Error | undefined) | undefined
+  /** The error for a change or a deletion of an object. */
+  refuseChange: ((type: ResourceType, name: string) => Error | undefined) | undefined
   /** The namespaces that are being deleted: the API server rejects every new object in them. */
   readonly terminating = new Set<string>()
   /** How often the API server rejected a new object. */
@@ -398,6 +400,13 @@ export class VolumeWorld {
       .join()
   }
 
+  #errorOf(member: string, args: readonly unknown[]): Error | undefined {
+    const [type, of] = args as [ResourceType, K8sObject & { name?: string }]
+    if (member === 'create') return this.#refusalOf(type, of)
+    const isChange = member === 'patch' || member === 'delete'
+    return isChange ? this.refuseChange?.(type, of.name ?? of.metadata.name ?? '') : undefined
+  }
+
   #refusalOf(type: ResourceType, object: K8sObject): Error | undefined {
     const { namespace = '', name = '' } = object.metadata
     if (this.terminating.has(namespace)) {
@@ -439,7 +448,7 @@ export class VolumeWorld {
         const method = store[member] as (...args: unknown[]) => unknown
         return (...args: unknown[]) => {
           if (['create', 'update', 'patch', 'delete'].includes(member)) die()
-          const error = member === 'create' ? this.#refusalOf(args[0] as ResourceType, args[1] as K8sObject) : undefined
+          const error = this.#errorOf(member, args)
           if (error === undefined) return method.apply(store, args)
           this.rejected++
           return Promise.reject(error)

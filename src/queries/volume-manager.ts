@@ -7,7 +7,7 @@ import { type Node, nodes } from '../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import { jsonEqual } from '../base/json.ts'
+import { defined, jsonEqual } from '../base/json.ts'
 import type { NodeLookup, RetryTrigger, VolumeManagerInput } from '../core/volume-manager/input.ts'
 import { nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
@@ -27,7 +27,9 @@ import { terminatingNamespace } from './terminating.ts'
 import { directoryUsers, lastUseEnd } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
-export interface KnownMovers extends KnownSlots, Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
+export interface KnownMovers
+  extends KnownSlots,
+    Pick<VolumeManagerInput, 'progress' | 'refusals' | 'rejections' | 'retryTriggers'> {
   /** Whether the API server rejected a mover because its namespace is being deleted. */
   isTerminating: boolean
   /** Movers that exist but are not in the cache. */
@@ -36,7 +38,7 @@ export interface KnownMovers extends KnownSlots, Pick<VolumeManagerInput, 'progr
 
 export function gatherVolumeManager(
   manager: VolumeManager,
-  { uncached, progress, refusals, retryTriggers, isTerminating, ...slots }: KnownMovers,
+  { uncached, progress, refusals, rejections, retryTriggers, isTerminating, ...slots }: KnownMovers,
   { store, settings, now, jumps }: SlotContext,
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata
@@ -58,6 +60,7 @@ export function gatherVolumeManager(
     movers,
     progress,
     refusals,
+    ...defined({ rejections }),
     retryTriggers,
     terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),
     users: (place) => directoryUsers(store, namespace, place),

@@ -209,3 +209,86 @@ test('one rejected mover does not hide those that were created', async () => {
   expect(world.violations).toEqual([])
   expect(world.movers()).toEqual([])
 })
+
+describe('an object beside the movers that the API server rejects', () => {
+  const QUOTA = 'exceeded quota: few, requested: persistentvolumeclaims=1'
+  const POLICY = "ValidatingAdmissionPolicy 'nodes' denied request: no labels"
+  const forNodes = (type: ResourceType) => (type.kind === 'Node' ? forbidden(POLICY) : undefined)
+  const readyMessage = async (world: VolumeWorld) =>
+    (await world.manager())?.status?.conditions?.find(({ type }) => type === 'Ready')?.message
+
+  test('is named in the status, in one Event, and retried: a claim', async () => {
+    const refuse: Refusal = (type) => (type.kind === 'PersistentVolumeClaim' ? forbidden(QUOTA) : undefined)
+    const options = { server: 'nfs.example.org', path: '/exports' }
+    const world = await open({ sourceType: 'NFS', accessMode: 'ReadWriteMany', capacity: '5Gi', options }, refuse)
+    await pass(world, 30)
+
+    expect((await world.manager())?.status?.state).toBe('Failed')
+    expect(await readyMessage(world)).toMatch(/^vol1: PersistentVolumeClaim vck-resource-\S+: .*exceeded quota: few/)
+    expect(eventsOf(world, 'Failed')).toMatchObject([{ message: expect.stringContaining(QUOTA) }])
+
+    world.refuse = undefined
+    await pass(world, 5)
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+
+  test('is named in the status, in one Event, and retried: the claim of a replica', async () => {
+    const refuse: Refusal = (type) => (type.kind === 'PersistentVolumeClaim' ? forbidden(QUOTA) : undefined)
+    const world = await open({ volumeType: 'persistentVolumeClaim' }, refuse)
+    await pass(world, 30)
+
+    expect((await world.manager())?.status?.state).toBe('Failed')
+    expect(eventsOf(world, 'Failed')).toMatchObject([{ message: expect.stringContaining(QUOTA) }])
+
+    world.refuse = undefined
+    await pass(world, 5)
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+
+  test('is named in the status, in one Event, and retried: the label of a node with data', async () => {
+    const world = await new VolumeWorld().start('n1')
+    world.refuseChange = forNodes
+    await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 1 }]))
+    await pass(world, 30)
+
+    expect((await world.manager())?.status?.state).toBe('Failed')
+    expect(await readyMessage(world)).toBe(`Node n1: CreateRefused: ${POLICY}`)
+    expect(eventsOf(world, 'Failed')).toMatchObject([{ message: expect.stringContaining(POLICY) }])
+
+    world.refuseChange = undefined
+    await pass(world, 5)
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+
+  test('does not hide data on other nodes: the label of one node', async () => {
+    const world = await new VolumeWorld().start('n1', 'n2')
+    world.refuseChange = (type, name) => (name === 'n2' ? forNodes(type) : undefined)
+    await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 2 }]))
+    await pass(world, 5)
+
+    const { state, conditions = [] } = (await world.manager())?.status ?? {}
+    expect(state).toBe('Running')
+    const complete = conditions.find(({ type }) => type === 'ReplicasReady')
+    expect(complete).toMatchObject({
+      status: 'False',
+      message: expect.stringContaining(`Node n2: CreateRefused: ${POLICY}`),
+    })
+  })
+
+  test.each([
+    { name: 'a VolumeManager', remove: (world: VolumeWorld) => world.deleteManager() },
+    { name: 'a namespace', remove: (world: VolumeWorld) => world.deleteNamespace() },
+  ])('delays the deletion of $name visibly: the label of a node', async ({ remove }) => {
+    const world = await open()
+    world.refuseChange = forNodes
+    await remove(world)
+    await pass(world, 30)
+
+    expect((await world.manager())?.status?.message).toBe(`the data is not deleted: Node n1: CreateRefused: ${POLICY}`)
+    expect(eventsOf(world, 'Failed')).toMatchObject([{ message: expect.stringContaining(POLICY) }])
+
+    world.refuseChange = undefined
+    await pass(world, 5)
+    expect(await world.manager()).toBeUndefined()
+  })
+})

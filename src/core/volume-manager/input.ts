@@ -19,6 +19,8 @@ export interface VolumeManagerInput extends Present {
   movers: ReadonlyMap<string, Pod>
   /** Why the API server rejected movers, by Pod name. */
   refusals: ReadonlyMap<string, string>
+  /** Why the API server rejected the last writes of other objects, by the object (rejected-writes.ts); absent if it rejected none. */
+  rejections?: ReadonlyMap<string, string>
   /** The last reports of running movers, by Pod name. */
   progress: ReadonlyMap<string, MoverProgress>
   /**

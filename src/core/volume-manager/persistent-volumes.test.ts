@@ -298,7 +298,9 @@ describe('a volume that pods claim', () => {
     const { writes, conflicts } = planPersistentVolumes(makeVolumeInput({ manager, exists }), [planWith(...replicas)])
 
     expect(writes.map((write) => 'object' in write && write.object.metadata.name)).toEqual([nameAt(1)])
-    expect([...conflicts]).toEqual([['vol1', expect.stringContaining(`PersistentVolume ${nameAt(0)} exists`)]])
+    expect([...conflicts]).toMatchObject([
+      ['vol1', { message: expect.stringContaining(`PersistentVolume ${nameAt(0)} exists`) }],
+    ])
   })
 
   test('loses its claims when it has directories instead', () => {

@@ -12,6 +12,7 @@ import type { Write } from '../plan.ts'
 import { MESSAGES } from './codes.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { buildPersistentVolume, claimOfVolume, type WantedPersistentVolume } from './mover/persistent-volume-objects.ts'
+import { rejectedAmong } from './rejected-writes.ts'
 import { isUsable } from './replica/download.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
 import { claimNameOf, replicaClaimName, volumeKey } from './rules/names.ts'
@@ -23,8 +24,16 @@ export interface PersistentVolumePlan {
   writes: Write[]
   /** Objects that still exist although they are not wanted, and why. */
   waiting: Waiting[]
-  /** By volume: which wanted object another client created, and the remedy. Lodestone neither uses nor changes such an object. */
-  conflicts: ReadonlyMap<string, string>
+  /** By volume: why wanted objects cannot be created. */
+  conflicts: ReadonlyMap<string, ClaimConflict>
+}
+
+/** Why a wanted PersistentVolume or claim cannot be created. */
+export interface ClaimConflict {
+  /** Another client created the object, which Lodestone neither uses nor changes; or the API server rejects it. */
+  message: string
+  /** Whether the API server rejects it, and the volume has no other claim: no pod can use the data. */
+  isUnclaimed: boolean
 }
 
 /** A PersistentVolume or claim that still exists although it is not wanted. */
@@ -55,7 +64,10 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
   const used = unwanted.filter(({ metadata }) => usersOf(metadata.name).length > 0)
   const usedNames = used.map(({ metadata }) => metadata.name)
   return {
-    conflicts: new Map([...conflicts].map(([{ config }, message]) => [config.id, message])),
+    conflicts: new Map([
+      ...rejectedObjects(input, [...wanted.values()].filter(creatable), own),
+      ...[...conflicts].map(([{ config }, message]) => [config.id, { message, isUnclaimed: false }] as const),
+    ]),
     writes: [
       ...[...wanted.values()].filter(creatable).flatMap((one) => missingObjects(manager, one, own)),
       ...unwanted
@@ -119,6 +131,20 @@ function findConflicts(
     return kind ? [[one, MESSAGES.NameTaken(kind, one.name)]] : []
   })
   return new Map(conflicts)
+}
+
+/** Finds the missing objects whose last creation the API server rejected, by volume. */
+function rejectedObjects(
+  { manager, rejections }: VolumeManagerInput,
+  wanted: readonly WantedPersistentVolume[],
+  own: OwnObjects,
+): [string, ClaimConflict][] {
+  return wanted.flatMap((one): [string, ClaimConflict][] => {
+    const { id } = one.config
+    const [rejected] = rejectedAmong(missingObjects(manager, one, own), rejections)
+    const isClaimed = wanted.some(({ name, config }) => config.id === id && own.PersistentVolumeClaim.has(name))
+    return rejected ? [[id, { message: rejected.message, isUnclaimed: !isClaimed }]] : []
+  })
 }
 
 /** Creates the PersistentVolume first, and its claim when the volume was observed. */

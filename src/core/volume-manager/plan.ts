@@ -14,6 +14,7 @@ import { planDiskReports, removeDiskReports } from './nodes/disk.ts'
 import { skipNodes } from './nodes/leftovers.ts'
 import { observeVolumes } from './observe.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
+import { rejectedAmong } from './rejected-writes.ts'
 import { isUsable } from './replica/download.ts'
 import { planVolume, type VolumePlan } from './replica/volume-plan.ts'
 import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
@@ -80,7 +81,9 @@ export function planVolumeManager(stored: VolumeManagerInput): Plan {
   const ids = new Set(deletionTimestamp ? [] : configs.map(({ id }) => id))
   // The status of a volume that is no longer in the spec is removed with its data.
   const shown = summaries.filter(({ status, state }) => ids.has(status.id) || state !== 'deleted')
-  const status = buildManagerStatus(input, shown, persistent.waiting)
+  const deletions = persistent.writes.filter(({ kind }) => kind === 'delete')
+  const rejected = rejectedAmong([...deletions, ...labels, ...skipped.actions], input.rejections)
+  const status = buildManagerStatus(input, shown, persistent.waiting, rejected)
   const change = mergePatch(stored.manager.status ?? {}, status)
   const writes: Write[] = [
     ...persistent.writes,

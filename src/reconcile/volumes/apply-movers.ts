@@ -3,10 +3,12 @@ import { keyOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import type { Action, Plan } from '../../core/plan.ts'
 import { isEnded } from '../../core/volume-manager/pod-use.ts'
+import { rejectableObject } from '../../core/volume-manager/rejected-writes.ts'
 import { applyPlan } from '../apply.ts'
 import { type CreationContext, isMoverCreation } from './create-movers.ts'
 import type { MoverMemory } from './memory.ts'
 import type { MoverLogs } from './mover-logs.ts'
+import { refusalOfMover } from './mover-refusal.ts'
 
 /** The delay until the next check whether the log of a mover was read. */
 const LOG_MS = 250
@@ -48,13 +50,39 @@ export async function applyOthers(
   unstopped: Set<string>,
 ): Promise<number | undefined> {
   let isLogUnread = false
+  const { rejections } = context.retries
+  const before = new Map(rejections)
+  rejections.clear()
   for (const action of actions) {
     if (isMoverCreation(action)) continue
     if (isDeletionOfEnded(action)) isLogUnread = !(await deleteEnded(action, context)) || isLogUnread
     else if (isStop(action)) await stopMover(action, context, unstopped)
-    else await applyPlan(context, { actions: [action] })
+    else await applyUnlessRejected(action, context)
   }
-  return isLogUnread ? LOG_MS : requeueAfterMs
+  if (isLogUnread) return LOG_MS
+  if (rejections.size === 0) return requeueAfterMs
+  // The next plan has the reason in the status.
+  const isNew = [...rejections.keys()].some((object) => !before.has(object))
+  return isNew ? LOG_MS : Math.min(requeueAfterMs ?? REJECTED_MS, REJECTED_MS)
+}
+
+/** How often a rejected write is tried again. */
+const REJECTED_MS = 60_000
+
+/**
+ * Applies an action. If a quota or a policy rejects the write of another object than a mover, it remembers the reason. The other actions are
+ * applied nevertheless, so that the status can have it.
+ */
+async function applyUnlessRejected(action: Action, context: ApplyContext): Promise<void> {
+  const object = rejectableObject(action)
+  try {
+    await applyPlan(context, { actions: [action] })
+  } catch (error) {
+    const refusal = object === undefined ? undefined : refusalOfMover(error)
+    // An object that was replaced is read again.
+    if (object === undefined || refusal === undefined || /\bmetadata\.uid\b/.test(refusal)) throw error
+    context.retries.rejections.set(object, refusal)
+  }
 }
 
 /** Deletes an ended mover when its log was read. Returns false if the log is being read; the plan has the status before the deletions. */

@@ -26,6 +26,8 @@ export interface RetryMemory {
   refusals: Map<string, string>
   /** Whether it rejected one because its namespace is being deleted. A namespace never returns from that. */
   isTerminating: boolean
+  /** Why it rejected the last writes of other objects, by the object (rejected-writes.ts). */
+  rejections: Map<string, string>
   /** The retry triggers that occurred since the Pods were created. */
   retryTriggers: Map<string, Set<RetryTrigger>>
 }
@@ -91,7 +93,12 @@ export function rememberServed({ served }: MoverMemory, mover: Pod, now: number)
 /** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
 export function currentRetryMemory(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
   const key = keyOfObject(manager)
-  const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map(), isTerminating: false }
+  const known = retries.get(key) ?? {
+    refusals: new Map(),
+    rejections: new Map(),
+    retryTriggers: new Map(),
+    isTerminating: false,
+  }
   const unsettled = new Set(unsettledMovers(manager))
   for (const map of [known.refusals, known.retryTriggers]) {
     for (const name of map.keys()) if (!unsettled.has(name)) map.delete(name)

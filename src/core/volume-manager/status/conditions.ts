@@ -12,6 +12,7 @@ import type { EventReason } from '../../signal-tables.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import type { Waiting } from '../persistent-volumes.ts'
+import { areBlocking, type RejectedWrite } from '../rejected-writes.ts'
 import { isWrittenBack } from '../replica/upload.ts'
 import { isRepeated, listChanges } from './changes.ts'
 import type { VolumeSummary } from './summary.ts'
@@ -40,24 +41,31 @@ interface State {
   detail?: string
 }
 
-/** The whole status. `waiting`: the PersistentVolumes and claims that still exist although they are not wanted. */
+/**
+ * The whole status.
+ *
+ * @param waiting the PersistentVolumes and claims that still exist although they are not wanted.
+ * @param rejected the writes of other objects than movers that the API server rejects.
+ */
 export function buildManagerStatus(
   { manager, now }: VolumeManagerInput,
   summaries: readonly VolumeSummary[],
   waiting: readonly Waiting[],
+  rejected: readonly RejectedWrite[] = [],
 ): VolumeManagerStatus {
   const { generation } = manager.metadata
-  const { state, message, reason, detail = message } = managerState(manager, summaries, waiting)
+  const { state, message, reason, detail = message } = managerState(manager, summaries, waiting, rejected)
   const usable = summaries.filter(({ state }) => state === 'usable').length
   // The data is usable although changes are not written back.
   const present = listPresent(summaries)
   const isUsable = present.length > 0 && usable === present.length
   const isReady = state === 'Running' || (reason === 'WriteBackFailed' && isUsable)
-  const isComplete = isReady && summaries.every((summary) => summary.isComplete)
+  const isComplete = isReady && rejected.length === 0 && summaries.every((summary) => summary.isComplete)
+  const details = [...rejected.map(({ message }) => message), replicasMessage(summaries)].join('; ').slice(0, MOST)
   const states = [
     ...readiness({ isReady, isStalled: state === 'Failed' && !isReady, reason, message: detail }),
     ...writtenBack(manager, summaries),
-    condition('ReplicasReady', isComplete, isComplete ? 'Complete' : reason, replicasMessage(summaries)),
+    condition('ReplicasReady', isComplete, isComplete ? 'Complete' : reason, details),
   ]
   return {
     state,
@@ -95,17 +103,25 @@ function printerColumns(summaries: readonly VolumeSummary[]): Pick<VolumeManager
   })
 }
 
-function managerState(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly Waiting[]): State {
+function managerState(
+  manager: VolumeManager,
+  summaries: readonly VolumeSummary[],
+  waiting: readonly Waiting[],
+  rejected: readonly RejectedWrite[],
+): State {
   const { metadata, spec } = manager
   if (spec?.state === 'Failed' && !metadata.deletionTimestamp) {
     return { state: 'Failed', message: MESSAGES.wantedFailed, reason: 'WantedFailed' }
   }
   if (metadata.deletionTimestamp || spec?.state === 'Completed') {
     const deleting = summaries.filter(({ state }) => state !== 'deleted')
+    const [first] = deleting
+    const refusal = rejected[0]?.message
+    if (refusal !== undefined)
+      return { state: 'Failed', message: `the data is not deleted: ${refusal}`, reason: REJECTED }
     if (deleting.length + waiting.length === 0) {
       return { state: 'Completed', message: 'the data is deleted', reason: 'Deleted' }
     }
-    const first = deleting[0]
     const notWritten = notWrittenBack(deleting)
     if (notWritten !== undefined) {
       // Half of it: an Event about the Namespace has the name of the VolumeManager too, and must not lose the way out.
@@ -126,6 +142,15 @@ function managerState(manager: VolumeManager, summaries: readonly VolumeSummary[
     }
   }
   const present = listPresent(summaries)
+  if (
+    areBlocking(
+      rejected,
+      present.flatMap(({ status }) => status.replicas ?? []),
+    )
+  ) {
+    const detail = rejected.map((one) => one.message).join('; ')
+    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
+  }
   const failed = present.filter(({ state }) => state === 'failed')
   if (failed.length > 0) {
     const detail = failed.map(({ status }) => `${status.id}: ${status.message}`).join('; ')
@@ -183,7 +208,10 @@ export function statusEvents(
   const failed = state === 'Failed' ? summaries.find(({ state }) => state === 'failed') : undefined
   // A VolumeManager that failed before may need another remedy now, as when it is deleted.
   const isNewState = before?.state !== state || (state === 'Failed' && !isRepeated(before.message, message))
-  const text = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : message
+  // Without a failed volume, it is another object that the API server rejects.
+  const detail = state === 'Failed' ? status.conditions?.find(({ type }) => type === 'Ready')?.message : undefined
+  const other = detail === undefined || detail === message ? message : `${message}: ${detail}`
+  const text = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : other
   return [
     ...(isNewState ? [event(state === 'Failed' ? 'Warning' : 'Normal', state, text)] : []),
     ...(status.volumes ?? []).flatMap((volume) =>

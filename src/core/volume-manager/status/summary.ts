@@ -8,6 +8,7 @@ import { cut } from '../../outcome.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
+import type { ClaimConflict } from '../persistent-volumes.ts'
 import { isReady, isUsable } from '../replica/download.ts'
 import { requestedCheckAt, requestedMaintenance } from '../replica/maintenance.ts'
 import { isCurrent } from '../replica/replica-set.ts'
@@ -41,7 +42,11 @@ const FAILED_AFTER = 3
 const MAX_MESSAGE_LENGTH = 2048
 
 /** Summarizes a volume. `conflict`: why its PersistentVolumes or claims cannot be created. */
-export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?: string): VolumeSummary {
+export function summarize(
+  input: VolumeManagerInput,
+  plan: VolumePlan,
+  { message: conflict, isUnclaimed = false }: Partial<ClaimConflict> = {},
+): VolumeSummary {
   const { id, config, before, set, wanted, problems } = plan
   if (!config || (!wanted && problems.length === 0)) return summarizeDeletion(input, plan)
   const current = set.replicas.filter((one) => wanted && isCurrent(one, wanted))
@@ -59,7 +64,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan, conflict?
   const failure =
     problems.length > 0 ? problems.join('; ') : (conflict ?? plan.shortage ?? downloadFailure(input.manager, plan))
   // A failed replica does not make a usable volume fail. The condition ReplicasReady reports it.
-  const isFine = wanted !== undefined && (hasAll || isKept)
+  const isFine = wanted !== undefined && (hasAll || isKept) && !isUnclaimed
   const message = isFine ? SUCCESS_MESSAGE : failure && cut(failure, MAX_MESSAGE_LENGTH)
   // The message of a volume that is not usable has the conflict already.
   const remarks = [
