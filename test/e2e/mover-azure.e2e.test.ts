@@ -223,6 +223,25 @@ describe('an upload', () => {
     expect(await readTree(join(back, 'data'))).toEqual({ ...files, large: large.toString('latin1') })
   })
 
+  test.each([
+    { name: 'in one piece', bytes: 3 },
+    { name: 'in blocks', bytes: 6 * 1024 * 1024 },
+  ])('keeps the content type and the metadata of a blob, signed by the key, $name', async ({ bytes }) => {
+    const container = await containerWith({})
+    await azurite.putBlob(container, 'run/a', 'old', { metadata: { owner: 'sales' } })
+    const { 'content-type': type } = (await azurite.getBlob(container, 'run/a')).headers
+    const root = makeRoot()
+    await download(root, `az://${container}/run/`, withKey())
+    await writeFile(join(root, 'data', 'a'), randomBytes(bytes))
+
+    const { result } = await upload(root, `az://${container}/run/`, withKey(), ['--part-size', '5Mi'])
+
+    expect(result).toMatchObject({ outcome: 'completed', movedBytes: bytes })
+    expect((await azurite.getBlob(container, 'run/a')).headers).toMatchObject({
+      ...{ 'content-type': type, 'x-ms-meta-owner': 'sales' },
+    })
+  })
+
   test('without the right to write fails at once', async () => {
     const container = await containerWith({})
     const root = makeRoot()

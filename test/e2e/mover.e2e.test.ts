@@ -1,7 +1,7 @@
 // The data mover as a process, as its Pod runs it: a real S3 server, and Events through a real API server.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { MoverResult } from '../../src/core/mover-contract/contract.ts'
@@ -94,6 +94,27 @@ test('downloads, uploads and deletes with a real server; Events and result show 
 
   await run(s3, 'delete', ['--target', join(root, 'data')])
   expect((await readdir(root)).filter((name) => name.includes('data'))).toEqual([])
+})
+
+test('a write-back keeps what a real server knows of an object', { timeout: firstRunMs }, async (context) => {
+  const s3 = await orSkip(context, startS3(plane.dir, { name: 's3-kept' }))
+  plane.onStop(() => s3.stop())
+  await s3.createBucket('kept')
+  const about = { 'content-type': 'text/csv', 'cache-control': 'no-cache', 'x-amz-meta-owner': 'sales team' }
+  for (const name of ['small', 'large']) await s3.request('PUT', `/kept/data/${name}`, Buffer.from('old'), about)
+  const target = ['--target', join(root, 'data')]
+  expect((await run(s3, 'download', ['--source', 's3://kept/data/', ...target])).result.outcome).toBe('completed')
+  const large = randomBytes(11 * 1024 * 1024)
+  await writeFile(join(root, 'data', 'small'), 'new')
+  await writeFile(join(root, 'data', 'large'), large)
+
+  const words = ['--source', join(root, 'data'), '--target', 's3://kept/data/', '--part-size', '5Mi']
+  expect((await run(s3, 'upload', words)).result).toMatchObject({ outcome: 'completed', movedBytes: large.length + 3 })
+
+  for (const [name, bytes] of Object.entries({ small: 3, large: large.length })) {
+    const { headers } = await s3.request('HEAD', `/kept/data/${name}`)
+    expect(headers, name).toMatchObject({ ...about, 'content-length': `${bytes}` })
+  }
 })
 
 test('a refusal of a real server is explained, in a Warning too, and names no secret', {
