@@ -174,3 +174,29 @@ test('the trace of kube-apiserver is in the log lines of answered and refused re
     ['reviewed', undefined],
   ])
 })
+
+describe('the binding of a pod to a node, whose object is no Pod', () => {
+  const bindingReview = (annotations: Record<string, string>) =>
+    JSON.stringify({
+      ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+      request: {
+        ...{ uid: 'u1', operation: 'CREATE', subResource: 'binding', name: 'plain', namespace: 'shop' },
+        kind: { group: '', version: 'v1', kind: 'Binding' },
+        resource: { group: '', version: 'v1', resource: 'pods' },
+        object: { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'plain', namespace: 'shop', annotations } },
+      },
+    })
+
+  test.each([
+    { name: 'with the task of a mover is rejected', annotations: { 'lodestone.dev/mover-task': '{}' }, allowed: false },
+    { name: 'is allowed', annotations: { other: 'x' }, allowed: true },
+  ])('$name', async ({ annotations, allowed }) => {
+    const { serve } = await open(webhookOf('mover-pod'))
+    expect(JSON.parse(serve(bindingReview(annotations)).body).response).toMatchObject({ allowed })
+  })
+
+  test('is not reviewed by webhooks without that subresource', async () => {
+    const { serve } = await open(webhookOf('pod'))
+    expect(serve(bindingReview({}))).toMatchObject({ status: 400 })
+  })
+})

@@ -71,13 +71,17 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
   )
 }
 
-function decodeFor({ resources, validateStored }: Webhook, parsed: unknown): DecodedReview {
+function decodeFor({ resources, subresources = [], validateStored }: Webhook, parsed: unknown): DecodedReview {
   const decoded = decodeReview(parsed)
   if ('error' in decoded) return decoded
-  const { kind: reviewed, oldObject } = decoded.request
+  const { kind: reviewed, resource, subResource, oldObject } = decoded.request
   const { group, version, kind } = reviewed
+  // The object of a subresource may be of another kind, such as a Binding.
+  const isOfSubresource = subResource !== undefined && subresources.includes(subResource)
   const isReviewed = (type: ResourceType) =>
-    type === ANY_KIND || (group === type.group && kind === type.kind && version === type.version)
+    type === ANY_KIND ||
+    (group === type.group && kind === type.kind && version === type.version) ||
+    (isOfSubresource && resource.group === type.group && resource.resource === type.plural)
   if (!resources.some(isReviewed)) {
     const expected = resources.map((type) => `${type.kind} of ${apiVersionOf(type)}`).join(', ')
     return { error: `this path reviews ${expected}, not ${kind} of ${apiVersionOf({ group, version })}` }

@@ -44,6 +44,8 @@ export interface Webhook {
   /** The kinds that it reviews. */
   resources: readonly ResourceType[]
   operations: readonly Operation[]
+  /** The subresources that it reviews too; absent for none. */
+  subresources?: readonly string[]
   /**
    * Whether the API server rejects requests while Lodestone is not available. With `FailWhereEnforced` it does so in namespaces labeled
    * `lodestone.dev/enforce=true`.
@@ -79,8 +81,8 @@ export interface WebhookDefinition<Input> extends Omit<Webhook, 'review'> {
 }
 
 /**
- * Builds an admission point from its definition. It allows a request without an object (DELETE) or for a subresource, unchanged. It rejects
- * no object that is being deleted, and no update that leaves the validated parts as they are.
+ * Builds an admission point from its definition. It allows a request without an object (DELETE), or for another subresource, unchanged. It
+ * rejects no object that is being deleted, and no update that leaves the validated parts as they are.
  */
 export function defineWebhook<Input>({
   validates = 'spec',
@@ -91,7 +93,9 @@ export function defineWebhook<Input>({
   return {
     ...webhook,
     review(request, context) {
-      if (!request.object || request.subResource) return { kind: 'allow' }
+      const { subResource } = request
+      const isReviewed = !subResource || webhook.subresources?.includes(subResource)
+      if (!request.object || !isReviewed) return { kind: 'allow' }
       const { object, oldObject } = request
       const tooLong = annotationSizeErrors(object.metadata.annotations, 'metadata.annotations')
       const outcome = tooLong.length > 0 ? denyErrors(tooLong) : decide(gather(request as ObjectRequest, context))

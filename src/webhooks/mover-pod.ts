@@ -13,6 +13,8 @@ export const moverPod = defineWebhook({
   type: 'validating',
   resources: [pods],
   operations: ['CREATE', 'UPDATE'],
+  // Labels can be written with the status, and with the binding to a node. Other subresources leave them as they are.
+  subresources: ['status', 'binding'],
   // The API server sends no other pods, and none of Lodestone. So while Lodestone is not available, only forged movers wait for it.
   failurePolicy: 'Fail',
   validates: 'labels and annotations',

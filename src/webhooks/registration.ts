@@ -99,11 +99,11 @@ function webhookEntries(
 }
 
 /** Returns one rule per API version, since a rule matches every combination of its values. */
-function webhookRules({ resources, operations }: Webhook): WebhookEntry['rules'] {
+function webhookRules({ resources, operations, subresources = [] }: Webhook): WebhookEntry['rules'] {
   return [...Map.groupBy(resources, (type) => `${apiVersionOf(type)} ${type.namespaced}`).values()].map((types) => ({
     apiGroups: [...new Set(types.map(({ group }) => group))],
     apiVersions: [...new Set(types.map(({ version }) => version))],
-    resources: types.map(({ plural }) => plural),
+    resources: types.flatMap(({ plural }) => [plural, ...subresources.map((name) => `${plural}/${name}`)]),
     operations: [...operations],
     scope: types[0]?.namespaced ? 'Namespaced' : 'Cluster',
   }))

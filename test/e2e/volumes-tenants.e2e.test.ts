@@ -76,6 +76,44 @@ test('a tenant can create and label other pods, but cannot make one a mover late
   expect(await label('lodestone.dev/mover-slot=0')).toContain('is reserved for the movers of Lodestone')
 })
 
+test.each(['status', 'resize', 'ephemeralcontainers'])(
+  'the subresource %s makes no pod a mover',
+  async (subresource) => {
+    const { plane } = cluster
+    await create(podWith(`by-${subresource}`, { labels: { app: 'shop' } }), tenant)
+    const metadata = {
+      labels: { 'lodestone.dev/mover': 'delete', 'lodestone.dev/mover-slot': '0' },
+      annotations: { 'lodestone.dev/mover-task': '{}' },
+    }
+    const patch = ['patch', 'pod', `by-${subresource}`, '-n', 'shop', '--subresource', subresource, '--type', 'merge']
+    await plane.kubectl([...patch, '-p', JSON.stringify({ metadata }), tenant], { allowFailure: true })
+
+    const { stdout } = await plane.kubectl(['get', 'pod', `by-${subresource}`, '-n', 'shop', '-o', 'yaml'])
+    expect(stdout).not.toContain('lodestone.dev/mover')
+  },
+)
+
+test('a binding makes no pod a mover', async () => {
+  const { plane } = cluster
+  const spec = { schedulerName: 'none', containers: [{ name: 'main', image: 'pause:1' }] }
+  await plane.apply([{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bound', namespace: 'shop' }, spec }])
+  const bind = async (metadata: object) => {
+    const target = { apiVersion: 'v1', kind: 'Node', name: 'node-1' }
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'bound', ...metadata }, target }
+    const path = '/api/v1/namespaces/shop/pods/bound/binding'
+    const { stdout, stderr } = await plane.kubectl(['create', '--raw', path, '-f', '-', tenant], {
+      input: JSON.stringify(binding),
+      allowFailure: true,
+    })
+    return stdout + stderr
+  }
+  const isReserved = 'is reserved for the movers of Lodestone'
+
+  expect(await bind({ annotations: { 'lodestone.dev/mover-task': '{}' } })).toContain(isReserved)
+  expect(await bind({ labels: { 'lodestone.dev/mover-slot': '0' } })).toContain(isReserved)
+  expect(await bind({ annotations: { other: 'x' } })).toContain('Success')
+})
+
 test('while Lodestone is away, forged movers are refused and other pods are not', async () => {
   await cluster.lodestone.stop()
   onTestFinished(() => cluster.lodestone.restart())
