@@ -136,6 +136,19 @@ describe('an upload after a download', () => {
     expect(written?.headers['x-amz-version-id']).toBeUndefined()
   })
 
+  test.each([
+    ['gzip', 'gzip'],
+    ['identity', undefined],
+  ])('keeps the encoding %s of an object that GCS decodes on the way', async (stored, sent) => {
+    s3.put('data/a', 'x', { headers: { 'x-goog-stored-content-encoding': stored } })
+    await download()
+    await pod('a', 'changed')
+
+    await upload()
+
+    expect(s3.requests.find(({ method }) => method === 'PUT')?.headers['content-encoding']).toBe(sent)
+  })
+
   test('does not keep an archive, nor the encoding of a body that was sent in chunks', async () => {
     s3.put('data/a', 'x', { headers: { 'x-amz-storage-class': 'GLACIER', 'content-encoding': 'aws-chunked' } })
     await download()
