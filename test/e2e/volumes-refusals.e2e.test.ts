@@ -149,6 +149,29 @@ describe('movers refused by', () => {
   )
 })
 
+test.concurrent('a ResourceQuota for claims is named, and its volume can be used when it is raised', async () => {
+  const { plane } = cluster
+  const namespace = 'claims'
+  await createTenant(namespace)
+  await plane.apply(quota('none', namespace, { persistentvolumeclaims: '0', pods: '9' }))
+  await plane.eventually('the quota is counted', async () => {
+    const { stdout } = await plane.kubectl(['get', 'resourcequota', 'none', '-n', namespace, '-o', 'yaml'])
+    return stdout.includes('used:')
+  })
+
+  await createIn(namespace, 'claimed', { volumeType: 'persistentVolumeClaim' })
+
+  const says = 'exceeded quota: none'
+  await managerThat(namespace, 'claimed', ({ status }) => {
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+    return status?.state === 'Failed' && ready?.message?.includes(says) === true
+  })
+  await hasWarning(namespace, 'claimed', 'Failed', says)
+
+  await plane.apply(quota('none', namespace, { persistentvolumeclaims: '9', pods: '9' }))
+  await managerThat(namespace, 'claimed', isRunning)
+})
+
 test.concurrent('changes that a ResourceQuota keeps on a node say so, and are written back when it is raised', async () => {
   const { plane, s3 } = cluster
   const namespace = 'results'
