@@ -320,6 +320,40 @@ describe('at an update', () => {
     expect(outcome({ binding: before, stored: before, ...input }).affinity).toEqual(tiers)
   })
 
+  test('the base with overflow tiers counts, also before the workload has replicas', () => {
+    const placement = {
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['member2'], overflowAffinities: [{ affinityName: 'o', clusterNames: [] }] },
+      ],
+    }
+    const given = { policy: lazy(placement), clusters: undefined }
+    const claimed = makeBinding({ placement, replicas: 0 })
+    const before = decideBinding(
+      makeInput({ ...given, binding: claimed, claims: [located(['member2', 'member4'])] }),
+    ).binding
+    const tiers = (data: string[]) => {
+      const { binding } = decideBinding(
+        makeInput({ ...given, binding: before, stored: before, claims: [located(data)] }),
+      )
+      return binding.spec.placement?.clusterAffinities?.[0]?.overflowAffinities?.map(({ clusterNames }) => clusterNames)
+    }
+    expect(tiers(['member2', 'member4'])).toEqual([['member2', 'member4']])
+    expect(tiers(['member2', 'member5'])).toEqual([['member2', 'member5']])
+  })
+
+  test('a forged base whose overflow tier is its first choice does not count before the workload has replicas', () => {
+    const tiered = (first: string, tier: string): PlacementAffinity => ({
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: [first], overflowAffinities: [{ affinityName: 'o', clusterNames: [tier] }] },
+      ],
+    })
+    const before = makeBinding({ placement: tiered('member2', 'member3'), replicas: 0 })
+    const forged = { ...before, metadata: { ...before.metadata, ...annotated(tiered('member3', 'member2')) } }
+    const given = { policy: lazy(tiered('member2', 'member3')), claims: [located(['member2', 'member3'])] }
+    const got = outcome({ binding: forged, stored: forged, ...given }).affinity as PlacementAffinity
+    expect(got.clusterAffinities?.[0]?.clusterNames).toEqual(['member2'])
+  })
+
   test('a forged base never widens a placement beyond a lazy policy', () => {
     const before = stored()
     const forged = { ...before, metadata: { ...before.metadata, ...annotated({}) } }
@@ -383,6 +417,33 @@ describe('a lazy policy that changed since it was applied', () => {
   test('does not apply to a workload that may stay in its cluster', () => {
     const given = { binding: runs, stored: runs, claims, clusters: broken, policy: lazy(one('member3')) }
     expect(outcome(given).affinity).toEqual(one('member2'))
+  })
+
+  test('does not end the base when the API server sends our answer again', () => {
+    const wide = stored({ clusterAffinity: {} }, 'member1', 'member2')
+    const given = { stored: wide, claims: [located(['member2', 'member5'])], policy: lazy(one('member2')) }
+    const first = decideBinding(makeInput({ ...given, binding: wide })).binding
+    expect(readAnnotations(first.metadata.annotations).base).toEqual({ clusterAffinity: {} })
+    expect(first.spec.placement).toEqual(one('member2'))
+    expect(decideBinding(makeInput({ ...given, binding: first })).binding).toBe(first)
+  })
+
+  test('is not taken for the base when our answer to another placement equals it', () => {
+    const edited = stored(one('member1', 'member2'), 'member2', 'member3')
+    const given = { stored: edited, claims: [located(['member2', 'member3'])], policy: lazy(one('member2', 'member3')) }
+    const first = decideBinding(makeInput({ ...given, binding: overwritten(edited, three) })).binding
+    expect(first.spec.placement).toEqual(one('member2', 'member3'))
+    expect(decideBinding(makeInput({ ...given, binding: first })).binding).toBe(first)
+  })
+
+  test('gives the same reason in admission and in the loop for data that it does not allow', () => {
+    const wide = stored(one('member1', 'member2', 'member9'))
+    const running = { ...wide, spec: { ...wide.spec, clusters: [{ name: 'member2' }] } }
+    const given = { binding: running, stored: running, claims: [located(['member9'])], policy: lazy(three) }
+    const [inAdmission, inLoop] = [true, false].map(
+      (leavesMovesToLoop) => decideBinding(makeInput({ ...given, leavesMovesToLoop })).message,
+    )
+    expect(inAdmission).toEqual(inLoop)
   })
 
   test('does not apply to a workload that waits for its first cluster', () => {

@@ -55,8 +55,12 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   const annotated = input.annotations.base
   const isUnchanged = stored !== undefined && jsonEqual(incoming, effectiveAffinity(stored.spec.placement))
   if (!isUnchanged || changesOtherFields(binding, stored)) {
-    const mayBeOurs = annotated && !isOfDetector(input, incoming)
-    return { conditional: mayBeOurs ? [{ base: annotated, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
+    if (!annotated || isOfDetector(input, incoming)) return { conditional: [], otherwise: incoming }
+    const ours: BaseCandidate[] = [{ base: annotated, condition: 'answeredOrByLoop' }]
+    // Reinvocation: the recorded base did not count (`keepRecordedBase`).
+    if (stored && input.policy?.lazy && jsonEqual(annotated, storedAnnotations.base))
+      ours.push({ base: effectiveAffinity(stored.spec.placement), condition: 'answered' })
+    return { conditional: ours, otherwise: incoming }
   }
   const conditional: BaseCandidate[] = []
   // Reinvocation: the decision for a new base can equal the stored affinity. This widens nothing, since the affinity is the stored one. The
@@ -78,10 +82,13 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   return { conditional, otherwise: incoming }
 }
 
-/** Whether the detector sent the changed affinity: it is that of the policy, and the annotation of Lodestone is the stored one. */
+/** Whether the detector sent the changed affinity: it is that of the policy, and the annotations of Lodestone are the stored ones. */
 function isOfDetector(input: ParsedInput, incoming: PlacementAffinity): boolean {
-  const { binding, stored, policy } = input
-  const isKept = stored !== undefined && localityText(binding) === localityText(stored)
+  const { binding, stored, policy, annotations, storedAnnotations } = input
+  const isKept =
+    stored !== undefined &&
+    localityText(binding) === localityText(stored) &&
+    jsonEqual(annotations.base, storedAnnotations.base)
   return isKept && policy !== undefined && jsonEqual(incoming, effectiveAffinity(policy.placement))
 }
 
@@ -201,22 +208,24 @@ function keepsClusters(
 
 /**
  * Whether a result stays within an affinity, in a world where each cluster that it names may join and match its selectors. A forged base
- * could name one that does not exist yet, or add a selector that matches nothing today.
+ * could name one that does not exist yet, or add a selector that matches nothing today. Overflow tiers count when the binding gets replicas.
  */
 function isWithin(
   { clusters, usesOverflow, rules }: ParsedInput,
   outer: PlacementAffinity,
   result: PlacementAffinity,
 ): boolean {
-  const own = new Set(affinityTerms(outer, true).map((term) => JSON.stringify(term)))
-  const others = affinityTerms(result, true).filter((term) => !own.has(JSON.stringify(term)))
-  if (others.length === 0) return true
-  const named = others.map(({ clusterNames, ...selectors }, i) => ({
-    affinityName: `${i}`,
-    ...(clusterNames?.length ? { clusterNames } : selectors),
-  }))
   const lookup = clusters && ((name: string) => clusters(name) ?? JOINING)
-  return widenedBy(outer, { clusterAffinities: named }, lookup, usesOverflow, rules).length === 0
+  return [...new Set([usesOverflow, true])].every((countsTiers) => {
+    const own = new Set(affinityTerms(outer, countsTiers).map((term) => JSON.stringify(term)))
+    const others = affinityTerms(result, countsTiers).filter((term) => !own.has(JSON.stringify(term)))
+    if (others.length === 0) return true
+    const named = others.map(({ clusterNames, ...selectors }, i) => ({
+      affinityName: `${i}`,
+      ...(clusterNames?.length ? { clusterNames } : selectors),
+    }))
+    return widenedBy(outer, { clusterAffinities: named }, lookup, countsTiers, rules).length === 0
+  })
 }
 
 const JOINING: Cluster = { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: {}, spec: {} }

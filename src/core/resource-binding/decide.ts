@@ -110,18 +110,24 @@ function decideForFirstBase(parsed: ParsedInput): DecisionForBase {
   const { conditional, otherwise } = baseCandidates(parsed)
   for (const candidate of conditional) {
     const decision = decidePlacement(parsed, candidate.base)
-    if (meetsCondition(parsed, candidate, decision)) return { base: candidate.base, decision }
+    // Admission leaves moves to the loop, so its own decision does not show where a base leads.
+    const isOwn = candidate.condition !== 'withinPolicy' || !parsed.leavesMovesToLoop
+    const shown = isOwn ? decision : decidePlacement({ ...parsed, leavesMovesToLoop: false }, candidate.base)
+    if (meetsCondition(parsed, candidate, shown)) return keepRecordedBase(parsed, { base: candidate.base, decision })
   }
-  return { base: otherwise, decision: keepRecordedBase(parsed, decidePlacement(parsed, otherwise)) }
+  return keepRecordedBase(parsed, { base: otherwise, decision: decidePlacement(parsed, otherwise) })
 }
 
-/** A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. */
-function keepRecordedBase(parsed: ParsedInput, decision: PlacementDecision): PlacementDecision {
-  const { binding, stored, policy, storedAnnotations } = parsed
+/**
+ * A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. The stored
+ * affinity counts instead.
+ */
+function keepRecordedBase({ stored, policy, storedAnnotations }: ParsedInput, found: DecisionForBase): DecisionForBase {
+  const { annotations } = found.decision
   const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !stored || !decision.annotations.base) return decision
-  const [sent, before] = [binding, stored].map(({ spec }) => effectiveAffinity(spec.placement))
-  return jsonEqual(sent, before) ? { ...decision, annotations: { ...decision.annotations, base } } : decision
+  if (!policy?.lazy || !base || !annotations.base) return found
+  if (!jsonEqual(found.base, effectiveAffinity(stored?.spec.placement))) return found
+  return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
 }
 
 /**
