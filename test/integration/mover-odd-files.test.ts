@@ -1,31 +1,15 @@
 /** Tests of files that a server or a file system does not take: each is named, all others are uploaded, and a deletion always ends. */
 import { execFileSync } from 'node:child_process'
 import { rmSync, symlinkSync } from 'node:fs'
-import { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { makeRoot, readTree, runMover } from './mover-run.ts'
-import { type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+import { rm, symlink, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readTree, runMover } from './mover-run.ts'
+import type { SeenRequest } from './s3-server.ts'
+import { PART, useWrittenBackFolder } from './written-back-folder.ts'
 
-const PART = 5 * 1024 * 1024
-
-let s3: S3Server
-let root: string
-
-beforeEach(async () => {
-  s3 = await startS3Server()
-  root = makeRoot()
-})
-
-const words = () => ['--endpoint', s3.url, '--retries', '2', '--part-size', `${PART}`]
-const download = () => runMover(root, ['download', ...words(), '--source', 's3://lake/data/'])
-const upload = (...more: string[]) =>
-  runMover(root, ['upload', ...words(), '--source', join(root, 'data'), '--target', 's3://lake/data/', ...more])
-const stored = () => Object.fromEntries([...s3.objects].map(([key, { body }]) => [key.slice(5), body.toString()]))
-const pod = async (path: string, content = 'x') => {
-  await mkdir(dirname(join(root, 'data', path)), { recursive: true })
-  await writeFile(join(root, 'data', path), content)
-}
+const folder = useWrittenBackFolder()
+const { download, upload, stored, pod } = folder
 
 /** Makes folders in each other until their path is longer than Linux takes, as a process with a faulty recursion does. */
 function makeDeep(folder: string): void {
@@ -37,22 +21,22 @@ function makeDeep(folder: string): void {
 
 describe('a path that is longer than Linux takes', () => {
   test('does not keep a deletion from its end', async () => {
-    makeDeep(join(root, 'data', 'a'))
+    makeDeep(join(folder.root, 'data', 'a'))
 
-    expect((await runMover(root, ['delete'])).result).toMatchObject({ outcome: 'completed', files: 1 })
-    expect(await readTree(root)).toEqual({ termination: expect.any(String) })
+    expect((await runMover(folder.root, ['delete'])).result).toMatchObject({ outcome: 'completed', files: 1 })
+    expect(await readTree(folder.root)).toEqual({ termination: expect.any(String) })
   })
 
   test('in a staging directory is removed by the next download', async () => {
-    s3.put('data/a', 'x')
-    makeDeep(join(root, '.data.mover', 'files', 'd'))
+    folder.s3.put('data/a', 'x')
+    makeDeep(join(folder.root, '.data.mover', 'files', 'd'))
 
     expect((await download()).result).toMatchObject({ outcome: 'completed', files: 1 })
   })
 
   test('is an error of an upload, after all other files', async () => {
     await pod('ok')
-    makeDeep(join(root, 'data', 'deep'))
+    makeDeep(join(folder.root, 'data', 'deep'))
 
     const { result } = await upload()
 
@@ -83,7 +67,7 @@ describe('a file that the server does not take', () => {
     { name: 'that a lock protects', refused: 'm', status: 409, error: 'BlobImmutableDueToPolicy', code: 'Rejected' },
   ])('$name is named, and all others are uploaded', async ({ refused, status = 0, error = '', code }) => {
     for (const path of ['a', refused, 'z']) await pod(path)
-    s3.misbehave(({ method, key }) =>
+    folder.s3.misbehave(({ method, key }) =>
       status > 0 && method !== 'HEAD' && key === `data/${refused}` ? { status, code: error } : undefined,
     )
 
@@ -95,9 +79,9 @@ describe('a file that the server does not take', () => {
   })
 
   test('does not hide other files behind a conflict: the failure is not a conflict alone', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
-    s3.put('data/a', 'theirs')
+    folder.s3.put('data/a', 'theirs')
     await pod('a', 'mine')
     await pod(`${long}${'f'.repeat(30)}`)
 
@@ -106,18 +90,18 @@ describe('a file that the server does not take', () => {
 
   test('ends an upload after many files', async () => {
     await Promise.all(Array.from({ length: 300 }, (_, i) => pod(`${i}`)))
-    s3.misbehave(({ method }) => (method === 'PUT' ? { status: 400, code: 'InvalidRequest' } : undefined))
+    folder.s3.misbehave(({ method }) => (method === 'PUT' ? { status: 400, code: 'InvalidRequest' } : undefined))
 
     expect((await upload()).result.code).toBe('Rejected')
-    expect(s3.requests.filter(({ method }) => method === 'PUT').length).toBeLessThan(150)
+    expect(folder.s3.requests.filter(({ method }) => method === 'PUT').length).toBeLessThan(150)
   })
 })
 
 describe('a folder that replaces a file', () => {
   test('is not uploaded while the object of the file exists, since no directory could have both', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
-    await rm(join(root, 'data', 'a'))
+    await rm(join(folder.root, 'data', 'a'))
     await pod('a/b')
     await pod('c')
 
@@ -127,7 +111,7 @@ describe('a folder that replaces a file', () => {
     expect(result.message).toContain('s3://lake/data/a/b, while s3://lake/data/a exists')
     expect(stored()).toEqual({ a: 'x', c: 'x' })
 
-    s3.objects.delete('data/a')
+    folder.s3.objects.delete('data/a')
     expect((await upload()).result.outcome).toBe('completed')
     expect(stored()).toEqual({ 'a/b': 'x', c: 'x' })
   })
@@ -136,22 +120,22 @@ describe('a folder that replaces a file', () => {
     { name: 'the objects of the folder exist', key: 'data/a/b' },
     { name: 'the object of the empty folder exists', key: 'data/a/' },
   ])('the other way round: not while $name', async ({ key }) => {
-    s3.put(key, key.endsWith('/') ? '' : 'x')
-    s3.put('data/c', 'x')
+    folder.s3.put(key, key.endsWith('/') ? '' : 'x')
+    folder.s3.put('data/c', 'x')
     await download()
-    await rm(join(root, 'data', 'a'), { recursive: true })
+    await rm(join(folder.root, 'data', 'a'), { recursive: true })
     await pod('a', 'file')
 
     expect((await upload()).result).toMatchObject({ outcome: 'failed', code: 'KeyConflict' })
-    expect([...s3.objects.keys()].sort()).toEqual([key, 'data/c'])
+    expect([...folder.s3.objects.keys()].sort()).toEqual([key, 'data/c'])
   })
 
   test('and is replaced by the file again is an unchanged file', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
-    await rm(join(root, 'data', 'a'))
+    await rm(join(folder.root, 'data', 'a'))
     await pod('a/b')
-    await rm(join(root, 'data', 'a'), { recursive: true })
+    await rm(join(folder.root, 'data', 'a'), { recursive: true })
     await pod('a')
 
     expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
@@ -168,8 +152,8 @@ describe('what changes during an upload', () => {
     await pod('d/a')
     await pod('d/e/f')
     const first = isFirst('data/d/a')
-    s3.misbehave((request) => {
-      if (first(request)) rmSync(join(root, 'data', 'd', 'e'), { recursive: true })
+    folder.s3.misbehave((request) => {
+      if (first(request)) rmSync(join(folder.root, 'data', 'd', 'e'), { recursive: true })
       return undefined
     })
 
@@ -185,9 +169,9 @@ describe('what changes during an upload', () => {
     await pod('large', 'y'.repeat(2 * PART + 10))
     await pod('other')
     let left = 1
-    s3.misbehave(({ method, query }) => {
+    folder.s3.misbehave(({ method, query }) => {
       if (method === 'PUT' && query.get('partNumber') === '1' && left-- > 0)
-        return { hold: truncate(join(root, 'data', 'large'), 9) }
+        return { hold: truncate(join(folder.root, 'data', 'large'), 9) }
       // S3 refuses parts that are too short, except the last one.
       return method === 'POST' && query.has('uploadId') ? { status: 400, code: 'EntityTooSmall' } : undefined
     })
@@ -199,9 +183,9 @@ describe('what changes during an upload', () => {
 
 test('links, pipes and sockets are named in the result, since their content is not in the source', async () => {
   await pod('model-5', 'weights')
-  await symlink('model-5', join(root, 'data', 'latest'))
-  execFileSync('mkfifo', [join(root, 'data', 'pipe')])
-  symlinkSync('.', join(root, 'data', 'folder'))
+  await symlink('model-5', join(folder.root, 'data', 'latest'))
+  execFileSync('mkfifo', [join(folder.root, 'data', 'pipe')])
+  symlinkSync('.', join(folder.root, 'data', 'folder'))
 
   const { result } = await upload()
 

@@ -1,42 +1,25 @@
 /** Tests that an upload changes only the objects whose files pods changed, and never an object that another client changed meanwhile. */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
-import { makeRoot, runMover } from './mover-run.ts'
-import { type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+import { describe, expect, test } from 'vitest'
+import { runMover } from './mover-run.ts'
+import type { SeenRequest } from './s3-server.ts'
+import { PART, useWrittenBackFolder } from './written-back-folder.ts'
 
-const PART = 5 * 1024 * 1024
+const folder = useWrittenBackFolder()
+const { download, upload, stored, pod } = folder
 
-let s3: S3Server
-let root: string
-
-beforeEach(async () => {
-  s3 = await startS3Server()
-  root = makeRoot()
-})
-
-const words = () => ['--endpoint', s3.url, '--retries', '2', '--part-size', `${PART}`]
-const download = (...more: string[]) => runMover(root, ['download', ...words(), '--source', 's3://lake/data/', ...more])
-const upload = (...more: string[]) =>
-  runMover(root, ['upload', ...words(), '--source', join(root, 'data'), '--target', 's3://lake/data/', ...more])
-
-const stored = () =>
-  Object.fromEntries([...s3.objects].map(([key, { body }]) => [key.slice(5), body.toString('latin1')]))
-const pod = async (path: string, content: string | Buffer) => {
-  await mkdir(join(root, 'data'), { recursive: true })
-  await writeFile(join(root, 'data', path), content)
-}
 const otherClient = (key: string, content: string | undefined) =>
-  content === undefined ? s3.objects.delete(`data/${key}`) : s3.put(`data/${key}`, content)
+  content === undefined ? folder.s3.objects.delete(`data/${key}`) : folder.s3.put(`data/${key}`, content)
 const writes = () =>
-  s3.requests.filter(({ method }) => method === 'PUT' || method === 'POST').map(({ key }) => key.slice(5))
+  folder.s3.requests.filter(({ method }) => method === 'PUT' || method === 'POST').map(({ key }) => key.slice(5))
 const isWrite = ({ method, key }: SeenRequest) => method === 'PUT' && key === 'data/a'
 
 describe('an upload after a download', () => {
   test('leaves objects alone that another client changed and that pods did not touch', async () => {
-    for (const name of ['changed', 'deleted', 'same']) s3.put(`data/${name}`, `${name} 1`)
+    for (const name of ['changed', 'deleted', 'same']) folder.s3.put(`data/${name}`, `${name} 1`)
     await download()
     otherClient('changed', 'changed 2')
     otherClient('deleted', undefined)
@@ -50,7 +33,10 @@ describe('an upload after a download', () => {
   })
 
   test('of an object whose ETag is no checksum sends nothing while the file is untouched', async () => {
-    s3.put('data/encrypted', 'x', { etag: 'f'.repeat(32), headers: { 'x-amz-server-side-encryption': 'aws:kms' } })
+    folder.s3.put('data/encrypted', 'x', {
+      etag: 'f'.repeat(32),
+      headers: { 'x-amz-server-side-encryption': 'aws:kms' },
+    })
     await download()
 
     expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
@@ -58,30 +44,30 @@ describe('an upload after a download', () => {
   })
 
   test('sends nothing for a file that was written again with the same content', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
     await pod('a', 'x')
-    await utimes(join(root, 'data', 'a'), 1, 1)
+    await utimes(join(folder.root, 'data', 'a'), 1, 1)
 
     expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
   })
 
   test('expects the object of the download, or none, in each write', async () => {
-    s3.put('data/a', 'x', { etag: 'etag-of-a' })
+    folder.s3.put('data/a', 'x', { etag: 'etag-of-a' })
     await download()
     await pod('a', 'changed')
     await pod('b', 'new')
 
     await upload()
 
-    const conditions = s3.requests
+    const conditions = folder.s3.requests
       .filter(({ method }) => method === 'PUT')
       .map(({ key, headers }) => [key, headers['if-match'] ?? headers['if-none-match']])
     expect(Object.fromEntries(conditions)).toEqual({ 'data/a': '"etag-of-a"', 'data/b': '*' })
   })
 
   test('expects its own object in the next round', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
     for (const content of ['first', 'second']) {
       await pod('a', content)
@@ -92,8 +78,8 @@ describe('an upload after a download', () => {
   })
 
   test('of one object expects that object', async () => {
-    s3.put('data/one.csv', 'x', { etag: 'etag-of-one' })
-    await runMover(root, ['download', ...words(), '--source', 's3://lake/data/one.csv'])
+    folder.s3.put('data/one.csv', 'x', { etag: 'etag-of-one' })
+    await runMover(folder.root, ['download', ...folder.words(), '--source', 's3://lake/data/one.csv'])
     await pod('one.csv', 'changed')
 
     expect((await upload()).result).toMatchObject({ outcome: 'completed' })
@@ -108,7 +94,7 @@ describe('an upload after a download', () => {
 
     await upload()
 
-    const bodies = s3.requests.filter(({ method }) => method === 'PUT')
+    const bodies = folder.s3.requests.filter(({ method }) => method === 'PUT')
     expect(bodies).toHaveLength(content.length > PART ? 2 : 1)
     for (const { headers } of bodies) expect(headers['content-md5']).toMatch(/^[A-Za-z0-9+/]{22}==$/)
   })
@@ -124,12 +110,12 @@ describe('an upload after a download', () => {
       'x-amz-meta-owner': 'sales  team',
       'x-amz-storage-class': 'STANDARD_IA',
     }
-    s3.put('data/a', 'x', { headers: { ...headers, 'x-amz-version-id': 'v1' } })
+    folder.s3.put('data/a', 'x', { headers: { ...headers, 'x-amz-version-id': 'v1' } })
     await download()
     await pod('a', content)
 
     expect((await upload()).result).toMatchObject({ outcome: 'completed' })
-    const written = s3.requests.find(
+    const written = folder.s3.requests.find(
       ({ method, query }) => (method === 'POST' && query.has('uploads')) || method === 'PUT',
     )
     expect(written?.headers).toMatchObject(headers)
@@ -140,29 +126,29 @@ describe('an upload after a download', () => {
     ['gzip', 'gzip'],
     ['identity', undefined],
   ])('keeps the encoding %s of an object that GCS decodes on the way', async (stored, sent) => {
-    s3.put('data/a', 'x', { headers: { 'x-goog-stored-content-encoding': stored } })
+    folder.s3.put('data/a', 'x', { headers: { 'x-goog-stored-content-encoding': stored } })
     await download()
     await pod('a', 'changed')
 
     await upload()
 
-    expect(s3.requests.find(({ method }) => method === 'PUT')?.headers['content-encoding']).toBe(sent)
+    expect(folder.s3.requests.find(({ method }) => method === 'PUT')?.headers['content-encoding']).toBe(sent)
   })
 
   test('does not keep an archive, nor the encoding of a body that was sent in chunks', async () => {
-    s3.put('data/a', 'x', { headers: { 'x-amz-storage-class': 'GLACIER', 'content-encoding': 'aws-chunked' } })
+    folder.s3.put('data/a', 'x', { headers: { 'x-amz-storage-class': 'GLACIER', 'content-encoding': 'aws-chunked' } })
     await download()
     await pod('a', 'changed')
 
     await upload()
 
-    const { headers } = s3.requests.find(({ method }) => method === 'PUT') ?? {}
+    const { headers } = folder.s3.requests.find(({ method }) => method === 'PUT') ?? {}
     expect([headers?.['x-amz-storage-class'], headers?.['content-encoding']]).toEqual([undefined, undefined])
   })
 
   test('of a shard keeps an object of another shard with the same name', async () => {
-    s3.put('data/0_a', 'x')
-    s3.put('data/1_a', 'of the other shard')
+    folder.s3.put('data/0_a', 'x')
+    folder.s3.put('data/1_a', 'of the other shard')
     await download('--match', '*0_*')
     await pod('1_a', 'mine')
 
@@ -177,8 +163,8 @@ describe('a conflict', () => {
     { name: 'deleted by another client and changed by a pod', before: 'x', other: undefined },
     { name: 'created by both', other: 'theirs' },
   ])('keeps both versions of an object $name, names it, and is not completed', async ({ before, other }) => {
-    s3.put('data/unrelated', 'x')
-    if (before !== undefined) s3.put('data/a', before)
+    folder.s3.put('data/unrelated', 'x')
+    if (before !== undefined) folder.s3.put('data/a', before)
     await download()
     otherClient('a', other)
     await pod('a', 'mine')
@@ -191,14 +177,14 @@ describe('a conflict', () => {
     const { a, b, ...copies } = stored()
     expect({ a, b }).toEqual({ a: other, b: 'result' })
     expect(Object.values(copies).sort()).toEqual(['mine', 'x'])
-    expect(await readFile(join(root, 'data', 'a'), 'utf8')).toBe('mine')
+    expect(await readFile(join(folder.root, 'data', 'a'), 'utf8')).toBe('mine')
   })
 
   test('that begins between check and write is noticed by the condition of the write', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
     await pod('a', 'mine')
-    s3.misbehave((request) => {
+    folder.s3.misbehave((request) => {
       if (isWrite(request)) otherClient('a', 'theirs')
       return undefined
     })
@@ -208,11 +194,11 @@ describe('a conflict', () => {
   })
 
   test.each(['ignores', 'rejects'])('is found before the write on a server that %s conditions', async (how) => {
-    for (const name of ['a', 'b']) s3.put(`data/${name}`, 'x')
+    for (const name of ['a', 'b']) folder.s3.put(`data/${name}`, 'x')
     await download()
     otherClient('a', 'theirs')
     for (const name of ['a', 'b', 'c']) await pod(name, 'mine')
-    s3.misbehave(({ headers, method }) => {
+    folder.s3.misbehave(({ headers, method }) => {
       if (how === 'ignores') return { ignore: 'if-match' }
       const isConditional = method === 'PUT' && (headers['if-match'] ?? headers['if-none-match']) !== undefined
       return isConditional ? { status: 501, code: 'NotImplemented' } : undefined
@@ -223,30 +209,30 @@ describe('a conflict', () => {
   })
 
   test('makes one copy, however often it is uploaded, until a user deletes the copy', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
     otherClient('a', 'theirs')
     await pod('a', 'mine')
     await upload()
     await upload()
-    const copies = [...s3.objects.keys()].filter((key) => key !== 'data/a')
+    const copies = [...folder.s3.objects.keys()].filter((key) => key !== 'data/a')
     expect(copies).toHaveLength(1)
 
-    s3.objects.delete(copies[0] ?? '')
+    folder.s3.objects.delete(copies[0] ?? '')
 
     expect((await upload()).result.outcome).toBe('completed')
     expect(stored()).toEqual({ a: 'theirs' })
   })
 
   test('is over for later changes too when a user chooses the version of the pod', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
     otherClient('a', 'theirs')
     await pod('a', 'mine')
     await upload()
-    const copy = [...s3.objects.keys()].find((key) => key !== 'data/a') ?? ''
-    s3.put('data/a', 'mine')
-    s3.objects.delete(copy)
+    const copy = [...folder.s3.objects.keys()].find((key) => key !== 'data/a') ?? ''
+    folder.s3.put('data/a', 'mine')
+    folder.s3.objects.delete(copy)
     await upload()
     await pod('a', 'mine, changed')
 
@@ -255,7 +241,7 @@ describe('a conflict', () => {
   })
 
   test('is none when the other client wrote the same content', async () => {
-    s3.put('data/a', 'x')
+    folder.s3.put('data/a', 'x')
     await download()
     otherClient('a', 'same')
     await pod('a', 'same')
@@ -275,15 +261,15 @@ describe('a lost answer', () => {
   ])('$name is not an error when the object is there', async ({ bytes, ignore = false, encryption = {} }) => {
     await pod('large', randomBytes(bytes))
     let left = 1
-    s3.encryptWith(encryption)
-    s3.misbehave(({ method, query }) => {
+    folder.s3.encryptWith(encryption)
+    folder.s3.misbehave(({ method, query }) => {
       const isLast = method === (bytes > PART ? 'POST' : 'PUT') && !query.has('uploads')
       if (isLast && left-- > 0) return { loseAnswer: true }
       return ignore ? { ignore: 'if-match' } : undefined
     })
 
     expect((await upload()).result).toMatchObject({ outcome: 'completed', files: 1 })
-    expect(s3.objects.size).toBe(1)
+    expect(folder.s3.objects.size).toBe(1)
     expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
   })
 })
@@ -296,7 +282,7 @@ describe('names that are not UTF-8', () => {
     { name: 'folder', path: 'd\\xff/x', says: 'd\\xff' },
   ])('of a $name are an error with the path, and all other files are uploaded', async ({ path, says }) => {
     await pod('ok', 'x')
-    name(`${root}/data/${path}`)
+    name(`${folder.root}/data/${path}`)
 
     const { result } = await upload()
 
@@ -307,16 +293,16 @@ describe('names that are not UTF-8', () => {
 
   test('do not keep a delete from its work', async () => {
     await pod('ok', 'x')
-    name(`${root}/data/caf\\xe9/x\\xff`)
+    name(`${folder.root}/data/caf\\xe9/x\\xff`)
 
-    expect((await runMover(root, ['delete'])).result).toMatchObject({ outcome: 'completed', files: 2 })
-    await rm(join(root, 'data'), { recursive: true, force: true })
+    expect((await runMover(folder.root, ['delete'])).result).toMatchObject({ outcome: 'completed', files: 2 })
+    await rm(join(folder.root, 'data'), { recursive: true, force: true })
   })
 
   test('of files outside of the download are removed from its staging directory', async () => {
-    s3.put('data/a', 'x')
-    await mkdir(join(root, '.data.mover', 'files'), { recursive: true })
-    name(`${root}/.data.mover/files/d\\xff/x`)
+    folder.s3.put('data/a', 'x')
+    await mkdir(join(folder.root, '.data.mover', 'files'), { recursive: true })
+    name(`${folder.root}/.data.mover/files/d\\xff/x`)
 
     expect((await download()).result).toMatchObject({ outcome: 'completed', files: 1 })
   })
