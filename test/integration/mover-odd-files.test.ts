@@ -88,7 +88,17 @@ describe('a file that the server does not take', () => {
     expect((await upload()).result.code).toBe('UnsafeKey')
   })
 
-  test('ends an upload after many files', async () => {
+  test('does not end an upload if its name is the cause, however many such files there are', async () => {
+    const good = Array.from({ length: 200 }, (_, i) => `${long}good-${i}`)
+    await Promise.all([...good, ...good.map((path) => `${path}${'f'.repeat(30)}`)].map((path) => pod(path)))
+
+    const { result } = await upload()
+
+    expect(result).toMatchObject({ outcome: 'failed', code: 'UnsafeKey' })
+    expect(Object.keys(stored()).sort()).toEqual(good.sort())
+  })
+
+  test('ends an upload after many that the server rejects', async () => {
     await Promise.all(Array.from({ length: 300 }, (_, i) => pod(`${i}`)))
     folder.s3.misbehave(({ method }) => (method === 'PUT' ? { status: 400, code: 'InvalidRequest' } : undefined))
 

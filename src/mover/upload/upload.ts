@@ -12,6 +12,7 @@ import { takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openBase, type UploadBase } from './base.ts'
+import { NameList } from './name-list.ts'
 import { openBelow } from './open-below.ts'
 import { type Seen, walk } from './walk.ts'
 import { type Conflict, writeBack } from './write-back.ts'
@@ -30,12 +31,11 @@ export interface UploadInput {
 /** The most rounds of an upload that ends. A file that changes during a round is checked in the next one. */
 const MAX_ROUNDS = 3
 
-/** The most names in a message, and the most characters of each. */
-const MAX_NAMED = 20
+/** The most characters of a name in a message. */
 const MAX_NAME_LENGTH = 200
 
-/** The files that the server may refuse before the upload ends: the cause may be the same for all files. */
-const MAX_REFUSED = 100
+/** The files that the server may reject before the upload ends: the cause may be the same for all files. */
+const MAX_REJECTED = 100
 
 /**
  * Uploads the directory. Throws a `MoverError`, or the reason of the signal.
@@ -63,14 +63,14 @@ async function uploadFrom(place: Place, input: UploadInput, progress: Progress, 
         progress,
         signal,
       )
-      throwIfRefused(refused)
-      throwIfConflicting(store, conflicts)
+      refused.throwIfAny()
+      throwIfConflicting(conflicts)
       if (input.watchMs !== undefined) {
         await sleep(input.watchMs, undefined, { signal })
-      } else if (changing.length === 0) {
+      } else if (changing.isEmpty) {
         return { files, bytes, message: `${files} files, ${formatBytes(bytes)}${withoutLeft(left)}` }
       } else if (round === MAX_ROUNDS) {
-        throw new MoverError('SourceChanged', `still being written, and not uploaded: ${named(changing)}`)
+        throw new MoverError('SourceChanged', `still being written, and not uploaded: ${changing.join()}`)
       }
     }
   } finally {
@@ -86,10 +86,10 @@ interface RoundInput extends UploadInput {
 
 async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSignal) {
   const { folder, place, parallel } = input
-  const changing: string[] = []
-  const conflicts: Conflict[] = []
-  const refused: MoverError[] = []
-  const left: string[] = []
+  const changing = new NameList()
+  const conflicts = new NameList()
+  const refused = new RefusedFiles()
+  const left = new NameList()
   let [files, bytes] = [0, 0]
   for await (const one of walk(folder, outer)) {
     if (!('path' in one)) continue
@@ -101,26 +101,26 @@ async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSig
   async function handle(path: string, stats: Seen, file: FileHandle, signal: AbortSignal): Promise<void> {
     try {
       const conflict = await writeBack({ ...input, progress }, { key: `${place.key}${path}`, stats, file }, signal)
-      if (conflict) conflicts.push(conflict)
+      if (conflict) conflicts.add(describeConflict(input.store, conflict))
     } catch (error) {
       if (!isAboutOneFile(error)) throw error
-      if (error.code === 'SourceChanged') return void changing.push(path)
-      if (refused.push(error) > MAX_REFUSED) throw error
+      if (error.code === 'SourceChanged') return changing.add(path)
+      refused.add(error)
     }
     const { mtimeMs, size } = await file.stat()
-    if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.push(path)
+    if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.add(path)
     progress.fileDone()
   }
 
   await runPool(
     async function* jobs(signal) {
       for await (const one of walk(folder, signal)) {
-        if ('left' in one) left.push(one.left)
-        else if ('unnamed' in one) refused.push(unnamedError(one))
+        if ('left' in one) left.add(one.left)
+        else if ('unnamed' in one) refused.add(unnamedError(one))
         else {
           yield async () => {
             const file = await openBelow(folder, one.path)
-            if (file === undefined) return void changing.push(one.path)
+            if (file === undefined) return changing.add(one.path)
             await handle(one.path, one.stats, file, signal).finally(() => file.close())
           }
         }
@@ -143,32 +143,36 @@ function unnamedError({ unnamed, reason }: { unnamed: string; reason: string }):
   return new MoverError('UnsafeKey', `the path ${unnamed.slice(0, MAX_NAME_LENGTH)} ${reason}; rename it`)
 }
 
-function throwIfRefused(refused: readonly MoverError[]): void {
-  const [first] = refused
-  if (first === undefined) return
-  throw new MoverError(
-    first.code,
-    `not uploaded: ${named(
-      refused.map(({ message }) => message),
-      '; ',
-    )}`,
-  )
+/** The files that cannot be written. */
+class RefusedFiles {
+  readonly #messages = new NameList()
+  #first: MoverError | undefined
+  #rejected = 0
+
+  /** Throws the error if the server has rejected too many files. */
+  add(error: MoverError): void {
+    this.#first ??= error
+    this.#messages.add(error.message)
+    if (error.code === 'Rejected' && ++this.#rejected > MAX_REJECTED) throw error
+  }
+
+  throwIfAny(): void {
+    if (this.#first) throw new MoverError(this.#first.code, `not uploaded: ${this.#messages.join('; ')}`)
+  }
 }
 
-function throwIfConflicting(store: ObjectStore, conflicts: readonly Conflict[]): void {
-  if (conflicts.length === 0) return
-  const copies = conflicts.map(({ key, copy }) => `${store.objectUri(key)} (copy ${copy.slice(key.length)})`)
+function describeConflict(store: ObjectStore, { key, copy }: Conflict): string {
+  return `${store.objectUri(key)} (copy ${copy.slice(key.length)})`
+}
+
+function throwIfConflicting(conflicts: NameList): void {
+  if (conflicts.isEmpty) return
   throw new MoverError(
     'WriteConflict',
-    `another client changed objects that pods changed too: ${named(copies)}; keep one version of each, and delete the copy`,
+    `another client changed objects that pods changed too: ${conflicts.join()}; keep one version of each, and delete the copy`,
   )
 }
 
-function withoutLeft(left: readonly string[]): string {
-  return left.length === 0 ? '' : `; not uploaded, since they are no files: ${named(left)}`
-}
-
-function named(names: readonly string[], between = ', '): string {
-  const more = names.length > MAX_NAMED ? `${between}and ${names.length - MAX_NAMED} more` : ''
-  return `${names.slice(0, MAX_NAMED).join(between)}${more}`
+function withoutLeft(left: NameList): string {
+  return left.isEmpty ? '' : `; not uploaded, since they are no files: ${left.join()}`
 }
