@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Toleration } from '../api/node.ts'
-import { blockingTaints, evictingTaint, taintText } from './tolerations.ts'
+import type { Taint, Toleration } from '../api/node.ts'
+import { defined } from '../base/json.ts'
+import { type EvictingTaint, Tolerations, taintText } from './tolerations.ts'
 
 test('returns every taint that is not tolerated, in order', () => {
   const taints = [
@@ -8,12 +10,12 @@ test('returns every taint that is not tolerated, in order', () => {
     { key: 'b', effect: 'PreferNoSchedule' },
     { key: 'c', value: '1', effect: 'NoExecute' },
   ]
-  expect(blockingTaints(taints).map(taintText)).toEqual(['a:NoSchedule', 'c=1:NoExecute'])
-  expect(blockingTaints(taints, [{ key: 'a', operator: 'Exists' }]).map(taintText)).toEqual(['c=1:NoExecute'])
-  expect(blockingTaints(undefined, undefined)).toEqual([])
+  expect(new Tolerations().blocking(taints).map(taintText)).toEqual(['a:NoSchedule', 'c=1:NoExecute'])
+  expect(new Tolerations([{ key: 'a', operator: 'Exists' }]).blocking(taints).map(taintText)).toEqual(['c=1:NoExecute'])
+  expect(new Tolerations(undefined).blocking(undefined)).toEqual([])
 })
 
-test.each<{ name: string; tolerations: Toleration[]; want: ReturnType<typeof evictingTaint> }>([
+test.each<{ name: string; tolerations: Toleration[]; want: EvictingTaint | undefined }>([
   {
     name: 'none is tolerated: at once',
     tolerations: [],
@@ -40,9 +42,53 @@ test.each<{ name: string; tolerations: Toleration[]; want: ReturnType<typeof evi
     { key: 'a', effect: 'NoExecute' },
     { key: 'b', effect: 'NoExecute' },
   ]
-  expect(evictingTaint(taints, tolerations)).toEqual(want)
+  expect(new Tolerations(tolerations).evicting(taints)).toEqual(want)
 })
 
 test('finds no taint that evicts in a cluster without taints', () => {
-  expect(evictingTaint(undefined, undefined)).toBeUndefined()
+  expect(new Tolerations(undefined).evicting(undefined)).toBeUndefined()
+})
+
+/** Kubernetes' ToleratesTaint without the operators Lt and Gt, in its own words. */
+function toleratesAlone({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+  if (effect && effect !== taint.effect) return false
+  if (key && key !== taint.key) return false
+  if (operator === undefined || operator === '' || operator === 'Equal') return (value ?? '') === (taint.value ?? '')
+  return operator === 'Exists'
+}
+
+test('tolerations that are prepared match as each of them alone does', () => {
+  const text = (...values: string[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
+  const toleration = fc.record({
+    key: text('', 'a', 'b'),
+    operator: text('', 'Equal', 'Exists', 'Gt'),
+    value: text('', '1', '2'),
+    effect: text('', 'NoSchedule', 'NoExecute'),
+    tolerationSeconds: fc.option(fc.integer({ min: -5, max: 90 }), { nil: undefined }),
+  })
+  const taint = fc.record({
+    key: fc.constantFrom('a', 'b'),
+    value: text('', '1', '2'),
+    effect: fc.constantFrom('NoSchedule', 'NoExecute', 'PreferNoSchedule'),
+  })
+  fc.assert(
+    fc.property(fc.array(toleration, { maxLength: 5 }), taint, (drawn, tainted) => {
+      const tolerations = drawn.map((one) => defined(one))
+      const one = defined(tainted)
+      const matching = tolerations.filter((each) => toleratesAlone(each, one))
+      const prepared = new Tolerations(tolerations)
+      const blocks = one.effect !== 'PreferNoSchedule' && matching.length === 0
+      expect(prepared.blocking([one])).toEqual(blocks ? [one] : [])
+      const times = matching.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => Math.max(0, tolerationSeconds))
+      const seconds = matching.length === 0 ? 0 : Math.min(...times)
+      const evicts = one.effect === 'NoExecute' && Number.isFinite(seconds)
+      expect(prepared.evicting([one])).toEqual(evicts ? { taint: one, seconds } : undefined)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('half a million tolerations are no exception', () => {
+  const many = new Tolerations(Array.from({ length: 500_000 }, () => ({ operator: 'Exists' })))
+  expect(many.evicting([{ key: 'a', effect: 'NoExecute' }])).toBeUndefined()
 })

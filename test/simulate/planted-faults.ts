@@ -57,8 +57,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: 'src/core/placement/acceptance.ts',
-    search: 'const [taint] = blockingTaints(spec?.taints, placement?.clusterTolerations)',
-    replacement: 'const [taint] = blockingTaints(spec && [], placement?.clusterTolerations)',
+    search: 'const [taint] = tolerations.blocking(spec?.taints)',
+    replacement: 'const [taint] = tolerations.blocking(spec && [])',
     breaks: 'narrowing: taints are ignored',
     guarantees: ['has-cluster'],
   },

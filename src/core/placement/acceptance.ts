@@ -1,7 +1,7 @@
 /** Whether Karmada's scheduler accepts a binding in a cluster, whatever the affinity of the binding: its other filter plugins. */
 import { type ApiEnablement, type BindingSpec, type Cluster, COMPLETE_APIS } from '../../api/karmada.ts'
 import { isTrue } from '../../base/conditions.ts'
-import { blockingTaints, evictingTaint, taintText } from '../tolerations.ts'
+import { Tolerations, taintText } from '../tolerations.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { evictedClusters, targetClusters } from './binding-state.ts'
 
@@ -24,13 +24,17 @@ export type SchedulingRequest = Pick<BindingSpec, 'resource' | 'placement' | 'cl
 export function schedulingRefusal(request: SchedulingRequest, clusters: ClusterLookup | undefined): Refusal {
   const targets = new Set(targetClusters(request))
   const evicted = evictedClusters(request)
+  const tolerations = new Tolerations(request.placement?.clusterTolerations)
   return (name) => {
     if (evicted.has(name)) return 'is being evicted'
     if (!clusters) return undefined
     const cluster = clusters(name)
     if (!cluster) return 'does not exist'
     if (cluster.metadata.deletionTimestamp) return 'is being deleted'
-    return (targets.has(name) ? undefined : newcomerProblem(cluster, request)) ?? spreadProblem(cluster, request)
+    return (
+      (targets.has(name) ? undefined : newcomerProblem(cluster, request, tolerations)) ??
+      spreadProblem(cluster, request)
+    )
   }
 }
 
@@ -42,12 +46,13 @@ export function moveRefusal(request: SchedulingRequest, clusters: ClusterLookup 
   const refuses = schedulingRefusal(request, clusters)
   const targets = new Set(targetClusters(request))
   if (targets.size === 0) return refuses
-  return (name) => refuses(name) ?? (targets.has(name) ? undefined : evictionProblem(clusters?.(name), request))
+  const tolerations = new Tolerations(request.placement?.clusterTolerations)
+  return (name) => refuses(name) ?? (targets.has(name) ? undefined : evictionProblem(clusters?.(name), tolerations))
 }
 
 /** Why a workload would not stay in a cluster whose taints do not keep it away. */
-function evictionProblem(cluster: Cluster | undefined, { placement }: SchedulingRequest): string | undefined {
-  const evicting = evictingTaint(cluster?.spec?.taints, placement?.clusterTolerations)
+function evictionProblem(cluster: Cluster | undefined, tolerations: Tolerations): string | undefined {
+  const evicting = tolerations.evicting(cluster?.spec?.taints)
   if (!evicting) return undefined
   const { taint, seconds } = evicting
   return `has the taint ${taintText(taint)}, which the policy tolerates for ${seconds} s only`
@@ -64,8 +69,12 @@ export function describeRefusals(names: readonly string[], refuses: Refusal): st
 }
 
 /** Why a cluster does not accept a workload that does not run there yet. */
-function newcomerProblem({ spec, status }: Cluster, { resource, placement }: SchedulingRequest): string | undefined {
-  const [taint] = blockingTaints(spec?.taints, placement?.clusterTolerations)
+function newcomerProblem(
+  { spec, status }: Cluster,
+  { resource }: SchedulingRequest,
+  tolerations: Tolerations,
+): string | undefined {
+  const [taint] = tolerations.blocking(spec?.taints)
   if (taint) return `has the taint ${taintText(taint)}, which the policy does not tolerate`
   const { apiVersion, kind } = resource
   if (!status || serves(status.apiEnablements ?? [], apiVersion, kind)) return undefined

@@ -4,7 +4,7 @@ import type { Toleration } from '../../api/node.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { isTolerant } from '../resource-binding/annotation-shapes.ts'
 import { parseAnnotation } from '../resource-binding/annotations.ts'
-import { evictingTaint } from '../tolerations.ts'
+import { Tolerations } from '../tolerations.ts'
 import type { Fleet } from './fleet.ts'
 
 export interface Eviction {
@@ -26,9 +26,9 @@ function appliedTolerations({ metadata, spec }: ResourceBinding): Toleration[] |
 
 /** Finds the clusters that a workload leaves because of taints with the effect NoExecute; undefined if it leaves none. */
 export function findEviction(binding: ResourceBinding, { clusters }: Fleet): Eviction | undefined {
-  const tolerations = appliedTolerations(binding)
+  const tolerations = new Tolerations(appliedTolerations(binding))
   const evictions = targetClusters(binding.spec).flatMap((name) => {
-    const evicting = evictingTaint(clusters?.(name)?.spec?.taints, tolerations)
+    const evicting = tolerations.evicting(clusters?.(name)?.spec?.taints)
     return evicting ? [{ name, seconds: evicting.seconds }] : []
   })
   if (evictions.length === 0) return undefined

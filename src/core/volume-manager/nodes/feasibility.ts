@@ -11,7 +11,7 @@ import type {
   Toleration,
 } from '../../../api/node.ts'
 import { defined } from '../../../base/json.ts'
-import { blockingTaints } from '../../tolerations.ts'
+import { Tolerations } from '../../tolerations.ts'
 
 export interface NodeHealth {
   isReady: boolean
@@ -76,10 +76,7 @@ export function isClosedTo(tolerations: readonly Toleration[] = [], node: Pick<N
 function taintsAgainst(tolerations: readonly Toleration[], { spec }: Pick<Node, 'spec'>): Taint[] {
   const taints = [...(spec?.taints ?? []), ...(spec?.unschedulable ? [CORDONED] : [])]
   // The API server rejects a Pod whose toleration has neither a key nor the operator Exists.
-  return blockingTaints(
-    taints,
-    tolerations.filter(({ key, operator }) => key || operator === 'Exists'),
-  )
+  return new Tolerations(tolerations.filter(({ key, operator }) => key || operator === 'Exists')).blocking(taints)
 }
 
 /** Whether the required terms of an affinity allow the node. Without required terms, every node is allowed. */
