@@ -58,7 +58,7 @@ export async function checkManifests(input: CheckInput): Promise<Report> {
   const isEmpty = folder !== undefined && store.objects().length === 0 && problems.length === 0
   const objects = [...manifests, ...store.objects()].map(({ object }) => object)
   const { placed, findings } = placeManifests(manifests, scopesOf(types, objects), input.namespace)
-  problems.push(...findings.filter(({ id }) => id === 'invalid-manifest'))
+  for (const one of findings) if (one.id === 'invalid-manifest') problems.push(one)
   // A pipeline without any manifest must not look like one with valid manifests.
   if (placed.length === 0 && problems.length === 0 && systems.findings.length === 0)
     problems.push(

@@ -250,7 +250,7 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
   for (let pass = 1; done.failures.length === 0; ) {
     const gathered = await gatherTraces(context, choices)
     if (gathered.candidates.length > 0 && pass++ > MAX_PASSES) {
-      done.failures.push(...gathered.candidates.map((one) => `${candidateTitle(one)}: ${WRITTEN_AGAIN}`))
+      for (const one of gathered.candidates) done.failures.push(`${candidateTitle(one)}: ${WRITTEN_AGAIN}`)
     } else if (gathered.candidates.length > 0 || gathered.unreadable.length > 0) {
       await removeEach(gathered, context, done)
     } else {

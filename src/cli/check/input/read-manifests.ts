@@ -121,7 +121,7 @@ function addText({ manifests, problems, systems }: GivenManifests, { file, text 
   const errors = isOther
     ? [inputOfTool(file, text, parsed.errors) ?? summarizeErrors(parsed.errors) ?? []].flat()
     : parsed.errors
-  problems.push(...errors.map((error) => finding('invalid-manifest', error.message, error)))
+  for (const error of errors) problems.push(finding('invalid-manifest', error.message, error))
   for (const manifest of parsed.manifests) manifests.push(manifest)
 }
 
