@@ -54,7 +54,8 @@ async function openLive(args: Arguments, io: CommandIo, config: Config): Promise
     workloads: kinds,
   })
   try {
-    if (source.isMember || source.folder?.objects().length === 0)
+    const { folder, isMember } = source
+    if (folder && (isMember || folder.objects().length === 0))
       throw new UsageError(`the folder ${args.text('folder')} has no objects of a hub; give the folder of a hub`)
     const { claims, placement } = config
     const settings: WorldSettings = {
