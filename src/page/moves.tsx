@@ -2,7 +2,7 @@
 
 import { formatAge } from '../base/time/duration.ts'
 import type { Row } from './api.ts'
-import { Past, useHistory } from './history.tsx'
+import { Past, useHistory } from './decision-history.tsx'
 import { Age, ListView, ObjectLink, State, Table, type Tone } from './parts.tsx'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
