@@ -141,7 +141,7 @@ describe('the budget of moves counts', () => {
   const later = { now: NOW + DEFAULT_TIMING.releaseDelayMs }
 
   test.each<{ name: string; binding: ResourceBinding; claims: ClaimAnswer[]; more?: object; want: boolean }>([
-    { name: 'the end of a narrowing', binding: waiting, claims: [], more: later, want: true },
+    { name: 'the end of a narrowing', binding: loop(narrowed, []).binding, claims: [], more: later, want: true },
     { name: 'the end of the wait for one of several claims', binding: waiting, claims: [b], more: later, want: true },
     {
       name: 'a return to the first group, if the cluster of the chosen one is being deleted',

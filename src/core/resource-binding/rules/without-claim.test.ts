@@ -135,6 +135,18 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(lost.state).toBe('Kept')
   })
 
+  test('waits anew for each claim that is gone, since each of them may be created again', () => {
+    const both = [located(['m2']), nowhere({ claim: 'default/b', enforcement: 'Preferred' })]
+    const first = loop(loop(bind(runsIn('m2')), both).binding, both.slice(1)).binding
+    const now = NOW + DELAY - 1
+    const second = loop(first, [], { now })
+    expect(second).toMatchObject({ state: 'Kept', names: ['m2'] })
+    expect(loop(second.binding, [], { now: now + DELAY - 1 }).binding).toBe(second.binding)
+    expect(loop(second.binding, [], { now: now + DELAY })).toMatchObject({ state: 'Restored' })
+    // The loop looked at it again late: the first wait would be over.
+    expect(loop(first, [], { now: NOW + 2 * DELAY })).toMatchObject({ state: 'Kept', names: ['m2'] })
+  })
+
   test('waits too if one of several claims is gone, and continues if it is created again', () => {
     const both = [located(['m2']), located(['m2', 'm3'], { claim: 'default/b' })]
     const rest = both.slice(1)

@@ -41,13 +41,19 @@ export function awaitSuccessor(situation: Situation): PlacementDecision | undefi
   const { annotations, claims, constraint, storedAnnotations, now } = input
   const names = claims.map(({ claim }) => claim)
   const isWaiting = last.state === 'Kept' && last.since !== undefined
-  // Without a name, the last claim was gone before the claims became unknown.
-  const lostOne = last.claims.length === 0 || last.claims.some((name) => !names.includes(name))
+  const lostOne = last.claims.some((name) => !names.includes(name))
   const gotOne = names.some((name) => !last.claims.includes(name))
-  if (gotOne || !(lostOne || isWaiting) || demandsSame(constraintIn(last), constraint)) return undefined
+  // Without a name, the last claim was gone before the claims became unknown.
+  const isMissing = lostOne || isWaiting || last.claims.length === 0
+  if (gotOne || !isMissing || demandsSame(constraintIn(last), constraint)) return undefined
   if (input.leavesMovesToLoop && endsWait(input)) return undefined
   const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
-  const since = stateSince(isWaiting ? storedAnnotations.locality?.since : undefined, annotations.locality?.since, now)
+  const [stored, sent] = [storedAnnotations, annotations].map(({ locality }) => locality?.since)
+  // Each claim may have a successor, so the loss of another one begins a new wait.
+  const isSameWait = isWaiting && !lostOne
+  const since = isSameWait
+    ? stateSince(stored, sent, now)
+    : stateSince(undefined, sent === stored ? undefined : sent, now)
   if (!input.leavesMovesToLoop && msSince(since, input) >= releaseDelayMs) return undefined
   const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
   const why = `${what}; it stays with its data until ${RELEASE_DELAY} is over, unless a claim is created again`
