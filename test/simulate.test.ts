@@ -270,7 +270,11 @@ describe('the model of the scheduler', () => {
     [
       'fails below minGroups',
       { placement: { ...PLACEMENT, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 3 }] } },
-      { kind: 'error', message: 'the number of feasible clusters is less than minGroups' },
+      {
+        kind: 'error',
+        reason: 'SchedulerError',
+        message: 'failed to select clusters: too few clusters, or too little room',
+      },
     ],
   ])('%s', (_name, spec, result) => {
     expect(schedule(bindingWith(spec), all)).toEqual(result)

@@ -25,6 +25,8 @@ export interface ClusterChange {
   // The kinds that the cluster offers; the list may be incomplete.
   kinds?: string[]
   labels?: Record<string, string>
+  // How many replicas of each workload have room in the cluster.
+  room?: number
 }
 
 export type UserAction =
@@ -66,6 +68,8 @@ export interface WorldConfig {
   maxMovesPerMinute: number
   // The price matrix at the start; absent in a world without prices.
   links?: readonly PriceLink[]
+  // Whether the room of clusters changes.
+  rooms?: boolean
   // Whether some users follow a plan (stories.ts).
   stories?: boolean
   // Whether `what-if` is asked about some actions.

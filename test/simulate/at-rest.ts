@@ -44,6 +44,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
       `${nameOf(binding)}: the scheduler emptied it because of its narrowing, and it runs nowhere`,
     )
   }
+  if (memory.wasScheduled && !memory.isRuined) checkRuns(binding, base, clusters)
   // Without a CRD, the claims are unknown.
   if (memory.isRuined || !world.isCrdServed('DataSourceClaim') || !world.isCrdServed('DataSource')) return
   const claims = claimsOf(binding, world.api)
@@ -73,6 +74,18 @@ function checkAllowed(binding: Binding, base: Placement, clusters: readonly Clus
   const added = [...minus(allowed, allowedBy(base, clusters, isWorkload(binding)))]
   if (added.length > 0)
     throw new Violation('within-policy', `${nameOf(binding)}: at rest it allows ${added}, its policy does not`)
+}
+
+// A workload that ran does not wait for a cluster that its narrowing excludes.
+function checkRuns(binding: Binding, base: Placement, clusters: readonly Cluster[]): void {
+  if (binding.spec.clusters?.length || isHeld(binding)) return
+  const could = schedule(withAffinities(binding, base), clusters)
+  if (could.kind === 'fit' && schedule(binding, clusters).kind !== 'fit') {
+    throw new Violation(
+      'runs-nowhere',
+      `${nameOf(binding)}: its narrowing keeps it from running in ${namesOf(could.clusters)}`,
+    )
+  }
 }
 
 // The data is known, and the scheduler would accept the workload there.

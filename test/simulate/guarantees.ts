@@ -130,7 +130,9 @@ export class Guarantees {
       this.#checkNoMoveAtAdmission(writer, stored, sent, after, replica)
       if (writer !== 'user' && isOfOthers) this.#checkRelease(stored, after, replica)
       // Without its clusters, a workload is not scheduled any more, which is another input.
-      if (isPlaced(stored) === isPlaced(after)) this.#checkIdempotent(writer, after, replica)
+      // Nothing says whether a failure to choose clusters was about the stored placement or about an earlier one.
+      const mayBeRefused = hasNoChoice(stored) && [stored, after].some((one) => !one?.spec.clusters?.length)
+      if (isPlaced(stored) === isPlaced(after) && !mayBeRefused) this.#checkIdempotent(writer, after, replica)
     })
   }
 
@@ -318,8 +320,9 @@ export class Guarantees {
     if (!base) return
     const clusters = [...replica.clusters.values()]
     const result = schedule(after, clusters)
-    // An error leaves the present clusters.
-    if (result.kind === 'fit' || (result.kind === 'error' && after.spec.clusters?.length)) return
+    // An error leaves the present clusters. Lodestone learns from one that there is no room.
+    const isTolerated = after.spec.clusters?.length || this.#world.config.rooms
+    if (result.kind === 'fit' || (result.kind === 'error' && isTolerated)) return
     const unnarrowed = schedule(withAffinities(after, base), clusters)
     if (unnarrowed.kind !== 'fit') return
     // The leader reads the policy from the API server before it writes the placement of another one.
@@ -462,4 +465,12 @@ export class Guarantees {
       if (!this.#world.config.ignored?.includes(error.guarantee)) this.#violation ??= error
     }
   }
+}
+
+// Whether the scheduler could not choose among the clusters that it accepts.
+function hasNoChoice(binding: Binding | undefined): boolean {
+  return (
+    binding?.status?.conditions?.some(({ reason }) => reason === 'Unschedulable' || reason === 'SchedulerError') ??
+    false
+  )
 }

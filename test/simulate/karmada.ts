@@ -37,6 +37,8 @@ export interface Cluster extends ApiObject {
   status?: {
     conditions?: { type: string; status: string }[]
     apiEnablements?: { groupVersion: string; resources: { kind: string }[] }[]
+    // How many replicas of each workload have room, in place of the answers of estimators.
+    room?: number
   }
 }
 

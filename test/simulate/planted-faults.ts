@@ -178,4 +178,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     breaks: 'preference: new prices rank running workloads again',
     guarantees: ['prices-move-nothing'],
   },
+  {
+    file: `${DECIDE}/rules/scheduled.ts`,
+    search: 'if (!isRefused && !hasNoChoice(stored)) return undefined',
+    replacement: 'if (!isRefused) return undefined',
+    breaks: 'room: a workload that has lost its cluster waits for room with its data',
+    guarantees: ['runs-nowhere'],
+  },
 ]

@@ -18,20 +18,28 @@ export interface Run {
 const COMPONENT_CHANCE = 0.85
 // The share of worlds with prices.
 const PRICED_CHANCE = 0.125
+// The share of worlds whose clusters lose room.
+const ROOM_CHANCE = 0.25
 // Between two questions, users bring the world into another state.
 const ASK_CHANCE = 0.02
 
-export function configOf(seed: number): WorldConfig {
+export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks'> = {}): WorldConfig {
   const random = randomFrom(seed)
   const clusters = 3 + random.below(2)
   const failover = random.pick(['Off', 'Gracefully', 'Directly'] as const)
-  return { clusters, failover, maxMovesPerMinute: 2, ...pricesOf(seed, clusters) }
+  const prices = pricesOf(seed, clusters)
+  return { clusters, failover, maxMovesPerMinute: 2, ...prices, ...roomsOf(seed, { asks, ...prices }) }
 }
 
 // Chosen with other random numbers than everything else, so that the other worlds are as they would be without prices.
 function pricesOf(seed: number, clusters: number): Pick<WorldConfig, 'links'> {
   const random = randomFrom(seed ^ 0xc057)
   return random.chance(PRICED_CHANCE) ? { links: chooseLinks(clusterNamesOf(clusters), random) } : {}
+}
+
+// Chosen with other random numbers, as the prices. What-if and the order of costs do not know the room of clusters.
+function roomsOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'rooms'> {
+  return !asks && !links && randomFrom(seed ^ 0x4003).chance(ROOM_CHANCE) ? { rooms: true } : {}
 }
 
 // Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.
@@ -43,7 +51,7 @@ export async function runSeed(
   { stories = false, asks = false }: Pick<WorldConfig, 'stories' | 'asks'> = {},
 ): Promise<Run> {
   // Rare states and random ones: users follow plans in every second world only.
-  const config = { ...configOf(seed), ignored, stories: stories && seed % 2 === 1, asks }
+  const config = { ...configOf(seed, { asks }), ignored, stories: stories && seed % 2 === 1, asks }
   const random = randomFrom(seed ^ 0x5eed)
   // Some components are slow in one world and fast in another.
   const weights = Array.from({ length: 8 }, () => 0.05 + random.next() ** 2)

@@ -1,5 +1,5 @@
 // A model of the algorithm of Karmada's scheduler: filter, spread constraints, groups, overflow and division of replicas (v1.18.1,
-// pkg/scheduler/core). Every cluster has room for CAPACITY replicas of each workload.
+// pkg/scheduler/core). A cluster has room for a number of replicas of each workload, whatever other workloads use.
 import { accepts, matches } from './accepts.ts'
 import {
   type AffinityTerm,
@@ -16,9 +16,14 @@ export type ScheduleResult =
   // FitError: the scheduler empties the result and does not retry.
   | { kind: 'noFit' }
   // Any other error: the result stays, and the scheduler retries.
-  | { kind: 'error'; message: string }
+  | { kind: 'error'; reason: 'Unschedulable' | 'SchedulerError'; message: string }
 
-const CAPACITY = 4
+// The room of a cluster that has not lost any.
+export const CAPACITY = 4
+
+function roomOf({ status }: Cluster): number {
+  return status?.room ?? CAPACITY
+}
 
 // Returns what the scheduler would write for a binding.
 export function schedule(binding: Binding, clusters: Iterable<Cluster>): ScheduleResult {
@@ -43,25 +48,34 @@ export function schedule(binding: Binding, clusters: Iterable<Cluster>): Schedul
 
 function scheduleOnce(binding: Binding, all: readonly Cluster[]): ScheduleResult {
   const { spec } = binding
-  const placement = spec.placement ?? {}
   const feasible = all.filter((cluster) => accepts(cluster, binding))
   if (feasible.length === 0) return { kind: 'noFit' }
   const targets = new Set(spec.clusters?.map(({ name }) => name))
   // ClusterLocality scores the present clusters 100 and all others 0.
   const rank = (cluster: Cluster) => (targets.has(cluster.metadata.name ?? '') ? 0 : 1)
   const ranked = feasible.toSorted((a, b) => rank(a) - rank(b) || compare(a.metadata.name, b.metadata.name))
-  const selected = select(ranked, placement)
-  if (!selected) return { kind: 'error', message: 'the number of feasible clusters is less than minGroups' }
+  const selected = select(ranked, binding)
+  if (!selected)
+    return {
+      kind: 'error',
+      reason: 'SchedulerError',
+      message: 'failed to select clusters: too few clusters, or too little room',
+    }
   if (!isWorkload(binding))
     return { kind: 'fit', clusters: selected.map(({ metadata }) => ({ name: metadata.name ?? '' })) }
   const assigned = assign(binding, selected)
   return assigned
     ? { kind: 'fit', clusters: assigned }
-    : { kind: 'error', message: 'not enough replicas are available' }
+    : {
+        kind: 'error',
+        reason: 'Unschedulable',
+        message: 'failed to assign replicas: clusters available replicas are not enough',
+      }
 }
 
 // Selects by the spread constraints; undefined if they cannot be met (spreadconstraint/select_clusters.go).
-function select(ranked: readonly Cluster[], placement: Placement): readonly Cluster[] | undefined {
+function select(ranked: readonly Cluster[], binding: Binding): readonly Cluster[] | undefined {
+  const { placement = {} } = binding.spec
   const { spreadConstraints = [] } = placement
   if (spreadConstraints.length === 0 || isStaticWeight(placement)) return ranked
   const byCluster = spreadConstraints.find(({ spreadByField }) => spreadByField === 'cluster')
@@ -69,7 +83,14 @@ function select(ranked: readonly Cluster[], placement: Placement): readonly Clus
   const within = byRegion ? inRegions(ranked, byRegion) : ranked
   if (!within || !byCluster) return within
   if (within.length < (byCluster.minGroups ?? 0)) return undefined
-  return byCluster.maxGroups ? within.slice(0, byCluster.maxGroups) : within
+  const count = byCluster.maxGroups ?? within.length
+  const first = within.slice(0, count)
+  if (isDuplicated(placement) || !isWorkload(binding)) return first
+  const { replicas = 0 } = binding.spec
+  const isEnough = (clusters: readonly Cluster[]) => sum(clusters.map(roomOf)) >= replicas
+  if (isEnough(first)) return first
+  const largest = within.toSorted((a, b) => roomOf(b) - roomOf(a)).slice(0, count)
+  return isEnough(largest) ? largest : undefined
 }
 
 function inRegions(
@@ -98,7 +119,7 @@ function assign(binding: Binding, selected: readonly Cluster[]): TargetCluster[]
   const results: TargetCluster[] = []
   let remaining = replicas
   for (const tier of tiers) {
-    const share = tiers.length > 1 ? Math.min(remaining, tier.length * CAPACITY) : remaining
+    const share = tiers.length > 1 ? Math.min(remaining, sum(tier.map(roomOf))) : remaining
     const assigned = assignTo(tier, share, placement, spec.clusters ?? [])
     if (!assigned) return undefined
     results.push(...assigned)
@@ -128,7 +149,7 @@ function assignTo(
   const names = clusters.map(({ metadata }) => metadata.name ?? '')
   if (isDuplicated(placement)) return names.map((name) => ({ name, replicas }))
   if (isStaticWeight(placement)) return withoutZeros(evenly(names, replicas))
-  return dynamically(names, replicas, placement, present)
+  return dynamically(clusters, replicas, placement, present)
 }
 
 function evenly(names: readonly string[], replicas: number): TargetCluster[] {
@@ -139,16 +160,18 @@ function evenly(names: readonly string[], replicas: number): TargetCluster[] {
 
 // Aggregated and dynamic weights keep what is assigned, and add or remove the difference ("Steady").
 function dynamically(
-  names: readonly string[],
+  clusters: readonly Cluster[],
   replicas: number,
   placement: Placement,
   present: readonly TargetCluster[],
 ): TargetCluster[] | undefined {
+  const rooms = new Map(clusters.map((cluster) => [cluster.metadata.name ?? '', roomOf(cluster)]))
+  const names = [...rooms.keys()]
   const kept = new Map(
     present.filter(({ name }) => names.includes(name)).map(({ name, replicas: now = 0 }) => [name, now]),
   )
   let missing = replicas - sum(kept.values())
-  const roomIn = (name: string) => Math.max(0, CAPACITY - (kept.get(name) ?? 0))
+  const roomIn = (name: string) => Math.max(0, (rooms.get(name) ?? 0) - (kept.get(name) ?? 0))
   if (missing > sum(names.map(roomIn))) return undefined
   const isAggregated = placement.replicaScheduling?.replicaDivisionPreference === 'Aggregated'
   const order = [...new Set([...kept.keys(), ...names])]

@@ -62,7 +62,7 @@ export class Scheduler {
     const result = schedule(binding, this.clusters.values())
     this.onResult(binding, result)
     if (result.kind === 'error') {
-      this.#retry(key, binding)
+      this.#retry(key, binding, result)
       return
     }
     const clusters = result.kind === 'fit' ? result.clusters : []
@@ -70,7 +70,7 @@ export class Scheduler {
       this.#patchResult(binding, clusters)
     } catch (error) {
       // The other error is that the binding was deleted meanwhile.
-      if (error instanceof DeniedError) this.#retry(key, binding)
+      if (error instanceof DeniedError) this.#retry(key, binding, { reason: 'SchedulerError', message: error.message })
       return
     }
     this.#observe(binding, {
@@ -109,18 +109,18 @@ export class Scheduler {
     if (!this.#api.get('ResourceBinding', namespace, name)) return
     const status = {
       ...(affinityName && { schedulerObservingAffinityName: affinityName }),
-      ...(isFit !== undefined && { conditions: [conditionOf(isFit ? 'Success' : 'NoClusterFit')] }),
+      ...(isFit !== undefined && { conditions: [conditionOf({ reason: isFit ? 'Success' : 'NoClusterFit' })] }),
       ...(isFit !== false && { schedulerObservedGeneration: generation }),
       ...(isFit && { lastScheduledTime: this.#clock.stamp() }),
     }
     this.#api.patch(WRITER, { kind: 'ResourceBinding', namespace, name }, { status }, 'status')
   }
 
-  #retry(key: string, cached: Binding): void {
+  #retry(key: string, cached: Binding, failure: { reason: string; message: string }): void {
     const { namespace, name = '' } = cached.metadata
     if (!this.#api.get('ResourceBinding', namespace, name)) return
     this.#queue.add(key)
-    const status = { conditions: [conditionOf('SchedulerError')] }
+    const status = { conditions: [conditionOf(failure)] }
     this.#api.patch(WRITER, { kind: 'ResourceBinding', namespace, name }, { status }, 'status')
   }
 
@@ -199,6 +199,6 @@ function isReplicasChanged({ spec }: Binding, placement: Placement): boolean {
   return clusters.reduce((sum, cluster) => sum + (cluster.replicas ?? 0), 0) !== replicas
 }
 
-function conditionOf(reason: string) {
-  return { type: 'Scheduled', status: reason === 'Success' ? 'True' : 'False', reason }
+function conditionOf({ reason, message }: { reason: string; message?: string }) {
+  return { type: 'Scheduled', status: reason === 'Success' ? 'True' : 'False', reason, ...(message && { message }) }
 }

@@ -38,7 +38,10 @@ function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluste
 
 // Whether the scheduler has found no cluster for this placement.
 function isRefused({ status }: Binding, { metadata, spec }: Binding): boolean {
-  const hasFailed = status?.conditions?.some(({ reason }) => reason === 'NoClusterFit') ?? false
+  const failure = status?.conditions?.find(({ status: holds }) => holds === 'False')
+  // The scheduler does not record a placement whose clusters lack room.
+  if (failure && failure.reason !== 'NoClusterFit') return !spec.clusters?.length
+  const hasFailed = failure !== undefined
   const tried = JSON.parse(metadata.annotations?.[APPLIED_PLACEMENT] ?? 'null')
   return hasFailed && !spec.clusters?.length && isDeepStrictEqual(tried, spec.placement)
 }

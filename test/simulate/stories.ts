@@ -6,6 +6,7 @@ import type { CatalogAnswer } from './catalogs.ts'
 import { CATALOG } from './catalogs.ts'
 import type { ApiObject, Placement } from './karmada.ts'
 import { PREFERENCES } from './prices.ts'
+import { CAPACITY } from './schedule.ts'
 import { changePrices, chooseUserAction, NAMESPACES, sourceOf, WORKLOAD_KINDS } from './users.ts'
 import type { World } from './world.ts'
 
@@ -21,7 +22,7 @@ const DIVIDED: Placement = {
   replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' },
 }
 const SETTLE: UserAction = { do: 'settle' }
-const HEALTHY: ClusterChange = { taints: [], ready: true, kinds: WORKLOAD_KINDS }
+const HEALTHY: ClusterChange = { taints: [], ready: true, kinds: WORKLOAD_KINDS, room: CAPACITY }
 
 const STORIES: readonly Tell[] = [
   failOverAndReturn,
@@ -36,6 +37,9 @@ const STORIES: readonly Tell[] = [
 // In a world with prices, users also follow plans about them.
 const PRICED_STORIES: readonly Tell[] = [startByCost]
 
+// In a world whose clusters lose room, users also follow plans about that.
+const CROWDED_STORIES: readonly Tell[] = [moveToFull]
+
 // The chance that a user without a plan begins one, and that the next action is of the plan.
 const BEGIN_CHANCE = 0.3
 const NEXT_CHANCE = 0.85
@@ -45,8 +49,8 @@ export class Users {
   readonly #stories: readonly Tell[]
   #story: Story | undefined
 
-  constructor({ stories = false, links }: Pick<WorldConfig, 'stories' | 'links'>) {
-    this.#stories = [...(stories ? STORIES : []), ...(links ? PRICED_STORIES : [])]
+  constructor({ stories = false, links, rooms }: Pick<WorldConfig, 'stories' | 'links' | 'rooms'>) {
+    this.#stories = [...(stories ? STORIES : []), ...(links ? PRICED_STORIES : []), ...(rooms ? CROWDED_STORIES : [])]
   }
 
   next(world: World, random: Random): UserAction {
@@ -193,6 +197,31 @@ function* startByCost(world: World, random: Random): Story {
   yield SETTLE
   yield random.chance(0.5) ? changePrices(world, random) : sourceIn('d1')
   yield SETTLE
+}
+
+// The data of a divided workload moves to a cluster without room. Then the cluster where it still runs fails, and sometimes there is room later.
+function* moveToFull(world: World, random: Random): Story {
+  const app = workloadOf(random)
+  const [home = '', next = ''] = yield* prepare(world, random)
+  yield locateIn(home)
+  yield* removeClaims(world, random, app)
+  const { spec, ...rest } = policyOf(world, app)
+  const divided: ApiObject & { spec: object } = {
+    ...rest,
+    spec: { ...spec, placement: { clusterAffinity: { clusterNames: [...world.clusterNames] }, ...DIVIDED } },
+  }
+  yield* [apply(random, claimOf(app)), apply(random, divided), apply(random, manifestOf(app))]
+  yield SETTLE
+  yield { do: 'cluster', name: next, change: { room: random.below(2) } }
+  yield locateIn(next)
+  yield advance(REFRESH_MS)
+  yield SETTLE
+  yield { do: 'cluster', name: home, change: random.chance(0.7) ? { taints: [maintenance(world)] } : { ready: false } }
+  yield SETTLE
+  if (random.chance(0.5)) yield { do: 'restart', what: random.pick(['leader', 'replica', 'scheduler']) }
+  yield advance(random.pick([3000, 40_000, WINDOW_MS]))
+  if (random.chance(0.5)) yield { do: 'cluster', name: next, change: { room: CAPACITY } }
+  yield { do: 'rest' }
 }
 
 interface App {

@@ -5,6 +5,7 @@ import { CATALOG } from './catalogs.ts'
 import type { Affinity, ApiObject, Binding, Placement, ReplicaScheduling, Taint } from './karmada.ts'
 import { pickWeighted } from './pick.ts'
 import { bytesOf, chooseLinks, PREFERENCES } from './prices.ts'
+import { CAPACITY } from './schedule.ts'
 import type { World } from './world.ts'
 
 export const NAMESPACES = ['a', 'b']
@@ -38,10 +39,13 @@ const CHOICES: readonly [number, Choose][] = [
 ]
 
 const CHOICES_WITH_PRICES: typeof CHOICES = [...CHOICES, [2, changePrices]]
+const ROOM_CHOICE: (typeof CHOICES)[number] = [8, changeRoom]
 
 export function chooseUserAction(world: World, random: Random): UserAction {
   for (;;) {
-    const choices = world.config.links ? CHOICES_WITH_PRICES : CHOICES
+    const { links, rooms } = world.config
+    const always = links ? CHOICES_WITH_PRICES : CHOICES
+    const choices = rooms ? [...always, ROOM_CHOICE] : always
     const action = pickWeighted(choices, random)(world, random)
     if (action) return action
   }
@@ -165,6 +169,10 @@ function changeCluster(world: World, random: Random): UserAction {
     default:
       return { do: 'cluster', name, change: { labels: { tier: random.pick(['core', 'edge']) } } }
   }
+}
+
+function changeRoom(world: World, random: Random): UserAction {
+  return { do: 'cluster', name: random.pick(world.clusterNames), change: { room: random.pick([0, 0, 1, CAPACITY]) } }
 }
 
 function leaveOrJoin(world: World, random: Random): UserAction {

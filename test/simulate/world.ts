@@ -13,6 +13,7 @@ import { Leader } from './leader.ts'
 import { bytesOf, type PriceLink } from './prices.ts'
 import { ask, checkAnswer } from './questions.ts'
 import { Replica } from './replica.ts'
+import { CAPACITY } from './schedule.ts'
 import { Scheduler } from './scheduler.ts'
 import { ControllerManager } from './taint-manager.ts'
 import { NAMESPACES, OUR_CRDS, WORKLOAD_KINDS } from './users.ts'
@@ -262,7 +263,7 @@ export class World {
     this.#changeCluster(name, { ready: true })
   }
 
-  #changeCluster(name: string, { taints, ready, kinds, labels }: ClusterChange): void {
+  #changeCluster(name: string, { taints, ready, kinds, labels, room }: ClusterChange): void {
     const before = this.api.get<Cluster>('Cluster', undefined, name)
     if (!before || before.metadata.deletionTimestamp) return
     const isReady = ready ?? isClusterReady(before)
@@ -278,7 +279,8 @@ export class World {
       metadata,
       spec: { ...spec, ...(all.length > 0 && { taints: all }) },
     } as Cluster)
-    const status = statusOf(isReady, kinds ?? kindsOf(before))
+    const rooms = { room: room ?? before.status?.room ?? CAPACITY }
+    const status = { ...statusOf(isReady, kinds ?? kindsOf(before)), ...(this.config.rooms && rooms) }
     this.api.patch('cluster-controller', { kind: 'Cluster', name }, { status }, 'status')
   }
 
