@@ -5,7 +5,7 @@ import type { UnavailableKind } from './store.ts'
 export type WatchResult = 'closed' | 'silent' | 'capped' | 'expired' | 'failed' | 'stopped'
 
 /** The reason of a LIST: the first list, HTTP 410, responses that made the position unusable, or a kind that was absent. */
-export type RelistReason = 'initial' | 'expired' | 'rejected' | 'unserved'
+export type RelistReason = 'initial' | 'expired' | 'rejected' | 'restored' | 'unserved'
 
 export interface StoreObserver {
   /** A complete LIST was committed. `changes` counts the differences that the watch had not delivered; 0 for the first list. */

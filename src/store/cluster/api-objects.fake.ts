@@ -82,6 +82,17 @@ export class ApiObjects {
     this.#snapshots.clear()
   }
 
+  /** Returns a function that restores the present state, with its resource version, as a snapshot of etcd does. */
+  backUp(): () => void {
+    const [objects, version] = [[...this.#objects], this.#version]
+    return () => {
+      this.#objects.clear()
+      for (const [key, object] of objects) this.#objects.set(key, object)
+      this.#version = version
+      this.#log = this.#log.filter((event) => event.version <= version)
+    }
+  }
+
   #all({ collection, namespace }: Collection): K8sObject[] {
     return [...this.#objects]
       .filter(([key, { metadata }]) => key.startsWith(`${collection} `) && isIn(metadata.namespace, namespace))

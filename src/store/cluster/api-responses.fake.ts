@@ -32,6 +32,11 @@ export function isListRequest(type: ResourceType): (request: ApiRequest) => bool
   return ({ method, path, query }) => method === 'GET' && path === collectionPath(type) && !query.has('watch')
 }
 
+/** Matches a list of one object: a reflector reads the present resource version. */
+export function isVersionRequest(type: ResourceType): (request: ApiRequest) => boolean {
+  return (request) => isListRequest(type)(request) && request.query.get('limit') === '1'
+}
+
 export function isWatchRequest(type: ResourceType): (request: ApiRequest) => boolean {
   return ({ path, query }) => path === collectionPath(type) && query.has('watch')
 }

@@ -12,6 +12,7 @@ import {
   type ApiRequest,
   answerWith,
   isListRequest,
+  isVersionRequest,
   isWatchRequest,
   json,
   notFound,
@@ -88,8 +89,9 @@ export class FakeApiServer {
     return [...this.#watches].filter(([, collection]) => collection === collectionPath(type)).map(([watch]) => watch)
   }
 
+  /** The requests for lists, without those for the present resource version alone. */
   lists(type: ResourceType): ApiRequest[] {
-    return this.requests.filter((request) => isListRequest(type)(request))
+    return this.requests.filter((request) => isListRequest(type)(request) && !isVersionRequest(type)(request))
   }
 
   watchRequests(type: ResourceType): ApiRequest[] {

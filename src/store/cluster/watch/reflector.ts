@@ -20,6 +20,7 @@ import {
 } from './absence.ts'
 import { type CacheWriter, createCacheWriter } from './cache-writer.ts'
 import { type ListOptions, listAll } from './pager.ts'
+import { wasRestored } from './restored.ts'
 import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
 
 export interface ReflectorOptions extends ListOptions {
@@ -65,6 +66,8 @@ export class Reflector {
   #missing = 0
   /** How many watches in a row ended by an ERROR event, from the same resource version. */
   #stuck = 0
+  /** Whether the server may have been restored since the last watch: it was not reachable, or sent nothing. */
+  #mayBeRestored = false
   #contactAt: number | undefined
 
   constructor(input: ReflectorInput) {
@@ -215,6 +218,14 @@ export class Reflector {
   /** Watches once. Returns the delay before the next step. */
   async #watch(resourceVersion: string): Promise<number> {
     const { kind, clock, observer, connection } = this.#input
+    const restored = this.#mayBeRestored && (await this.#wasRestored(resourceVersion))
+    if (this.#abort.signal.aborted) return 0
+    if (restored instanceof Error) return this.#afterWatch({ result: 'failed', livedMs: 0, error: restored })
+    if (restored) {
+      this.#relist('restored')
+      return 0
+    }
+    this.#mayBeRestored = false
     const end = await watchOnce({
       connection,
       kind: this.#served.kind,
@@ -238,6 +249,14 @@ export class Reflector {
     return this.#afterWatch(end)
   }
 
+  /** Returns the error if the server does not tell. */
+  async #wasRestored(resourceVersion: string): Promise<boolean | Error> {
+    const { connection, options } = this.#input
+    const { signal } = this.#abort
+    const observed = { connection, kind: this.#served.kind, namespace: options.namespace, resourceVersion, signal }
+    return wasRestored(observed).catch((error: Error) => error)
+  }
+
   /** Whether a kind is hidden after this error: only for a user of one namespace. */
   #mayHide(error: unknown): boolean {
     return this.#input.options.namespace !== undefined && error instanceof ApiError && error.status === 403
@@ -245,6 +264,7 @@ export class Reflector {
 
   #afterWatch(end: WatchEnd): number {
     this.#backoff.lived(end.livedMs)
+    this.#mayBeRestored ||= end.result === 'silent' || (end.result === 'failed' && !(end.error instanceof ApiError))
     switch (end.result) {
       case 'stopped':
         return 0
@@ -284,6 +304,7 @@ export class Reflector {
   #relist(reason: RelistReason): void {
     this.#version = undefined
     this.#stuck = 0
+    this.#mayBeRestored = false
     this.#reason = reason
   }
 

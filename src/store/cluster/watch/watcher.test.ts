@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
 import { settle, until } from '../../../base/time/clock.fake.ts'
 import { buildBinding } from '../../objects.fake.ts'
-import { hang, isWatchRequest, reset, status, statusObject } from '../api-responses.fake.ts'
+import { hang, isVersionRequest, isWatchRequest, reset, status, statusObject } from '../api-responses.fake.ts'
 import { openStage, pass, type Stage } from './reflector.fake.ts'
 
 function watchCount({ server }: Stage): number {
@@ -92,6 +92,48 @@ describe('a watch', () => {
     expect(stage.heard).toContain('watch silent')
     expect(stage.heard.filter((line) => line.startsWith('error'))).toEqual([])
     expect(stage.server.lists(resourceBindings)).toHaveLength(1)
+  })
+
+  test.each([
+    { name: 'the server sends nothing from its version', end: (stage: Stage) => stage.clock.advance(90_000) },
+    {
+      name: 'the server was not reachable',
+      end: async (stage: Stage) => {
+        stage.server.misbehave(isWatchRequest(resourceBindings), reset)
+        stage.clock.advance(20_000)
+        stage.server.watches(resourceBindings)[0]?.end()
+        await until(() => stage.heard.some((line) => line.startsWith('error watch failed')))
+        stage.clock.advance(2000)
+      },
+    },
+  ])('is replaced by a list after the server was restored from an older state: $name', async ({ end }) => {
+    const stage = await openStage()
+    stage.server.put(resourceBindings, buildBinding('a'))
+    await stage.start()
+    const restore = stage.server.objects.backUp()
+    stage.server.put(resourceBindings, buildBinding('b'))
+    stage.server.remove(resourceBindings, 'shop', 'a')
+    await until(() => stage.names().join() === 'b')
+    restore()
+    await end(stage)
+    await until(() => stage.names().join() === 'a')
+    expect(stage.heard).toContain('list restored')
+    expect(stage.changes).toEqual(['+b', '-a', '-b', '+a'])
+    stage.server.put(resourceBindings, buildBinding('c'))
+    await until(() => stage.names().join() === 'a,c')
+  })
+
+  test('that was silent is resumed after the server has told that its version is not older', async () => {
+    const stage = await openStage()
+    await stage.start()
+    stage.server.misbehave(isVersionRequest(resourceBindings), status(500, 'InternalError'))
+    stage.clock.advance(90_000)
+    await until(() => stage.heard.some((line) => line.startsWith('error watch failed')))
+    expect(watchCount(stage)).toBe(1)
+    stage.clock.advance(2000)
+    await until(() => watchCount(stage) === 2)
+    expect(stage.server.requests.filter(isVersionRequest(resourceBindings))).toHaveLength(2)
+    expect(stage.heard.filter((line) => line.startsWith('list'))).toEqual(['list initial', 'listed 0 items, 0 changes'])
   })
 
   test('without a response ends like a silent one', async () => {
