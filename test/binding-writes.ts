@@ -8,7 +8,7 @@ import { lookup, makeBinding, makeInput } from './builders.ts'
 
 export const one = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
 export const three = one('m1', 'm2', 'm3')
-export const runsIn = (...names: string[]) => ({ clusters: names.map((name) => ({ name })) })
+export const runsIn = (...names: string[]) => ({ clusters: names.map((name) => ({ name, replicas: 1 })) })
 export const healthy = lookup('m1', 'm2', 'm3')
 
 export function bind(spec: Partial<BindingSpec>, status?: ResourceBinding['status']): ResourceBinding {

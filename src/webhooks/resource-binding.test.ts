@@ -163,7 +163,17 @@ describe('a claim that prefers clusters by cost', () => {
   })
 
   test('leaves replicas where they are that run in several clusters, of which one lacks the data', async () => {
-    expect(await groupsOf({ clusters: [{ name: 'member2' }, { name: 'member3' }] }, matrix)).toBeUndefined()
+    expect(
+      await groupsOf(
+        {
+          clusters: [
+            { name: 'member2', replicas: 1 },
+            { name: 'member3', replicas: 1 },
+          ],
+        },
+        matrix,
+      ),
+    ).toBeUndefined()
   })
 })
 

@@ -46,6 +46,16 @@ export function targetClusters(spec: Pick<BindingSpec, 'clusters'> | undefined):
   return spec?.clusters?.map(({ name }) => name) ?? []
 }
 
+/**
+ * Returns the clusters in which a workload runs. The scheduler copies a workload that has neither replicas nor requirements to each cluster that it
+ * selects. If such a workload gets replicas again, its clusters have none until it is scheduled.
+ */
+export function occupiedClusters(spec: Omit<BindingSpec, 'resource'> | undefined): string[] {
+  const { clusters = [] } = spec ?? {}
+  const occupied = spec && isDivided(spec) ? clusters.filter(({ replicas = 0 }) => replicas > 0) : clusters
+  return occupied.map(({ name }) => name)
+}
+
 /** Whether the scheduler chose a cluster. */
 export function hasTarget(spec: Pick<BindingSpec, 'clusters'> | undefined): boolean {
   return !!spec?.clusters?.length

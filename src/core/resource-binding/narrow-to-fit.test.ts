@@ -160,7 +160,7 @@ describe('a preference of a workload whose replicas are divided over several clu
     },
   ])('$name', ({ runs, required, observed, broken: tainted = [], want }) => {
     const binding = {
-      ...makeBinding({ placement: anywhere, replicas: 4, clusters: runs.map((name) => ({ name })) }),
+      ...makeBinding({ placement: anywhere, replicas: 4, clusters: runs.map((name) => ({ name, replicas: 1 })) }),
       status: { ...(observed && { schedulerObservingAffinityName: observed }) },
     }
     const clusters = lookup(...['m1', 'm2', 'm3', 'm4'].map((name) => (tainted.includes(name) ? broken(name) : name)))
@@ -174,7 +174,10 @@ describe('a preference of a workload whose replicas are divided over several clu
   })
 
   test('leaves no group behind when it changes nothing, and keeps the required clusters', () => {
-    const clusters = [{ name: 'm1' }, { name: 'm3' }]
+    const clusters = [
+      { name: 'm1', replicas: 1 },
+      { name: 'm3', replicas: 1 },
+    ]
     const binding = makeBinding({ placement: anywhere, replicas: 4, clusters })
     const input = parseInput(makeInput({ binding, stored: binding, clusters: lookup('m1', 'm2', 'm3', 'm4') }))
     const preferred = [['m1', 'm2'], ['m3']]
@@ -200,7 +203,10 @@ describe('a preference of a workload whose replicas are divided over several clu
       want: undefined,
     },
   ])('$name', ({ preference, data = ['m1'], want }) => {
-    const clusters = [{ name: 'm3' }, { name: 'm4' }]
+    const clusters = [
+      { name: 'm3', replicas: 1 },
+      { name: 'm4', replicas: 1 },
+    ]
     const binding = {
       ...makeBinding({ placement: anywhere, replicas: 4, clusters }),
       status: { schedulerObservingAffinityName: 'default-local-2' },

@@ -4,7 +4,7 @@ import { jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { describeRefusals, moveRefusal, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
-import { isDivided, targetClusters } from '../placement/binding-state.ts'
+import { isDivided, occupiedClusters } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
@@ -98,7 +98,7 @@ function leavesBetterGroup({ binding, stored }: ParsedInput, fit: FitInput): boo
     clusterAffinities.find(({ affinityName }) => affinityName === observedGroup)?.clusterNames
   if (jsonEqual(clustersIn(affinity), clustersIn(stored?.spec.placement ?? {}))) return false
   const chosen = chosenGroup(fit)
-  return chosen !== undefined && targetClusters(binding.spec).some((name) => !chosen.includes(name))
+  return chosen !== undefined && occupiedClusters(binding.spec).some((name) => !chosen.includes(name))
 }
 
 /** Why a workload must not move to the group that the scheduler would choose by a preference, as a part of a sentence. */
@@ -110,7 +110,7 @@ function preferredMoveProblem(
 ): string | undefined {
   if (movesDividedReplicas(input, narrowing, fit)) return DIVIDED_REPLICAS
   const chosen = chosenGroup(fit)
-  const moves = chosen && targetClusters(input.binding.spec).some((name) => !chosen.includes(name))
+  const moves = chosen && occupiedClusters(input.binding.spec).some((name) => !chosen.includes(name))
   return moves && chosen.every((name) => refusesMove(name) !== undefined)
     ? describeRefusals(chosen, refusesMove)
     : undefined
@@ -122,11 +122,11 @@ function movesDividedReplicas(
   { allowed }: Pick<FittingNarrowing, 'allowed'>,
   fit: FitInput,
 ): boolean {
-  const { clusters = [] } = binding.spec
+  const clusters = occupiedClusters(binding.spec)
   if (clusters.length < 2) return false
   const chosen = chosenGroup(fit)
   if (!chosen) return false
-  return clusters.some(({ name }) => !chosen.includes(name) && (allowed?.includes(name) ?? true))
+  return clusters.some((name) => !chosen.includes(name) && (allowed?.includes(name) ?? true))
 }
 
 /**
@@ -201,7 +201,7 @@ export function preferenceProblem({ spec, preferred }: PreferenceInput): string 
       ? undefined
       : 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
   }
-  const { clusters = [] } = spec
+  const clusters = occupiedClusters(spec)
   const isPreferred = (name: string) => preferred.some((tier) => tier.includes(name))
-  return clusters.length > 1 && !clusters.every(({ name }) => isPreferred(name)) ? DIVIDED_REPLICAS : undefined
+  return clusters.length > 1 && !clusters.every(isPreferred) ? DIVIDED_REPLICAS : undefined
 }

@@ -9,7 +9,7 @@ import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
-import { isWorkload, targetClusters } from '../placement/binding-state.ts'
+import { isWorkload, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
 import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
 import { areOursEqual, readDecision } from './annotations.ts'
@@ -195,7 +195,7 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
  * scheduler acts.
  */
 function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
-  const clusters = targetClusters(before.spec)
+  const clusters = occupiedClusters(before.spec)
   const affinity = effectiveAffinity(after.spec.placement)
   if (clusters.length === 0 || jsonEqual(affinity, effectiveAffinity(before.spec.placement))) return false
   const was = readDecision(before.metadata.annotations).locality

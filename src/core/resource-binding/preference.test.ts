@@ -22,6 +22,12 @@ test.each<Case>([
   { name: 'replicas in one cluster follow', placement: divided, clusters: ['m1'], want: undefined },
   { name: 'replicas in preferred clusters stay there', placement: divided, clusters: ['m2', 'm3'], want: undefined },
   { name: 'replicas in several clusters stay', placement: divided, clusters: ['m1', 'm2'], want: DIVIDED },
+  {
+    name: 'replicas in one cluster follow if other clusters have none, as with --enable-empty-workload-propagation',
+    placement: divided,
+    workload: { replicas: 2, clusters: [{ name: 'm1', replicas: 2 }, { name: 'm2' }, { name: 'm3' }] },
+    want: undefined,
+  },
   { name: 'a type that defaults to Divided follows', placement: { replicaScheduling: {} }, want: undefined },
   { name: 'copies stay', placement: duplicated, want: DUPLICATED },
   { name: 'copies stay without a replicaScheduling, which duplicates', placement: {}, want: DUPLICATED },
@@ -66,7 +72,7 @@ test.each<Case>([
   const spec = {
     ...workload,
     placement,
-    ...(clusters && { clusters: clusters.map((name) => ({ name })) }),
+    ...(clusters && { clusters: clusters.map((name) => ({ name, replicas: 1 })) }),
   }
   expect(preferenceProblem({ spec, preferred: [['m2'], ['m3']] })).toBe(want)
 })

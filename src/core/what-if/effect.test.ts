@@ -54,7 +54,7 @@ const inM2 = [located(['m2'])]
 
 describe('the loss of a cluster', () => {
   test('moves a workload without a claim to the other clusters of its policy', () => {
-    const binding = makeBinding({ placement, clusters: [{ name: 'm2' }] })
+    const binding = makeBinding({ placement, clusters: [{ name: 'm2', replicas: 1 }] })
     expect(effectOf(binding, [], [], WITHOUT_M2)).toEqual([['moves', 'm2', 'm1,m3', 0]])
   })
 
@@ -71,20 +71,25 @@ describe('the loss of a cluster', () => {
 
   test('strands a workload whose policy allows no other cluster', () => {
     const only = { ...placement, clusterAffinity: { clusterNames: ['m2'] } }
-    const binding = makeBinding({ placement: only, clusters: [{ name: 'm2' }] })
+    const binding = makeBinding({ placement: only, clusters: [{ name: 'm2', replicas: 1 }] })
     expect(effectOf(binding, [], [], WITHOUT_M2)).toEqual([['stranded', 'm2', '', 0]])
   })
 
   test('removes a copy', () => {
     const binding = makeBinding({
       placement: { clusterAffinity: { clusterNames: ['m1', 'm2'] } },
-      clusters: [{ name: 'm1' }, { name: 'm2' }],
+      clusters: [
+        { name: 'm1', replicas: 1 },
+        { name: 'm2', replicas: 1 },
+      ],
     })
     expect(effectOf(binding, [], [], WITHOUT_M2)).toEqual([['loses', 'm2', '', 0]])
   })
 
   test('changes nothing for a workload elsewhere', () => {
-    expect(effectOf(makeBinding({ placement, clusters: [{ name: 'm1' }] }), [], [], WITHOUT_M2)).toEqual([])
+    expect(effectOf(makeBinding({ placement, clusters: [{ name: 'm1', replicas: 1 }] }), [], [], WITHOUT_M2)).toEqual(
+      [],
+    )
   })
 
   test('puts a workload on hold that waits for its first cluster', () => {
@@ -124,7 +129,7 @@ describe('data that moves', () => {
 test('a workload that ran elsewhere comes home when the failback window is over', () => {
   const moved = outcome({ binding: narrowedTo(['m2'], ['m2'], inM2), claims: inM2, fleet: WITHOUT_M2 })
   const { gracefulEvictionTasks: _, ...spec } = moved.first.decision.binding.spec
-  const away = { ...moved.first.decision.binding, spec: { ...spec, clusters: [{ name: 'm1' }] } }
+  const away = { ...moved.first.decision.binding, spec: { ...spec, clusters: [{ name: 'm1', replicas: 1 }] } }
   const base = presentOutcome(outcome({ binding: away, claims: inM2, fleet: WITHOUT_M2 }))
   const back = outcome({ binding: away, claims: inM2, fleet: PRESENT })
   expect(compareOutcomes(away, base, back).map(({ effect, to, afterSeconds }) => [effect, to, afterSeconds])).toEqual([
@@ -388,7 +393,7 @@ const COMPARISONS: Comparison[] = [
 
 describe('the effect of a supposition', () => {
   test.each(COMPARISONS)('a workload $name', ({ runs = ['m1'], copies = false, was, now, want }) => {
-    const binding = makeBinding({ placement, clusters: runs.map((name) => ({ name })) })
+    const binding = makeBinding({ placement, clusters: runs.map((name) => ({ name, replicas: 1 })) })
     const present = was ? presentOutcome({ first: stepOf(was, copies) }) : undefined
     const changes = compareOutcomes(was ? binding : undefined, present, { first: stepOf(now, copies) })
     expect(changes).toEqual(want ? [expect.objectContaining(want)] : [])
@@ -397,7 +402,7 @@ describe('the effect of a supposition', () => {
   test.each(COMPARISONS)(
     'a workload $name: none if the present world does the same',
     ({ runs = ['m1'], copies = false, now }) => {
-      const binding = makeBinding({ placement, clusters: runs.map((name) => ({ name })) })
+      const binding = makeBinding({ placement, clusters: runs.map((name) => ({ name, replicas: 1 })) })
       const settled = { first: stepOf(now, copies) }
       expect(compareOutcomes(binding, presentOutcome(settled), settled)).toEqual([])
     },
@@ -405,7 +410,7 @@ describe('the effect of a supposition', () => {
 })
 
 describe('a later step', () => {
-  const binding = makeBinding({ placement, clusters: [{ name: 'm1' }] })
+  const binding = makeBinding({ placement, clusters: [{ name: 'm1', replicas: 1 }] })
   const settled = (first: Given, later?: Given): Settled => ({
     first: stepOf(first, false),
     ...(later && { later: stepOf({ ...later, afterSeconds: 300 }, false) }),
@@ -468,7 +473,13 @@ test('a workload that does not run yet may go to one cluster less, at once and l
 })
 
 test('a deleted workload leaves all of its clusters, by name', () => {
-  const binding = makeBinding({ placement, clusters: [{ name: 'm3' }, { name: 'm2' }] })
+  const binding = makeBinding({
+    placement,
+    clusters: [
+      { name: 'm3', replicas: 1 },
+      { name: 'm2', replicas: 1 },
+    ],
+  })
   const settled = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
   expect(compareOutcomes(binding, settled, undefined)).toEqual([
     {
@@ -492,7 +503,7 @@ test('a new workload is placed where its data is', () => {
 })
 
 test('a workload that gains fewer copies leaves no cluster for that, now or later', () => {
-  const binding = makeBinding({ placement, clusters: [{ name: 'm1' }] })
+  const binding = makeBinding({ placement, clusters: [{ name: 'm1', replicas: 1 }] })
   const step = (keeps: string[], among: string[]) => ({
     decision: { state: 'Kept', binding, message: 'x' } as const,
     schedule: { keeps, among, takesAll: true, waits: false },

@@ -1,7 +1,7 @@
 /** Decides on a binding until nothing changes any more: at once, and after the waiting times of Lodestone. */
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../../base/json.ts'
-import { targetClusters } from '../placement/binding-state.ts'
+import { isDivided, targetClusters } from '../placement/binding-state.ts'
 import { type BindingDecision, decideBinding } from '../resource-binding/decide.ts'
 import type { BindingInput } from '../resource-binding/input.ts'
 import { requeueAfter } from '../resource-binding/plan.ts'
@@ -96,8 +96,10 @@ function rescheduled(binding: ResourceBinding, schedule: Schedule): ResourceBind
   if (problem !== undefined || (among.length > 0 && !takesAll)) return undefined
   const { clusters = [], gracefulEvictionTasks: _ended, ...spec } = binding.spec
   const present = targetClusters(binding.spec)
+  // Of divided replicas, decisions read only whether there are some.
+  const joined = (name: string) => ({ name, ...(isDivided(binding.spec) && { replicas: 1 }) })
   if (among.length === 0 && keeps.length === present.length && !_ended) return binding
-  const next = [...keeps, ...among].map((name) => clusters.find((cluster) => cluster.name === name) ?? { name })
+  const next = [...keeps, ...among].map((name) => clusters.find((cluster) => cluster.name === name) ?? joined(name))
   const status = { ...binding.status, ...(group !== undefined && { schedulerObservingAffinityName: group }) }
   return { ...binding, status, spec: { ...spec, ...(next.length > 0 && { clusters: next }) } }
 }

@@ -68,6 +68,14 @@ test.each<{ name: string; spec: Partial<BindingSpec>; want: Partial<BindingSpec>
     spec: { replicas: 0, replicaRequirements: { resourceRequest: {} } },
     want: { replicaRequirements: {} },
   },
+  {
+    name: 'whether a cluster has replicas',
+    spec: {
+      replicas: 2,
+      clusters: [{ name: 'm1', replicas: 7 }, { name: 'm2' }],
+    },
+    want: { replicas: 2, clusters: [{ name: 'm1', replicas: 1 }, { name: 'm2' }] },
+  },
   { name: 'a component', spec: { replicas: 0, components: [{ name: 'a' }] }, want: { components: [{}] } },
   {
     name: 'three components',
@@ -78,8 +86,8 @@ test.each<{ name: string; spec: Partial<BindingSpec>; want: Partial<BindingSpec>
 ])('the cached binding of a workload with $name is divided or copied as the binding', ({ spec, want }) => {
   const placement = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
   const binding = makeBinding({ ...spec, placement })
-  const { replicas, replicaRequirements, components } = keep(binding).spec
-  expect(defined({ replicas, replicaRequirements, components })).toEqual(want)
+  const { replicas, replicaRequirements, clusters, components } = keep(binding).spec
+  expect(defined({ replicas, replicaRequirements, clusters, components })).toEqual(want)
   expect([isWorkload(keep(binding).spec), isDivided(keep(binding).spec)]).toEqual([
     isWorkload(binding.spec),
     isDivided(binding.spec),

@@ -83,8 +83,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
       ...intern.json({
         ...defined({
           placement: spec.placement,
-          // Attached bindings copy the clusters of the binding that they depend on, with all fields.
-          clusters: spec.clusters && (propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name }))),
+          clusters: keptClusters(spec),
           replicas: spec.replicas || undefined,
           // Of a workload without replicas, decisions read only whether it has requirements, and one or more components.
           replicaRequirements: !spec.replicas && spec.replicaRequirements != null ? {} : undefined,
@@ -99,6 +98,16 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
     },
     ...keptStatus(binding),
   }
+}
+
+/**
+ * Attached bindings copy the clusters of the binding that they depend on, with all fields. Of the replicas in other clusters, decisions read only
+ * whether there are some.
+ */
+function keptClusters({ clusters, propagateDeps }: BindingSpec): BindingSpec['clusters'] {
+  return propagateDeps
+    ? clusters
+    : clusters?.map(({ name, replicas = 0 }) => (replicas > 0 ? { name, replicas: 1 } : { name }))
 }
 
 /** The placement that the scheduler applied counts while it differs from that of the binding. */

@@ -46,7 +46,7 @@ function waiting({
   }
   const binding: ResourceBinding = {
     ...makeBinding(
-      { placement, clusters: runs.map((name) => ({ name })) },
+      { placement, clusters: runs.map((name) => ({ name, replicas: 1 })) },
       { annotations: { 'lodestone.dev/locality': JSON.stringify(locality) } },
     ),
     status: { schedulerObservingAffinityName: observed },

@@ -1,5 +1,6 @@
 /** Decides when a workload returns to preferred data, after it ran elsewhere. */
 import { msSince } from '../../../base/time/clock-jumps.ts'
+import { occupiedClusters } from '../../placement/binding-state.ts'
 import { nameGroups, skipsFirstGroup } from '../../placement/group-names.ts'
 import { stateSince } from '../hold.ts'
 import { whereIs } from '../hold-cause.ts'
@@ -52,8 +53,9 @@ function waitForPreferred(
   }: ParsedInput,
   { affinity, preferredGroup }: FittingNarrowing,
 ): { isOver: boolean; since: string; stays?: string } | undefined {
-  const { clusters = [], resource } = binding.spec
-  const isThere = preferredGroup && clusters.every(({ name }) => preferredGroup.includes(name))
+  const { resource } = binding.spec
+  const clusters = occupiedClusters(binding.spec)
+  const isThere = preferredGroup && clusters.every((name) => preferredGroup.includes(name))
   if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
   const stays = clusters.length > 1 ? DIVIDED_REPLICAS : staysAfterFailover(resource, claims, kinds)

@@ -506,6 +506,25 @@ describe('a preference', () => {
     })
   })
 
+  test.each(['Aggregated', 'Weighted'])(
+    'holds for a workload that was scaled to zero, which the scheduler copies to all clusters, and is scaled up: %s',
+    (replicaDivisionPreference) => {
+      const placement = { ...three, replicaScheduling: { ...divided.replicaScheduling, replicaDivisionPreference } }
+      const claims = prefers('m2')
+      const runs = { ...loop(bind({ placement }), claims).binding }
+      const inM2 = { ...runs, spec: { ...runs.spec, ...runsIn('m2') } }
+      const empty = write(inM2, { placement, replicas: 0 }, { claims }).binding
+      expect(groupsOf(empty)).toBeUndefined()
+      const copied = { ...empty, spec: { ...empty.spec, clusters: [{ name: 'm1' }, { name: 'm2' }, { name: 'm3' }] } }
+      const scaled = write(copied, { placement, replicas: 3 }, { claims })
+      expect(scaled).toMatchObject({ state: 'Narrowed' })
+      expect(groupsOf(scaled.binding)).toEqual(['default-local', 'default'])
+      expect(loop(scaled.binding, claims).binding).toBe(scaled.binding)
+      const scheduled = write(scaled.binding, runsIn('m2'), { claims })
+      expect(scheduled).toMatchObject({ state: 'Narrowed' })
+    },
+  )
+
   test.each<{ name: string; claims: ClaimAnswer[] }>([
     { name: 'alone', claims: prefers('m2') },
     { name: 'beside required data', claims: [located(['m1', 'm2'], { claim: 'default/a' }), ...prefers('m2')] },
@@ -763,7 +782,7 @@ describe('a running workload of which one claim has no location', () => {
   test('is relaxed if it cannot stay, and the message has both reasons', () => {
     const narrowed = loop(bind(runsIn('m2')), [a]).binding
     const { state, message } = loop(
-      { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'm1' }] } },
+      { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'm1', replicas: 1 }] } },
       [unknown()],
       {
         clusters: lookup('m1', tainted('m2'), 'm3'),

@@ -4,7 +4,13 @@ import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBind
 import { defined, jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
 import { effectiveAffinity, withAffinity } from '../../placement/affinity.ts'
-import { evictedClusters, hasNoChoice, hasNoFit, targetClusters } from '../../placement/binding-state.ts'
+import {
+  evictedClusters,
+  hasNoChoice,
+  hasNoFit,
+  occupiedClusters,
+  targetClusters,
+} from '../../placement/binding-state.ts'
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
@@ -28,10 +34,10 @@ export function stayWhileUnlocated(situation: Situation): PlacementDecision | un
   return blocks ? applyBase('Ignored', base, describeUnlocated(claims)) : undefined
 }
 
-/** Does not apply to a workload that has lost its clusters: it is started anew in any case. */
+/** Does not apply to a workload that has lost its clusters, or has no replicas in them: it is started anew in any case. */
 export function stayIfMoveCosts(situation: Situation): PlacementDecision | undefined {
   const { input, last } = situation
-  if (targetClusters(input.binding.spec).length === 0) return undefined
+  if (occupiedClusters(input.binding.spec).length === 0) return undefined
   const stays = last && staysBecause(input.binding.spec.resource, input.claims, input.kinds)
   if (!stays || demandsSame(constraintIn(last), input.constraint)) return undefined
   return keep(situation, last, `the data moved; ${stays}`)
@@ -217,9 +223,9 @@ function wouldMove({ input, narrowing }: Situation): boolean {
  */
 function excludesTarget({ binding, stored }: ParsedInput, allowed: readonly string[] | undefined): boolean {
   if (allowed === undefined) return false
-  const runsIn = new Set(targetClusters(stored?.spec))
+  const runsIn = new Set(occupiedClusters(stored?.spec))
   const mayRunIn = new Set(allowed)
-  return targetClusters(binding.spec).some((name) => runsIn.has(name) && !mayRunIn.has(name))
+  return occupiedClusters(binding.spec).some((name) => runsIn.has(name) && !mayRunIn.has(name))
 }
 
 /** Whether a preference would give the workload its first groups. With groups in the policy, the policy has moved it already. */

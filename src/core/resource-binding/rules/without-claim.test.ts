@@ -42,7 +42,7 @@ describe('a scheduled workload that loses its last claim', () => {
     const placed = { ...evicted, spec: { ...evicted.spec, gracefulEvictionTasks: [{ fromCluster: 'm2' }] } }
     const relaxed = loop(placed, [])
     expect(relaxed).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
-    const replaced = { ...relaxed.binding, spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1' }] } }
+    const replaced = { ...relaxed.binding, spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1', replicas: 1 }] } }
     expect(loop(replaced, [])).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
   })
 
@@ -60,7 +60,10 @@ describe('a scheduled workload that loses its last claim', () => {
       expect(loop(released.binding, again, { clusters })).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
     }
     expect(loop(ran, [], { clusters })).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
-    const runsAgain = { ...released.binding, spec: { ...released.binding.spec, clusters: [{ name: 'm1' }] } }
+    const runsAgain = {
+      ...released.binding,
+      spec: { ...released.binding.spec, clusters: [{ name: 'm1', replicas: 1 }] },
+    }
     expect(loop(runsAgain, [], { clusters })).toMatchObject({ state: 'Restored' })
   })
 
@@ -87,7 +90,7 @@ describe('a scheduled workload that loses its last claim', () => {
     ])
     const replaced = {
       ...relaxed.binding,
-      spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1' }], gracefulEvictionTasks: [] },
+      spec: { ...relaxed.binding.spec, clusters: [{ name: 'm1', replicas: 1 }], gracefulEvictionTasks: [] },
       status: { schedulerObservingAffinityName: 'g0.1' },
     }
     expect(loop(replaced, left)).toMatchObject({ state })
