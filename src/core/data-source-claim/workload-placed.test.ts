@@ -18,6 +18,18 @@ function decided(
   return decideBinding(makeInput({ binding, stored: binding, claims, ...known })).binding
 }
 
+const failed = (binding: ResourceBinding): ResourceBinding => ({
+  ...binding,
+  status: { conditions: [{ type: 'Scheduled', status: 'False', reason: 'QuotaExceeded' }] },
+})
+
+/** Karmada's detector removes its annotations from the binding when the policy is deleted. */
+function withoutPolicy({ metadata, ...binding }: ResourceBinding): ResourceBinding {
+  const { annotations = {} } = metadata
+  const kept = Object.entries(annotations).filter(([key]) => !key.startsWith('propagationpolicy.karmada.io/'))
+  return { ...binding, metadata: { ...metadata, annotations: Object.fromEntries(kept) } }
+}
+
 function line(...bindings: ResourceBinding[]): string | undefined {
   const state = workloadPlaced(bindings, [])
   return state && `${state.status} ${state.reason}: ${state.message}`
@@ -65,9 +77,47 @@ describe('a claim says of its workload that it', () => {
       binding: makeBinding(runsIn('a', 'b', 'c', 'd', 'e', 'f', 'g')),
       want: 'True NotNarrowed: the workload is scheduled to a, b, c, d, e and 2 more',
     },
+    {
+      name: 'is not scheduled, since the scheduler cannot schedule it',
+      binding: failed(decided({})),
+      want: 'False NotScheduled: the scheduler has not chosen a cluster yet (QuotaExceeded; see the condition Scheduled of the binding)',
+    },
+    {
+      name: 'stays where it is, since the scheduler cannot move it',
+      binding: failed(decided(runsIn('member1'))),
+      want: 'True Kept: the workload is scheduled to member1; default/sales is in member3; the scheduler could not move it there (QuotaExceeded; see the condition Scheduled of the binding)',
+    },
+    {
+      name: 'stays where it is, since another client has suspended its scheduling',
+      binding: decided({ ...runsIn('member1'), suspension: { scheduling: true } }),
+      want: 'True Kept: the workload is scheduled to member1; default/sales is in member3; another client has suspended its scheduling, so it does not move there',
+    },
+    {
+      name: 'stays where it is, since its policy was deleted',
+      binding: withoutPolicy(decided(runsIn('member1'))),
+      want: 'True Kept: the workload is scheduled to member1; default/sales is in member3; no policy selects it any more, so it does not move there',
+    },
+    {
+      name: 'is about to move',
+      binding: decided(runsIn('member1')),
+      want: 'True Placed: the workload is scheduled to member1',
+    },
+    {
+      name: 'is with its data, and cannot get further replicas',
+      binding: failed(decided(runsIn('member3'))),
+      want: 'True Placed: the workload is scheduled to member3',
+    },
     { name: 'is not scheduled yet: nothing, since that takes a moment', binding: decided({}), want: undefined },
   ])('$name', ({ binding, want }) => {
     expect(line(binding)).toBe(want)
+  })
+
+  test('has no replicas, so that the scheduler removed it from its clusters: nothing', () => {
+    const placement = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
+    const before = [{ ...workloadPlaced([decided(runsIn('member3'))], []), lastTransitionTime: '' }] as never
+    const binding = decided({ placement, replicas: 0, replicaRequirements: {} })
+    expect(workloadPlaced([binding], before)).toBeUndefined()
+    expect(workloadPlaced([failed(binding)], before)).toMatchObject({ reason: 'NotScheduled' })
   })
 
   test('is not scheduled any more', () => {

@@ -4,8 +4,11 @@ import type { Condition } from '../../api/meta.ts'
 import { type ConditionState, condition } from '../../base/conditions.ts'
 import { listNames } from '../../base/names.ts'
 import { cut } from '../outcome.ts'
+import { isDivided, isSuspended, schedulingFailure, targetClusters } from '../placement/binding-state.ts'
 import { readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
+import { narrowedClusters } from '../resource-binding/kept-to-data.ts'
+import { policyReferenceOf } from '../resource-binding/policy.ts'
 import type { PlacedReason } from '../signal-tables.ts'
 
 export const WORKLOAD_PLACED = 'WorkloadPlaced'
@@ -17,10 +20,12 @@ const MAX_LENGTH = 1024
  * Returns the condition for the binding of the workload. Its reasons are:
  *
  * - Placed: the workload is scheduled to clusters that its narrowing allows.
- * - Kept, Relaxed: as the states of a placement; the message says why.
+ * - Kept, Relaxed: as the states of a placement; the message says why. Kept also if the scheduler does not move the workload to its data.
  * - NotNarrowed: the workload is scheduled, and the claim does not choose its clusters.
  * - OnHold: the message has the cause.
- * - NotScheduled: Karmada's scheduler has not chosen a cluster yet.
+ * - NotScheduled: Karmada's scheduler has not chosen a cluster.
+ *
+ * A workload without replicas needs no cluster, and no condition.
  *
  * @param before the conditions of the claim. A workload that is about to be scheduled for the first time needs no condition.
  * @returns undefined if there is nothing to say
@@ -32,8 +37,20 @@ export function workloadPlaced(
   const binding = placedBinding(bindings)
   if (!binding) return undefined
   const { placed, reason, message } = bindingPlacement(binding)
-  if (reason === 'NotScheduled' && placedReason(before) === undefined) return undefined
+  if (reason === 'NotScheduled' && (isEmpty(binding) || (isNew(binding) && placedReason(before) === undefined))) {
+    return undefined
+  }
   return condition(WORKLOAD_PLACED, placed, reason, cut(message, MAX_LENGTH))
+}
+
+/** Whether the scheduler has not tried to schedule a binding, or has succeeded. */
+function isNew(binding: ResourceBinding): boolean {
+  return schedulingFailure(binding) === undefined
+}
+
+/** Whether a workload has no replicas that the scheduler would divide. It removes the workload from all clusters then. */
+function isEmpty(binding: ResourceBinding): boolean {
+  return isDivided(binding.spec) && !binding.spec.replicas && isNew(binding)
 }
 
 /** Returns the binding that places the workload; the others are attached to those of other workloads. */
@@ -45,16 +62,34 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
   const hold = activeHold(binding)
   if (hold) return { placed: false, reason: 'OnHold', message: hold.message }
   const { locality } = readDecision(binding.metadata.annotations)
-  const names = binding.spec.clusters?.map(({ name }) => name) ?? []
+  const names = targetClusters(binding.spec)
   if (names.length === 0) {
     const why = locality && locality.state !== 'Narrowed' ? `: ${locality.message}` : ''
-    return { placed: false, reason: 'NotScheduled', message: `the scheduler has not chosen a cluster yet${why}` }
+    const failure = schedulingFailure(binding)
+    const failed = failure === undefined ? '' : ` (${failure}; see the condition Scheduled of the binding)`
+    return {
+      placed: false,
+      reason: 'NotScheduled',
+      message: `the scheduler has not chosen a cluster yet${failed}${why}`,
+    }
   }
   const runsIn = `the workload is scheduled to ${listNames(names, MAX_SHOWN)}`
   if (!locality) return { placed: true, reason: 'NotNarrowed', message: runsIn }
+  const stays = locality.state === 'Narrowed' ? whyNotMoved(binding) : undefined
+  if (stays) return { placed: true, reason: 'Kept', message: `${runsIn}; ${locality.message}; ${stays}` }
   return locality.state === 'Narrowed'
     ? { placed: true, reason: 'Placed', message: locality.since ? `${runsIn}; ${locality.message}` : runsIn }
     : { placed: true, reason: locality.state, message: `${runsIn}; ${locality.message}` }
+}
+
+/** Returns why the scheduler does not move a workload to its data; undefined if it is there, or is about to move. */
+function whyNotMoved(binding: ResourceBinding): string | undefined {
+  const data = narrowedClusters(binding.metadata)
+  if (!data || targetClusters(binding.spec).every((name) => data.has(name))) return undefined
+  if (isSuspended(binding.spec)) return 'another client has suspended its scheduling, so it does not move there'
+  if (!policyReferenceOf(binding.metadata)) return 'no policy selects it any more, so it does not move there'
+  const failure = schedulingFailure(binding)
+  return failure && `the scheduler could not move it there (${failure}; see the condition Scheduled of the binding)`
 }
 
 const MAX_SHOWN = 5
