@@ -35,7 +35,10 @@ export interface SpreadConstraint {
 export interface ReplicaScheduling {
   replicaSchedulingType?: string
   replicaDivisionPreference?: string
-  weightPreference?: { staticWeightList?: unknown[]; dynamicWeight?: string }
+  weightPreference?: {
+    staticWeightList?: { targetCluster?: ClusterAffinity; weight?: number }[]
+    dynamicWeight?: string
+  }
 }
 
 export interface Placement extends PlacementAffinity {

@@ -31,6 +31,8 @@ const toleration = {
 const named = { affinityName: { type: 'string' }, ...affinity }
 const overflow = { type: 'object', required: ['affinityName'], properties: named }
 
+const weight = { type: 'object', properties: { targetCluster: { type: 'object', properties: affinity } } }
+
 const placement = {
   type: 'object',
   properties: {
@@ -63,7 +65,7 @@ const placement = {
         replicaDivisionPreference: { type: 'string' },
         weightPreference: {
           type: 'object',
-          properties: { staticWeightList: { type: 'array' }, dynamicWeight: { type: 'string' } },
+          properties: { staticWeightList: { type: 'array', items: weight }, dynamicWeight: { type: 'string' } },
         },
       },
     },

@@ -8,6 +8,8 @@ export const MAX_AFFINITIES = 1000
 export const MAX_COMPARISONS = 200_000
 /** Cluster names that narrowing adds to groups without names. The result must fit into an object of etcd (1.5 MiB). */
 export const MAX_WRITTEN_NAMES = 20_000
+/** Static weights of a placement that are compared with clusters. */
+export const MAX_WEIGHTS = 100
 /** Groups that are added for preferred data. Karmada's scheduler tries them one by one. */
 export const MAX_PREFERRED_GROUPS = 200
 /** Tiers of preferred clusters. Clusters of lower rank share the last one. */

@@ -242,7 +242,7 @@ describe('groups', () => {
 describe('spread constraints', () => {
   const clusterSpread = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2, maxGroups: 9 }] }
   const regionSpread = { spreadConstraints: [{ spreadByField: 'region', minGroups: 2, maxGroups: 9 }] }
-  const divided = (weightPreference?: { staticWeightList?: unknown[]; dynamicWeight?: string }) => ({
+  const divided = (weightPreference?: NonNullable<Placement['replicaScheduling']>['weightPreference']) => ({
     replicaScheduling: defined({
       replicaSchedulingType: 'Divided',
       replicaDivisionPreference: 'Weighted',

@@ -15,6 +15,7 @@ import type { DataConstraint } from './constraint.ts'
 import { comparisons, MAX_AFFINITIES, MAX_COMPARISONS, MAX_WRITTEN_NAMES } from './limits.ts'
 import { preferClusters } from './prefer.ts'
 import { type SpreadCheck, spreadCheck } from './spread.ts'
+import type { WeightCheck } from './weights.ts'
 
 export interface NarrowInput {
   /** The placement before narrowing. Its affinity is the base; its spread constraints and weights are considered too. */
@@ -24,6 +25,8 @@ export interface NarrowInput {
   /** Whether overflow tiers count (Karmada's IsWorkload, since 1.18). */
   isWorkload: boolean
   rules: KarmadaRules
+  /** The static weights of the base; absent if no replicas are divided by them. */
+  weights?: WeightCheck | undefined
 }
 
 export type Narrowing =
@@ -53,10 +56,11 @@ interface Requirement {
   isWorkload: boolean
   rules: KarmadaRules
   spread: SpreadCheck
+  weights: WeightCheck | undefined
 }
 
 function requireClusters(
-  { base, constraint, clusters, isWorkload, rules }: NarrowInput,
+  { base, constraint, clusters, isWorkload, rules, weights }: NarrowInput,
   spread: SpreadCheck,
 ): Narrowing {
   const affinity = effectiveAffinity(base)
@@ -67,32 +71,35 @@ function requireClusters(
   if (terms.length > MAX_AFFINITIES || comparisons(terms, wanted.names.length) > MAX_COMPARISONS) {
     return unsatisfiable(tooLarge(terms, wanted))
   }
-  const requirement = { wanted, clusters, isWorkload, rules, spread }
+  const requirement = { wanted, clusters, isWorkload, rules, spread, weights }
   return affinity.clusterAffinities
     ? requireInGroups(affinity.clusterAffinities, requirement)
     : requireInOne(affinity.clusterAffinity ?? {}, requirement)
 }
 
-function requireInOne(base: ClusterAffinity, { wanted, clusters, rules, spread }: Requirement): Narrowing {
+function requireInOne(base: ClusterAffinity, { wanted, clusters, rules, spread, weights }: Requirement): Narrowing {
   const clusterAffinity = narrowAffinity(base, clusterFilter(base, clusters, rules), wanted)
   if (!clusterAffinity) return unsatisfiable(noneLeft(wanted, clusters))
-  const reason = spread(clusterAffinity.clusterNames)
+  const { clusterNames } = clusterAffinity
+  const reason = spread(clusterNames) ?? weights?.([base], clusterNames)
   if (reason) return unsatisfiable(reason)
-  return { kind: 'narrowed', affinity: { clusterAffinity }, allowed: clusterAffinity.clusterNames }
+  return { kind: 'narrowed', affinity: { clusterAffinity }, allowed: clusterNames }
 }
 
 function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Requirement): Narrowing {
-  const { wanted, clusters, isWorkload, spread } = requirement
+  const { wanted, clusters, isWorkload, spread, weights } = requirement
   const narrowed = groups.flatMap((group) => {
     const term = narrowGroup(group, requirement)
-    return term ? [{ term, names: narrowedNames(term, isWorkload) }] : []
+    if (!term) return []
+    const names = narrowedNames(term, isWorkload)
+    return [{ term, names, problem: spread(names) ?? weights?.(affinityTiers(group, isWorkload), names) }]
   })
   if (narrowed.length === 0) return unsatisfiable(noneLeft(wanted, clusters))
   if (narrowed.reduce((sum, { names }) => sum + names.length, 0) > nameLimit(groups)) {
     return unsatisfiable(tooLarge(groups, wanted))
   }
-  const spreadable = narrowed.filter(({ names }) => !spread(names))
-  if (spreadable.length === 0) return unsatisfiable(spread(narrowed[0]?.names ?? []) ?? noneLeft(wanted, clusters))
+  const spreadable = narrowed.filter(({ problem }) => problem === undefined)
+  if (spreadable.length === 0) return unsatisfiable(narrowed[0]?.problem ?? noneLeft(wanted, clusters))
   return {
     kind: 'narrowed',
     affinity: { clusterAffinities: spreadable.map(({ term }) => term) },

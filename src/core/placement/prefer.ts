@@ -12,6 +12,7 @@ import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cl
 import type { DataConstraint } from './constraint.ts'
 import { comparisons, MAX_COMPARISONS, MAX_PREFERRED_GROUPS } from './limits.ts'
 import type { SpreadCheck } from './spread.ts'
+import type { WeightCheck } from './weights.ts'
 
 interface PreferInput {
   base: Placement
@@ -20,6 +21,7 @@ interface PreferInput {
   clusters: ClusterLookup | undefined
   rules: KarmadaRules
   spread: SpreadCheck
+  weights?: WeightCheck | undefined
 }
 
 /** The name of the group that replaces a base without groups. */
@@ -31,7 +33,14 @@ const UNNAMED_GROUP = 'default'
  * cluster of the group, all of them, or too few for the spread constraints. Without tiers, or with too many groups, the affinity stays as
  * it is.
  */
-export function preferClusters({ affinity, constraint, clusters, rules, spread }: PreferInput): PlacementAffinity {
+export function preferClusters({
+  affinity,
+  constraint,
+  clusters,
+  rules,
+  spread,
+  weights,
+}: PreferInput): PlacementAffinity {
   const { preferred: tiersOfNames = [] } = constraint
   if (tiersOfNames.length === 0) return affinity
   const before: readonly ClusterAffinityTerm[] = affinity.clusterAffinities ?? [
@@ -46,7 +55,7 @@ export function preferClusters({ affinity, constraint, clusters, rules, spread }
   const groups = before.map((group) => withoutEmpties(group) ?? group)
   const freeName = openNames(groups.map((group) => group.affinityName))
   const preferred = groups.flatMap((group) => [
-    ...localGroups(group, tiers, { clusters, rules, spread }).map((term) => ({
+    ...localGroups(group, tiers, { clusters, rules, spread, weights }).map((term) => ({
       ...term,
       affinityName: freeName(group.affinityName),
     })),
@@ -59,7 +68,7 @@ export function preferClusters({ affinity, constraint, clusters, rules, spread }
 function localGroups(
   { overflowAffinities: _overflow, ...own }: ClusterAffinityTerm,
   tiers: readonly ClusterSet[],
-  { clusters, rules, spread }: Pick<PreferInput, 'clusters' | 'rules' | 'spread'>,
+  { clusters, rules, spread, weights }: Pick<PreferInput, 'clusters' | 'rules' | 'spread' | 'weights'>,
 ) {
   const filter = clusterFilter(own, clusters, rules)
   const ownNames = filter.named && new Set(filter.named).size
@@ -67,7 +76,7 @@ function localGroups(
     const narrowed = narrowAffinity(own, filter, tier)
     // Narrowed names are a subset of the group's names: if the counts are equal, the names are equal.
     if (!narrowed || narrowed.clusterNames.length === ownNames) return []
-    return spread(narrowed.clusterNames) ? [] : [narrowed]
+    return (spread(narrowed.clusterNames) ?? weights?.([own], narrowed.clusterNames)) ? [] : [narrowed]
   })
 }
 

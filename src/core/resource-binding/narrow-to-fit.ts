@@ -4,13 +4,14 @@ import { jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { describeRefusals, moveRefusal, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
-import { isDivided, occupiedClusters } from '../placement/binding-state.ts'
+import { isDivided, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { placementFilter } from '../placement/placement-filter.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
+import { weightCheck } from '../placement/weights.ts'
 import { rankedFigure } from '../transfer-cost/rank.ts'
 import type { ParsedInput } from './parse-input.ts'
 import { groupNameRound } from './placement-decision.ts'
@@ -164,7 +165,10 @@ export function narrowBase(
   const { preferred, ...required } = constraint
   const problem = preferred && preferenceProblem({ spec: binding.spec, preferred: withData(preferred, claims) })
   const applied = problem ? required : constraint
-  const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload: usesOverflow, rules })
+  const runsIn = targetClusters(binding.spec)
+  const weights = isDivided(binding.spec) ? weightCheck(placement, { clusters, rules, runsIn }) : undefined
+  const isWorkload = usesOverflow
+  const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload, rules, weights })
   return { placement, narrowing, preferenceProblem: problem }
 }
 

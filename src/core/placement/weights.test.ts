@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { bind, loop, one, runsIn, write } from '../../../test/binding-writes.ts'
+import { located, lookup, makeCluster } from '../../../test/builders.ts'
+import type { ClusterAffinity, Placement } from '../../api/karmada.ts'
+import { newestRules } from '../karmada-rules.ts'
+import { weightCheck } from './weights.ts'
+
+const clusters = lookup('m1', makeCluster('m2', { region: 'eu' }), 'm3', 'm4')
+const named = (...clusterNames: string[]): ClusterAffinity => ({ clusterNames })
+const inEurope = { fieldSelector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['eu'] }] } }
+const NONE = 'the static weights of the policy give its replicas to other clusters, and none to those with the data'
+
+function weighted(rules: ClusterAffinity[], preference: object = {}): Placement {
+  const staticWeightList = rules.map((targetCluster) => ({ targetCluster, weight: 1 }))
+  return {
+    replicaScheduling: {
+      replicaSchedulingType: 'Divided',
+      replicaDivisionPreference: 'Weighted',
+      weightPreference: { staticWeightList },
+      ...preference,
+    },
+  }
+}
+
+describe('a set of clusters', () => {
+  test.each<{
+    name: string
+    placement: Placement
+    base?: ClusterAffinity[]
+    names: string[]
+    runsIn?: string[]
+    want: string | undefined
+  }>([
+    { name: 'has weights', placement: weighted([named('m1'), named('m2')]), names: ['m1', 'm2'], want: undefined },
+    { name: 'has a weight', placement: weighted([named('m1')]), names: ['m1', 'm3'], want: undefined },
+    { name: 'has no weight', placement: weighted([named('m1'), named('m2')]), names: ['m3', 'm4'], want: NONE },
+    { name: 'has a weight by a selector', placement: weighted([inEurope]), names: ['m2'], want: undefined },
+    { name: 'has no weight by a selector', placement: weighted([inEurope]), names: ['m3'], want: NONE },
+    {
+      name: 'has no weight as all clusters of its group',
+      placement: weighted([named('m1')]),
+      base: [named('m3', 'm4')],
+      names: ['m3'],
+      want: undefined,
+    },
+    {
+      name: 'has no weight as all clusters that exist',
+      placement: weighted([named('m9')]),
+      names: ['m3'],
+      want: undefined,
+    },
+    { name: 'runs the workload', placement: weighted([named('m1')]), names: ['m3'], runsIn: ['m3'], want: undefined },
+    {
+      name: 'has dynamic weights',
+      placement: weighted([], { weightPreference: { staticWeightList: [{}], dynamicWeight: 'AvailableReplicas' } }),
+      names: ['m3'],
+      want: undefined,
+    },
+    { name: 'has no weights in the policy', placement: weighted([]), names: ['m3'], want: undefined },
+    {
+      name: 'is filled one after the other',
+      placement: weighted([named('m1')], { replicaDivisionPreference: 'Aggregated' }),
+      names: ['m3'],
+      want: undefined,
+    },
+    {
+      name: 'has too many rules to compare',
+      placement: weighted(Array.from({ length: 101 }, () => named('m1'))),
+      names: ['m3'],
+      want: undefined,
+    },
+  ])('$name: $want', ({ placement, base = [{}], names, runsIn: targets = [], want }) => {
+    expect(weightCheck(placement, { clusters, rules: newestRules, runsIn: targets })(base, names)).toBe(want)
+  })
+
+  test('is not compared if Clusters cannot be read', () => {
+    const check = weightCheck(weighted([named('m1')]), { clusters: undefined, rules: newestRules, runsIn: [] })
+    expect(check([{}], ['m3'])).toBeUndefined()
+  })
+})
+
+describe('a workload whose policy gives all replicas to m1 and m2', () => {
+  const placement = { ...one('m1', 'm2', 'm3'), ...weighted([named('m1'), named('m2')]) }
+  const inM3 = [located(['m3'])]
+
+  test('waits for data in m3, and says why', () => {
+    const held = loop(bind({ placement }), inM3)
+    expect(held).toMatchObject({ state: 'OnHold', message: `default/sales (m3): ${NONE}` })
+    expect(loop(held.binding, [located(['m2', 'm3'])])).toMatchObject({ state: 'Narrowed', names: ['m2', 'm3'] })
+  })
+
+  test('stays where it runs when its data moves to m3', () => {
+    const before = loop(bind({ placement, ...runsIn('m2') }), [located(['m2'])]).binding
+    expect(loop(before, inM3)).toMatchObject({ state: 'Kept', names: ['m2'] })
+  })
+
+  test('stays in m3 if it runs there', () => {
+    const before = loop(bind({ placement, ...runsIn('m3') }), inM3)
+    expect(before).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    expect(write(before.binding, { placement }, { claims: inM3 }).binding).toEqual(before.binding)
+  })
+
+  test('does not prefer m3', () => {
+    const { binding } = loop(bind({ placement }), [located(['m3'], { enforcement: 'Preferred' })])
+    expect(binding.spec.placement).toEqual(placement)
+  })
+
+  test('is copied to m3 if it has no replicas to divide', () => {
+    expect(loop(bind({ placement, replicas: 0 }), inM3)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('may use m3 by a group of the policy that has no weights', () => {
+    const groups = {
+      ...weighted([named('m1'), named('m2')]),
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['m1', 'm2', 'm4'] },
+        { affinityName: 'b', clusterNames: ['m3'] },
+      ],
+    }
+    const { binding } = loop(bind({ placement: groups }), [located(['m3', 'm4'])], { clusters })
+    expect(binding.spec.placement?.clusterAffinities).toEqual([{ affinityName: 'b', clusterNames: ['m3'] }])
+  })
+})
