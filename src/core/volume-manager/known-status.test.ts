@@ -14,6 +14,9 @@ const manager = makeVolumeManager([config], { uid: 'ab-cd', finalizers: ['lodest
 const path = directoryOf(manager, config)
 const revision = revisionOf(config)
 
+/** An emptyDir of a pod, in which the pod can make a link to any directory of the node. */
+const IN_A_POD = '/var/lib/kubelet/pods/4b1d/volumes/kubernetes.io~empty-dir/scratch'
+
 describe('a directory', () => {
   test.each([
     ['of the VolumeManager', '/data/vck-resource-ab-cd-0123456789abc', true],
@@ -24,8 +27,11 @@ describe('a directory', () => {
     ['with dots', '/data/../vck-resource-ab-cd-0123456789abc', false],
     ['that is relative', 'vck-resource-ab-cd-0123456789abc', false],
     ['without an owner', '/data', false],
+    ['outside of the allowed roots', `${IN_A_POD}/vck-resource-ab-cd-0123456789abc`, false],
+    ['of an earlier one outside of the allowed roots', `${IN_A_POD}/vck-resource-gone-0123456789abc`, false],
   ])('%s', (_, directory, want) => {
-    expect(mayDelete(directory, { manager, isManaged: (owner) => owner === 'other' })).toBe(want)
+    const settings = { ...VOLUME_SETTINGS, allowedRoots: ['/data'] }
+    expect(mayDelete(directory, { manager, isManaged: (owner) => owner === 'other', settings })).toBe(want)
   })
 })
 
@@ -54,6 +60,17 @@ test.each([
     want: false,
   },
   { name: 'the data of another VolumeManager', replica: makeReplica({ revision }), want: false },
+  {
+    name: 'a directory of its name outside of the allowed roots',
+    replica: makeReplica({ path: `${IN_A_POD}/vck-resource-ab-cd-0123456789abc`, revision: 'old' }),
+    want: false,
+  },
+  {
+    name: 'a directory of its name below a root of Local volumes',
+    volumes: [],
+    replica: makeReplica({ path: '/mnt/local/vck-resource-ab-cd-0123456789abc', revision: 'old' }),
+    want: false,
+  },
   { name: 'any directory of the node', replica: makeReplica({ path: '/mnt', revision: 'old' }), want: false },
   { name: 'no directory, although it is downloaded', replica: { ...own, path: undefined as never }, want: false },
   { name: 'another path', volumes: [LOCAL], replica: makeReplica({ path: '/mnt/old', revision: 'old' }), want: true },

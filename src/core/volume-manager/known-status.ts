@@ -14,7 +14,7 @@ import type {
 } from '../../api/volume-status.ts'
 import { defined, isCount, isObject, without } from '../../base/json.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { isPlainPath } from './rules/host-paths.ts'
+import { isBelow, isPlainPath } from './rules/host-paths.ts'
 import { directoryOf, isOfVolume, isVolumeDirectory, ownerKey, ownerOfNodeLabel, ownerOfPlace } from './rules/names.ts'
 import { revisionOf, sourceTypeOf } from './rules/source-types.ts'
 import { fromTime, toTime } from './time.ts'
@@ -56,21 +56,24 @@ export function withKnownStatus(input: Known): VolumeManager {
  */
 export function mayDelete(
   path: string,
-  { manager, isManaged }: Pick<VolumeManagerInput, 'manager' | 'isManaged'>,
+  { manager, isManaged, settings }: Pick<VolumeManagerInput, 'manager' | 'isManaged' | 'settings'>,
 ): boolean {
-  const owner = ownerOfDirectory(path)
+  const owner = ownerOfDirectory(path, settings)
   return owner !== undefined && (owner === ownerKey(manager) || !isManaged(owner))
 }
 
 /** Whether a directory is one of the VolumeManager, of any of its volumes and sources. */
-function isDirectoryOf(manager: Pick<VolumeManager, 'metadata'>, path: string): boolean {
-  return ownerOfDirectory(path) === ownerKey(manager)
+function isDirectoryOf({ manager, settings }: Pick<Known, 'manager' | 'settings'>, path: string): boolean {
+  return ownerOfDirectory(path, settings) === ownerKey(manager)
 }
 
-/** The key of the VolumeManager of a directory; undefined for a path that is no such directory, or is inside of one. */
-function ownerOfDirectory(path: string): string | undefined {
+/**
+ * The key of the VolumeManager of a directory; undefined for a path that is no such directory, or is inside of one. Outside of the allowed
+ * roots, a pod can make a link with that name, for example in an emptyDir. The kubelet follows links.
+ */
+function ownerOfDirectory(path: string, { allowedRoots }: Known['settings']): string | undefined {
   const isInside = path.split('/').slice(0, -1).some(isVolumeDirectory)
-  return isPlainPath(path) && !isInside ? ownerOfPlace(path) : undefined
+  return isPlainPath(path) && isBelow(path, allowedRoots) && !isInside ? ownerOfPlace(path) : undefined
 }
 
 interface VolumeContext extends Known {
@@ -103,11 +106,12 @@ function knownVolume(volume: VolumeStatus, context: VolumeContext): VolumeStatus
 }
 
 /** Whether the data of a replica is that of the volume: movers read, write and delete its directory. */
-function isOwnReplica({ revision, path }: ReplicaStatus, { manager, config, current }: ReplicaContext): boolean {
+function isOwnReplica({ revision, path }: ReplicaStatus, context: ReplicaContext): boolean {
+  const { config, current } = context
   if (current !== undefined && revision === current.revision) return path === current.path
   if (path === undefined) return true
   if (!isText(path)) return false
-  if (isDirectoryOf(manager, path)) return true
+  if (isDirectoryOf(context, path)) return true
   // The data of another path of a `Local` volume: nothing is written or deleted there.
   const isPresent = config === undefined || sourceTypeOf(config.sourceType).delivery === 'present'
   return isPresent && isPlainPath(path) && !isOfVolume(path)

@@ -27,9 +27,9 @@ const claim = (metadata: object = {}): PersistentVolumeClaim => ({
     metadata: { name: NAME, namespace: 'default', labels, ...metadata },
   },
 })
-const WANTED = { id: 'vol1', config: NFS, wanted: {}, problems: [] } as unknown as VolumePlan
+const WANTED = { id: 'vol1', config: NFS, moverConfig: NFS, wanted: {}, problems: [] } as unknown as VolumePlan
 const UNWANTED = { ...WANTED, wanted: undefined } as unknown as VolumePlan
-const INVALID = { ...UNWANTED, problems: ['server has to be set'] } as unknown as VolumePlan
+const INVALID = { ...UNWANTED, moverConfig: undefined, problems: ['server has to be set'] } as unknown as VolumePlan
 const used = { users: () => [{ pod: 'default/reader', node: 'n1' }] }
 
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }
@@ -245,6 +245,12 @@ describe('a volume that pods claim', () => {
       ['create', 'PersistentVolume', nameAt(0)],
       ['create', 'PersistentVolume', nameAt(1)],
     ])
+  })
+
+  test('has no new PersistentVolume or claim while its spec is invalid: its path may be one that is not allowed', () => {
+    const plan = { ...planWith(makeReplica()), moverConfig: undefined }
+    expect(planned(plan)).toEqual([])
+    expect(planned(plan, { persistentVolumes: [on('n1', 0, 'Available')] })).toEqual([])
   })
 
   test('has its claims when the PersistentVolumes are available', () => {

@@ -51,8 +51,10 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
   const own: OwnObjects = { PersistentVolume: byName(volumes), PersistentVolumeClaim: byName(claims) }
   const wanted = wantedByName(input, plans, own)
   const conflicts = findConflicts(input, wanted, own)
+  // The path of data may be one that the configuration does not allow.
+  const invalid = new Set(plans.flatMap(({ id, moverConfig }) => (moverConfig ? [] : [id])))
   // A namespace that is being deleted takes no new claims.
-  const creatable = (one: WantedPersistentVolume) => !terminating && !conflicts.has(one)
+  const creatable = (one: WantedPersistentVolume) => !terminating && !invalid.has(one.config.id) && !conflicts.has(one)
   // A volume with an invalid spec keeps its PersistentVolumes and claims.
   const kept = plans.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
   const isUnwanted = ({ metadata }: PersistentVolume | PersistentVolumeClaim) =>
