@@ -2,7 +2,14 @@
 import { isOfAccount } from '../../base/net/azure-address.ts'
 import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
-import { ENDPOINTS_FILE, needAllowed, parseEndpoints, readSecretFile, rereading } from '../objects/credentials.ts'
+import {
+  ENDPOINTS_FILE,
+  needAllowed,
+  parseEndpoints,
+  readSecretFile,
+  rereading,
+  secretText,
+} from '../objects/credentials.ts'
 
 /** A SAS token as the parameters of a query, or the key of the account. */
 export type AzureCredentials =
@@ -34,9 +41,9 @@ export function openAzureCredentials(
   if (directory !== undefined) {
     return rereading(() => readCredentials(({ file }) => readSecretFile(directory, file), endpoint))
   }
-  const isAnonymous = [ACCOUNT, SAS, KEY].every(({ variable }) => !env[variable])
-  if (isAnonymous) return async () => undefined
-  return rereading(() => readCredentials(async ({ variable }) => env[variable] || undefined, endpoint))
+  const textOf = ({ variable }: typeof ACCOUNT) => secretText(env[variable])
+  if ([ACCOUNT, SAS, KEY].every((one) => textOf(one) === undefined)) return async () => undefined
+  return rereading(() => readCredentials(async (one) => textOf(one), endpoint))
 }
 
 async function readCredentials(read: Read, endpoint: string): Promise<AzureCredentials> {

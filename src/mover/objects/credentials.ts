@@ -22,10 +22,18 @@ export function rereading<Keys>(read: () => Promise<Keys>): () => Promise<Keys> 
   }
 }
 
-/** Reads a file of a mounted Secret; undefined when it is missing or empty. */
+/** Reads a file of a mounted Secret; undefined when it is missing or empty. A file that cannot be read is not a missing one. */
 export async function readSecretFile(directory: string, file: string): Promise<string | undefined> {
-  const text = await readFile(join(directory, file), 'utf8').catch(() => '')
-  return text.trim() || undefined
+  const text = await readFile(join(directory, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return undefined
+  })
+  return secretText(text)
+}
+
+/** The value of a key of a Secret, without white space around it: editors and `kubectl` leave a line break at the end. Undefined if it is empty. */
+export function secretText(text: string | undefined): string | undefined {
+  return text?.trim() || undefined
 }
 
 /** The endpoints that a Secret lists, separated by white space or commas. */

@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover-contract/contract.ts'
 import type { AccessKeys } from '../../s3/sigv4.ts'
 import { MoverError } from '../mover-error.ts'
-import { ENDPOINTS_FILE, needAllowed, parseEndpoints, readSecretFile, rereading } from '../objects/credentials.ts'
+import {
+  ENDPOINTS_FILE,
+  needAllowed,
+  parseEndpoints,
+  readSecretFile,
+  rereading,
+  secretText,
+} from '../objects/credentials.ts'
 
 /** Returns the keys; undefined for anonymous requests. */
 export type CredentialSource = () => Promise<AccessKeys | undefined>
@@ -16,18 +23,23 @@ export function credentialsFromDirectory(directory: string, endpoint: string): C
   return rereading(() => readKeys(directory, endpoint))
 }
 
-/** Reads keys from the environment variables of the AWS tools; undefined without them. */
+/** Reads keys from the environment variables of the AWS tools; undefined without them. With one of two keys, the source throws `AccessDenied`. */
 export function keysOfEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   endpoint: string,
 ): CredentialSource | undefined {
-  const accessKeyId = env['AWS_ACCESS_KEY_ID']
-  const secretAccessKey = env['AWS_SECRET_ACCESS_KEY']
-  if (!accessKeyId || !secretAccessKey) return undefined
-  const keys = { accessKeyId, secretAccessKey, sessionToken: env['AWS_SESSION_TOKEN'] || undefined }
+  const accessKeyId = secretText(env['AWS_ACCESS_KEY_ID'])
+  const secretAccessKey = secretText(env['AWS_SECRET_ACCESS_KEY'])
+  if (accessKeyId === undefined && secretAccessKey === undefined) return undefined
+  const sessionToken = secretText(env['AWS_SESSION_TOKEN'])
   return async () => {
     needListed(endpoint, env[CREDENTIAL_ENDPOINTS_VARIABLE])
-    return keys
+    // Without this error, the requests would be anonymous, or those of a role.
+    if (accessKeyId === undefined || secretAccessKey === undefined) {
+      const empty = accessKeyId === undefined ? 'AWS_ACCESS_KEY_ID' : 'AWS_SECRET_ACCESS_KEY'
+      throw new MoverError('AccessDenied', `${empty} is empty, and the other key is set; correct the Secret`)
+    }
+    return { accessKeyId, secretAccessKey, sessionToken }
   }
 }
 
