@@ -44,6 +44,8 @@ export const FAILURES = {
   LinkInPath: { retry: false },
   Rejected: { retry: false },
   SourceChanged: { retry: true },
+  /** The clock of the node differs too much from that of the server. */
+  ClockSkew: { retry: true },
   /** The source has two versions of an object that pods and another client changed. */
   WriteConflict: { retry: false },
   /** A later mover of the same directory has taken over, such as after the Pod of this one was deleted by force. */

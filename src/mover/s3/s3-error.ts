@@ -31,7 +31,7 @@ const BY_CODE: ErrorTable['byCode'] = {
   SignatureDoesNotMatch: { code: 'AccessDenied', message: 'the secret key does not belong to the access key' },
   ExpiredToken: { code: 'AccessDenied', message: 'the session token has expired; renew the Secret' },
   InvalidToken: { code: 'AccessDenied', message: 'the session token is invalid; renew the Secret' },
-  RequestTimeTooSkewed: { code: 'AccessDenied', message: 'the clock of the node is wrong; synchronize it' },
+  RequestTimeTooSkewed: { code: 'ClockSkew', message: 'the clock of the node is wrong; synchronize it' },
   AuthorizationHeaderMalformed: { code: 'Rejected', message: `the bucket is in another region; ${REGION}` },
   PermanentRedirect: OTHER_REGION,
   ConditionalRequestConflict: { code: 'SourceChanged', message: 'another client writes the object at the same time' },

@@ -60,6 +60,11 @@ describe('a mover that has ended', () => {
       want: { code: 'NoSpace', message: 'NoSpace', retry: false, nodeFault: 'yes' },
     },
     {
+      name: 'has a node whose clock is wrong',
+      status: ended('Failed', { message: said({ outcome: 'failed', code: 'ClockSkew', message: 'wrong\n' }) }),
+      want: { code: 'ClockSkew', message: 'wrong', retry: true, nodeFault: 'yes' },
+    },
+    {
       name: 'with the code of a failure that may pass',
       status: ended('Failed', { message: said({ outcome: 'failed', code: 'Unreachable', message: 'no route\n' }) }),
       want: { code: 'Unreachable', message: 'no route', retry: true, nodeFault: 'maybe' },

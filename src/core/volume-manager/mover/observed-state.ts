@@ -88,6 +88,7 @@ const NODE_FAULTS: Readonly<Record<string, NodeFault>> = {
   // The disk is full, or the directory has files of a pod.
   NoSpace: 'yes',
   TargetExists: 'yes',
+  ClockSkew: 'yes',
   // The source changed during the download.
   SourceChanged: 'no',
 }
