@@ -66,6 +66,26 @@ test.each<{ name: string; headers: Record<string, string> }>([
   expect(await data()).toEqual({ a: 'abc' })
 })
 
+test.each([
+  { name: 'a server that is busy', fault: { status: 503, code: 'SlowDown' }, want: { outcome: 'completed', bytes: 3 } },
+  {
+    name: 'keys that may not read',
+    fault: { status: 403, code: 'AccessDenied' },
+    want: { code: 'AccessDenied', retry: false },
+  },
+])('the request for the size of an object tells $name', async ({ fault, want }) => {
+  let isFirst = true
+  s3.misbehave((request) => {
+    if (!isObject(request)) return undefined
+    if (request.method === 'HEAD') return { ignore: 'length' }
+    if (!isFirst) return undefined
+    isFirst = false
+    return { ...fault, headers: { 'retry-after': '0' } }
+  })
+
+  expect((await download('s3://lake/raw/a')).result).toMatchObject(want)
+})
+
 test('an object without a size in any response is refused, and nothing appears', async () => {
   s3.misbehave((request) => {
     if (!isObject(request)) return undefined

@@ -29,12 +29,13 @@ function readSize(text = ''): number | undefined {
 async function sizeOfRange(store: ObjectStore, key: string, signal: AbortSignal): Promise<number> {
   const noSize = new MoverError('Rejected', `${store.objectUri(key)}: the server sends no valid content-length`)
   return withRetries(store.retry, signal, async () => {
-    const { headers } = await store.get(key, { range: 'bytes=0-0' }, signal, ({ status }) => {
+    const answer = await store.get(key, { range: 'bytes=0-0' }, signal, ({ status }) => {
       // The object itself is not read.
-      if (status !== 206) throw noSize
-      return () => undefined
+      if (status === 200) throw noSize
+      return status === 206 ? () => undefined : undefined
     })
-    const size = readSize(/^bytes 0-0\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1])
+    if (answer.status >= 300) throw store.errorOf(key, answer)
+    const size = readSize(/^bytes 0-0\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1])
     if (size === undefined) throw noSize
     return size
   })
