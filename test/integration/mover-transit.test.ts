@@ -60,6 +60,26 @@ describe('an object that is stored with Content-Encoding', () => {
   })
 })
 
+test('a download that continues does not mix two versions of an object, from a server that lists no ETags', async () => {
+  const [before, after] = [Buffer.alloc(PART * 4, 1), Buffer.alloc(PART * 4, 2)]
+  const page = `<ListBucketResult><Contents><Key>raw/a</Key><Size>${PART * 4}</Size></Contents></ListBucketResult>`
+  let isFailing = true
+  s3.put('raw/a', before, { etag: 'e-1' })
+  s3.misbehave((request): Fault | undefined => {
+    if (request.query.has('list-type')) return { write: (response) => void response.end(page) }
+    const isLater = isGet(request) && !request.headers.range?.startsWith('bytes=0-')
+    return isFailing && isLater ? { status: 500 } : undefined
+  })
+  const words = ['--parallel', '1', '--retries', '0']
+
+  expect((await download(...words)).result).toMatchObject({ outcome: 'failed', movedBytes: PART * 2 })
+  isFailing = false
+  s3.put('raw/a', after, { etag: 'e-2' })
+
+  expect((await download(...words)).result).toMatchObject({ outcome: 'completed' })
+  expect(await data()).toEqual({ a: after.toString('latin1') })
+})
+
 describe('a server that sends ranges without an ETag', () => {
   const before = Buffer.alloc(PART * 3, 1)
   const after = Buffer.alloc(PART * 3, 2)

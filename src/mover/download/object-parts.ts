@@ -18,8 +18,10 @@ export async function* requestsFor(target: ObjectFile, signal: AbortSignal): Asy
   const { entry, id, context } = target
   const { journal, progress, partSize, parallel, store, verify, folders, flush } = context
   await folders.ensure(dirname(target.path))
-  // If the file is missing although the journal has its parts, these parts would be holes.
-  const there = (await fileSize(target.written)) === undefined ? new Set<number>() : journal.partsOf(id)
+  const isThere = (await fileSize(target.written)) !== undefined
+  // If the file is missing, its parts in the journal would be holes. Without an ETag, they may be of another version of the object.
+  if (journal.partsOf(id).size > 0 && (!isThere || entry.etag === '')) journal.forget(id)
+  const there = journal.partsOf(id)
   const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
   const missing = parts.filter(({ index }) => !there.has(index))
   for (const { index, start, end } of parts) if (there.has(index)) progress.adjust(end - start)
