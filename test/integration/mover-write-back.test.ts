@@ -52,6 +52,36 @@ describe('an upload after a download', () => {
     expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
   })
 
+  test.each([
+    { name: 'whose ETag is a checksum', headers: {} },
+    { name: 'that a KMS key encrypts', headers: { 'x-amz-server-side-encryption': 'aws:kms' } },
+  ])('sends what a pod wrote into memory without a new time of the file, to an object $name', async ({ headers }) => {
+    folder.s3.encryptWith(headers)
+    const path = join(folder.root, 'data', 'a')
+    const now = new Date()
+    await pod('a', 'first')
+    await utimes(path, now, now)
+    await upload()
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
+    // As with mmap: the page is changed again before the kernel has written it.
+    await pod('a', 'later')
+    await utimes(path, now, now)
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 5 })
+    expect(stored()).toEqual({ a: 'later' })
+  })
+
+  test('reads no file again whose time is old', async () => {
+    const old = new Date(Date.now() - 600_000)
+    await pod('a', 'x')
+    await utimes(join(folder.root, 'data', 'a'), old, old)
+    await upload()
+
+    const record = await readFile(join(folder.root, '.data.mover', 'uploads'), 'utf8')
+    expect(record).toContain('"mtimeMs"')
+    expect(record).not.toContain('"sha256"')
+  })
+
   test('expects the object of the download, or none, in each write', async () => {
     folder.s3.put('data/a', 'x', { etag: 'etag-of-a' })
     await download()

@@ -11,8 +11,10 @@ import { exists, type Place, readRecord } from '../download/staging.ts'
 
 /** The object of a file as this directory last received or sent it. */
 export interface BaseObject extends ListedObject {
-  /** The modification time of the file then; undefined if an older mover downloaded it. */
+  /** The modification time of the file then; undefined if an older mover downloaded it, and for a file that was changed just before. */
   mtimeMs?: number
+  /** The checksum of the file then, if its time was too recent to be a proof. */
+  sha256?: string
   /** The key of the copy of the file, when the object had changed too. */
   conflict?: string
 }

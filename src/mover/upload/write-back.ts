@@ -3,6 +3,7 @@
  * changed the object, it stays, and the file becomes a copy beside it.
  */
 import type { FileHandle } from 'node:fs/promises'
+import { without } from '../../base/json.ts'
 import type { ListedObject } from '../../base/objects.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
@@ -55,13 +56,15 @@ export async function writeBack(
     progress.adjust(bytes - compared)
     compared = 0
   }
+  const base = input.base.get(key)
+  // Before the content is compared or sent, since a pod may change it meanwhile.
+  const mark = isOfSameTime(base, stats) ? { mtimeMs: stats.mtimeMs } : await markOf(stats, local, signal, look)
   const adopt = (object: ListedObject) => {
     settle(stats.size)
-    input.base.set({ ...object, key, size: stats.size, mtimeMs: stats.mtimeMs })
+    input.base.set({ ...object, key, size: stats.size, ...mark })
   }
 
-  const base = input.base.get(key)
-  if (base !== undefined && (await isUntouched(store, base, stats, local, signal, look))) {
+  if (base !== undefined && (await isUntouched(store, base, { stats, local, mark }, signal, look))) {
     if (base.conflict !== undefined) {
       if (await currentObject(store, base.conflict, signal)) {
         settle(stats.size)
@@ -72,7 +75,7 @@ export async function writeBack(
       if (chosen && (await hasSameContent(store, chosen, local, signal, look))) return void adopt(chosen.object)
     }
     settle(stats.size)
-    if (base.mtimeMs !== stats.mtimeMs) input.base.set({ ...base, mtimeMs: stats.mtimeMs })
+    if (!isOfSameTime(base, stats)) input.base.set({ ...without(base, 'mtimeMs', 'sha256'), ...mark })
     return undefined
   }
   needValidKey(store, key)
@@ -87,7 +90,7 @@ export async function writeBack(
   const expected: ExpectedObject = base ? { etag: base.etag, headers: current?.headers ?? {} } : 'absent'
   try {
     const etag = await store.upload(key, local, expected, progress, signal)
-    input.base.set({ key, size: stats.size, etag, mtimeMs: stats.mtimeMs })
+    input.base.set({ key, size: stats.size, etag, ...mark })
     return undefined
   } catch (error) {
     if (!(error instanceof MoverError) || error.code !== 'SourceChanged') throw error
@@ -100,19 +103,41 @@ export async function writeBack(
   }
 }
 
+/** By what the next upload recognizes that a file is unchanged. */
+type Mark = Pick<BaseObject, 'mtimeMs' | 'sha256'>
+
+/**
+ * How long a pod may change a mapped file without a new modification time: until the kernel has written the page. By default, that is after
+ * 35 s (vm.dirty_expire_centisecs, vm.dirty_writeback_centisecs).
+ */
+const UNSETTLED_MS = 120_000
+
+/** The modification time of a file, or the checksum of its content if the time is too recent to be a proof. */
+async function markOf(
+  { mtimeMs }: Seen,
+  local: LocalFile,
+  signal: AbortSignal,
+  look: (bytes: number) => void,
+): Promise<Mark> {
+  return Date.now() - mtimeMs > UNSETTLED_MS ? { mtimeMs } : { sha256: await hashLocal(local, 'sha256', signal, look) }
+}
+
+function isOfSameTime(base: BaseObject | undefined, { size, mtimeMs }: Seen): boolean {
+  return base?.size === size && base.mtimeMs === mtimeMs
+}
+
 /** Whether no pod changed the file since the directory received or sent its object: the same size, and the same time or content. */
 async function isUntouched(
   store: ObjectStore,
   base: BaseObject,
-  { size, mtimeMs }: Seen,
-  local: LocalFile,
+  { stats, local, mark }: { stats: Seen; local: LocalFile; mark: Mark },
   signal: AbortSignal,
   look: (bytes: number) => void,
 ): Promise<boolean> {
-  if (base.size !== size) return false
-  return (
-    base.mtimeMs === mtimeMs || (base.conflict === undefined && (await store.hasContent(base, local, signal, look)))
-  )
+  if (isOfSameTime(base, stats)) return true
+  if (base.size !== stats.size || base.conflict !== undefined) return false
+  if (base.sha256 === undefined) return store.hasContent(base, local, signal, look)
+  return base.sha256 === (mark.sha256 ?? (await hashLocal(local, 'sha256', signal, look)))
 }
 
 /** Whether the source has what the directory last received or sent. Objects of a server without ETags are compared by size. */
