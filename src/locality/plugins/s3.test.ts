@@ -361,6 +361,12 @@ describe('the plugin s3', () => {
     ])
   })
 
+  test('counts a page that the server repeats only once, since it ignores the token', async () => {
+    server.serve = ({ method }) =>
+      method === 'HEAD' ? { headers: IN_IRELAND } : { headers: S3, body: listing([5], 'next') }
+    expect(await locate(open(), query)).toMatchObject({ bytes: 5, bytesAreMinimum: true })
+  })
+
   test('an empty prefix is nowhere, an empty bucket is not', async () => {
     server.serve = ({ method }) => (method === 'HEAD' ? { headers: IN_IRELAND } : { headers: S3, body: listing([]) })
     expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })

@@ -87,7 +87,8 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     for (let page = 0; page < Number(maxPages) && !listed.isComplete; page++) {
       const below = prefix === '' ? '' : `${prefix}/`
       const { objects, next } = (await optional(listPage(bucket, below, token, reading))) ?? {}
-      if (objects === undefined) break
+      // A server that repeats a page ignores the token: its objects are counted already.
+      if (objects === undefined || (next !== undefined && next === token)) break
       for (const { size: bytesOfOne } of objects) listed.bytes += bytesOfOne
       listed.objects += objects.length
       listed.isComplete = next === undefined
