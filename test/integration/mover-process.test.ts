@@ -98,6 +98,37 @@ describe('a mover that is killed with SIGKILL', () => {
     expect((await readTree(join(root, 'data')))['large'] === large.toString('latin1')).toBe(true)
   })
 
+  test.each([
+    { name: 'and its parts are deleted', refuses: undefined, left: 0 },
+    { name: 'although the keys may not delete its parts', refuses: { status: 403, code: 'AccessDenied' }, left: 1 },
+  ])('while it uploads in parts is followed by one that uploads the file, $name', async ({ refuses, left }) => {
+    const large = randomBytes(11 * PART)
+    await mkdir(join(root, 'data'))
+    await writeFile(join(root, 'data', 'large'), large)
+    const to = ['--endpoint', s3.url, '--source', join(root, 'data'), '--target', 's3://lake/out/']
+    const upload = ['upload', ...to, '--part-size', '5Mi']
+    const reached = Promise.withResolvers<void>()
+    s3.misbehave(({ query }) => {
+      if (query.get('partNumber') !== '2') return undefined
+      reached.resolve()
+      return { hold: new Promise(() => undefined) }
+    })
+    const first = startMover(root, upload)
+    await reached.promise
+    const pending = join(root, '.data.mover', 'pending')
+    await expect.poll(() => readFile(pending, 'utf8')).toContain('out/large')
+    first.kill('SIGKILL')
+    await first.ended
+    expect(s3.uploads.size).toBe(1)
+    s3.misbehave(({ method }) => (method === 'DELETE' ? refuses : undefined))
+
+    const { result } = await runMover(root, upload)
+
+    expect(result).toMatchObject({ outcome: 'completed', files: 1 })
+    expect(s3.objects.get('out/large')?.body.equals(large)).toBe(true)
+    expect(s3.uploads.size).toBe(left)
+  })
+
   test('just before its result was read is followed by one that does nothing', async () => {
     s3.put('raw/a', 'x')
     await startMover(root, words).ended

@@ -45,6 +45,8 @@ export interface ObjectStore {
     progress: Progress,
     signal: AbortSignal,
   ): Promise<string>
+  /** Aborts an upload in parts. Absent for a server that deletes such parts itself. Throws a `MoverError`, also if it has ended. */
+  abort?(upload: PendingUpload, signal: AbortSignal): Promise<void>
 }
 
 /**
@@ -58,6 +60,21 @@ export interface LocalFile {
   file: FileHandle
   size: number
   partSize: number
+  /** Records an upload in parts on a server that keeps the parts of uploads without an end. */
+  pending?: Pick<PendingUploads, 'begin' | 'end'>
+}
+
+/** An upload in parts. */
+export interface PendingUpload {
+  key: string
+  id: string
+}
+
+/** The uploads in parts that have not ended. */
+export interface PendingUploads {
+  begin(upload: PendingUpload): void
+  end(upload: PendingUpload): void
+  close(): Promise<void>
 }
 
 export interface ReadHeaders {

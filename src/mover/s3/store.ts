@@ -70,5 +70,8 @@ export function createS3Store(bucket: Bucket): ObjectStore {
     get,
     hasContent: async ({ etag }, local, signal, looked) => (await localEtag(local, signal, looked)) === etag,
     upload: (key, local, expected, progress, signal) => sendFile({ ...local, bucket, key, expected, progress }, signal),
+    async abort({ key, id: uploadId }, signal) {
+      await bucket.send({ method: 'DELETE', key, query: { uploadId } }, signal)
+    },
   }
 }

@@ -82,20 +82,24 @@ async function etagOfOwn({ bucket, key, mark }: SendInput, signal: AbortSignal):
 }
 
 async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<string> {
-  const { bucket, key } = input
+  const { bucket, key, pending } = input
   const create: ObjectRequest = { method: 'POST', key, query: { uploads: '' }, headers: objectHeaders(input) }
   const created = await bucket.send(create, signal)
   const uploadId = elementText(created.text, 'UploadId')
   if (uploadId === undefined)
     throw new MoverError('Rejected', `${bucket.objectUri(key)}: the server did not start a multipart upload`)
+  pending?.begin({ key, id: uploadId })
   try {
-    return await sendParts(input, uploadId, signal)
+    const etag = await sendParts(input, uploadId, signal)
+    pending?.end({ key, id: uploadId })
+    return etag
   } catch (error) {
     // Abort the upload, since the owner of the bucket pays for its parts. The signal may be aborted already, so this request has a timeout
     // of its own.
-    await bucket
+    const answer = await bucket
       .exchange({ method: 'DELETE', key, query: { uploadId } }, AbortSignal.timeout(1_000))
       .catch(() => undefined)
+    if (answer !== undefined && answer.status < 300) pending?.end({ key, id: uploadId })
     throw error
   }
 }

@@ -7,13 +7,14 @@ import type { FailureCode } from '../../core/mover-contract/contract.ts'
 import type { Done } from '../download/download.ts'
 import { locate, type Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
-import type { ObjectStore } from '../objects/object-store.ts'
+import type { ObjectStore, PendingUploads } from '../objects/object-store.ts'
 import { takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openBase, type UploadBase } from './base.ts'
 import { NameList } from './name-list.ts'
 import { openBelow } from './open-below.ts'
+import { openPending } from './pending.ts'
 import { type Seen, walk } from './walk.ts'
 import { type Conflict, writeBack } from './write-back.ts'
 
@@ -55,11 +56,12 @@ export async function upload(input: UploadInput, progress: Progress, signal: Abo
 
 async function uploadFrom(place: Place, input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const store = await input.openStore(signal)
+  const pending = await openPending(place, store, signal)
   const base = await openBase(place, input.place)
   try {
     for (let round = 1; ; round++) {
       const { files, bytes, changing, conflicts, refused, left } = await uploadOnce(
-        { ...input, folder: place.target, store, base },
+        { ...input, folder: place.target, store, base, pending },
         progress,
         signal,
       )
@@ -74,7 +76,7 @@ async function uploadFrom(place: Place, input: UploadInput, progress: Progress, 
       }
     }
   } finally {
-    await base.close()
+    await Promise.all([base.close(), pending.close()])
   }
 }
 
@@ -82,6 +84,7 @@ interface RoundInput extends UploadInput {
   folder: string
   store: ObjectStore
   base: UploadBase
+  pending: PendingUploads
 }
 
 async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSignal) {

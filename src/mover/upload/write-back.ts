@@ -3,7 +3,7 @@
  * changed the object, it stays, and the file becomes a copy beside it.
  */
 import type { FileHandle } from 'node:fs/promises'
-import { without } from '../../base/json.ts'
+import { defined, without } from '../../base/json.ts'
 import type { ListedObject } from '../../base/objects.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
@@ -18,6 +18,7 @@ export interface WriteBackInput {
   base: UploadBase
   progress: Progress
   partSize: number
+  pending: LocalFile['pending']
 }
 
 export interface ChangedFile {
@@ -44,8 +45,9 @@ export async function writeBack(
   { key, stats, file }: ChangedFile,
   signal: AbortSignal,
 ): Promise<Conflict | undefined> {
-  const { store, progress } = input
-  const local: LocalFile = { file, size: stats.size, partSize: uploadPartSize(stats.size, input.partSize) }
+  const { store, progress, pending } = input
+  const partSize = uploadPartSize(stats.size, input.partSize)
+  const local: LocalFile = defined({ file, size: stats.size, partSize, pending })
   // The comparison of a large file takes long. Its progress is reported, so that it does not count as stalled.
   let compared = 0
   const look = (bytes: number) => {
