@@ -233,6 +233,90 @@ test('a namespace with a waiting job can be deleted', async () => {
   expect(await plane.getJson('namespaces', 'leaving')).toBeUndefined()
 })
 
+test('a stopped queue takes the quota of a waiting job, which waits again when the queue goes on', async () => {
+  const { plane } = cluster
+  await plane.apply(queues('stopped', { checks: ['data'], namespaces: ['default'] }))
+  const job = queuedJob('stopped', { queue: 'stopped' })
+  await plane.apply([claim('stopped', { data: 'stopped-data', workload: job }), job])
+  await shows(job, { quotaReserved: true, checks: { data: waitingFor('stopped') } })
+  await patchQueue('stopped', { stopPolicy: 'HoldAndDrain' })
+  await shows(job, { quotaReserved: false, suspended: true })
+  await plane.apply(source('stopped-data', ['member2']))
+  await patchQueue('stopped', { stopPolicy: 'None' })
+  await shows(job, { checks: { data: 'Ready: default/stopped is in member2' }, admitted: true, suspended: false })
+})
+
+test('two checks of Lodestone in one queue are both answered', async () => {
+  const { plane } = cluster
+  await plane.apply([admissionCheck('second')])
+  await isActive('second', 'True')
+  await plane.apply(queues('two', { checks: ['data', 'second'], namespaces: ['default'] }))
+  const job = queuedJob('two', { queue: 'two' })
+  await plane.apply([claim('two', { data: 'two-data', workload: job }), job])
+  await shows(job, { checks: { data: waitingFor('two'), second: waitingFor('two') }, admitted: false })
+  await plane.apply(source('two-data', ['member1']))
+  const ready = 'Ready: default/two is in member1'
+  await shows(job, { checks: { data: ready, second: ready }, admitted: true, suspended: false })
+})
+
+test('a preempted job is checked again, and a waiting one loses its quota to a job with more priority', async () => {
+  const { plane } = cluster
+  await plane.apply([
+    {
+      apiVersion: 'kueue.x-k8s.io/v1beta2',
+      kind: 'WorkloadPriorityClass',
+      metadata: { name: 'urgent' },
+      value: 1000,
+    } as never,
+    ...queues('small', { checks: ['data'], namespaces: ['default'], quota: 1 }),
+  ])
+  await patchQueue('small', { preemption: { withinClusterQueue: 'LowerPriority' } })
+  const waiting = queuedJob('waiting', { queue: 'small', runs: false })
+  await plane.apply([claim('waiting', { data: 'waiting-data', workload: waiting }), waiting])
+  await shows(waiting, { quotaReserved: true, checks: { data: waitingFor('waiting') } })
+  const urgent = queuedJob('urgent', { queue: 'small', runs: false })
+  urgent.metadata.labels = { ...urgent.metadata.labels, 'kueue.x-k8s.io/priority-class': 'urgent' }
+  await plane.apply(urgent)
+  await shows(urgent, {
+    admitted: true,
+    suspended: false,
+    checks: { data: 'Ready: no claim or volume names data for it' },
+  })
+  await shows(waiting, { quotaReserved: false, admitted: false, suspended: true })
+  await plane.apply(source('waiting-data', ['member1']))
+  await plane.kubectl(['delete', 'job', 'urgent'])
+  await shows(waiting, { admitted: true, suspended: false, checks: { data: 'Ready: default/waiting is in member1' } })
+  // The same for a job that runs.
+  const next = { ...urgent, metadata: { ...urgent.metadata, name: 'next' } }
+  await plane.apply(next)
+  await shows(next, { admitted: true })
+  await shows(waiting, { quotaReserved: false, admitted: false, suspended: true })
+  await plane.kubectl(['delete', 'datasource', ...(await sourcesOf('waiting-data'))])
+  await plane.kubectl(['delete', 'job', 'next'])
+  await shows(waiting, { quotaReserved: true, admitted: false, checks: { data: waitingFor('waiting') } })
+})
+
+test('a check that is removed, deleted, created and added again holds jobs again', async () => {
+  const { plane } = cluster
+  await plane.apply([admissionCheck('third')])
+  await isActive('third', 'True')
+  await plane.apply(queues('exchanged', { checks: ['third'], namespaces: ['default'] }))
+  const job = queuedJob('exchanged', { queue: 'exchanged', runs: false })
+  await plane.apply([claim('exchanged', { data: 'exchanged-data', workload: job }), job])
+  await shows(job, { checks: { third: waitingFor('exchanged') }, admitted: false })
+  await patchQueue('exchanged', { admissionChecksStrategy: null })
+  await shows(job, { admitted: true, suspended: false })
+  await plane.kubectl(['delete', 'admissioncheck', 'third', '--timeout=30s'])
+  await plane.apply([admissionCheck('third')])
+  await isActive('third', 'True')
+  await patchQueue('exchanged', { admissionChecksStrategy: { admissionChecks: [{ name: 'third' }] } })
+  const held = queuedJob('held', { queue: 'exchanged', runs: false })
+  await plane.apply([claim('held', { data: 'held-data', workload: held }), held])
+  await shows(held, { checks: { third: waitingFor('held') }, admitted: false })
+  await plane.apply(source('held-data', ['member3']))
+  await shows(held, { checks: { third: 'Ready: default/held is in member3' }, admitted: true })
+})
+
 test('while claims cannot be read, the check is not active, and no job is admitted', async () => {
   const { plane } = cluster
   const name = 'datasourceclaims.datadependency.volcano.sh'
@@ -287,6 +371,10 @@ async function isDecided(): Promise<void> {
   const job = queuedJob('witness', { queue: 'team' })
   await cluster.plane.apply(job)
   await shows(job, { admitted: true })
+}
+
+async function patchQueue(name: string, spec: object): Promise<void> {
+  await cluster.plane.kubectl(['patch', 'clusterqueue', name, '--type=merge', '-p', JSON.stringify({ spec })])
 }
 
 function waitingFor(name: string, namespace = 'default'): string {
