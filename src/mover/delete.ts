@@ -5,7 +5,7 @@ import { formatBytes } from '../base/quantity.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
 import { removeTree } from './file-names.ts'
-import { takeOver } from './owner.ts'
+import { stopOthers } from './owner.ts'
 import type { Progress } from './progress.ts'
 
 export interface DeleteInput {
@@ -17,7 +17,7 @@ export interface DeleteInput {
 export async function deleteDataset(input: DeleteInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const { target, state } = await locate(input.root, input.target)
   // A mover that still writes the data stops.
-  if (await exists(state)) await takeOver({ state }, signal).then((owner) => owner.release())
+  if (await exists(state)) await stopOthers({ state }, signal)
   const deletingPath = join(dirname(target), `.${basename(target)}.deleting`)
   // The files of an interrupted deletion would block the rename.
   const removed = await removeAll(deletingPath, progress, signal)

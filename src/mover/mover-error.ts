@@ -24,6 +24,12 @@ const FILE_ERRORS: Readonly<Record<string, { code: FailureCode; text: string }>>
   EPERM: { code: 'Rejected', text: 'permission denied for the user of the mover' },
 }
 
+/** Whether an error says that the disk is full, or its quota is used up. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
 /** Converts an error of any kind: errors of the file system get their code and message, all others are `Unexpected`. */
 export function asMoverError(error: unknown): MoverError {
   if (error instanceof MoverError) return error

@@ -8,7 +8,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeFolder } from '../base/make-folder.ts'
-import { MoverError } from './mover-error.ts'
+import { isDiskFull, MoverError } from './mover-error.ts'
 
 export interface Owner {
   /** Aborts with `TakenOver` when a later mover has taken over, and with the reason of the mover's own signal. */
@@ -39,10 +39,12 @@ export async function takeOver({ state }: { state: string }, outer: AbortSignal)
   const lock = join(state, `${OWNER}${token}`)
   await makeFolder(state, 0o700)
   const file = await open(lock, 'wx', 0o600)
-  await file.writeFile(hostname()).finally(() => file.close())
-  const wasRunning = await removeOthers(state, lock, outer)
-  // It notices at its next check.
-  if (wasRunning) await sleep(STOPPED_MS, undefined, { signal: outer })
+  const nameOwner = file.writeFile(hostname()).catch((error: unknown) => {
+    // The name is only for a message.
+    if (!isDiskFull(error)) throw error
+  })
+  await nameOwner.finally(() => file.close())
+  await stopOthers({ state }, outer, lock)
 
   const lost = new AbortController()
   const check = () =>
@@ -74,8 +76,18 @@ export async function takeOver({ state }: { state: string }, outer: AbortSignal)
   }
 }
 
+/**
+ * Removes the locks of other movers of a dataset, and waits until they have stopped. It writes nothing, since the disk may be full.
+ *
+ * @param lock the lock that stays
+ */
+export async function stopOthers({ state }: { state: string }, signal: AbortSignal, lock?: string): Promise<void> {
+  // A mover that runs notices at its next check.
+  if (await removeOthers(state, lock, signal)) await sleep(STOPPED_MS, undefined, { signal })
+}
+
 /** Removes the locks of other movers, and returns whether one of them may still run. */
-async function removeOthers(state: string, lock: string, signal: AbortSignal): Promise<boolean> {
+async function removeOthers(state: string, lock: string | undefined, signal: AbortSignal): Promise<boolean> {
   let wasRunning = false
   for (const name of await readdir(state)) {
     const path = join(state, name)

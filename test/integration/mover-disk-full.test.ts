@@ -27,6 +27,18 @@ rm disk/hog
 cat disk/data/small disk/data/large > content
 `
 
+/** A pod has filled the disk with its results. Then they are uploaded, and the data is deleted. */
+const FULL_SCRIPT = `
+set -e
+mount -t tmpfs -o size=16m none disk
+mkdir disk/data disk/.data.mover
+dd if=/dev/zero of=disk/data/result bs=1M count=16 2>/dev/null || true
+words="--root $PWD/disk --local-network 127.0.0.0/8"
+"$@" upload $words --source $PWD/disk/data --target s3://lake/out/ --endpoint $ENDPOINT --termination-log uploaded || true
+"$@" delete $words --target $PWD/disk/data --termination-log deleted || true
+ls -A disk > left
+`
+
 const hasNamespaces = spawnSync('unshare', [...NAMESPACE, 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0
 
 // A skipped test is in the output of vitest. Without namespaces of users, nothing but a full disk of the machine would show the same.
@@ -47,7 +59,7 @@ test.skipIf(!hasNamespaces)(
       return { hold: full.promise }
     })
 
-    await runInNamespace(folder, [
+    await runInNamespace(folder, SCRIPT, [
       ...[process.execPath, MAIN, 'mover', 'download', '--root', join(folder, 'disk')],
       ...['--target', join(folder, 'disk', 'data'), '--source', 's3://lake/data/', '--endpoint', s3.url],
       ...['--keep-free', '0', '--local-network', '127.0.0.0/8', '--part-size', `${8 * MIB}`],
@@ -64,14 +76,28 @@ test.skipIf(!hasNamespaces)(
   },
 )
 
+test.skipIf(!hasNamespaces)('data on a full disk is written back, and deleted', async () => {
+  const s3 = await startS3Server()
+  const folder = makeRoot()
+  await mkdir(join(folder, 'disk'))
+
+  await runInNamespace(folder, FULL_SCRIPT, [process.execPath, MAIN, 'mover'], { ENDPOINT: s3.url })
+
+  const resultOf = async (name: string) => readTerminationMessage(await readFile(join(folder, name), 'utf8'))
+  expect(await resultOf('uploaded')).toMatchObject({ outcome: 'completed', files: 1 })
+  expect(s3.objects.get('out/result')?.body.length).toBeGreaterThan(15 * MIB)
+  expect(await resultOf('deleted')).toMatchObject({ outcome: 'completed' })
+  expect(await readFile(join(folder, 'left'), 'utf8')).toBe('')
+})
+
 function exists(path: string, then: () => void): void {
   readFile(path).then(then, () => setTimeout(() => exists(path, then), 20))
 }
 
-async function runInNamespace(folder: string, command: string[]): Promise<void> {
-  const child = spawn('unshare', [...NAMESPACE, 'sh', '-c', SCRIPT, 'sh', ...command], {
+async function runInNamespace(folder: string, script: string, command: string[], env = {}): Promise<void> {
+  const child = spawn('unshare', [...NAMESPACE, 'sh', '-c', script, 'sh', ...command], {
     cwd: folder,
-    env: { ...process.env, ...KEYS },
+    env: { ...process.env, ...KEYS, ...env },
   })
   let said = ''
   child.stdout.on('data', (text) => (said += text))

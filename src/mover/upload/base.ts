@@ -5,7 +5,7 @@ import { defined } from '../../base/json.ts'
 import { makeFolder } from '../../base/make-folder.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { readRecords } from '../download/checksums.ts'
-import { type LineLog, openLineLog } from '../download/line-log.ts'
+import { type LineLog, openLossyLog } from '../download/line-log.ts'
 import { entryId, readEntries } from '../download/manifest.ts'
 import { exists, type Place, readRecord } from '../download/staging.ts'
 
@@ -54,7 +54,8 @@ export async function openBase(place: Place, target: ObjectPlace): Promise<Uploa
   await makeFolder(place.state, 0o700)
   const isResumed = await readUploads(path, target, objects)
   for (const key of objects.keys()) addFolders(folders, key)
-  const log: LineLog = await openLineLog(path, isResumed ? 'a' : 'w')
+  // Pods may have filled the disk. Without a record, the next mover compares the content.
+  const log: LineLog = await openLossyLog(path, isResumed ? 'a' : 'w')
   if (!isResumed) log.append(headerLine(target))
   return {
     get: (key) => objects.get(key),

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isObject, parseJson } from '../../base/json.ts'
-import { openLineLog } from '../download/line-log.ts'
+import { openLossyLog } from '../download/line-log.ts'
 import type { Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore, PendingUpload, PendingUploads } from '../objects/object-store.ts'
@@ -17,7 +17,7 @@ export async function openPending(place: Place, store: ObjectStore, signal: Abor
       if (!(error instanceof MoverError)) throw error
     })
   }
-  const log = await openLineLog(pendingFile(place), 'w')
+  const log = await openLossyLog(pendingFile(place), 'w')
   const uriOf = ({ key }: PendingUpload) => store.objectUri(key)
   return {
     begin: (one) => log.append(JSON.stringify({ ...one, uri: uriOf(one) })),
