@@ -73,7 +73,18 @@ test.each([
   },
   { name: 'any directory of the node', replica: makeReplica({ path: '/mnt', revision: 'old' }), want: false },
   { name: 'no directory, although it is downloaded', replica: { ...own, path: undefined as never }, want: false },
-  { name: 'another path', volumes: [LOCAL], replica: makeReplica({ path: '/mnt/old', revision: 'old' }), want: true },
+  {
+    name: 'another path',
+    volumes: [LOCAL],
+    replica: makeReplica({ path: '/mnt/local/old', revision: 'old' }),
+    want: true,
+  },
+  {
+    name: 'another path, which a mover would mount, outside of the roots of Local volumes',
+    volumes: [LOCAL],
+    replica: makeReplica({ path: '/etc/kubernetes', revision: 'old' }),
+    want: false,
+  },
   {
     name: 'a directory of another VolumeManager',
     volumes: [LOCAL],

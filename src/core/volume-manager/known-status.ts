@@ -14,8 +14,8 @@ import type {
 } from '../../api/volume-status.ts'
 import { defined, isCount, isObject, without } from '../../base/json.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { isBelow, isPlainPath } from './rules/host-paths.ts'
-import { directoryOf, isOfVolume, isVolumeDirectory, ownerKey, ownerOfNodeLabel, ownerOfPlace } from './rules/names.ts'
+import { hostPathFault, isBelow, isPlainPath } from './rules/host-paths.ts'
+import { directoryOf, isVolumeDirectory, ownerKey, ownerOfNodeLabel, ownerOfPlace } from './rules/names.ts'
 import { revisionOf, sourceTypeOf } from './rules/source-types.ts'
 import { fromTime, toTime } from './time.ts'
 
@@ -112,9 +112,9 @@ function isOwnReplica({ revision, path }: ReplicaStatus, context: ReplicaContext
   if (path === undefined) return true
   if (!isText(path)) return false
   if (isDirectoryOf(context, path)) return true
-  // The data of another path of a `Local` volume: nothing is written or deleted there.
+  // The data of another path of a `Local` volume. Nothing is written or deleted there, but a mover that checks it mounts it.
   const isPresent = config === undefined || sourceTypeOf(config.sourceType).delivery === 'present'
-  return isPresent && isPlainPath(path) && !isOfVolume(path)
+  return isPresent && hostPathFault(path, 'local', context.settings) === undefined
 }
 
 function currentPath(manager: VolumeManager, config: VolumeConfig): string | undefined {
