@@ -7,7 +7,15 @@ import type { ObjectStore } from '../store/store.ts'
 import { type Leader, type Leadership, startLeader } from './leader.ts'
 
 type Store = Pick<ObjectStore, 'read' | 'create' | 'update'>
-type Health = 'well' | 'refuses' | 'hangs' | 'answers get lost' | 'writes late' | 'answers late' | 'suspends'
+type Health =
+  | 'well'
+  | 'refuses'
+  | 'hangs'
+  | 'hangs once'
+  | 'answers get lost'
+  | 'writes late'
+  | 'answers late'
+  | 'suspends'
 
 const NAMESPACE = 'lodestone'
 const NAME = 'lodestone-loops'
@@ -190,7 +198,8 @@ class Replica {
   async #ask<T>(verb: string, run: () => Promise<T>): Promise<T> {
     this.requests.push(verb)
     const health = this.health
-    if (health === 'hangs') return new Promise(() => {})
+    if (health === 'hangs once') this.health = 'well'
+    if (health === 'hangs' || health === 'hangs once') return new Promise(() => {})
     if (health === 'refuses') throw new Error('refused')
     if (health === 'writes late') await this.#later(LATE_MS)
     const answer = await run()
@@ -328,6 +337,16 @@ describe('a leader', () => {
     }
     expect(scene.working).toEqual(['a'])
     expect(a.stops).toBe(0)
+  })
+
+  test('stays the leader if one request hangs, as on a connection that a load balancer dropped', async () => {
+    const { scene, a } = await openPair()
+    for (let times = 0; times < 10; times++) {
+      a.health = 'hangs once'
+      await scene.pass(12_000 + times * 100)
+    }
+    expect(scene.working).toEqual(['a'])
+    expect([a.stops, a.errors.length]).toEqual([0, 10])
   })
 
   test('that lost the Lease is a candidate again if no other replica has it', async () => {

@@ -37,6 +37,11 @@ export interface Leader {
 const LEASE_SECONDS = 15
 const RENEW_DEADLINE_MS = 10_000
 const RETRY_MS = 2000
+/**
+ * A request that takes longer fails. One that hangs, for instance on a connection that a load balancer dropped, leaves time for another one before
+ * the deadline. controller-runtime does the same for a single hung request (pkg/leaderelection).
+ */
+const REQUEST_MS = 4000
 /** Each wait is longer by up to this factor, so that replicas do not send their requests at the same time. */
 const JITTER = 0.2
 
@@ -76,10 +81,11 @@ class Election {
   constructor(input: LeaderInput) {
     this.#input = input
     this.#clock = input.clock ?? systemClock
-    const { store, namespace, name, identity, now } = input
+    const { namespace, name, identity, now } = input
     if (identity === '')
       throw new Error('leader election needs an identity: an empty holderIdentity means that the Lease is free')
     const clock = this.#clock
+    const store = limitRequests(input.store, clock)
     this.#lock = new LeaseLock({ store, namespace, name, identity, now, clock, durationSeconds: LEASE_SECONDS })
   }
 
@@ -168,17 +174,7 @@ class Election {
 
   /** Returns undefined after an error or a timeout: a store that does not answer must not extend the leadership. */
   #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
-    return this.#report(async () => {
-      const late = new AbortController()
-      const cancel = this.#clock.after(ms, () =>
-        late.abort(new Error(`no response for the Lease within ${Math.round(ms)} ms`)),
-      )
-      try {
-        return await Promise.race([ask(late.signal), rejected(late.signal)])
-      } finally {
-        cancel()
-      }
-    })
+    return this.#report(() => answeredWithin(this.#clock, ms, ask))
   }
 
   /** Reports an error of the work or of the store, and continues. */
@@ -193,6 +189,26 @@ class Election {
 
   #retryMs(): number {
     return RETRY_MS * (1 + JITTER * this.#clock.random())
+  }
+}
+
+/** Returns a store whose requests fail after `REQUEST_MS`. A write may still have its effect later: it has the resource version that was read. */
+function limitRequests(store: LeaseLockInput['store'], clock: Clock): LeaseLockInput['store'] {
+  return {
+    read: (...words) => answeredWithin(clock, REQUEST_MS, () => store.read(...words)),
+    create: (...words) => answeredWithin(clock, REQUEST_MS, () => store.create(...words)),
+    update: (...words) => answeredWithin(clock, REQUEST_MS, () => store.update(...words)),
+  }
+}
+
+/** Settles as `ask` does, or rejects after a time. Then it aborts the signal of `ask`. */
+async function answeredWithin<T>(clock: Clock, ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController()
+  const cancel = clock.after(ms, () => late.abort(new Error(`no response for the Lease within ${Math.round(ms)} ms`)))
+  try {
+    return await Promise.race([ask(late.signal), rejected(late.signal)])
+  } finally {
+    cancel()
   }
 }
 
