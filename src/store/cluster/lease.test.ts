@@ -114,6 +114,25 @@ describe('a Lease', () => {
     expect((await spec())?.holderIdentity).toBe('b')
   })
 
+  test('is released although another replica announces itself at the same time', async () => {
+    const { store, lock, spec } = open()
+    const a = lock('a')
+    await a.take(signal)
+    const place = { namespace: 'lodestone', name: 'loops' }
+    const announce = () =>
+      store.patch(leases, place, { metadata: { annotations: { [`replica.lodestone.dev/b`]: '{}' } } })
+    const read = store.read.bind(store)
+    let isFirst = true
+    store.read = (async (...words: Parameters<typeof read>) => {
+      const lease = await read(...words)
+      if (isFirst) await announce()
+      isFirst = false
+      return lease
+    }) as typeof store.read
+    await a.release()
+    expect((await spec())?.holderIdentity).toBe('')
+  })
+
   test.each([
     { name: 'of now', mark: '2026-01-01T00:00:00.000Z', outcome: 'withdrawn' },
     { name: 'of a clock that is ahead', mark: '2026-01-02T00:00:00.000Z', outcome: 'withdrawn' },

@@ -52,6 +52,9 @@ export interface LeaseLockInput {
  */
 export type LeaseOutcome = 'held' | 'taken' | 'raced' | 'withdrawn'
 
+/** More conflicts in a row do not come from replicas, which announce themselves every 10 s. */
+const MAX_RELEASES = 5
+
 /**
  * Measures time by the clock of this process, beginning when it observed a change of the Lease. The times in the Lease come from other
  * clocks, which may be wrong. client-go does the same. Every write has the resource version that was read.
@@ -89,17 +92,23 @@ export class LeaseLock {
     }
   }
 
-  /** Releases the Lease, so that another process can acquire it immediately. Does nothing when this process does not hold it. */
+  /**
+   * Releases the Lease, so that another process can acquire it immediately. Does nothing when this process does not hold it. Reads it again after a
+   * conflict: replicas that only announce themselves write it too.
+   */
   async release(): Promise<void> {
     const { store, namespace, name, identity } = this.#input
     this.#own = undefined
-    const lease = await store.read(leases, namespace, name)
-    if (lease === undefined || leaseHolder(lease) !== identity) return
-    try {
-      await store.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: '', renewTime: this.#time() } })
-    } catch (error) {
-      // Another process acquired the Lease first, so this process does not hold it.
-      if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error
+    for (let attempt = 1; ; attempt++) {
+      const lease = await store.read(leases, namespace, name)
+      if (lease === undefined || leaseHolder(lease) !== identity) return
+      try {
+        await store.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: '', renewTime: this.#time() } })
+        return
+      } catch (error) {
+        if (error instanceof NotFoundError) return
+        if (!(error instanceof ConflictError) || attempt === MAX_RELEASES) throw error
+      }
     }
   }
 
