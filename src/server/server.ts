@@ -88,6 +88,8 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   })
   // After a failed handshake no response can be sent, and the socket would wait for TLS forever.
   server.server.prependListener('tlsClientError', (_error, socket) => socket.destroy())
+  // A connection without a request yet is as useful to kube-apiserver as one between two requests. Node would close it as a stalled one.
+  server.server.on('secureConnection', (socket) => socket.setTimeout(limits.keepAliveTimeoutMs))
   // Without a listener, Node responds without a body.
   server.server.on('checkExpectation', (_request, response) => {
     const body = problemBody(417, 'unsupported Expect header; only 100-continue is supported')
@@ -120,6 +122,8 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   }
 
   server.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    if (socket.timeout !== limits.stalledTimeoutMs) socket.setTimeout(limits.stalledTimeoutMs)
     const problem = findProblem(request)
     if (problem) responses.reject(reply, problem)
     else done()

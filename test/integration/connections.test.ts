@@ -211,6 +211,18 @@ test('a connection without a request is closed after its time', async () => {
   await expect.poll(() => client.isClosed).toBe(true)
 })
 
+test('a connection without a request is kept while one whose first request stalls is closed', async () => {
+  const running = await startServer({ limits: { stalledTimeoutMs: 200, keepAliveTimeoutMs: 60_000 } })
+  const unused = await open(running)
+  const stalled = await open(running, head(1000))
+
+  await expect.poll(() => stalled.isClosed).toBe(true)
+  unused.socket.write(head(Buffer.byteLength(review)) + review)
+
+  await expect.poll(() => unused.text).toContain('HTTP/1.1 200')
+  expect(unused.isClosed).toBe(false)
+})
+
 test('headers over the limit are refused with 431', async () => {
   const running = await startServer()
 
