@@ -24,6 +24,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/reconcile/event-recorder.ts',
     'src/reconcile/manager.ts',
     'src/reconcile/volumes/mover-logs.ts',
+    'src/server/health.ts',
     'src/store/cache/cached-store.ts',
     'src/store/cluster/watch/cache-writer.ts',
     'src/store/cluster/watch/reflector.ts',

@@ -27,6 +27,8 @@ export type ToThread =
   | { kind: 'readiness'; reasons: NotReady[]; warnings: string[] }
   /** The text is absent if it is too long. */
   | { kind: 'metrics'; text: string | undefined }
+  /** An error prevented the answer, so the last one stays. */
+  | { kind: 'failed'; about: HealthQuery }
 
 /** The interval at which the main thread updates the heartbeat. */
 export const HEARTBEAT_MS = 200

@@ -30,9 +30,10 @@ let metrics: { text: string | undefined; takenAt: number } = { text: '', takenAt
 
 parentPort?.on('message', (message: ToThread) => {
   if (message.kind === 'readiness') ({ reasons, warnings } = message)
-  else metrics = { text: message.text, takenAt: performance.now() }
-  pendingQueries.get(message.kind)?.resolve()
-  pendingQueries.delete(message.kind)
+  if (message.kind === 'metrics') metrics = { text: message.text, takenAt: performance.now() }
+  const about = message.kind === 'failed' ? message.about : message.kind
+  pendingQueries.get(about)?.resolve()
+  pendingQueries.delete(about)
 })
 
 function tell(message: FromThread): void {

@@ -76,8 +76,14 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
   }
 }
 
-async function answer(about: HealthQuery, { notReady, warnings, metrics }: HealthOptions): Promise<ToThread> {
-  if (about === 'readiness') return { kind: 'readiness', reasons: notReady(), warnings: warnings?.() ?? [] }
-  const text = await metrics.registry.metrics()
-  return { kind: 'metrics', text: text.length > MAX_METRICS_CHARACTERS ? undefined : text }
+async function answer(about: HealthQuery, { notReady, warnings, metrics, log }: HealthOptions): Promise<ToThread> {
+  try {
+    if (about === 'readiness') return { kind: 'readiness', reasons: notReady(), warnings: warnings?.() ?? [] }
+    const text = await metrics.registry.metrics()
+    return { kind: 'metrics', text: text.length > MAX_METRICS_CHARACTERS ? undefined : text }
+  } catch (error) {
+    // An error of one metric, for instance about an object that it does not expect, must not end the process at each scrape.
+    log.error({ about, err: error }, 'query of the health server failed')
+    return { kind: 'failed', about }
+  }
 }

@@ -112,6 +112,21 @@ test.each([
   expect([response.status, await response.text()]).toEqual([status, want])
 })
 
+test('a metric that fails leaves the last metrics in use, and the process alive', async () => {
+  const { metrics, url } = await open()
+  metrics.moves.inc()
+  const read = async () => (await fetch(`${url}/metrics`)).text()
+  await read()
+
+  metrics.observeObjects(() => {
+    throw new Error('this object is odd')
+  })
+  metrics.moves.inc()
+  expect(await read()).toContain('lodestone_moves_total 1\n')
+  metrics.observeObjects(() => [])
+  expect(await read()).toContain('lodestone_moves_total 2\n')
+})
+
 test('after a stall everything is fresh again', async () => {
   const { metrics, url } = await open()
   await whileBusy(url, { stallSeconds: 1, paths: ['/metrics'] })
