@@ -69,7 +69,8 @@ function hasCa(current: Registrable | undefined, caBundle: string | undefined): 
   return caBundle === undefined || webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)
 }
 
-function registeredCaBundle({ webhooks = [] }: Registrable): string | undefined {
+/** The CA bundle of the first webhook: all webhooks of a wanted configuration have the same one. */
+export function registeredCaBundle({ webhooks = [] }: Registrable): string | undefined {
   return webhooks[0]?.clientConfig.caBundle
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from '../base/time/clock.ts'
 import type { ObjectStore } from '../store/store.ts'
 import {
   type KeptRegistration,
+  keptCa,
   observeRegistration,
   recordWrite,
   registrationTurn,
@@ -42,6 +43,8 @@ const NEW_HISTORY: WriteHistory = { reverts: 0 }
 export class Registrar {
   readonly #clock: Pick<Clock, 'now'>
   #history = NEW_HISTORY
+  /** Of the CA in a registration that is kept. */
+  #caHistory = NEW_HISTORY
   #termSinceMs: number | undefined
   #revision: string | undefined
 
@@ -57,10 +60,14 @@ export class Registrar {
   async run(read: ReadRegistration, { own, others, term }: RegistrarInput): Promise<RegistrarResult> {
     const nowMs = this.#clock.now()
     // A difference that this leader made by itself is no change of another client.
-    if (term?.sinceMs !== this.#termSinceMs || read.revision !== this.#revision) this.#history = NEW_HISTORY
+    if (term?.sinceMs !== this.#termSinceMs || read.revision !== this.#revision) {
+      this.#history = NEW_HISTORY
+      this.#caHistory = NEW_HISTORY
+    }
     this.#termSinceMs = term?.sinceMs
     this.#revision = read.revision
     this.#history = observeRegistration(this.#history, read.isCurrent, nowMs)
+    this.#caHistory = observeRegistration(this.#caHistory, read.isServed, nowMs)
     if (read.isCurrent) return { written: 0, isServed: true }
     const leaderForMs = nowMs - (term?.sinceMs ?? nowMs)
     const turn = registrationTurn({
@@ -72,9 +79,19 @@ export class Registrar {
       nowMs,
     })
     if (!term) return { written: 0, isServed: read.isServed, ...(turn.kind === 'keep' && { kept: turn }) }
-    const written = await writeRegistration(term.store, turn.kind === 'replace' ? read.replace : read.renewCa)
-    if (turn.kind === 'keep') return { written, isServed: true, kept: turn }
+    if (turn.kind === 'keep') return this.#renewCa(read, turn, term)
+    const written = await writeRegistration(term.store, read.replace)
     this.#history = recordWrite(this.#history, nowMs)
     return { written, isServed: true }
+  }
+
+  /** Gives a registration that is kept the present CA, unless another client changes that after each write. */
+  async #renewCa(read: ReadRegistration, turn: KeptRegistration, term: LeaderTerm): Promise<RegistrarResult> {
+    const nowMs = this.#clock.now()
+    const kept = read.renewCa.length > 0 ? keptCa(this.#caHistory, nowMs) : undefined
+    if (kept) return { written: 0, isServed: read.isServed, kept }
+    const written = await writeRegistration(term.store, read.renewCa)
+    if (written > 0) this.#caHistory = recordWrite(this.#caHistory, nowMs)
+    return { written, isServed: true, kept: turn }
   }
 }

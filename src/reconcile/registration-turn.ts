@@ -55,13 +55,19 @@ const RULES: readonly ((input: TurnInput) => Turn | undefined)[] = [
           `until this replica leads for ${UNNAMED_MS / 1000} s, since replicas of an older version may be running`,
         )
       : undefined,
-  ({ history: { revertedAtMs, reverts }, nowMs }) => {
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (reverts - 1), LAST_PAUSE_MS)
-    return revertedAtMs !== undefined && nowMs - revertedAtMs < pauseMs
-      ? keep('reverted', `for ${pauseMs / 1000} s, since another client changes it after each write; stop that client`)
-      : undefined
+  ({ history, nowMs }) => {
+    const pauseMs = currentPauseMs(history, nowMs)
+    return pauseMs === undefined
+      ? undefined
+      : keep('reverted', `for ${pauseMs / 1000} s, since another client changes it after each write; stop that client`)
   },
 ]
+
+/** Returns how long writes pause now, since another client has changed the last one soon; undefined if they do not. */
+function currentPauseMs({ revertedAtMs, reverts }: WriteHistory, nowMs: number): number | undefined {
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (reverts - 1), LAST_PAUSE_MS)
+  return revertedAtMs !== undefined && nowMs - revertedAtMs < pauseMs ? pauseMs : undefined
+}
 
 /** Decides about a registration that differs from the wanted one. */
 export function registrationTurn(input: TurnInput): Turn {
@@ -70,6 +76,22 @@ export function registrationTurn(input: TurnInput): Turn {
     if (turn) return turn
   }
   return { kind: 'replace' }
+}
+
+/**
+ * Returns why the registered CA is kept too, in a registration that is kept; undefined if it may be renewed. Two installations would write their CAs
+ * in turns, and the API server could call neither of them.
+ *
+ * @param history of the CA alone
+ */
+export function keptCa(history: WriteHistory, nowMs: number): KeptRegistration | undefined {
+  const pauseMs = currentPauseMs(history, nowMs)
+  return pauseMs === undefined
+    ? undefined
+    : keep(
+        'reverted',
+        `for ${pauseMs / 1000} s, since another client changes its CA after each write; stop that client, or the other installation of Lodestone`,
+      )
 }
 
 /** Records what is registered now: as this leader wrote it, or not. */
@@ -86,7 +108,7 @@ export function recordWrite({ reverts }: WriteHistory, nowMs: number): WriteHist
   return { writtenAtMs: nowMs, reverts }
 }
 
-function keep(cause: KeepCause, until: string): Turn {
+function keep(cause: KeepCause, until: string): KeptRegistration {
   return { kind: 'keep', cause, message: `the present registration is kept ${until}` }
 }
 

@@ -14,6 +14,7 @@ import {
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '../api/registration.ts'
+import { defined } from '../base/json.ts'
 import type { WriteAction } from '../core/plan.ts'
 import { MissingPrerequisiteError, type ObjectStore, rejectionMessage } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
@@ -25,6 +26,7 @@ import {
   planRegistration,
   planWithdrawal,
   type RegisteredConfiguration,
+  registeredCaBundle,
 } from './plan-registration.ts'
 
 /** A registration as it is in the cluster, and the writes that would change it. */
@@ -108,7 +110,9 @@ function absentIfRejected(error: unknown): undefined {
 }
 
 function compare<T extends Registrable>(configurations: readonly RegisteredConfiguration<T>[]): ReadRegistration {
+  const [first] = configurations
   return {
+    ...defined({ revision: first && registeredCaBundle(first.wanted) }),
     registered: registeredAs(configurations.map(({ current }) => current)),
     isCurrent: configurations.every(({ current, wanted }) => isCurrent(current, wanted)),
     isServed: configurations.every(({ current, wanted }) => isServed(current, wanted)),
