@@ -6,7 +6,15 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { mutatingWebhookConfigurations } from '../../api/registration.ts'
-import { type ApiRequest, brokenOff, isListRequest, reset, status } from '../../store/cluster/api-responses.fake.ts'
+import {
+  type ApiRequest,
+  brokenOff,
+  isListRequest,
+  json,
+  reset,
+  status,
+  statusObject,
+} from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import type { CommandIo } from '../command.ts'
@@ -127,9 +135,18 @@ describe('with --apply', () => {
     expect(stdout).toContain('3 objects changed, 1 failed\n')
   })
 
-  test('an object that the API server rejects fails, and the others are migrated', async () => {
+  /** As kube-apiserver answers while another product is down whose webhook has the policy Fail. */
+  const webhookFailure = json(500, {
+    ...statusObject(500, 'InternalError'),
+    message: 'Internal error occurred: failed calling webhook "w.example.org": failed to call webhook: EOF',
+  })
+
+  test.each([
+    { name: 'that the API server rejects', answer: status(422, 'Invalid') },
+    { name: 'whose webhook does not answer', answer: webhookFailure },
+  ])('an object $name fails, and the others are migrated', async ({ answer }) => {
     putAll()
-    server.misbehave(isPatch, status(422, 'Invalid'))
+    server.misbehave(isPatch, answer)
     const { status: exit, stdout, stderr } = await migrate('--apply')
     expect(exit).toBe(1)
     expect(stderr).toContain('lodestone migrate: DataSourceClaim default/sales: PATCH ')

@@ -1,6 +1,7 @@
 /** `lodestone migrate`: removes what volcano-global wrote into the objects of a hub, and keeps claims and sources. */
 
 import { openClusterStore } from '../../store/cluster/cluster.ts'
+import { isWebhookFailure } from '../../store/cluster/webhook-probe.ts'
 import { ConflictError, rejectionMessage } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
@@ -90,12 +91,17 @@ async function migrateOne(candidate: Candidate, context: MigrationContext, io: C
     io.stdout.write(`${bindingTitle(candidate)}: ${what}\n`)
     return true
   } catch (error) {
-    const reason =
-      error instanceof ConflictError ? 'another client changes it all the time; run again' : rejectionMessage(error)
+    const reason = objectFailure(error)
     if (reason === undefined) throw error
     io.stderr.write(`lodestone migrate: ${bindingTitle(candidate)}: ${reason}\n`)
     return false
   }
+}
+
+/** Returns why this object cannot be changed now; undefined for an error that the next object would have too. */
+function objectFailure(error: unknown): string | undefined {
+  if (error instanceof ConflictError) return 'another client changes it all the time; run again'
+  return isWebhookFailure(error) ? error.message : rejectionMessage(error)
 }
 
 interface Counts {

@@ -1,4 +1,4 @@
-/** Sends the probes of the webhooks: dry runs of objects that Lodestone rejects. Nothing is stored. */
+/** Sends the probes of the webhooks: dry runs of objects that Lodestone rejects. Nothing is stored. Recognizes errors of webhooks. */
 import { dataSources } from '../../api/data-source.ts'
 import { clusterResourceBindings } from '../../api/karmada.ts'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
@@ -50,6 +50,14 @@ async function send(
 
 /** How kube-apiserver begins the message of a rejection (apiserver, pkg/admission/plugin/webhook/errors). */
 const OUR_REJECTION = /admission webhook "[^"]+\.lodestone\.dev" denied the request/
+
+/**
+ * Whether the API server could not call a webhook with `failurePolicy: Fail`, which is an internal error like any other (ErrCallingWebhook, in the
+ * same package). The next object may not concern that webhook.
+ */
+export function isWebhookFailure(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 500 && error.message.includes('failed calling webhook "')
+}
 
 function answerResult({ status, message }: ApiError): ProbeResult {
   if (OUR_REJECTION.test(message)) return { result: 'seen' }
