@@ -156,13 +156,53 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
+  // Files are read again every ten seconds.
+  const later = () => {
+    const at = performance.now() + 10_001
+    vi.spyOn(performance, 'now').mockImplementation(() => at)
+    onTestFinished(() => void vi.restoreAllMocks())
+  }
+
+  describe.each([
+    { name: 'while it runs', passes: later },
+    { name: 'before a 401', passes: (server: FakeApiServer) => void Object.assign(server, { token: 'renewed' }) },
+  ])('sends no credentials of another API server, to which the kubeconfig was switched $name', ({ passes }) => {
+    const config = (server: FakeApiServer, chosen: string, other: string) => ({
+      'current-context': chosen,
+      contexts: ['here', 'there'].map((name) => ({ name, context: { cluster: name, user: name } })),
+      clusters: [
+        { name: 'here', cluster: { server: server.url, 'certificate-authority-data': btoa(tls.cert) } },
+        { name: 'there', cluster: { server: other, 'insecure-skip-tls-verify': true } },
+      ],
+      users: ['here', 'there'].map((name) => ({ name, user: { token: `token-${name}` } })),
+    })
+
+    test.each([
+      { change: 'use-context', next: (server: FakeApiServer) => config(server, 'there', 'https://other') },
+      {
+        change: 'another file',
+        next: (server: FakeApiServer) => {
+          const { contexts, ...rest } = config(server, 'there', 'https://other')
+          return { ...rest, contexts: contexts.slice(1) }
+        },
+      },
+    ])('by $change', async ({ next }) => {
+      const server = await serve({})
+      const kubeconfig = join(directory, 'kubeconfig')
+      await writeFile(kubeconfig, JSON.stringify(config(server, 'here', 'https://other')))
+      const connection = await open({ kubeconfig })
+      await connection.request('GET', path)
+
+      await writeFile(kubeconfig, JSON.stringify(next(server)))
+      passes(server)
+      for (let times = 0; times < 2; times++) await connection.request('GET', path).catch(() => undefined)
+
+      const sent = server.requests.map(({ headers }) => headers.authorization)
+      expect(sent).toEqual(Array(3).fill('Bearer token-here'))
+    })
+  })
+
   describe('follows a new CA of the API server without a restart', () => {
-    // Files are read again every ten seconds.
-    const later = () => {
-      const at = performance.now() + 10_001
-      vi.spyOn(performance, 'now').mockImplementation(() => at)
-      onTestFinished(() => void vi.restoreAllMocks())
-    }
     const replace = async (server: FakeApiServer, next: { key: string; cert: string }) => {
       const port = Number(new URL(server.url).port)
       await server.close()

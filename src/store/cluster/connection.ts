@@ -17,23 +17,42 @@ const loadClient = () => import('./kubeconfig.ts')
 const CREDENTIALS_TTL_MS = 10_000
 
 /**
- * Opens a connection without sending a request. Credentials (files, tokens, exec and auth-provider plugins) are read again every ten
- * seconds, and after HTTP 401. Throws `ConnectionConfigError` when the source cannot be used.
+ * Opens a connection to one API server without sending a request. Credentials (files, tokens, exec and auth-provider plugins) are read again
+ * every ten seconds, and after HTTP 401. Throws `ConnectionConfigError` when the source cannot be used.
  */
 export async function openConnection(source: ConnectionSource, observe?: RequestObserver): Promise<ApiConnection> {
   const { ConnectionConfigError, loadConfig, readSource } = await loadClient()
   const { createConnection } = await import('./api-connection.ts')
   let files = readSource(source)
   let config = loadConfig(source, files)
+  const { server = '' } = config.getCurrentCluster() ?? {}
+  const context = config.getCurrentContext()
   let remembered: { credentials: Promise<Credentials>; readAt: number; value?: Credentials } | undefined
+
+  /** Loads the context of the start, also if `kubectl config use-context` has chosen another one since. A replaced file may not have it. */
+  function loadContext(read: typeof files): KubeConfig {
+    if ('inCluster' in source) return loadConfig(source, read)
+    try {
+      return loadConfig({ ...source, context }, read)
+    } catch (error) {
+      if (!(error instanceof ConnectionConfigError)) throw error
+      return loadConfig(source, read)
+    }
+  }
 
   function reload(force: boolean): void {
     try {
       const now = readSource(source)
       // The plugins keep their cache as long as the configuration object is the same: an exec plugin does not run every ten seconds.
       if (isDeepStrictEqual(now, files) && !force) return
-      config = loadConfig(source, now)
-      files = now
+      const next = loadContext(now)
+      if (next.getCurrentCluster()?.server === server) {
+        config = next
+        files = now
+      } else if (force) {
+        // The credentials of another API server must not be sent to this one.
+        config = loadContext(files)
+      }
     } catch (error) {
       // A file that is being replaced may be missing or incomplete for a moment. The last valid configuration stays.
       if (!(error instanceof ConnectionConfigError)) throw error
@@ -42,7 +61,7 @@ export async function openConnection(source: ConnectionSource, observe?: Request
 
   return createConnection(
     {
-      server: config.getCurrentCluster()?.server ?? '',
+      server,
       read() {
         if (remembered !== undefined && performance.now() - remembered.readAt < CREDENTIALS_TTL_MS) {
           return remembered.credentials
