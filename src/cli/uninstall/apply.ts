@@ -11,9 +11,16 @@ const MAX_ATTEMPTS = 6
 const FIRST_DELAY_MS = 20
 
 /**
+ * Errors that the next object would have too: credentials that have ended, or an API server that stays unavailable. With a hundred thousand objects,
+ * the command would not end for days.
+ */
+const OF_SERVER = [401, 429, 502, 503, 504]
+
+/**
  * Removes the traces from one object: makes the planned write. After a conflict, it reads the object and plans again, a few times.
  *
- * @returns the removed values, none if the object was deleted meanwhile; or why the API server rejects the write
+ * @returns the removed values, none if the object was deleted meanwhile; or why the API server rejects the write.
+ * @throws ApiError for an error that does not concern this object alone
  */
 export async function removeTraces(
   candidate: Candidate,
@@ -28,7 +35,7 @@ export async function removeTraces(
     } catch (error) {
       if (error instanceof NotFoundError || error instanceof MissingPrerequisiteError) return { removes: [] }
       // Also a webhook of another product that does not answer, which is an error 500.
-      if (error instanceof ApiError) return { failure: error.message }
+      if (error instanceof ApiError && !OF_SERVER.includes(error.status)) return { failure: error.message }
       if (!(error instanceof ConflictError)) throw error
       if (attempt === MAX_ATTEMPTS) return 'conflict'
       await sleep(FIRST_DELAY_MS * 2 ** (attempt - 1), undefined, { signal: context.signal })

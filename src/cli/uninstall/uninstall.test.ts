@@ -100,6 +100,18 @@ const find = (type: ResourceType, name: string, namespace?: string) =>
 const isWrite = ({ method, query }: ApiRequest) => method !== 'GET' && query.get('dryRun') === null
 const writes = () => server.requests.filter(isWrite)
 
+test('credentials that end in the middle end the command, and not one write for each object after it', async () => {
+  for (let i = 0; i < 200; i++) {
+    server.put(dataSourceClaims, makeClaim({}, { name: `c${i}`, finalizers: [keys.CLAIM_FINALIZER] }))
+  }
+  server.misbehave(isWrite, ...Array(200).fill(status(401, 'Unauthorized')))
+
+  const { status: exit, stderr } = await run('uninstall', '--yes')
+
+  expect({ exit, stderr }).toEqual({ exit: 1, stderr: expect.stringContaining('HTTP 401') })
+  expect(writes().length).toBeLessThan(20)
+})
+
 test('by default it prints what it would remove, and changes nothing', async () => {
   putAll()
   expect(await run('uninstall')).toEqual({
