@@ -15,6 +15,7 @@ import { ALLOW_CLAIMS_FROM_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '
 import type { K8sObject, ObjectMeta } from '../src/api/meta.ts'
 import type { NodeAffinity } from '../src/api/node.ts'
 import type { Pod, PodSpec } from '../src/api/pod.ts'
+import type { WebhookConfiguration } from '../src/api/registration.ts'
 import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source/locate.ts'
 import { newestRules } from '../src/core/karmada-rules.ts'
@@ -27,6 +28,8 @@ import type {
 } from '../src/core/workload/injection/mountable-volumes.ts'
 
 /** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
+type WebhookEntry = NonNullable<WebhookConfiguration['webhooks']>[number]
+
 export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {
   return {
     apiVersion: 'work.karmada.io/v1alpha2',
@@ -320,5 +323,19 @@ export function makeAdmissionCheck(
     kind: 'AdmissionCheck',
     metadata: { name: 'data', generation: 1, ...metadata },
     spec: { controllerName: 'lodestone.dev/data-ready', ...spec },
+  }
+}
+
+/** A webhook of a registration with every required field. */
+export function makeWebhook(clientConfig: WebhookEntry['clientConfig']): WebhookEntry {
+  return {
+    name: 'resource-binding.lodestone.dev',
+    clientConfig,
+    rules: [],
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    sideEffects: 'None',
+    timeoutSeconds: 3,
+    admissionReviewVersions: ['v1'],
   }
 }

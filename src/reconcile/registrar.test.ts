@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { makeWebhook } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import {
   mutatingWebhookConfigurations,
@@ -49,18 +50,7 @@ class Installation {
       apiVersion: 'admissionregistration.k8s.io/v1',
       kind: type.kind,
       metadata: { name: 'lodestone', annotations: { [VERSION_ANNOTATION]: '1.0.0' } },
-      webhooks: [
-        {
-          name: 'resource-binding.lodestone.dev',
-          clientConfig: { url: this.url, caBundle: this.ca },
-          rules: [],
-          failurePolicy: 'Ignore',
-          matchPolicy: 'Equivalent',
-          sideEffects: 'None',
-          timeoutSeconds: 3,
-          admissionReviewVersions: ['v1'],
-        },
-      ],
+      webhooks: [makeWebhook({ url: this.url, caBundle: this.ca })],
     }
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeWebhook } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
@@ -41,18 +42,7 @@ function wanted(url = 'https://10.0.0.7:9443', caBundle = 'b25l'): WebhookConfig
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind,
     metadata: { name: 'lodestone', labels: { 'app.kubernetes.io/name': 'lodestone' } },
-    webhooks: [
-      {
-        name: 'resource-binding.lodestone.dev',
-        clientConfig: { url, caBundle },
-        rules: [],
-        failurePolicy: 'Ignore',
-        matchPolicy: 'Equivalent',
-        sideEffects: 'None',
-        timeoutSeconds: 3,
-        admissionReviewVersions: ['v1'],
-      },
-    ],
+    webhooks: [makeWebhook({ url, caBundle })],
   }))
 }
 
