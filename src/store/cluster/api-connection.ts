@@ -131,7 +131,7 @@ export function createConnection(source: CredentialSource, observe: RequestObser
     },
     async stream(path, input) {
       try {
-        return await send('GET', path, input, input.signal, await source.read())
+        return await send('GET', path, input, input.signal, await untilAborted(source.read(), input.signal))
       } catch (error) {
         throw explain(error, `GET ${path}`)
       }

@@ -283,6 +283,22 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
+  test('starts an exec plugin that hangs once, and ends a stream that waits for it', async () => {
+    const server = await serve({})
+    const plugin = join(directory, 'plugin.sh')
+    await writeFile(plugin, `#!/bin/sh\necho >> '${directory}/runs'\nexec sleep 2\n`)
+    await chmod(plugin, 0o755)
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'Never' }
+    const connection = await open({ kubeconfig: await writeConfig(server.url, { exec }) })
+
+    for (let times = 0; times < 2; times++) {
+      await expect(connection.stream(path, { signal: AbortSignal.timeout(200) })).rejects.toThrow('timeout')
+      later()
+    }
+
+    expect((await readFile(join(directory, 'runs'), 'utf8')).length).toBe(1)
+  })
+
   describe('tells an exec plugin', () => {
     /** Returns what a plugin finds in its environment. */
     async function infoOf(exec: object, cluster: object = {}): Promise<unknown> {

@@ -63,7 +63,9 @@ export async function openConnection(source: ConnectionSource, observe?: Request
     {
       server,
       read() {
-        if (remembered !== undefined && performance.now() - remembered.readAt < CREDENTIALS_TTL_MS) {
+        // A plugin that hangs is awaited, and not started again by each further request.
+        const isRunning = remembered !== undefined && remembered.value === undefined
+        if (remembered && (isRunning || performance.now() - remembered.readAt < CREDENTIALS_TTL_MS)) {
           return remembered.credentials
         }
         reload(false)
