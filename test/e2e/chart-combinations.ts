@@ -18,7 +18,10 @@ const apiServerOfHub = {
 export const combinations: { what: string; values: object }[] = [
   { what: 'by default', values: {} },
   // Keys whose value is commented out.
-  { what: 'with keys without a value', values: { config: null, systems: null, extraEnv: null, tolerations: null } },
+  {
+    what: 'with keys without a value',
+    values: { config: null, systems: null, extraEnv: null, tolerations: null, hostNetwork: null },
+  },
   {
     what: 'with sections of the configuration without a value',
     values: {
