@@ -97,11 +97,11 @@ describe('Lodestone is granted', () => {
     expect(granted.filter((access) => hasNot.includes(access))).toEqual([])
   })
 
-  test('without loops: only reads, and its own registrations', () => {
+  test('without loops: only reads, its own registrations, and Events about them', () => {
     const granted = grantedTo({ loops: { enabled: false }, volumes: { enabled: true, movers } })
     const registrations = REGISTRATIONS.filter((access) => access.startsWith('update'))
     expect(granted.filter((access) => !/^(get|list|watch) /.test(access)).sort()).toEqual(
-      [...registrations, ...POLICIES].sort(),
+      [...registrations, ...POLICIES, 'create events'].sort(),
     )
   })
 

@@ -62,15 +62,19 @@ export function loopRoles(): K8sObject[] {
       resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
       verbs: ['patch'],
     },
-    { apiGroups: [''], resources: ['events'], verbs: ['create'] },
+    EMIT_EVENTS,
   ])
 }
 
-/** Returns the right to update the own webhook configurations and policies of the API server: unless `registration.mode` is `none`. */
+/**
+ * Returns the rights to update the own webhook configurations and policies of the API server, and to emit Events about them: unless
+ * `registration.mode` is `none`.
+ */
 export function registrationRoles(): K8sObject[] {
   return grant('lodestone-registration', [
     ownRegistrations([mutatingWebhookConfigurations, validatingWebhookConfigurations]),
     ownRegistrations([validatingAdmissionPolicies], ABSENCE_POLICIES),
+    EMIT_EVENTS,
   ])
 }
 
@@ -123,6 +127,7 @@ export function electionRoles({ namespace, name }: { namespace: string; name: st
   return [role(metadata, rules), bindRole(metadata, LODESTONE)]
 }
 
+const EMIT_EVENTS: PolicyRule = { apiGroups: [''], resources: ['events'], verbs: ['create'] }
 const BINDINGS = [clusterResourceBindings.plural, resourceBindings.plural]
 
 /**
