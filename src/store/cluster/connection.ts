@@ -15,6 +15,8 @@ const loadClient = () => import('./kubeconfig.ts')
 
 /** How often files are read again. A projected token changes hourly, and a mounted kubeconfig when it is rotated. */
 const CREDENTIALS_TTL_MS = 10_000
+/** A plugin that runs for longer may hang for ever, so it is started again. Before, it may wait for the user to log in. */
+const PLUGIN_MS = 300_000
 
 /**
  * Opens a connection to one API server without sending a request. Credentials (files, tokens, exec and auth-provider plugins) are read again
@@ -64,10 +66,8 @@ export async function openConnection(source: ConnectionSource, observe?: Request
       server,
       read() {
         // A plugin that hangs is awaited, and not started again by each further request.
-        const isRunning = remembered !== undefined && remembered.value === undefined
-        if (remembered && (isRunning || performance.now() - remembered.readAt < CREDENTIALS_TTL_MS)) {
-          return remembered.credentials
-        }
+        const usableMs = remembered?.value === undefined ? PLUGIN_MS : CREDENTIALS_TTL_MS
+        if (remembered && performance.now() - remembered.readAt < usableMs) return remembered.credentials
         reload(false)
         const own: typeof remembered = { credentials: readCredentials(config), readAt: performance.now() }
         remembered = own
