@@ -14,7 +14,8 @@ export function checkStays(stored: Binding | undefined, sent: Binding, after: Bi
   checkSuspension(sent, after)
   if (!stored || !isPlaced(stored) || !isPlaced(after) || after.metadata.deletionTimestamp || !isRequired(stored))
     return
-  checkRelaxed(stored, after, [...replica.clusters.values()])
+  // A workload without a claim gets its policy back. It is relaxed until it runs again.
+  if (claimsOf(after, viewOf(replica)).length > 0) checkRelaxed(stored, after, [...replica.clusters.values()])
   checkKnown(stored, after, replica)
 }
 
