@@ -1,6 +1,6 @@
 /** Plans the end of an object that is deleted with its CRD. The deletion of a CRD waits for the finalizers of its objects. */
-import { type K8sObject, nameOfObject, type ResourceType } from '../api/meta.ts'
-import { NOTHING, type Plan } from './plan.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { NOTHING, type Plan, patchOf } from './plan.ts'
 
 /** In ms. kube-apiserver deletes the objects of a CRD one after another. */
 const CHECK_AGAIN_MS = 2000
@@ -12,10 +12,9 @@ const CHECK_AGAIN_MS = 2000
  */
 export function planDeletedDefinition(type: ResourceType, object: K8sObject | undefined, finalizer: string): Plan {
   if (!object) return NOTHING
-  const { resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata
+  const { deletionTimestamp, finalizers = [] } = object.metadata
   if (!deletionTimestamp) return { actions: [], requeueAfterMs: CHECK_AGAIN_MS }
   if (!finalizers.includes(finalizer)) return NOTHING
   const others = finalizers.filter((other) => other !== finalizer)
-  const patch = { metadata: { resourceVersion, finalizers: others } }
-  return { actions: [{ kind: 'patch', of: { type, ...nameOfObject(object) }, patch }] }
+  return { actions: [patchOf(type, object, { metadata: { finalizers: others } })] }
 }

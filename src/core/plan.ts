@@ -1,5 +1,6 @@
 /** The plan of a reconcile: actions as data, which reconcile/apply.ts applies. */
-import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { type K8sObject, nameOfObject, type ResourceType } from '../api/meta.ts'
+import { mergePatch } from '../base/merge-patch.ts'
 import type { EventReason } from './signal-tables.ts'
 
 export interface ObjectReference {
@@ -53,3 +54,25 @@ export interface Plan {
 }
 
 export const NOTHING: Plan = { actions: [] }
+
+/**
+ * Returns the patch of an object as it was read. It has the resourceVersion, so that the API server rejects it if the object was changed since.
+ *
+ * @param change a merge patch
+ */
+export function patchOf(type: ResourceType, object: K8sObject, change: Record<string, unknown>): PatchAction {
+  const { resourceVersion } = object.metadata
+  const metadata = { ...(change['metadata'] as object | undefined), resourceVersion }
+  return { kind: 'patch', of: { type, ...nameOfObject(object) }, patch: { ...change, metadata } }
+}
+
+/** As `patchOf`, of the status. */
+export function statusPatchOf(type: ResourceType, object: K8sObject, status: object): PatchAction {
+  return { ...patchOf(type, object, { status }), subresource: 'status' }
+}
+
+/** Returns the patch that changes an object as it was read into another one; undefined if they are equal. */
+export function patchInto(type: ResourceType, object: K8sObject, changed: K8sObject): PatchAction | undefined {
+  const change = mergePatch(object, changed)
+  return change && patchOf(type, object, change)
+}

@@ -3,12 +3,12 @@ import type { DataSource } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
-import { keyOfObject, nameOfObject } from '../../api/meta.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
-import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
+import { type Action, type EventAction, NOTHING, type Plan, patchOf, statusPatchOf } from '../plan.ts'
 import { readiness, STALLED } from '../readiness.ts'
 import { readDecision } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
@@ -62,15 +62,10 @@ function untilStale({ claim, refusal, source, now }: ClaimPlanInput): number | u
   return at === undefined || at < now ? undefined : at - now + 1
 }
 
-function of(claim: DataSourceClaim) {
-  return { type: dataSourceClaims, ...nameOfObject(claim) }
-}
-
 /** Admission adds the finalizer to most claims, see `finalizer.ts`. */
 function addFinalizer(claim: DataSourceClaim): Action[] {
   const finalizers = withFinalizer(claim)
-  const { resourceVersion } = claim.metadata
-  return finalizers ? [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers } } }] : []
+  return finalizers ? [patchOf(dataSourceClaims, claim, { metadata: { finalizers } })] : []
 }
 
 /**
@@ -78,7 +73,7 @@ function addFinalizer(claim: DataSourceClaim): Action[] {
  * loop of bindings restores the bindings.
  */
 function planRelease({ claim, bindings, now }: ClaimPlanInput): Plan {
-  const { finalizers = [], resourceVersion } = claim.metadata
+  const { finalizers = [] } = claim.metadata
   if (!finalizers.includes(CLAIM_FINALIZER)) return NOTHING
   const until = honoredUntil(claim)
   if (until !== undefined && isHonored(claim, now) && bindings.length > 0) {
@@ -88,7 +83,7 @@ function planRelease({ claim, bindings, now }: ClaimPlanInput): Plan {
   const narrowed = bindings.some(({ metadata }) => readDecision(metadata.annotations).locality?.claims.includes(key))
   if (narrowed) return NOTHING
   const kept = finalizers.filter((finalizer) => finalizer !== CLAIM_FINALIZER)
-  return { actions: [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers: kept } } }] }
+  return { actions: [patchOf(dataSourceClaims, claim, { metadata: { finalizers: kept } })] }
 }
 
 function updateStatus(input: ClaimPlanInput): Action[] {
@@ -121,11 +116,9 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   ) {
     return []
   }
-  const { resourceVersion, generation } = claim.metadata
   // Conditions have the generation too, so it is not compared: the CRD of volcano-global has no such field in the status.
-  const observed = defined({ observedGeneration: generation })
-  const patch = { metadata: { resourceVersion }, status: { boundDataSource: null, ...status, ...observed } }
-  const write: Action = { kind: 'patch', of: of(claim), patch, subresource: 'status' }
+  const observed = defined({ observedGeneration: claim.metadata.generation })
+  const write = statusPatchOf(dataSourceClaims, claim, { boundDataSource: null, ...status, ...observed })
   const events: Action[] = []
   // A new claim is Pending by the default of the CRD, and this is no phase that an Event was about.
   const known = before.phase === PENDING && !before.conditions ? undefined : before.phase

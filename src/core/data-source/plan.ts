@@ -6,7 +6,7 @@ import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, keyOfObject } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
-import type { Action, EventAction, Plan } from '../plan.ts'
+import { type Action, type EventAction, type Plan, patchOf, statusPatchOf } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
 import type { Attempt } from './attempt.ts'
 import { removedColumns, sourceColumns } from './columns.ts'
@@ -75,7 +75,8 @@ function release({ source, claims, attempt, system }: SourceInput): Action[] {
   if (!finalizers.includes(SOURCE_FINALIZER)) return []
   const isAnswered = attempt !== undefined && attempt.kind !== 'failed'
   if (claims.length > 0 && system && !isAnswered) return []
-  return [patch(source, { metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER) } })]
+  const kept = finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER)
+  return [patchOf(dataSources, source, { metadata: { finalizers: kept } })]
 }
 
 /** Plans the location and the finalizer in one write. A source has the finalizer while it has a claim. */
@@ -90,7 +91,8 @@ function updateObject({ source, claims, attempt, crd = 'ours' }: SourceInput): A
   if (isProtected && isSame) return undefined
   const moved = before && !jsonEqual(before.clusterNames, after?.clusterNames)
   return [
-    patch(
+    patchOf(
+      dataSources,
       source,
       defined({
         metadata: isProtected ? undefined : { finalizers: wanted },
@@ -113,17 +115,6 @@ function attemptLocality(attempt: Attempt | undefined): DataSource['spec']['loca
   const { clusters, location, bytes, bytesAreMinimum } = attempt
   const size = bytes === undefined ? {} : defined({ bytes, bytesAreMinimum: bytesAreMinimum || undefined })
   return { clusterNames: sortedUnique(clusters), location, ...size }
-}
-
-/** Patches only the resourceVersion that was read. */
-function patch({ metadata }: DataSource, change: Record<string, unknown>, subresource?: 'status'): Action {
-  const { name = '', resourceVersion } = metadata
-  return defined({
-    kind: 'patch',
-    of: { type: dataSources, name },
-    patch: { ...change, metadata: { ...(change['metadata'] as object | undefined), resourceVersion } },
-    subresource,
-  })
 }
 
 function updateStatus(input: SourceInput): Action[] {
@@ -150,7 +141,7 @@ function updateStatus(input: SourceInput): Action[] {
     // Conditions have the generation too, so it is not compared.
     ...defined({ observedGeneration: source.metadata.generation }),
   }
-  return [patch(source, { status: statusFor(crd, { ...next, ...removed }) }, 'status'), ...phaseEvents(input, phase)]
+  return [statusPatchOf(dataSources, source, statusFor(crd, { ...next, ...removed })), ...phaseEvents(input, phase)]
 }
 
 /** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */

@@ -7,10 +7,10 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
-import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, objectKey } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { hasTarget } from '../placement/binding-state.ts'
-import { type Action, NOTHING, type Plan } from '../plan.ts'
+import { type Action, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
 import {
   combineStrategies,
   labelsFor,
@@ -100,7 +100,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
     ...clusterScoped,
   ]
   const { strategy } = combineStrategies(referrers)
-  const patch = withoutUnchanged(stored, {
+  const patch = patchOfChanges(stored, {
     labels: {
       ...labelsFor(attached),
       ...Object.fromEntries([...released].map((label) => [label, null])),
@@ -117,9 +117,8 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   })
   const wait = left.size > 0 && { requeueAfterMs: KARMADA_MOVES_WITHIN_MS - input.waitedMs }
   if (!patch) return { ...NOTHING, ...wait }
-  const type: ResourceType = own.namespace ? resourceBindings : clusterResourceBindings
   const events = stored.spec.placement ? [] : conflictEvents(stored, referrers)
-  return { actions: [{ kind: 'patch', of: { type, ...own }, patch }, ...events], ...wait }
+  return { actions: [patch, ...events], ...wait }
 }
 
 /**
@@ -198,37 +197,28 @@ function planRelease(stored: ResourceBinding): Plan {
   const { labels = {} } = stored.metadata
   const prefixes = [DEPENDED_BY_LABEL_PREFIX, KARMADA_LABEL_PREFIX]
   const released = Object.keys(labels).filter((label) => prefixes.some((prefix) => label.startsWith(prefix)))
-  const patch = withoutUnchanged(stored, {
+  const patch = patchOfChanges(stored, {
     labels: Object.fromEntries(released.map((label) => [label, null])),
     requiredBy: null,
   })
   if (!patch) return NOTHING
-  const own = nameOfObject(stored)
-  const type: ResourceType = own.namespace ? resourceBindings : clusterResourceBindings
   const { kind, name } = stored.spec.resource
   const message = `released ${kind} ${name}: each cluster creates its own`
-  return {
-    actions: [
-      { kind: 'patch', of: { type, ...own }, patch },
-      { kind: 'event', about: stored, type: 'Normal', reason: 'NeverPropagated', message },
-    ],
-  }
+  return { actions: [patch, { kind: 'event', about: stored, type: 'Normal', reason: 'NeverPropagated', message }] }
 }
 
-/** Returns a merge patch of the differences with the resourceVersion that was read; undefined if nothing differs. */
-function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted): Record<string, unknown> | undefined {
+/** Returns the patch of the values that differ; undefined if none does. */
+function patchOfChanges(stored: ResourceBinding, { labels, ...spec }: Wanted): PatchAction | undefined {
   const storedLabels = stored.metadata.labels ?? {}
   const storedSpec = stored.spec as unknown as Record<string, unknown>
   const changedLabels = Object.entries(labels).filter(([label, value]) => (storedLabels[label] ?? null) !== value)
   const changedSpec = Object.entries(spec).filter(([field, value]) => !jsonEqual(storedSpec[field] ?? null, value))
   if (changedLabels.length === 0 && changedSpec.length === 0) return undefined
-  return defined({
-    metadata: {
-      resourceVersion: stored.metadata.resourceVersion,
-      ...defined({ labels: changedLabels.length > 0 ? Object.fromEntries(changedLabels) : undefined }),
-    },
+  const change = defined({
+    metadata: changedLabels.length > 0 ? { labels: Object.fromEntries(changedLabels) } : undefined,
     spec: changedSpec.length > 0 ? Object.fromEntries(changedSpec) : undefined,
   })
+  return patchOf(stored.metadata.namespace ? resourceBindings : clusterResourceBindings, stored, change)
 }
 
 /** Returns a warning if the strategies of the referrers differ; emitted only with a write of the binding. */

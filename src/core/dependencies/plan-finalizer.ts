@@ -1,8 +1,7 @@
 /** Decides whether the deletion of a workload's binding waits until Lodestone has released the attached bindings. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
-import { nameOfObject } from '../../api/meta.ts'
-import { NOTHING, type Plan } from '../plan.ts'
+import { NOTHING, type Plan, patchOf } from '../plan.ts'
 
 export interface FinalizerInput {
   binding: ResourceBinding
@@ -20,18 +19,7 @@ export function planDependenciesFinalizer({ binding, attaches, hasAttached }: Fi
   // An API server rejects a new finalizer on an object that is being deleted.
   if (isSet === isWanted || (isWanted && deletionTimestamp !== undefined)) return NOTHING
   const others = finalizers.filter((finalizer) => finalizer !== DEPENDENCIES_FINALIZER)
-  return {
-    actions: [
-      {
-        kind: 'patch',
-        of: { type: binding.metadata.namespace ? resourceBindings : clusterResourceBindings, ...nameOfObject(binding) },
-        patch: {
-          metadata: {
-            resourceVersion: binding.metadata.resourceVersion,
-            finalizers: isWanted ? [...others, DEPENDENCIES_FINALIZER] : others,
-          },
-        },
-      },
-    ],
-  }
+  const type = binding.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const wanted = isWanted ? [...others, DEPENDENCIES_FINALIZER] : others
+  return { actions: [patchOf(type, binding, { metadata: { finalizers: wanted } })] }
 }

@@ -1,10 +1,9 @@
 /** Plans for an AdmissionCheck of Kueue: the condition Active says whether Lodestone answers it. */
 import { type AdmissionCheck, admissionChecks, DATA_CHECK_CONTROLLER } from '../../api/kueue.ts'
-import { nameOfObject } from '../../api/meta.ts'
-import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
+import { type ConditionState, condition, isTrue, withConditions } from '../../base/conditions.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { cut } from '../outcome.ts'
-import { NOTHING, type Plan, type Write } from '../plan.ts'
+import { NOTHING, type Plan, statusPatchOf, type Write } from '../plan.ts'
 import { MAX_CHECK_MESSAGE } from './decide-check.ts'
 
 /** The condition of an AdmissionCheck whose controller works. Kueue reserves no quota in a ClusterQueue with another check. */
@@ -41,24 +40,16 @@ export function planAdmissionCheck(check: AdmissionCheck, unknown: string | unde
  * @param now in ms since the epoch
  */
 export function deactivateCheck(check: AdmissionCheck, now: number): Write | undefined {
-  const isActive = check.status?.conditions?.some(({ type, status }) => type === ACTIVE && status === 'True')
-  if (!isDataCheck(check) || !isActive) return undefined
+  if (!isDataCheck(check) || !isTrue(check.status?.conditions, ACTIVE)) return undefined
   const message = 'Lodestone was removed, and answers no Workload; remove the check from its ClusterQueues'
   return writeCondition(check, condition(ACTIVE, false, 'Uninstalled', message), now)
 }
 
 /** Returns the write of a condition; undefined if it stays as it is. */
 function writeCondition(check: AdmissionCheck, state: ConditionState, now: number): Write | undefined {
-  const { resourceVersion, generation } = check.metadata
   const before = check.status?.conditions
-  const conditions = withConditions(before, [state], generation, now)
-  if (jsonEqual(conditions, before)) return undefined
-  return {
-    kind: 'patch',
-    of: { type: admissionChecks, ...nameOfObject(check) },
-    patch: { metadata: { resourceVersion }, status: { conditions } },
-    subresource: 'status',
-  }
+  const conditions = withConditions(before, [state], check.metadata.generation, now)
+  return jsonEqual(conditions, before) ? undefined : statusPatchOf(admissionChecks, check, { conditions })
 }
 
 function activeState(check: AdmissionCheck, unknown: string | undefined): ConditionState {

@@ -4,7 +4,7 @@ import { apiVersionOf, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
 import { isObject, isSameSet, jsonEqual } from '../../base/json.ts'
 import { appliedFields } from '../../base/managed-fields.ts'
-import { type EventAction, NOTHING, type PatchAction, type Plan } from '../plan.ts'
+import { type EventAction, NOTHING, type PatchAction, type Plan, statusPatchOf } from '../plan.ts'
 import type { NominationDecision } from './decide-nomination.ts'
 import { NOMINATED, nominatedClusters } from './workload-state.ts'
 
@@ -38,17 +38,11 @@ const OTHER_DISPATCHER =
 
 /** Plans the condition, with an Event if it is False. */
 function planCondition(workload: KueueWorkload, state: ConditionState, now: number): Plan {
-  const { resourceVersion, generation } = workload.metadata
   const before = workload.status?.conditions ?? []
-  const conditions = withConditions(before, [state], generation, now)
+  const conditions = withConditions(before, [state], workload.metadata.generation, now)
   const ours = (list: typeof before) => list.find(({ type }) => type === NOMINATED)
   if (jsonEqual(ours(conditions), ours(before))) return NOTHING
-  const write: PatchAction = {
-    kind: 'patch',
-    of: referenceTo(workload),
-    subresource: 'status',
-    patch: { metadata: { resourceVersion }, status: { conditions } },
-  }
+  const write = statusPatchOf(kueueWorkloads, workload, { conditions })
   return { actions: [write, ...(state.status === 'False' ? [event(workload, 'NominationOnHold', state.message)] : [])] }
 }
 
@@ -61,7 +55,7 @@ function writeNomination(workload: KueueWorkload, nominatedClusterNames: readonl
   const { status } = appliedFields(workload, KUEUE_ADMISSION_MANAGER, 'status')
   return {
     kind: 'patch',
-    of: referenceTo(workload),
+    of: { type: kueueWorkloads, ...nameOfObject(workload) },
     patch: {
       apiVersion: apiVersionOf(kueueWorkloads),
       kind: kueueWorkloads.kind,
@@ -80,8 +74,4 @@ function event(
 ): EventAction {
   const about = { apiVersion: apiVersionOf(kueueWorkloads), kind: kueueWorkloads.kind, metadata }
   return { kind: 'event', about, type: reason === 'NominationOnHold' ? 'Warning' : 'Normal', reason, message }
-}
-
-function referenceTo(workload: KueueWorkload) {
-  return { type: kueueWorkloads, ...nameOfObject(workload) }
 }

@@ -1,7 +1,6 @@
 /** Plans for a Workload of Kueue: writes the state of the checks that Lodestone answers. */
 import { type AdmissionCheckState, type KueueWorkload, kueueWorkloads } from '../../api/kueue.ts'
-import { nameOfObject } from '../../api/meta.ts'
-import { NOTHING, type Plan } from '../plan.ts'
+import { NOTHING, type Plan, statusPatchOf } from '../plan.ts'
 import type { CheckDecision } from './decide-check.ts'
 import { awaitsChecks, isOpen } from './workload-state.ts'
 
@@ -31,15 +30,5 @@ export function planWorkloadChecks(
     return { ...check, state, message, lastTransitionTime }
   })
   if (admissionChecks.every((check, i) => check === before[i])) return NOTHING
-  const { resourceVersion } = workload.metadata
-  return {
-    actions: [
-      {
-        kind: 'patch',
-        of: { type: kueueWorkloads, ...nameOfObject(workload) },
-        patch: { metadata: { resourceVersion }, status: { admissionChecks } },
-        subresource: 'status',
-      },
-    ],
-  }
+  return { actions: [statusPatchOf(kueueWorkloads, workload, { admissionChecks })] }
 }

@@ -2,9 +2,8 @@
 
 import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
-import { nameOfObject } from '../../api/meta.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
-import { type EventAction, NOTHING, type Plan } from '../plan.ts'
+import { type EventAction, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
 import { decidePolicy, isSetByUs, type PolicyInput } from './decide.ts'
 
@@ -30,17 +29,12 @@ function planPropagation(input: PolicyPlanInput): Plan {
   const { policy } = input
   const { state, message } = decidePolicy({ ...input, stored: policy })
   if (state !== 'Propagated') return NOTHING
-  const { resourceVersion } = policy.metadata
   return {
     actions: [
-      {
-        kind: 'patch',
-        of: referenceTo(policy),
-        patch: {
-          metadata: { resourceVersion, annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: 'true' } },
-          spec: { propagateDeps: true },
-        },
-      },
+      patchOfPolicy(policy, {
+        metadata: { annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: 'true' } },
+        spec: { propagateDeps: true },
+      }),
       event(policy, 'PropagateDepsSet', `propagateDeps set: ${message}`),
     ],
   }
@@ -55,16 +49,14 @@ function planRelease({ waitMs, current }: PolicyRelease): Plan {
   if (!current) return NOTHING
   const { failover } = current.spec as { failover?: { application?: unknown } }
   if (!isSetByUs(current) || current.metadata.deletionTimestamp || failover?.application) return NOTHING
-  const { resourceVersion } = current.metadata
-  const of = referenceTo(current)
-  const note = { resourceVersion, annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: null } }
+  const withoutNote = { annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: null } }
   const path = ['metadata', 'annotations', PROPAGATE_DEPS_SET_ANNOTATION]
   if (declarationsIn(current)(['spec', 'propagateDeps'], path)) {
-    return { actions: [{ kind: 'patch', of, patch: { metadata: note } }] }
+    return { actions: [patchOfPolicy(current, { metadata: withoutNote })] }
   }
   return {
     actions: [
-      { kind: 'patch', of, patch: { metadata: note, spec: { propagateDeps: null } } },
+      patchOfPolicy(current, { metadata: withoutNote, spec: { propagateDeps: null } }),
       event(
         current,
         'PropagateDepsUnset',
@@ -74,9 +66,8 @@ function planRelease({ waitMs, current }: PolicyRelease): Plan {
   }
 }
 
-function referenceTo(policy: PropagationPolicy) {
-  const type = policy.metadata.namespace ? propagationPolicies : clusterPropagationPolicies
-  return { type, ...nameOfObject(policy) }
+function patchOfPolicy(policy: PropagationPolicy, change: Record<string, unknown>): PatchAction {
+  return patchOf(policy.metadata.namespace ? propagationPolicies : clusterPropagationPolicies, policy, change)
 }
 
 function event(about: PropagationPolicy, reason: EventReason, message: string): EventAction {

@@ -1,24 +1,21 @@
 /** The condition `HoldNotHonored` of a claim: its workload was scheduled on hold, and is not with its data yet. */
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
-import { type Condition, nameOfObject } from '../../api/meta.ts'
+import type { Condition } from '../../api/meta.ts'
 import { condition, isTrue, withConditions } from '../../base/conditions.ts'
 import { jsonEqual } from '../../base/json.ts'
 import type { Answer } from '../data-source/locate.ts'
-import type { Action } from '../plan.ts'
+import { type Action, statusPatchOf } from '../plan.ts'
 import { activeHold, type NotHonored } from './hold-not-honored.ts'
 
 const TYPE = 'HoldNotHonored'
 
 /** Plans the condition of a claim whose workload was scheduled on hold; no write if the claim has it already. */
 export function planHoldCondition(claim: DataSourceClaim, { result, message }: NotHonored, now: number): Action[] {
-  const { generation, resourceVersion } = claim.metadata
   const reason = result === 'restored' ? 'Restored' : 'Scheduled'
   const before = claim.status?.conditions
-  const conditions = withConditions(before, [condition(TYPE, true, reason, message)], generation, now)
-  if (jsonEqual(conditions, before)) return []
-  const patch = { metadata: { resourceVersion }, status: { conditions } }
-  return [{ kind: 'patch', of: { type: dataSourceClaims, ...nameOfObject(claim) }, patch, subresource: 'status' }]
+  const conditions = withConditions(before, [condition(TYPE, true, reason, message)], claim.metadata.generation, now)
+  return jsonEqual(conditions, before) ? [] : [statusPatchOf(dataSourceClaims, claim, { conditions })]
 }
 
 export function hasHoldCondition({ status }: DataSourceClaim): boolean {

@@ -2,15 +2,13 @@
 
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
-import { nameOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
-import { mergePatch } from '../../base/merge-patch.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
-import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
+import { type Action, type EventAction, NOTHING, type Plan, patchInto } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
 import { areOursEqual, readDecision } from './annotations.ts'
 import { differsFromPolicy } from './base.ts'
@@ -48,15 +46,12 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
   const notHonored = planNotHonored(input)
   const decided = notHonored?.restored ?? decideBinding({ ...input, stored: binding }).binding
   const requeueAfterMs = requeueAfter(decided, input)
-  const patch = mergePatch(binding, keepAnnotations(binding, decided))
+  const type = binding.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const patch = patchInto(type, binding, keepAnnotations(binding, decided))
   if (!patch) return defined({ ...NOTHING, moves: false, requeueAfterMs })
-  const { namespace, resourceVersion } = binding.metadata
-  const metadata = { ...(patch['metadata'] as object | undefined), resourceVersion }
-  const type = namespace ? resourceBindings : clusterResourceBindings
-  const of = { type, ...nameOfObject(binding) }
   return defined({
     actions: [
-      ...withReport({ kind: 'patch', of, patch: { ...patch, metadata } }, notHonored?.report, input),
+      ...withReport(patch, notHonored?.report, input),
       ...warnings('LocalityNarrowedAgain', narrowedAgain(binding, decided), decided, input),
     ],
     // A hold is restored only while the workload runs nowhere.

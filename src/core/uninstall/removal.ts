@@ -1,7 +1,6 @@
 /** What an uninstallation removes from one object: the write, the removed values, and the values that stay. */
-import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
-import { mergePatch } from '../../base/merge-patch.ts'
-import type { Write } from '../plan.ts'
+import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { patchInto, type Write } from '../plan.ts'
 
 export interface Removal {
   /** Guarded by the resourceVersion that was read; absent if there is nothing to remove. */
@@ -36,15 +35,8 @@ export function change(
   removes: readonly string[],
   keeps: readonly string[] = [],
 ): Removal {
-  const patch = mergePatch(object, changed)
-  if (!patch) return { removes: [], keeps }
-  const { resourceVersion } = object.metadata
-  const metadata = { ...(patch['metadata'] as object | undefined), resourceVersion }
-  return {
-    write: { kind: 'patch', of: { type, ...nameOfObject(object) }, patch: { ...patch, metadata } },
-    removes,
-    keeps,
-  }
+  const write = patchInto(type, object, changed)
+  return write ? { write, removes, keeps } : { removes: [], keeps }
 }
 
 /** Returns the removal that deletes an object. */

@@ -1,10 +1,10 @@
 /** Plans evictions on a node that is short of disk. The least recently used replica whose volume allows eviction is evicted first. */
-import { keyOfObject, nameOfObject } from '../../api/meta.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
 import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
-import { NOTHING, type Plan } from '../plan.ts'
+import { NOTHING, type Plan, statusPatchOf } from '../plan.ts'
 import type { EvictionCause } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
 import { findRoot, readDiskReport, usedPercent } from './nodes/disk.ts'
@@ -184,7 +184,6 @@ function candidateKey({ manager, id }: Candidate): string {
 }
 
 function evict({ manager, id, replica }: Candidate, cause: EvictionCause, node: string, now: number): EvictionPlan {
-  const { resourceVersion } = manager.metadata
   const rules = { labelsOf: nodeLabelsFor(manager, id), mustStay: () => false }
   const volumes = (manager.status?.volumes ?? []).map((volume) => {
     if (volume.id !== id) return volume
@@ -193,10 +192,9 @@ function evict({ manager, id, replica }: Candidate, cause: EvictionCause, node: 
     const evicted = evictReplica(replica, cause, now)
     return { ...volume, replicas: [...set.replicas, evicted], deletions: set.deletions, nextIndex: set.nextIndex }
   })
-  const of = { type: volumeManagers, ...nameOfObject(manager) }
   return {
     actions: [
-      { kind: 'patch', of, patch: { metadata: { resourceVersion }, status: { volumes } }, subresource: 'status' },
+      statusPatchOf(volumeManagers, manager, { volumes }),
       {
         kind: 'event',
         about: manager,

@@ -1,13 +1,12 @@
 /** Plans a VolumeManager: its movers, node labels, PersistentVolumes, status and finalizer. */
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
-import { nameOfObject } from '../../api/meta.ts'
 import { type Node, nodes as nodeType } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { defined } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
-import type { Action, Plan, Write } from '../plan.ts'
+import { type Action, type Plan, patchOf, statusPatchOf, type Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { withKnownStatus } from './known-status.ts'
 import { planDiskReports, removeDiskReports } from './nodes/disk.ts'
@@ -90,7 +89,7 @@ export function planVolumeManager(stored: VolumeManagerInput): Plan {
     ...labels,
     ...disks,
     ...started.pods.map((pod): Write => ({ kind: 'create', type: pods, object: pod })),
-    ...(change ? [patchStatus(manager, change)] : []),
+    ...(change ? [statusPatchOf(volumeManagers, manager, change)] : []),
     // A mover is deleted after the status has its result.
     ...plans.flatMap(({ orphans }) => orphans).flatMap(deletePod),
   ]
@@ -122,23 +121,8 @@ function deletePod(pod: Pod): Write[] {
   return pod.metadata.deletionTimestamp ? [] : [{ kind: 'delete', type: pods, object: pod }]
 }
 
-function referenceTo(manager: VolumeManager) {
-  return { type: volumeManagers, ...nameOfObject(manager) }
-}
-
 function setFinalizers(manager: VolumeManager, finalizers: string[]): Write {
-  const { resourceVersion } = manager.metadata
-  return { kind: 'patch', of: referenceTo(manager), patch: { metadata: { resourceVersion, finalizers } } }
-}
-
-function patchStatus(manager: VolumeManager, status: object): Write {
-  const { resourceVersion } = manager.metadata
-  return {
-    kind: 'patch',
-    of: referenceTo(manager),
-    patch: { metadata: { resourceVersion }, status },
-    subresource: 'status',
-  }
+  return patchOf(volumeManagers, manager, { metadata: { finalizers } })
 }
 
 /**

@@ -1,12 +1,11 @@
 /** Narrows the node affinity of a DaemonSet to the nodes with its volumes: its controller places pods by the template alone. */
 import { NODE_REQUIREMENTS_ANNOTATION } from '../../api/lodestone.ts'
-import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
+import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/node.ts'
 import type { PodSpec } from '../../api/pod.ts'
 import { defined, isObject, parseJson } from '../../base/json.ts'
-import { mergePatch } from '../../base/merge-patch.ts'
 import type { Outcome } from '../outcome.ts'
-import { NOTHING, type Plan } from '../plan.ts'
+import { NOTHING, type Plan, patchInto } from '../plan.ts'
 import { requirementKey, termKey } from './node-affinity/requirement-key.ts'
 import { narrowToVolumes } from './node-affinity/volume-affinity.ts'
 import type { WantedVolume } from './requests/resolve.ts'
@@ -57,12 +56,8 @@ function withTerms(affinity: PodSpec['affinity'] = {}, terms?: readonly NodeSele
 
 /** Plans the change of a stored DaemonSet by the decision of admission, which may not have known the volumes. */
 export function planDaemonSet(type: ResourceType, object: K8sObject, outcome: Outcome): Plan {
-  const change = outcome.kind === 'patch' ? mergePatch(object, outcome.object) : undefined
-  if (!change) return NOTHING
-  const { metadata, ...rest } = change
-  const { resourceVersion } = object.metadata
-  const patch = { ...rest, metadata: { ...(isObject(metadata) && metadata), resourceVersion } }
-  return { actions: [{ kind: 'patch', of: { type, ...nameOfObject(object) }, patch }] }
+  const patch = outcome.kind === 'patch' ? patchInto(type, object, outcome.object) : undefined
+  return patch ? { actions: [patch] } : NOTHING
 }
 
 /** The requirements that were added earlier. Of an annotation that a user damaged, only valid requirements count. */

@@ -3,8 +3,7 @@ import { VOLUMES_GATE } from '../../../api/lodestone.ts'
 import { type Pod, type PodSpec, pods } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
 import { podDecisionId } from '../../decision-id.ts'
-import type { Action, Plan } from '../../plan.ts'
-import { NOTHING } from '../../plan.ts'
+import { type Action, NOTHING, type Plan, patchOf } from '../../plan.ts'
 import type { VolumeManagerLookup } from '../injection/mountable-volumes.ts'
 import { gateStateOf } from './gate-state.ts'
 
@@ -31,17 +30,10 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
 }
 
 function release(pod: Pod, { affinity }: PodSpec): Action {
-  const { namespace, name = '', resourceVersion } = pod.metadata
   const rest = (pod.spec.schedulingGates ?? []).filter((gate) => gate.name !== VOLUMES_GATE)
-  return {
-    kind: 'patch',
-    of: defined({ type: pods, namespace: namespace || undefined, name }),
-    patch: {
-      metadata: { resourceVersion },
-      spec: defined({
-        schedulingGates: rest.length > 0 ? rest : null,
-        affinity: affinity === pod.spec.affinity ? undefined : affinity,
-      }),
-    },
-  }
+  const spec = defined({
+    schedulingGates: rest.length > 0 ? rest : null,
+    affinity: affinity === pod.spec.affinity ? undefined : affinity,
+  })
+  return patchOf(pods, pod, { spec })
 }
