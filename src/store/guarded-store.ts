@@ -1,109 +1,30 @@
 /** A view of a store that asks before each write, so that a replica that is no longer the leader writes nothing. */
-import type { K8sObject, ResourceType } from '../api/meta.ts'
-import type {
-  AvailabilityListener,
-  CreateOptions,
-  ObjectName,
-  ObjectStore,
-  PatchOptions,
-  StoreChange,
-} from './store.ts'
+import type { ObjectStore } from './store.ts'
 
 /**
  * Returns a store with the same objects. `beforeWrite` is called right before each write is sent, also after a wait for the write limit. If
  * it throws, nothing is written, and the write rejects with that error.
  */
 export function guardWrites(store: ObjectStore, beforeWrite: () => void): ObjectStore {
-  return new GuardedStore(store, beforeWrite)
-}
-
-class GuardedStore implements ObjectStore {
-  readonly #store: ObjectStore
-  readonly #beforeWrite: () => void
-
-  constructor(store: ObjectStore, beforeWrite: () => void) {
-    this.#store = store
-    this.#beforeWrite = beforeWrite
-  }
-
-  get<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string) {
-    return this.#store.get(type, namespace, name)
-  }
-
-  list<T extends K8sObject>(type: ResourceType<T>) {
-    return this.#store.list(type)
-  }
-
-  byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string) {
-    return this.#store.byIndex(type, index, key)
-  }
-
-  typesWithIndex(index: string) {
-    return this.#store.typesWithIndex(index)
-  }
-
-  size(type: ResourceType) {
-    return this.#store.size(type)
-  }
-
-  kinds() {
-    return this.#store.kinds()
-  }
-
-  serves(type: ResourceType) {
-    return this.#store.serves(type)
-  }
-
-  synced() {
-    return this.#store.synced()
-  }
-
-  unsynced() {
-    return this.#store.unsynced()
-  }
-
-  unavailable() {
-    return this.#store.unavailable()
-  }
-
-  subscribeAvailability(listener: AvailabilityListener) {
-    return this.#store.subscribeAvailability(listener)
-  }
-
-  subscribe(listener: (change: StoreChange) => void) {
-    return this.#store.subscribe(listener)
-  }
-
-  create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: CreateOptions) {
-    return this.#store.create(type, object, { ...options, beforeWrite: this.#beforeWrite })
-  }
-
-  update<T extends K8sObject>(type: ResourceType<T>, object: T) {
-    return this.#store.update(type, object, { beforeWrite: this.#beforeWrite })
-  }
-
-  patch<T extends K8sObject>(
-    type: ResourceType<T>,
-    reference: ObjectName,
-    patch: Record<string, unknown>,
-    options?: PatchOptions,
-  ) {
-    return this.#store.patch(type, reference, patch, { ...options, beforeWrite: this.#beforeWrite })
-  }
-
-  delete<T extends K8sObject>(type: ResourceType<T>, object: T) {
-    return this.#store.delete(type, object, { beforeWrite: this.#beforeWrite })
-  }
-
-  read<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string) {
-    return this.#store.read(type, namespace, name)
-  }
-
-  start(signal: AbortSignal) {
-    return this.#store.start(signal)
-  }
-
-  stop() {
-    return this.#store.stop()
+  return {
+    get: (type, namespace, name) => store.get(type, namespace, name),
+    list: (type) => store.list(type),
+    byIndex: (type, index, key) => store.byIndex(type, index, key),
+    typesWithIndex: (index) => store.typesWithIndex(index),
+    size: (type) => store.size(type),
+    kinds: () => store.kinds(),
+    serves: (type) => store.serves(type),
+    synced: () => store.synced(),
+    unsynced: () => store.unsynced(),
+    unavailable: () => store.unavailable(),
+    subscribeAvailability: (listener) => store.subscribeAvailability(listener),
+    subscribe: (listener) => store.subscribe(listener),
+    create: (type, object, options) => store.create(type, object, { ...options, beforeWrite }),
+    update: (type, object, options) => store.update(type, object, { ...options, beforeWrite }),
+    patch: (type, reference, patch, options) => store.patch(type, reference, patch, { ...options, beforeWrite }),
+    delete: (type, object, options) => store.delete(type, object, { ...options, beforeWrite }),
+    read: (type, namespace, name) => store.read(type, namespace, name),
+    start: (signal) => store.start(signal),
+    stop: () => store.stop(),
   }
 }
