@@ -224,6 +224,16 @@ export const BINDING_FINALIZER = 'karmada.io/binding-controller'
 /** The maximum length of `affinityName` in Karmada's schema. */
 export const MAX_AFFINITY_NAME_LENGTH = 32
 
+/** Returns the kind of the bindings in a namespace; without one, ClusterResourceBinding. */
+export function bindingTypeIn(namespace: string | undefined): ResourceType<ResourceBinding> {
+  return namespace ? resourceBindings : clusterResourceBindings
+}
+
+/** Returns the kind of the policies in a namespace; without one, ClusterPropagationPolicy. */
+export function policyTypeIn(namespace: string | undefined): ResourceType<PropagationPolicy> {
+  return namespace ? propagationPolicies : clusterPropagationPolicies
+}
+
 export function isBinding(kind: string): boolean {
   return kind === resourceBindings.kind || kind === clusterResourceBindings.kind
 }

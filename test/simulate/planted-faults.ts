@@ -43,8 +43,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/write.ts`,
-    search: 'const { scheduling: _ours, ...siblings } = suspension ?? {}',
-    replacement: 'const siblings = suspension ?? {}',
+    search: 'return { value: withoutScheduling(suspension), annotations }',
+    replacement: 'return { value: suspension, annotations }',
     breaks: 'hold: the suspension stays after the hold',
     guarantees: ['hold-ends'],
   },

@@ -1,10 +1,9 @@
 /** Plans the binding of one dependency: creates, updates or releases it, in one write for all workloads that need it. */
 import {
   type BindingSnapshot,
-  clusterResourceBindings,
+  bindingTypeIn,
   DEPENDED_BY_LABEL_PREFIX as KARMADA_LABEL_PREFIX,
   type ResourceBinding,
-  resourceBindings,
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, objectKey } from '../../api/meta.ts'
@@ -70,7 +69,7 @@ export function planAttachedBinding(input: AttachedInput): Plan {
 function planNew(dependent: K8sObject, needs: readonly Need[]): Plan {
   const referrers = needs.filter(({ ours, binding }) => ours && hasTarget(binding.spec)).map(({ binding }) => binding)
   if (referrers.length === 0 || dependent.metadata.deletionTimestamp) return NOTHING
-  const type = dependent.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const type = bindingTypeIn(dependent.metadata.namespace)
   const object = newAttachedBinding(type, dependent, referrers)
   return { actions: [{ kind: 'create', type, object }, ...conflictEvents(object, referrers)] }
 }
@@ -218,7 +217,7 @@ function patchOfChanges(stored: ResourceBinding, { labels, ...spec }: Wanted): P
     metadata: changedLabels.length > 0 ? { labels: Object.fromEntries(changedLabels) } : undefined,
     spec: changedSpec.length > 0 ? Object.fromEntries(changedSpec) : undefined,
   })
-  return patchOf(stored.metadata.namespace ? resourceBindings : clusterResourceBindings, stored, change)
+  return patchOf(bindingTypeIn(stored.metadata.namespace), stored, change)
 }
 
 /** Returns a warning if the strategies of the referrers differ; emitted only with a write of the binding. */

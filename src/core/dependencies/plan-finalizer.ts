@@ -1,5 +1,5 @@
 /** Decides whether the deletion of a workload's binding waits until Lodestone has released the attached bindings. */
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import { NOTHING, type Plan, patchOf } from '../plan.ts'
 
@@ -19,7 +19,8 @@ export function planDependenciesFinalizer({ binding, attaches, hasAttached }: Fi
   // An API server rejects a new finalizer on an object that is being deleted.
   if (isSet === isWanted || (isWanted && deletionTimestamp !== undefined)) return NOTHING
   const others = finalizers.filter((finalizer) => finalizer !== DEPENDENCIES_FINALIZER)
-  const type = binding.metadata.namespace ? resourceBindings : clusterResourceBindings
   const wanted = isWanted ? [...others, DEPENDENCIES_FINALIZER] : others
-  return { actions: [patchOf(type, binding, { metadata: { finalizers: wanted } })] }
+  return {
+    actions: [patchOf(bindingTypeIn(binding.metadata.namespace), binding, { metadata: { finalizers: wanted } })],
+  }
 }

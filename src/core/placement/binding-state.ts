@@ -76,6 +76,12 @@ export function isSuspended(spec: Pick<BindingSpec, 'suspension'> | undefined): 
   return spec?.suspension?.scheduling === true
 }
 
+/** Returns a suspension without that of scheduling; undefined if nothing else is suspended. */
+export function withoutScheduling(suspension: BindingSpec['suspension']): BindingSpec['suspension'] {
+  const { scheduling: _, ...others } = suspension ?? {}
+  return Object.keys(others).length > 0 ? others : undefined
+}
+
 /** The reason for which the scheduler could not schedule a binding when it last tried; undefined if it could, or did not try. */
 export function schedulingFailure(binding: ResourceBinding): string | undefined {
   return failedAttempt(binding)?.reason

@@ -1,6 +1,6 @@
 /** Plans the loop of policies: sets `propagateDeps` if a claim or workload came after the policy, and removes it after the last one. */
 
-import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../../api/karmada.ts'
+import { type PropagationPolicy, policyTypeIn } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
 import { type EventAction, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
@@ -67,7 +67,7 @@ function planRelease({ waitMs, current }: PolicyRelease): Plan {
 }
 
 function patchOfPolicy(policy: PropagationPolicy, change: Record<string, unknown>): PatchAction {
-  return patchOf(policy.metadata.namespace ? propagationPolicies : clusterPropagationPolicies, policy, change)
+  return patchOf(policyTypeIn(policy.metadata.namespace), policy, change)
 }
 
 function event(about: PropagationPolicy, reason: EventReason, message: string): EventAction {

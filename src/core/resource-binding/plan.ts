@@ -1,7 +1,7 @@
 /** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
 
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { bindingDecisionId } from '../decision-id.ts'
@@ -46,8 +46,7 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
   const notHonored = planNotHonored(input)
   const decided = notHonored?.restored ?? decideBinding({ ...input, stored: binding }).binding
   const requeueAfterMs = requeueAfter(decided, input)
-  const type = binding.metadata.namespace ? resourceBindings : clusterResourceBindings
-  const patch = patchInto(type, binding, keepAnnotations(binding, decided))
+  const patch = patchInto(bindingTypeIn(binding.metadata.namespace), binding, keepAnnotations(binding, decided))
   if (!patch) return defined({ ...NOTHING, moves: false, requeueAfterMs })
   return defined({
     actions: [

@@ -3,7 +3,7 @@ import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/ka
 import { defined, jsonEqual } from '../../base/json.ts'
 import { fitsIntoBytes } from '../admission/object-size.ts'
 import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
-import { isSuspended } from '../placement/binding-state.ts'
+import { isSuspended, withoutScheduling } from '../placement/binding-state.ts'
 import { fitAnnotations, shortLocality } from './annotation-size.ts'
 import { type BindingAnnotations, type DecidedAnnotations, writeTexts } from './annotations.ts'
 import type { ParsedInput } from './parse-input.ts'
@@ -85,6 +85,5 @@ function suspend(
   }
   if (wanted === isSuspended(input.binding.spec)) return { value: suspension, annotations }
   if (wanted) return { value: { ...suspension, scheduling: true }, annotations }
-  const { scheduling: _ours, ...siblings } = suspension ?? {}
-  return { value: Object.keys(siblings).length > 0 ? siblings : undefined, annotations }
+  return { value: withoutScheduling(suspension), annotations }
 }

@@ -1,19 +1,19 @@
 /** Removes the traces of Lodestone from bindings: annotations, holds, attached dependencies, the finalizer and, on request, the narrowing. */
 import {
-  clusterPropagationPolicies,
+  bindingTypeIn,
   clusterResourceBindings,
   type PropagationPolicy,
-  propagationPolicies,
+  policyTypeIn,
   type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX, DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
 import { planAttachedBinding } from '../dependencies/plan-attached.ts'
 import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
-import { hasTarget, isSuspended } from '../placement/binding-state.ts'
+import { hasTarget, isSuspended, withoutScheduling } from '../placement/binding-state.ts'
 import { BASE_OF_POLICY, isNarrowing, OUR_ANNOTATIONS, readAnnotations } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
 import { change, type Removal, type RemovalRule, withoutFinalizer, withoutKeys } from './removal.ts'
@@ -31,7 +31,7 @@ export function bindingRules(restores: boolean): RemovalRule[] {
 function policyOfBase({ metadata }: K8sObject) {
   const reference = policyReferenceOf(metadata)
   if (!reference || readAnnotations(metadata.annotations).base !== BASE_OF_POLICY) return undefined
-  return { type: reference.namespace ? propagationPolicies : clusterPropagationPolicies, ...reference }
+  return { type: policyTypeIn(reference.namespace), ...reference }
 }
 
 /** The policy of a binding whose workload runs where Lodestone narrowed it; undefined for any other binding. */
@@ -49,7 +49,6 @@ function planBinding(binding: ResourceBinding, restores: boolean, policy: Propag
   const restored = restores ? restore(resumed.object, policy) : resumed.object
   const freed = withoutFinalizer(restored, DEPENDENCIES_FINALIZER)
   const { object, removed } = withoutKeys(freed, 'annotations', (key) => OUR_ANNOTATIONS.some((own) => own === key))
-  const type = binding.metadata.namespace ? resourceBindings : clusterResourceBindings
   const removes = [
     ...detached.removes,
     ...resumed.removes,
@@ -57,7 +56,7 @@ function planBinding(binding: ResourceBinding, restores: boolean, policy: Propag
     ...(freed === restored ? [] : [`finalizer ${DEPENDENCIES_FINALIZER}`]),
     ...removed.map((key) => `annotation ${key}`),
   ]
-  return change(type, binding, object, removes, detached.keeps)
+  return change(bindingTypeIn(binding.metadata.namespace), binding, object, removes, detached.keeps)
 }
 
 interface Step {
@@ -107,10 +106,8 @@ function detach(binding: ResourceBinding): Step {
 function resume(binding: ResourceBinding): Step {
   const { hold } = readAnnotations(binding.metadata.annotations)
   if (!hold || hold.released || !isSuspended(binding.spec)) return { object: binding, removes: [] }
-  const { suspension, ...spec } = binding.spec
-  const { scheduling: _ours, ...siblings } = suspension ?? {}
-  const rest = Object.keys(siblings).length > 0 ? { ...spec, suspension: siblings } : spec
-  return { object: { ...binding, spec: rest }, removes: ['suspension.scheduling'] }
+  const spec = defined({ ...binding.spec, suspension: withoutScheduling(binding.spec.suspension) })
+  return { object: { ...binding, spec }, removes: ['suspension.scheduling'] }
 }
 
 /** Gives a binding its affinity before narrowing. */

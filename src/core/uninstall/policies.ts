@@ -1,5 +1,10 @@
 /** Removes the traces of Lodestone from policies of Karmada: `propagateDeps` and its annotations. */
-import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../../api/karmada.ts'
+import {
+  clusterPropagationPolicies,
+  type PropagationPolicy,
+  policyTypeIn,
+  propagationPolicies,
+} from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
@@ -21,7 +26,7 @@ export function policyRules(narrowed: ReadonlySet<string>): RemovalRule[] {
 const FIELD = 'spec.propagateDeps'
 
 function planPolicyRemoval(policy: PropagationPolicy, narrowed: ReadonlySet<string>): Removal {
-  const type = policy.metadata.namespace ? propagationPolicies : clusterPropagationPolicies
+  const type = policyTypeIn(policy.metadata.namespace)
   const isDeclared = declarationsIn(policy)(
     ['metadata', 'annotations', PROPAGATE_DEPS_ANNOTATION],
     ['metadata', 'annotations', PROPAGATE_DEPS_SET_ANNOTATION],

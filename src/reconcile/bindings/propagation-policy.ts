@@ -5,6 +5,7 @@ import {
   isBinding,
   isPolicy,
   type PropagationPolicy,
+  policyTypeIn,
   propagationPolicies,
   type ResourceBinding,
 } from '../../api/karmada.ts'
@@ -86,7 +87,7 @@ async function gather(
   if (waitMs > 0) return { ...input, release: { waitMs } }
   const { namespace, name = '' } = policy.metadata
   // The cache does not have all fields.
-  const current = await store.read(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+  const current = await store.read(policyTypeIn(namespace), namespace, name)
   return { ...input, release: { waitMs, ...defined({ current }) } }
 }
 

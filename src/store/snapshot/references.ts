@@ -1,6 +1,7 @@
 /** Finds what objects of a snapshot refer to: the labels of clusters that placements select, and the referrers of attached bindings. */
 import {
   type BindingSnapshot,
+  bindingTypeIn,
   clusterPropagationPolicies,
   clusterResourceBindings,
   DEPENDED_BY_LABEL_PREFIX as KARMADA_DEPENDED_BY_LABEL_PREFIX,
@@ -20,7 +21,7 @@ const PREFIXES = [DEPENDED_BY_LABEL_PREFIX, KARMADA_DEPENDED_BY_LABEL_PREFIX]
 
 /** Returns the binding with this name; without a namespace it is a ClusterResourceBinding. */
 export function bindingNamed({ namespace, name }: ObjectName, store: ObjectStore): ResourceBinding | undefined {
-  return store.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+  return store.get(bindingTypeIn(namespace), namespace, name)
 }
 
 /** Returns the names of the labels that a placement, or one before its narrowing, selects or spreads by. */
