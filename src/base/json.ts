@@ -132,6 +132,11 @@ export function isSameSet(a: readonly string[], b: readonly string[]): boolean {
   return jsonEqual(sortedUnique(a), sortedUnique(b))
 }
 
+/** A replacer for `JSON.stringify` that sorts the members of each object, so that equal values have equal texts. */
+export function sortedMembers(_name: string, value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+}
+
 /** Whether a value is a safe integer of at least 0. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0

@@ -5,8 +5,9 @@ import { persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { defined } from '../base/json.ts'
 import type { VolumeUser } from '../core/volume-manager/input.ts'
+import { placeKey } from '../core/volume-manager/rules/names.ts'
 import { latestTime } from '../core/volume-manager/time.ts'
-import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
+import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 type MountingPod = Pod & CachedUse
@@ -40,7 +41,7 @@ function claimsOn(store: ObjectStore, directory: string): { node: string; claim:
 /** Returns when the last pod with a directory of a node ended, by the clock of that node. */
 export function lastUseEnd(store: ObjectStore, node: string, directory: string): string | undefined {
   const ended: readonly MountingPod[] = [
-    ...store.byIndex(pods, 'endedIn', placeKey(node, directory)),
+    ...store.byIndex(pods, 'endedIn', placeKey({ node, path: directory })),
     ...claimsOn(store, directory)
       .filter((one) => one.node === node)
       .flatMap(({ claim }) => store.byIndex(pods, 'endedWith', claim)),

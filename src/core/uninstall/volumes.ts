@@ -17,7 +17,7 @@ import type { Pod } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { readTask } from '../volume-manager/mover/task.ts'
-import { ownerOfNodeLabel, ownerOfPlace, ownerOfVolumeKey } from '../volume-manager/rules/names.ts'
+import { ownerOfNodeLabel, ownerOfPlace, ownerOfVolumeKey, placeKey } from '../volume-manager/rules/names.ts'
 import {
   change,
   deletion,
@@ -66,7 +66,7 @@ export interface NodeData {
 export function listNodeData({ status }: VolumeManager): NodeData[] {
   const places = (status?.volumes ?? []).flatMap(({ replicas = [], deletions = [] }) => [...replicas, ...deletions])
   const found = places.flatMap(({ node, path }) => (node && path ? [{ node, path }] : []))
-  return [...new Map(found.map((one) => [`${one.node}:${one.path}`, one])).values()]
+  return [...new Map(found.map((one) => [placeKey(one), one])).values()]
 }
 
 /** Returns the directories of deleted VolumeManagers that the annotations of a node name. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makePod, makeVolumeManager } from '../../../test/builders.ts'
-import { asTask, makeDeletion, makeMover, makeReplica, makeVolumeInput, PATH } from '../../../test/volume-builders.ts'
-import { observeVolumes, placeKey } from './observe.ts'
+import { asTask, makeDeletion, makeMover, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import { observeVolumes } from './observe.ts'
 
 const of = (id: string, replicas = [makeReplica()]) => ({ id, nodeAffinity: {}, replicas })
 
@@ -49,8 +49,4 @@ test('a deletion that the plan adds is observed too', () => {
 
   expect(volume?.deletion(makeDeletion(), [])).toMatchObject({ mover: undefined, nodeReady: true, written: true })
   expect(volume?.deletion(makeDeletion({ node: 'n9' }), [])).toMatchObject({ nodeGone: true, written: false })
-})
-
-test('the place of data is its directory on a node', () => {
-  expect(placeKey({ node: 'n1', path: PATH })).toBe(`n1:${PATH}`)
 })

@@ -21,7 +21,7 @@ import {
 } from './replica/maintenance.ts'
 import type { Observation } from './replica/transition.ts'
 import type { UseObservation } from './replica/use.ts'
-import { moverName, nodeLabelsFor, replicaClaimName } from './rules/names.ts'
+import { moverName, nodeLabelsFor, placeKey, replicaClaimName } from './rules/names.ts'
 
 /** The Pod of a mover, and its task. */
 export interface MoverPod {
@@ -215,9 +215,4 @@ function writtenPlace({ pod, task }: MoverPod): string[] {
   const node = pod.spec?.nodeName
   const path = directoryOfMover(pod)
   return task.role === 'deletion' || node === undefined || path === undefined ? [] : [placeKey({ node, path })]
-}
-
-/** A directory of a node as a key. */
-export function placeKey({ node, path }: { node: string; path: string }): string {
-  return `${node}:${path}`
 }

@@ -14,7 +14,7 @@ import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
-import { defined, isObject } from '../../base/json.ts'
+import { defined, sortedMembers } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
@@ -25,6 +25,7 @@ import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { intern } from '../cache/intern.ts'
 import type { CachedKind } from '../store.ts'
+import { keepAnnotations } from './keep-metadata.ts'
 
 /** Workloads that are also cached for volumes (volumes.ts). */
 const SHARED: readonly string[] = [pods, persistentVolumes].map(kindKey)
@@ -44,7 +45,11 @@ export function workloadKind(type: ResourceType, kinds: WorkloadKinds): CachedKi
       return {
         apiVersion,
         kind,
-        metadata: { ...keepIdentity(metadata), ...(inherits && keepAnnotation(metadata)) },
+        metadata: {
+          ...keepIdentity(metadata),
+          // The workloads of its controller inherit it.
+          ...(inherits && keepAnnotations(metadata, [VOLUMES_ANNOTATION])),
+        },
         dependencies,
         ...(type.kind === ingresses.kind && dependentContent(raw)),
         ...defined({
@@ -152,12 +157,6 @@ function controllerOf({ ownerReferences }: ObjectMeta): Workload['controller'] {
   return owner && intern.json({ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.name })
 }
 
-/** Keeps the annotation that the workloads of its controller inherit. */
-function keepAnnotation({ annotations }: ObjectMeta): ObjectMeta {
-  const volumes = annotations?.[VOLUMES_ANNOTATION]
-  return volumes === undefined ? {} : { annotations: { [VOLUMES_ANNOTATION]: volumes } }
-}
-
 /** A digest of the object without its status, resourceVersion and managedFields. */
 function dependentContent(raw: K8sObject): { content: string } {
   const { status: _status, metadata, ...rest } = raw as K8sObject & { status?: unknown }
@@ -168,12 +167,7 @@ function dependentContent(raw: K8sObject): { content: string } {
   } = metadata as ObjectMeta & { managedFields?: unknown }
   return {
     content: createHash('sha1')
-      .update(JSON.stringify([own, rest], sorted))
+      .update(JSON.stringify([own, rest], sortedMembers))
       .digest('base64'),
   }
-}
-
-/** A replacer for JSON.stringify that sorts fields, so that equal objects have equal text. */
-function sorted(_key: string, value: unknown): unknown {
-  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }

@@ -21,6 +21,11 @@ export function keepMetadata(
   })
 }
 
+/** Keeps the given annotations; no map if there is none of them. */
+export function keepAnnotations({ annotations }: ObjectMeta, kept: readonly string[]): Pick<ObjectMeta, 'annotations'> {
+  return defined({ annotations: pick(annotations, kept) })
+}
+
 function pick(values: Record<string, string> | undefined, keys: readonly string[]): Record<string, string> | undefined {
   const entries = keys.flatMap((key) => (values?.[key] === undefined ? [] : [[key, values[key]] as const]))
   return entries.length === 0 ? undefined : Object.fromEntries(entries)

@@ -15,6 +15,7 @@ import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
 import { keepContent, workloadKind } from './dependencies.ts'
+import { keepAnnotations } from './keep-metadata.ts'
 
 const volumeAsWorkload = workloadKind(persistentVolumes, SHIPPED_KINDS)
 
@@ -27,13 +28,9 @@ const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVol
     if (volumeOwners(raw.metadata).length === 0) return kept
     const { phase } = raw.status ?? {}
     const { claimRef, local } = (raw as PersistentVolume).spec ?? {}
-    const node = raw.metadata.annotations?.[NODE_ANNOTATION]
     return {
       ...kept,
-      metadata: {
-        ...kept.metadata,
-        ...defined({ annotations: node === undefined ? undefined : { [NODE_ANNOTATION]: node } }),
-      },
+      metadata: { ...kept.metadata, ...keepAnnotations(raw.metadata, [NODE_ANNOTATION]) },
       ...defined({ spec: local && defined({ local, claimRef }), status: phase === undefined ? undefined : { phase } }),
     }
   },

@@ -16,13 +16,14 @@ import { moverSecrets } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, readPastUse, readPodUse } from '../../core/volume-manager/pod-use.ts'
-import { ownerKey } from '../../core/volume-manager/rules/names.ts'
+import { ownerKey, placeKey } from '../../core/volume-manager/rules/names.ts'
 import { isInQueue } from '../../core/volume-manager/schedule/queue.ts'
 import { isGated } from '../../core/workload/gate/gate-state.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
 import { keepContent, workloadKind } from './dependencies.ts'
+import { keepAnnotations } from './keep-metadata.ts'
 
 /** The annotations of users on which the movers of a VolumeManager depend. */
 const ANNOTATIONS = [DELETE_IN_USE_ANNOTATION, CHECK_ANNOTATION, REFRESH_ANNOTATION]
@@ -31,17 +32,14 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   type: volumeManagers,
   keep: (raw) => {
     const { metadata, ...content } = keepContent(raw)
-    const { generation, finalizers, annotations } = raw.metadata
-    const kept = ANNOTATIONS.flatMap((name) => {
-      const value = annotations?.[name]
-      return value === undefined ? [] : [[name, value] as const]
-    })
+    const { generation, finalizers } = raw.metadata
     const { spec = { volumeConfigs: [] }, status } = raw
     return {
       ...content,
       metadata: {
         ...metadata,
-        ...defined({ generation, finalizers, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined }),
+        ...defined({ generation, finalizers }),
+        ...keepAnnotations(raw.metadata, ANNOTATIONS),
       },
       spec,
       ...defined({ status }),
@@ -106,17 +104,13 @@ const podKind: CachedKind<CachedPod> = {
     const used = { ...kept, ...defined({ use, pastUse }) }
     const { spec } = raw
     if (!spec?.schedulingGates || !isGated(pod)) return used
-    const { generateName, annotations, ownerReferences } = raw.metadata
-    const asked = annotations?.[VOLUMES_ANNOTATION]
+    const { generateName, ownerReferences } = raw.metadata
     return {
       ...used,
       metadata: {
         ...kept.metadata,
-        ...defined({
-          generateName: generateName || undefined,
-          annotations: asked === undefined ? undefined : { [VOLUMES_ANNOTATION]: asked },
-          ownerReferences,
-        }),
+        ...defined({ generateName: generateName || undefined, ownerReferences }),
+        ...keepAnnotations(raw.metadata, [VOLUMES_ANNOTATION]),
       },
       spec,
     }
@@ -130,7 +124,7 @@ const podKind: CachedKind<CachedPod> = {
     directory: ({ use }) => use?.directories ?? [],
     claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
     // The directories of its node that an ended pod mounted.
-    endedIn: ({ pastUse }) => pastUse?.directories.map((directory) => placeKey(pastUse.node, directory)) ?? [],
+    endedIn: ({ pastUse }) => pastUse?.directories.map((path) => placeKey({ node: pastUse.node, path })) ?? [],
     // The claims that an ended pod mounted.
     endedWith: ({ metadata, pastUse }) => (pastUse?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
     // The VolumeManager of a mover, and all movers that have not ended.
@@ -139,24 +133,15 @@ const podKind: CachedKind<CachedPod> = {
   },
 }
 
-/** The key of a directory of one node. */
-export function placeKey(node: string, directory: string): string {
-  return `${node}:${directory}`
-}
-
 function isMover({ labels }: ObjectMeta): boolean {
   return labels?.[MOVER_LABEL] !== undefined
 }
 
 function keepMover(kept: CachedPod, { metadata, spec, status }: Pod): CachedPod {
   const { volumes, nodeName, affinity } = spec ?? {}
-  const task = metadata.annotations?.[MOVER_TASK_ANNOTATION]
   return {
     ...kept,
-    metadata: {
-      ...kept.metadata,
-      ...defined({ annotations: task === undefined ? undefined : { [MOVER_TASK_ANNOTATION]: task } }),
-    },
+    metadata: { ...kept.metadata, ...keepAnnotations(metadata, [MOVER_TASK_ANNOTATION]) },
     spec: defined({
       containers: [],
       volumes,

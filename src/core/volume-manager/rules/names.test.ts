@@ -13,6 +13,7 @@ import {
   ownerOfNodeLabel,
   ownerOfPlace,
   ownerOfVolumeKey,
+  placeKey,
   volumeKey,
 } from './names.ts'
 
@@ -115,4 +116,8 @@ describe('the directory of a volume', () => {
   ])('changes when $what changes', ({ overrides }) => {
     expect(of(overrides)).not.toBe(of())
   })
+})
+
+test('the place of data is its directory on a node', () => {
+  expect(placeKey({ node: 'n1', path: '/var/datasets/a' })).toBe('n1:/var/datasets/a')
 })

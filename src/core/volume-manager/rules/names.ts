@@ -75,6 +75,11 @@ export function directoryAround(path: string): string | undefined {
   return DIRECTORY.exec(path)?.[0]
 }
 
+/** A directory of a node as a key. */
+export function placeKey({ node, path }: { node: string; path: string }): string {
+  return `${node}:${path}`
+}
+
 /** Whether Lodestone created the directory. The directory of a `Local` volume belongs to the user. */
 export function isOfVolume(path: string): boolean {
   return directoryAround(path) !== undefined

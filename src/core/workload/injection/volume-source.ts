@@ -1,6 +1,6 @@
 /** Finds a volume source in a pod spec by its data, and builds the source to add. */
 import type { PodVolume, VolumeSource } from '../../../api/pod.ts'
-import { isObject } from '../../../base/json.ts'
+import { sortedMembers } from '../../../base/json.ts'
 import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 
 /** Returns the volume of the pod with the same data (`sourceKey`). */
@@ -18,12 +18,6 @@ export function sourceKey({ name: _name, ...source }: VolumeSource & { name?: st
   if (hostPath) return `hostPath ${withoutTrailingSlashes(hostPath.path) || '/'}`
   if (persistentVolumeClaim) return `claim ${persistentVolumeClaim.claimName}`
   return JSON.stringify(source, sortedMembers)
-}
-
-/** Sorts the members of each object, for JSON.stringify: their order does not matter. */
-function sortedMembers(_key: string, value: unknown): unknown {
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**
