@@ -6,9 +6,9 @@ import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { stringsAt } from '../../base/json-path.ts'
 import { SECRET_OPTIONS } from '../volume-manager/rules/source-types.ts'
 import { named, referenceTo, sortedReferences } from '../workload-kinds/references.ts'
-import { dependencyKey } from './keys.ts'
+import { defaultAccountOf, dependencyKey } from './keys.ts'
 import type { RelatedObjects } from './related.ts'
-import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
+import type { Workload } from './workload.ts'
 
 /**
  * Returns the dependencies of a workload, sorted by apiVersion, kind, namespace and name, without duplicates and without the workload
@@ -28,8 +28,7 @@ export function interpretDependencies(workload: Workload, related: RelatedObject
   return sortedReferences([
     ...references,
     ...furtherReferences,
-    ...references.flatMap((reference) => accountSecrets(reference, workload, related)),
-    ...pullSecretsOfDefault(workload, related),
+    ...[...references, ...defaultAccountOf(workload)].flatMap((one) => accountSecrets(one, workload, related)),
     ...servicesAndIngresses(workload, related),
     ...relatedObjects(workload, related),
     ...volumeManagersAndSecrets(workload, related),
@@ -48,14 +47,6 @@ function accountSecrets(
   const lists = ['imagePullSecrets', ...(usesAccountSecrets ? ['secrets'] : [])]
   const names = lists.flatMap((list) => stringsAt(account, `${list}.*.name`))
   return named(secrets, names).map((secret) => referenceTo(secret, namespace))
-}
-
-/** Pods without a ServiceAccount get `default`, and its pull Secrets (plugin/pkg/admission/serviceaccount). */
-function pullSecretsOfDefault(workload: Workload, related: RelatedObjects) {
-  const { metadata, dependencies } = workload
-  if (!dependencies.usesDefaultServiceAccount) return []
-  const account = referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, metadata.namespace)
-  return accountSecrets(account, workload, related)
 }
 
 /** No object names these, but without them no request reaches the pods in a member. */
@@ -79,13 +70,10 @@ function relatedObjects(workload: Workload, related: RelatedObjects): DependentO
   const { metadata, dependencies } = workload
   const { namespace } = metadata
   if (namespace === undefined) return []
-  const { podLabels, references, usesDefaultServiceAccount } = dependencies
+  const { podLabels, references } = dependencies
   const selecting = podLabels.flatMap((labels) => related.servicesFor(namespace, labels))
   const accounts = references.filter(({ kind }) => kind === serviceAccounts.kind)
-  const defaults = usesDefaultServiceAccount
-    ? [referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, namespace)]
-    : []
-  const named = [...accounts, ...defaults].map(({ apiVersion, kind, name = '' }) => ({
+  const named = [...accounts, ...defaultAccountOf(workload)].map(({ apiVersion, kind, name = '' }) => ({
     apiVersion,
     kind,
     metadata: { name },

@@ -25,6 +25,15 @@ export function objectOfKey(key: string): K8sObject {
   }
 }
 
+/** Pods without a ServiceAccount get `default` (plugin/pkg/admission/serviceaccount). Empty for a workload without such pods. */
+export function defaultAccountOf({
+  metadata,
+  dependencies,
+}: Pick<Workload, 'metadata' | 'dependencies'>): DependentObjectReference[] {
+  if (!dependencies.usesDefaultServiceAccount) return []
+  return [referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, metadata.namespace)]
+}
+
 /**
  * Returns the keys of all objects that the workload names, sorted, without duplicates. VolumeManagers are included even if they do not
  * exist, and so is the ServiceAccount of its pods.
@@ -33,10 +42,8 @@ export function referenceKeys({ metadata, dependencies }: Workload): string[] {
   const managers = dependencies.volumeManagers.map((name) =>
     referenceTo({ type: volumeManagers, name }, metadata.namespace),
   )
-  // A change of its pull Secrets concerns the workload.
-  const account = dependencies.usesDefaultServiceAccount
-    ? [referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, metadata.namespace)]
-    : []
   const { references, furtherReferences } = dependencies
-  return sortedUnique([...references, ...furtherReferences, ...managers, ...account].map(dependencyKey))
+  // A change of the pull Secrets of its ServiceAccount concerns the workload.
+  const accounts = defaultAccountOf({ metadata, dependencies })
+  return sortedUnique([...references, ...furtherReferences, ...managers, ...accounts].map(dependencyKey))
 }
