@@ -42,7 +42,8 @@ export function rulesOfVersion(version: string): KarmadaRules | undefined {
  * with 1.18.0, and so did the field `overflowAffinities`. Schemas without the field, or none, give the strictest rules.
  */
 export function rulesOfSchemas(schemas: Readonly<Record<string, unknown>> = {}): KarmadaRules {
-  return Object.values(schemas).some(hasOverflowAffinities) ? rulesOfMinor({ minor: 18 }) : strictestRules
+  const field = ['spec', 'placement', 'clusterAffinities', 'overflowAffinities']
+  return haveField(schemas, field) ? rulesOfMinor({ minor: 18 }) : strictestRules
 }
 
 function rulesOfMinor({ minor }: { minor: number }): KarmadaRules {
@@ -52,13 +53,15 @@ function rulesOfMinor({ minor }: { minor: number }): KarmadaRules {
   }
 }
 
-function hasOverflowAffinities(schema: unknown): boolean {
-  const path = ['spec', 'placement', 'clusterAffinities', 'overflowAffinities']
-  let found: unknown = schema
-  for (const field of path) {
-    const { properties, items } = isObject(found) ? found : {}
-    const fields = properties ?? (isObject(items) ? items['properties'] : undefined)
-    found = isObject(fields) ? fields[field] : undefined
-  }
-  return found !== undefined
+/** Whether one of these OpenAPI schemas has a field. A field of the items of a list follows that of the list. */
+export function haveField(schemas: Readonly<Record<string, unknown>>, path: readonly string[]): boolean {
+  return Object.values(schemas).some((schema) => {
+    let found: unknown = schema
+    for (const field of path) {
+      const { properties, items } = isObject(found) ? found : {}
+      const fields = properties ?? (isObject(items) ? items['properties'] : undefined)
+      found = isObject(fields) ? fields[field] : undefined
+    }
+    return found !== undefined
+  })
 }

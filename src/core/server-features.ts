@@ -1,5 +1,5 @@
 /** Features of kube-apiserver and Karmada that Lodestone uses, and how it works where an older version lacks one. */
-import { isObject } from '../base/json.ts'
+import { haveField } from './karmada-rules.ts'
 
 export interface ServerInfo {
   /** `gitVersion` of the API server, such as `v1.28.15`. */
@@ -40,7 +40,8 @@ const features: readonly Feature[] = [
     feature: 'schedulingSuspension',
     message:
       'Karmada has no spec.suspension.scheduling before 1.13, so workloads are scheduled while they are on hold; upgrade to Karmada 1.13.3',
-    isMissing: ({ bindingSchemas }) => bindingSchemas !== undefined && !hasSchedulingSuspension(bindingSchemas),
+    isMissing: ({ bindingSchemas }) =>
+      bindingSchemas !== undefined && !haveField(bindingSchemas, ['spec', 'suspension', 'scheduling']),
   },
 ]
 
@@ -52,13 +53,4 @@ export function missingFeatures(inputs: FeatureInputs): MissingFeature[] {
 function isOlder(version: string, minor: number): boolean {
   const [, found] = /^v?1\.(\d+)/.exec(version) ?? []
   return found !== undefined && Number(found) < minor
-}
-
-function hasSchedulingSuspension(schemas: Readonly<Record<string, unknown>>): boolean {
-  const path = ['properties', 'spec', 'properties', 'suspension', 'properties', 'scheduling']
-  return Object.values(schemas).some((schema) => {
-    let found: unknown = schema
-    for (const field of path) found = isObject(found) ? found[field] : undefined
-    return found !== undefined
-  })
 }
