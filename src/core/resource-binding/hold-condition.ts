@@ -2,7 +2,7 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import type { Condition } from '../../api/meta.ts'
-import { condition, isTrue, withConditions } from '../../base/conditions.ts'
+import { condition, withConditions } from '../../base/conditions.ts'
 import { jsonEqual } from '../../base/json.ts'
 import type { Answer } from '../data-source/locate.ts'
 import { type Action, statusPatchOf } from '../plan.ts'
@@ -16,10 +16,6 @@ export function planHoldCondition(claim: DataSourceClaim, { result, message }: N
   const before = claim.status?.conditions
   const conditions = withConditions(before, [condition(TYPE, true, reason, message)], claim.metadata.generation, now)
   return jsonEqual(conditions, before) ? [] : [statusPatchOf(dataSourceClaims, claim, { conditions })]
-}
-
-export function hasHoldCondition({ status }: DataSourceClaim): boolean {
-  return isTrue(status?.conditions, TYPE)
 }
 
 /** Removes the condition when each binding of the workload is scheduled to clusters that have the data of the claim. */

@@ -15,6 +15,7 @@ import {
   readAnnotations,
 } from './annotations.ts'
 import type { BindingInput } from './input.ts'
+import { DEFAULT_TIMING, type PlacementTiming } from './timing.ts'
 
 /** Our annotations, with references replaced by the base of the policy and the cluster names of the placement. */
 export interface ResolvedAnnotations extends BindingAnnotations {
@@ -40,6 +41,7 @@ export interface ParsedInput extends BindingInput {
   /** The affinity group that the scheduler chose last. */
   observedGroup: string | undefined
   rules: KarmadaRules
+  timing: PlacementTiming
   /** Whether overflow tiers count: they do for workloads, if the connected Karmada has them. */
   usesOverflow: boolean
 }
@@ -78,6 +80,7 @@ export function parseInput(input: BindingInput): ParsedInput {
     isScheduled: placed || (isNarrowing(storedAnnotations.locality) && stored?.status?.lastScheduledTime !== undefined),
     observedGroup: stored?.status?.schedulerObservingAffinityName,
     rules,
+    timing: input.timing ?? DEFAULT_TIMING,
     usesOverflow: usesOverflow(binding.spec, rules),
   }
 }

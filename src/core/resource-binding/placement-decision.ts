@@ -39,10 +39,11 @@ interface NarrowedBase {
   round: number
 }
 
-interface Stay {
+/** Why a workload stays where it is. */
+export interface Stay {
   state?: 'Narrowed' | 'Kept'
-  /** Why the workload stays where it is; added to where its data is, if the narrowing is new. */
-  why: string
+  /** Added to where its data is, if the narrowing is new. */
+  why?: string
   /** RFC 3339: since when it waits to move. */
   since?: string
 }
@@ -51,7 +52,7 @@ interface Stay {
 export function narrowed(
   input: ParsedInput,
   { base, constraint, affinity, round }: NarrowedBase,
-  { state, why, since }: Partial<Stay> = {},
+  { state, why, since }: Stay = {},
 ): PlacementDecision {
   const decided = state ?? 'Narrowed'
   const where = decided === 'Narrowed' ? input.claims.map(whereIs) : []

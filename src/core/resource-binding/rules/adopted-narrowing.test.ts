@@ -18,7 +18,7 @@ import { readAnnotations } from '../annotations.ts'
 import { decideBinding } from '../decide.ts'
 import type { BindingInput } from '../input.ts'
 import { parseInput } from '../parse-input.ts'
-import { adoptedNarrowing } from './adopted-narrowing.ts'
+import { adoptedNarrowing } from './situation.ts'
 
 const EXCLUDED = 'datadependency.volcano.sh/excluded-clusters'
 const ofPolicy: Placement = { clusterAffinity: { exclude: ['m1'] } }

@@ -6,12 +6,12 @@ import { stateSince } from '../hold.ts'
 import { whereIs } from '../hold-cause.ts'
 import { DIVIDED_REPLICAS, type FittingNarrowing } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
-import type { narrowed } from '../placement-decision.ts'
+import type { Stay } from '../placement-decision.ts'
 import { staysAfterFailover } from '../rebalance.ts'
-import { DEFAULT_TIMING, FAILBACK_WINDOW } from '../timing.ts'
+import { FAILBACK_WINDOW } from '../timing.ts'
 
 /** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
-export function explainStay(input: ParsedInput, narrowing: FittingNarrowing): Parameters<typeof narrowed>[2] {
+export function explainStay(input: ParsedInput, narrowing: FittingNarrowing): Stay | undefined {
   const { preferenceProblem } = narrowing
   if (preferenceProblem) {
     const isKept = input.constraint.required === undefined && input.isPlaced
@@ -60,6 +60,5 @@ function waitForPreferred(
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
   const stays = clusters.length > 1 ? DIVIDED_REPLICAS : staysAfterFailover(resource, claims, kinds)
   if (stays) return { isOver: false, since, stays }
-  const { failbackWindowMs } = timing ?? DEFAULT_TIMING
-  return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= failbackWindowMs, since }
+  return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= timing.failbackWindowMs, since }
 }

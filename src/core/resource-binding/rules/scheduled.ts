@@ -20,7 +20,7 @@ import { type FittingNarrowing, narrowToFit } from '../narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { staysAfterFailover, staysBecause } from '../rebalance.ts'
-import { DEFAULT_TIMING, FAILBACK_WINDOW } from '../timing.ts'
+import { FAILBACK_WINDOW } from '../timing.ts'
 import { explainStay, renew } from './return-to-preferred.ts'
 import type { Situation } from './situation.ts'
 
@@ -153,8 +153,7 @@ const NO_CHOICE =
   'the scheduler cannot choose a cluster with the data: they have too little room, or are too few for the spread constraints'
 
 function isReturnDue(input: ParsedInput, since: string | undefined): boolean {
-  const { failbackWindowMs } = input.timing ?? DEFAULT_TIMING
-  return since === undefined || msSince(since, input) >= failbackWindowMs
+  return since === undefined || msSince(since, input) >= input.timing.failbackWindowMs
 }
 
 /** Whether the scheduler has tried the placement of a binding with this affinity. */

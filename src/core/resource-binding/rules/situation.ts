@@ -1,10 +1,12 @@
 /** The situation of a binding: what the rules of a decision read. */
 import type { PlacementAffinity } from '../../../api/karmada.ts'
+import { sortedUnique } from '../../../base/json.ts'
+import { targetClusters } from '../../placement/binding-state.ts'
 import { isNarrowing, type LocalityAnnotation } from '../annotations.ts'
 import { type FittingNarrowing, type Misfit, narrowToFit } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
 import type { PlacementDecision, PlacementState } from '../placement-decision.ts'
-import { adoptedNarrowing } from './adopted-narrowing.ts'
+import { excludedClusters } from '../volcano-global.ts'
 
 export interface Situation {
   input: ParsedInput
@@ -52,4 +54,18 @@ function lastNarrowing(input: ParsedInput): LocalityAnnotation | undefined {
   const { locality } = input.stored ? input.storedAnnotations : input.annotations
   if (!locality) return adoptedNarrowing(input)
   return isNarrowing(locality) ? locality : undefined
+}
+
+/**
+ * Returns the clusters that volcano-global chose for a running workload, in the form of a last narrowing. Its exclusions are in the binding
+ * only, so the next write of Karmada's detector, or of `lodestone migrate`, would start the workload in the excluded clusters.
+ *
+ * Returns undefined if Lodestone has decided on the workload before, or if the workload does not follow the exclusions.
+ */
+export function adoptedNarrowing({ stored, storedAnnotations }: ParsedInput): LocalityAnnotation | undefined {
+  const excluded = excludedClusters(stored?.metadata.annotations)
+  const clusters = targetClusters(stored?.spec)
+  if (excluded.size === 0 || clusters.length === 0 || storedAnnotations.locality) return undefined
+  if (clusters.some((name) => excluded.has(name))) return undefined
+  return { state: 'Kept', message: 'volcano-global chose these clusters', claims: [], required: sortedUnique(clusters) }
 }

@@ -6,7 +6,7 @@ import { holdAnnotation, stateSince } from '../hold.ts'
 import { claimUnknown } from '../hold-cause.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { type PlacementDecision, relaxed } from '../placement-decision.ts'
-import { DEFAULT_TIMING, RELEASE_DELAY } from '../timing.ts'
+import { RELEASE_DELAY } from '../timing.ts'
 import { holdOrApplyBase } from './not-scheduled.ts'
 import { giveBaseBack, keep } from './scheduled.ts'
 import type { Situation } from './situation.ts'
@@ -47,14 +47,13 @@ export function awaitSuccessor(situation: Situation): PlacementDecision | undefi
   const isMissing = lostOne || isWaiting || last.claims.length === 0
   if (gotOne || !isMissing || demandsSame(constraintIn(last), constraint)) return undefined
   if (input.leavesMovesToLoop && endsWait(input)) return undefined
-  const { releaseDelayMs } = input.timing ?? DEFAULT_TIMING
   const [stored, sent] = [storedAnnotations, annotations].map(({ locality }) => locality?.since)
   // Each claim may have a successor, so the loss of another one begins a new wait.
   const isSameWait = isWaiting && !lostOne
   const since = isSameWait
     ? stateSince(stored, sent, now)
     : stateSince(undefined, sent === stored ? undefined : sent, now)
-  if (!input.leavesMovesToLoop && msSince(since, input) >= releaseDelayMs) return undefined
+  if (!input.leavesMovesToLoop && msSince(since, input) >= input.timing.releaseDelayMs) return undefined
   const what = names.length === 0 ? 'no claim is left for this workload' : 'a claim of this workload is gone'
   const why = `${what}; it stays with its data until ${RELEASE_DELAY} is over, unless a claim is created again`
   const kept = keep(situation, last, why, since)
