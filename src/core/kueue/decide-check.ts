@@ -23,6 +23,14 @@ export interface CheckDecision {
 /** In characters: Kueue copies the message into an Event on the job, which has at most 1,024. */
 export const MAX_CHECK_MESSAGE = 900
 
+/** Joins the messages of a decision, each once. */
+export function joinMessages(messages: readonly string[]): string {
+  return cut([...new Set(messages)].join('; '), MAX_CHECK_MESSAGE)
+}
+
+/** The message for a Workload without a job. */
+export const NO_JOB = 'no job owns this Workload yet; claims name the job'
+
 /** The least that is not known, or not there yet, is a reason to wait. Data that is not required never is: the decisions contain that rule. */
 export function decideCheck({ unknown, lacksJob, placements, volumes }: CheckInput): CheckDecision {
   const waiting = [
@@ -31,11 +39,11 @@ export function decideCheck({ unknown, lacksJob, placements, volumes }: CheckInp
   ]
   if (waiting.length > 0) return decision('Pending', waiting)
   if (unknown !== undefined) return decision('Pending', [unknown])
-  if (lacksJob) return decision('Pending', ['no job owns this Workload yet; claims name the job'])
+  if (lacksJob) return decision('Pending', [NO_JOB])
   const found = [...placements, ...volumes].map(({ message }) => message).filter((message) => message !== '')
   return decision('Ready', found.length > 0 ? found : ['no claim or volume names data for it'])
 }
 
 function decision(state: CheckDecision['state'], messages: readonly string[]): CheckDecision {
-  return { state, message: cut([...new Set(messages)].join('; '), MAX_CHECK_MESSAGE) }
+  return { state, message: joinMessages(messages) }
 }

@@ -2,10 +2,9 @@
 import type { Placement } from '../../api/karmada.ts'
 import { MAX_NOMINATED_CLUSTERS } from '../../api/kueue.ts'
 import { defined, sortedUnique } from '../../base/json.ts'
-import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import type { BindingDecision } from '../resource-binding/decide.ts'
-import { MAX_CHECK_MESSAGE } from './decide-check.ts'
+import { joinMessages, NO_JOB } from './decide-check.ts'
 
 /** A cluster of a MultiKueueConfig. */
 export interface WorkerCluster {
@@ -59,7 +58,7 @@ export function placementOfWorkers(workers: readonly WorkerCluster[]): Placement
 export function decideNomination(input: NominationInput): NominationDecision {
   const { unknown, lacksJob, config, workers, placements, nominated } = input
   if (unknown !== undefined) return decision(nominated, [unknown])
-  if (lacksJob) return decision([], ['no job owns this Workload yet; claims name the job'])
+  if (lacksJob) return decision([], [NO_JOB])
   if (config === undefined) return decision([], ['its AdmissionCheck names no MultiKueueConfig'])
   if (workers.length === 0) return decision([], [`MultiKueueConfig ${config} does not exist, or names no cluster`])
   const held = placements.filter(({ state }) => state === 'OnHold')
@@ -109,8 +108,5 @@ function heldMessage(config: string): (decision: BindingDecision) => string {
 }
 
 function decision(clusters: readonly string[], messages: readonly string[]): NominationDecision {
-  return {
-    clusters: clusters.slice(0, MAX_NOMINATED_CLUSTERS),
-    message: cut([...new Set(messages)].join('; '), MAX_CHECK_MESSAGE),
-  }
+  return { clusters: clusters.slice(0, MAX_NOMINATED_CLUSTERS), message: joinMessages(messages) }
 }
