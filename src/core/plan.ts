@@ -1,5 +1,7 @@
 /** The plan of a reconcile: actions as data, which reconcile/apply.ts applies. */
 import { type K8sObject, nameOfObject, type ResourceType } from '../api/meta.ts'
+import { type Node, nodes } from '../api/node.ts'
+import { defined } from '../base/json.ts'
 import { mergePatch } from '../base/merge-patch.ts'
 import type { EventReason } from './signal-tables.ts'
 
@@ -69,6 +71,17 @@ export function patchOf(type: ResourceType, object: K8sObject, change: Record<st
 /** As `patchOf`, of the status. */
 export function statusPatchOf(type: ResourceType, object: K8sObject, status: object): PatchAction {
   return { ...patchOf(type, object, { status }), subresource: 'status' }
+}
+
+/**
+ * Returns the patch of labels or annotations of a Node; null removes one. It has the uid, so that the API server rejects it if the node was
+ * replaced. It has no resourceVersion, since the kubelet writes nodes all the time.
+ */
+export function nodePatchOf(
+  { metadata: { name = '', uid } }: Node,
+  changes: Partial<Record<'labels' | 'annotations', Record<string, string | null>>>,
+): PatchAction {
+  return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: defined({ uid, ...changes }) } }
 }
 
 /** Returns the patch that changes an object as it was read into another one; undefined if they are equal. */

@@ -3,13 +3,13 @@ import { clusters } from '../api/karmada.ts'
 import { nodes } from '../api/node.ts'
 import type { PodSpec } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import { fitsNode } from '../core/volume-manager/nodes/feasibility.ts'
 import type { HostRoots } from '../core/volume-manager/rules/host-paths.ts'
 import {
   type MountableVolumes,
   mountableVolumes,
   type VolumeManagerLookup,
 } from '../core/workload/injection/mountable-volumes.ts'
-import { fitsNode } from '../core/workload/node-affinity/node-fit.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** Cached results: cached objects never change, and all pods of a Job need the same one. */

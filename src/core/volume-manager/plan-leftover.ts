@@ -13,6 +13,7 @@ import { leftoverMover } from './mover/build.ts'
 import { type MoverState, moverState } from './mover/observed-state.ts'
 import { readNodeHealth } from './nodes/feasibility.ts'
 import { type Leftover, leftoverKey, readLeftover, removeLeftover } from './nodes/leftovers.ts'
+import { deletePod } from './plan.ts'
 import { podEndTime } from './pod-use.ts'
 import type { VolumeSettings } from './rules/settings.ts'
 import { openNodeSlots } from './schedule/slots.ts'
@@ -143,8 +144,4 @@ function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: strin
     default:
       return { actions: [], requeueAfterMs: CHECK_MS }
   }
-}
-
-function deletePod(pod: Pod): Action[] {
-  return pod.metadata.deletionTimestamp ? [] : [{ kind: 'delete', type: pods, object: pod }]
 }

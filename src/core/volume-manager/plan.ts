@@ -1,12 +1,12 @@
 /** Plans a VolumeManager: its movers, node labels, PersistentVolumes, status and finalizer. */
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
-import { type Node, nodes as nodeType } from '../../api/node.ts'
+import type { Node } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { defined } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
-import { type Action, type Plan, patchOf, statusPatchOf, type Write } from '../plan.ts'
+import { type Action, nodePatchOf, type Plan, patchOf, statusPatchOf, type Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { withKnownStatus } from './known-status.ts'
 import { planDiskReports, removeDiskReports } from './nodes/disk.ts'
@@ -117,7 +117,8 @@ function isCompleted({ spec }: VolumeManager): boolean {
   return spec?.state === 'Completed' || spec?.state === 'Failed'
 }
 
-function deletePod(pod: Pod): Write[] {
+/** Deletes a Pod, unless it is being deleted. */
+export function deletePod(pod: Pod): Write[] {
   return pod.metadata.deletionTimestamp ? [] : [{ kind: 'delete', type: pods, object: pod }]
 }
 
@@ -151,15 +152,11 @@ function keepsLabel(replica: ReplicaStatus, sourceType: string | undefined): boo
   return replica.state === 'Unreachable' || isUsable(replica, sourceType)
 }
 
-function labelPatch({ metadata }: Node, owner: string, wanted: ReadonlySet<string>): Write | undefined {
-  const { name = '', uid, labels = {} } = metadata
+function labelPatch(node: Node, owner: string, wanted: ReadonlySet<string>): Write | undefined {
+  const { labels = {} } = node.metadata
   const missing = [...wanted].filter((label) => labels[label] === undefined)
   const stray = Object.keys(labels).filter((label) => ownerOfNodeLabel(label) === owner && !wanted.has(label))
   if (missing.length + stray.length === 0) return undefined
   const changes = [...missing.map((label) => [label, 'true']), ...stray.map((label) => [label, null])]
-  return {
-    kind: 'patch',
-    of: { type: nodeType, name },
-    patch: { metadata: defined({ uid, labels: Object.fromEntries(changes) }) },
-  }
+  return nodePatchOf(node, { labels: Object.fromEntries(changes) })
 }

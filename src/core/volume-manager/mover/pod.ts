@@ -15,6 +15,7 @@ import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../../api/po
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
+import { isLabelValue } from '../../../base/names.ts'
 import { parseDuration } from '../../../base/time/duration.ts'
 import { STS_VARIABLE } from '../../../s3/role.ts'
 import { CANCEL_ANNOTATION } from '../../mover-contract/contract.ts'
@@ -208,14 +209,12 @@ function labelsOfUsers(labels: VolumeConfig['labels'] | undefined): Record<strin
   return labels === undefined || Object.keys(labels).length === 0 ? {} : { [LABELS_ANNOTATION]: JSON.stringify(labels) }
 }
 
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
-
 /**
  * Returns the text, or its hash when it is not a valid label value. VCK's labels have names as values, which may be too long or have
  * invalid characters.
  */
 function labelValue(text: string): string {
-  return LABEL_VALUE.test(text) ? text : fnv1a(text)
+  return isLabelValue(text) ? text : fnv1a(text)
 }
 
 /** The place of the data in the container. */

@@ -3,14 +3,14 @@
  * directory of `volumes.allowedRoots`, as an annotation.
  */
 import { DISK_PREFIX } from '../../../api/lodestone.ts'
-import { type Node, nodes } from '../../../api/node.ts'
+import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
-import { defined, isCount, isObject, parseJson } from '../../../base/json.ts'
+import { isCount, isObject, parseJson } from '../../../base/json.ts'
 import { parseBytes } from '../../../base/quantity.ts'
-import type { Write } from '../../plan.ts'
+import { nodePatchOf, type Write } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moverResult } from '../mover/observed-state.ts'
@@ -105,21 +105,14 @@ export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): 
     const isOld = reportTime(report) - reportTime(known) >= MAX_AGE_MS
     if (!isLater(report, known) || (isSimilar && !isAwaited && !isOld)) return undefined
   }
-  const { name = '', uid } = node.metadata
-  const annotations = { [diskAnnotation(report.root)]: JSON.stringify(report) }
-  return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: defined({ uid, annotations }) } }
+  return nodePatchOf(node, { annotations: { [diskAnnotation(report.root)]: JSON.stringify(report) } })
 }
 
 /** The patch that removes all reports of a node; undefined when it has none. */
-function forgetDisks({ metadata: { name = '', uid, annotations = {} } }: Node): Write | undefined {
-  const reports = Object.keys(annotations).filter((key) => key.startsWith(DISK_PREFIX))
+function forgetDisks(node: Node): Write | undefined {
+  const reports = Object.keys(node.metadata.annotations ?? {}).filter((key) => key.startsWith(DISK_PREFIX))
   if (reports.length === 0) return undefined
-  const removed = Object.fromEntries(reports.map((key) => [key, null]))
-  return {
-    kind: 'patch',
-    of: { type: nodes, name },
-    patch: { metadata: defined({ uid, annotations: removed }) },
-  }
+  return nodePatchOf(node, { annotations: Object.fromEntries(reports.map((key) => [key, null])) })
 }
 
 /**

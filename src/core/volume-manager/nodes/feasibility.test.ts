@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { NOW } from '../../../../test/builders.ts'
+import { NOW, nodesWith } from '../../../../test/builders.ts'
 import { at, makeNode } from '../../../../test/volume-builders.ts'
 import type { Node, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../../api/node.ts'
+import type { PodSpec } from '../../../api/pod.ts'
 import { affinityProblems } from '../rules/affinity-rules.ts'
 import {
   allowsNode,
+  fitsNode,
   hasDiskPressure,
   isClosedTo,
   type NodeHealth,
@@ -300,4 +302,20 @@ describe('the API server rejects', () => {
   ])('$name', ({ affinity, want }) => {
     expect(affinityProblems(affinity)).toEqual(want)
   })
+})
+
+const GPU = makeNode('n1', { labels: { gpu: 'a100' } })
+const TAINTED: Node = { ...GPU, spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } }
+
+test.each<[string, Partial<PodSpec>, Node, boolean]>([
+  ['without constraints', {}, GPU, true],
+  ['that selects its label', { nodeSelector: { gpu: 'a100' } }, GPU, true],
+  ['that selects another value', { nodeSelector: { gpu: 'h100' } }, GPU, false],
+  ['whose affinity matches', { affinity: { nodeAffinity: nodesWith('gpu') } }, GPU, true],
+  ['whose affinity does not match', { affinity: { nodeAffinity: nodesWith('tpu') } }, GPU, false],
+  ['that does not tolerate its taint', {}, TAINTED, false],
+  ['that tolerates its taint', { tolerations: [{ key: 'gpu', operator: 'Exists' }] }, TAINTED, true],
+  ['if it is not ready', {}, makeNode('n1', { unreadySince: '2026-01-01T00:00:00Z' }), false],
+])('a pod %s', (_name, spec, on, want) => {
+  expect(fitsNode({ containers: [{ name: 'main' }], ...spec }, on)).toBe(want)
 })

@@ -10,6 +10,7 @@ import type {
   Taint,
   Toleration,
 } from '../../../api/node.ts'
+import type { PodSpec } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
 import { Tolerations } from '../../tolerations.ts'
 
@@ -77,6 +78,17 @@ function taintsAgainst(tolerations: readonly Toleration[], { spec }: Pick<Node, 
   const taints = [...(spec?.taints ?? []), ...(spec?.unschedulable ? [CORDONED] : [])]
   // The API server rejects a Pod whose toleration has neither a key nor the operator Exists.
   return new Tolerations(tolerations.filter(({ key, operator }) => key || operator === 'Exists')).blocking(taints)
+}
+
+/** Whether a pod may run on a node. Free resources are not known. */
+export function fitsNode({ nodeSelector = {}, affinity, tolerations }: PodSpec, node: Node): boolean {
+  const { labels = {} } = node.metadata
+  return (
+    readNodeHealth(node).isReady &&
+    Object.entries(nodeSelector).every(([key, value]) => labels[key] === value) &&
+    allowsNode(affinity?.nodeAffinity, node) &&
+    toleratesNode(tolerations, node)
+  )
 }
 
 /** Whether the required terms of an affinity allow the node. Without required terms, every node is allowed. */

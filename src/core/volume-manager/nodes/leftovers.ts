@@ -3,14 +3,14 @@
  * The Node has each as an annotation, so a leftover is forgotten only with its node.
  */
 import { LEFTOVER_PREFIX } from '../../../api/lodestone.ts'
-import { type Node, nodes } from '../../../api/node.ts'
+import type { Node } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { defined, isObject, parseJson, sortedUnique, without } from '../../../base/json.ts'
 import { onPresentClock } from '../../../base/time/clock-jumps.ts'
 import { namesColumn } from '../../columns.ts'
-import type { Action, EventAction, Write } from '../../plan.ts'
+import { type Action, type EventAction, nodePatchOf, type Write } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { LABEL_GRACE_MS } from '../replica/deletion.ts'
 import { isBelow, isPlainPath } from '../rules/host-paths.ts'
@@ -210,10 +210,6 @@ function leftoverAnnotation(path: string): string {
 }
 
 /** Each leftover has its own annotation, so patches of several VolumeManagers do not conflict. */
-function patchLeftover({ metadata: { name = '', uid } }: Node, key: string, value: string | null): Write {
-  return {
-    kind: 'patch',
-    of: { type: nodes, name },
-    patch: { metadata: defined({ uid, annotations: { [key]: value } }) },
-  }
+function patchLeftover(node: Node, key: string, value: string | null): Write {
+  return nodePatchOf(node, { annotations: { [key]: value } })
 }

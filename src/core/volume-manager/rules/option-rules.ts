@@ -131,9 +131,14 @@ export const timeout: Rule = ({ options = {} }) => {
   )
 }
 
-export const flatten: Rule = whenSet('flatten', (text) =>
-  parseBoolean(text) === undefined ? 'flatten has to be true or false.' : undefined,
-)
+/** Checks an option that is a boolean. */
+export function boolean(option: string): Rule {
+  return whenSet(option, (text) =>
+    parseBoolean(text) === undefined ? `${option} has to be true or false.` : undefined,
+  )
+}
+
+export const flatten: Rule = boolean('flatten')
 
 export const exclude: Rule = whenSet('exclude', (text) =>
   parseGlobs(text) === undefined

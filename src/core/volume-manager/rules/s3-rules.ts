@@ -3,6 +3,7 @@ import { virtualHostFault } from '../../../s3/address.ts'
 import { parseRequestHeaders } from '../../../s3/request-headers.ts'
 import { onlyForS3 } from './azure-rules.ts'
 import {
+  boolean,
   credentials,
   endpoint,
   type Rule,
@@ -15,9 +16,6 @@ import {
   whenSet,
 } from './option-rules.ts'
 import { parseBoolean, parseSourceUrl } from './options.ts'
-
-const isBoolean = (option: string) =>
-  whenSet(option, (text) => (parseBoolean(text) === undefined ? `${option} has to be true or false.` : undefined))
 
 /** The host name of an endpoint with an IP address cannot have the bucket. */
 const pathStyle: Rule = whenSet('pathStyle', (text, { options = {} }) => {
@@ -35,12 +33,7 @@ const requestHeaders: Rule = whenSet('requestHeaders', (text) => {
     : undefined
 })
 
-export const S3_REQUESTS: readonly Rule[] = [
-  isBoolean('pathStyle'),
-  pathStyle,
-  isBoolean('requesterPays'),
-  requestHeaders,
-]
+export const S3_REQUESTS: readonly Rule[] = [boolean('pathStyle'), pathStyle, boolean('requesterPays'), requestHeaders]
 
 /** The credentials are those of a Secret, or of the role of a ServiceAccount. */
 export const S3_CREDENTIALS: Rule = (config, limits) =>

@@ -1,5 +1,6 @@
 /** Estimates the size of the status of a VolumeManager from its spec: a status that is too large cannot be written. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { jsonBytes } from '../../admission/object-size.ts'
 import { shardNames } from './distribution.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 
@@ -14,14 +15,9 @@ export function estimateStatusBytes(configs: readonly VolumeConfig[]): number {
   return configs.reduce((sum, config) => {
     const { replicas = 0, options = {} } = config
     const path = jsonBytes(options['dataPath'] || options['path'] || DEFAULT_DATA_PATH)
-    const shards = shardNames(config).map(jsonBytes)
+    const shards = shardNames(config).map((name) => jsonBytes(name))
     const replica = ENTRY_BYTES.replica + path + Math.max(0, ...shards)
     const parts = shards.reduce((bytes, shard) => bytes + ENTRY_BYTES.shard + shard, 0)
     return sum + ENTRY_BYTES.volume + path + replicas * replica + parts
   }, 0)
-}
-
-function jsonBytes(text: string): number {
-  // encodeURIComponent writes each byte that is not plain ASCII as three characters; here they count as one.
-  return encodeURIComponent(JSON.stringify(text).toWellFormed()).replace(/%../g, '_').length
 }

@@ -130,7 +130,7 @@ function uploadObstacle(
   return problem && `InvalidSpec: ${statusMessage(problem)}`
 }
 
-function keepsFailing({ isPermanent, failures = 0 }: UploadStatus): boolean {
+function keepsFailing({ isPermanent, failures = 0 }: Pick<UploadStatus, 'isPermanent' | 'failures'>): boolean {
   return failures >= FAILED_AFTER || (isPermanent === true && failures > 0)
 }
 
@@ -208,10 +208,7 @@ function countShards(
 
 /** VCK's message for a volume that failed, with the reason and message of its mover; undefined while the volume is not Failed. */
 function downloadFailure(manager: VolumeManager, { id, set }: VolumePlan): string | undefined {
-  const failing = set.replicas.filter(
-    (one) => !isReady(one) && ((one.failures ?? 0) >= FAILED_AFTER || (one.isPermanent && (one.failures ?? 0) > 0)),
-  )
-  const [first] = failing
+  const first = set.replicas.find((one) => !isReady(one) && keepsFailing(one))
   if (!first) return undefined
   const { index, attempt, failures = 0, state } = first
   const last = state === 'Failed' ? attempt : attempt - 1
