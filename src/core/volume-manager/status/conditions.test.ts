@@ -166,6 +166,16 @@ describe('the whole status', () => {
     expect(stalledIn(retried)).toEqual([])
   })
 
+  test.each([1016, 1017, 1018])(
+    'has no half of a character after %d others: the API server would store another text',
+    (length) => {
+      const message = `${'x'.repeat(length)}😀 lake`
+      const { conditions = [] } = statusWith([summary('failed', [{ state: 'Failed', message }], { message })])
+
+      expect(conditions.filter((one) => !one.message.isWellFormed())).toEqual([])
+    },
+  )
+
   test('of failed volumes has all reasons, up to 1024 characters', () => {
     const short = [summary('failed', [], { message: 'a' }), summary('failed', [], { id: 'vol2', message: 'b' })]
     const long = [summary('failed', [{ state: 'Failed', message: 'y'.repeat(2000) }], { message: 'x'.repeat(2000) })]
@@ -173,7 +183,11 @@ describe('the whole status', () => {
 
     expect(messages).toEqual([
       ['vol1: a; vol2: b', 'vol1: 0 ready; vol2: 0 ready', 'vol1: a; vol2: b'],
-      ['vol1: '.padEnd(1024, 'x'), 'vol1: 0 ready (Failed: '.padEnd(1024, 'y'), 'vol1: '.padEnd(1024, 'x')],
+      [
+        `${'vol1: '.padEnd(1023, 'x')}…`,
+        `${'vol1: 0 ready (Failed: '.padEnd(1023, 'y')}…`,
+        `${'vol1: '.padEnd(1023, 'x')}…`,
+      ],
     ])
   })
 })

@@ -61,7 +61,7 @@ export function buildManagerStatus(
   const isUsable = present.length > 0 && usable === present.length
   const isReady = state === 'Running' || (reason === 'WriteBackFailed' && isUsable)
   const isComplete = isReady && rejected.length === 0 && summaries.every((summary) => summary.isComplete)
-  const details = [...rejected.map(({ message }) => message), replicasMessage(summaries)].join('; ').slice(0, MOST)
+  const details = joinParts([...rejected.map(({ message }) => message), replicasMessage(summaries)])
   const states = [
     ...readiness({ isReady, isStalled: state === 'Failed' && !isReady, reason, message: detail }),
     ...writtenBack(manager, summaries),
@@ -89,7 +89,7 @@ function writtenBack({ spec }: VolumeManager, summaries: readonly VolumeSummary[
 
 function notWrittenBack(summaries: readonly VolumeSummary[]): string | undefined {
   const failing = summaries.flatMap(({ status, writeBack }) => (writeBack ? [`${status.id}: ${writeBack}`] : []))
-  return failing.length > 0 ? failing.join('; ').slice(0, MOST) : undefined
+  return failing.length > 0 ? joinParts(failing) : undefined
 }
 
 /** The columns of kubectl. */
@@ -148,13 +148,13 @@ function managerState(
       present.flatMap(({ status }) => status.replicas ?? []),
     )
   ) {
-    const detail = rejected.map((one) => one.message).join('; ')
-    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
+    const detail = joinParts(rejected.map((one) => one.message))
+    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail }
   }
   const failed = present.filter(({ state }) => state === 'failed')
   if (failed.length > 0) {
-    const detail = failed.map(({ status }) => `${status.id}: ${status.message}`).join('; ')
-    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
+    const detail = joinParts(failed.map(({ status }) => `${status.id}: ${status.message}`))
+    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail }
   }
   const notWritten = notWrittenBack(summaries)
   if (notWritten !== undefined) {
@@ -179,15 +179,18 @@ function readyNodesColumn(summaries: readonly VolumeSummary[]): string {
 }
 
 function replicasMessage(summaries: readonly VolumeSummary[]): string {
-  return summaries
-    .map(({ status, remarks }) => {
-      const { id, readyReplicas = 0, replicas = [] } = status
-      const missing = replicas.find(({ state }) => state !== 'Ready')
-      const why = missing ? ` (${missing.reason ?? missing.state}${missing.message ? `: ${missing.message}` : ''})` : ''
-      return `${id}: ${readyReplicas} ready${why}${remarks.map((remark) => ` (${remark})`).join('')}`
-    })
-    .join('; ')
-    .slice(0, MOST)
+  const parts = summaries.map(({ status, remarks }) => {
+    const { id, readyReplicas = 0, replicas = [] } = status
+    const missing = replicas.find(({ state }) => state !== 'Ready')
+    const why = missing ? ` (${missing.reason ?? missing.state}${missing.message ? `: ${missing.message}` : ''})` : ''
+    return `${id}: ${readyReplicas} ready${why}${remarks.map((remark) => ` (${remark})`).join('')}`
+  })
+  return joinParts(parts)
+}
+
+/** Joins the parts of a message of a condition, and cuts it. */
+function joinParts(parts: readonly string[]): string {
+  return cut(parts.join('; '), MOST)
 }
 
 /** The Events about a new status: when the state changes, when a replica fails, is lost or is evicted, and when a deletion fails. */
