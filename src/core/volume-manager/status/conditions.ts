@@ -110,51 +110,55 @@ function managerState(
   rejected: readonly RejectedWrite[],
 ): State {
   const { metadata, spec } = manager
-  if (spec?.state === 'Failed' && !metadata.deletionTimestamp) {
-    return { state: 'Failed', message: MESSAGES.wantedFailed, reason: 'WantedFailed' }
+  if (metadata.deletionTimestamp || spec?.state === 'Completed') return deletionState(summaries, waiting, rejected)
+  return spec?.state === 'Failed'
+    ? { state: 'Failed', message: MESSAGES.wantedFailed, reason: 'WantedFailed' }
+    : deploymentState(summaries, rejected)
+}
+
+/** The state of a VolumeManager whose data is deleted. */
+function deletionState(
+  summaries: readonly VolumeSummary[],
+  waiting: readonly Waiting[],
+  rejected: readonly RejectedWrite[],
+): State {
+  const deleting = summaries.filter(({ state }) => state !== 'deleted')
+  const [first] = deleting
+  const refusal = rejected[0]?.message
+  if (refusal !== undefined)
+    return { state: 'Failed', message: `the data is not deleted: ${refusal}`, reason: REJECTED }
+  if (deleting.length + waiting.length === 0) {
+    return { state: 'Completed', message: 'the data is deleted', reason: 'Deleted' }
   }
-  if (metadata.deletionTimestamp || spec?.state === 'Completed') {
-    const deleting = summaries.filter(({ state }) => state !== 'deleted')
-    const [first] = deleting
-    const refusal = rejected[0]?.message
-    if (refusal !== undefined)
-      return { state: 'Failed', message: `the data is not deleted: ${refusal}`, reason: REJECTED }
-    if (deleting.length + waiting.length === 0) {
-      return { state: 'Completed', message: 'the data is deleted', reason: 'Deleted' }
-    }
-    const notWritten = notWrittenBack(deleting)
-    if (notWritten !== undefined) {
-      // Half of it: an Event about the Namespace has the name of the VolumeManager too, and must not lose the way out.
-      const message = `the data is not deleted: ${cut(notWritten, MOST / 2)}; ${WITHOUT_CHANGES}`
-      return { state: 'Failed', message, reason: 'WriteBackFailed' }
-    }
-    const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
-    const { reason } = first ?? waiting[0] ?? {}
-    const isUsed = reason === 'InUse'
-    // The replicas that are left have changes.
-    const isUnreachable = first?.status.replicas?.some(({ state }) => state === 'Unreachable')
-    // The annotation has no effect on claims, which Kubernetes protects.
-    const wayOut = isUsed && first ? `; ${ALTHOUGH_USED}` : isUnreachable ? `; ${WITHOUT_CHANGES}` : ''
-    return {
-      state: 'Pending',
-      message: `the data is being deleted: ${what}${wayOut}`,
-      reason: isUsed || reason === REJECTED ? reason : 'Deleting',
-    }
+  const notWritten = notWrittenBack(deleting)
+  if (notWritten !== undefined) {
+    // Half of it: an Event about the Namespace has the name of the VolumeManager too, and must not lose the way out.
+    const message = `the data is not deleted: ${cut(notWritten, MOST / 2)}; ${WITHOUT_CHANGES}`
+    return { state: 'Failed', message, reason: 'WriteBackFailed' }
   }
+  const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
+  const { reason } = first ?? waiting[0] ?? {}
+  const isUsed = reason === 'InUse'
+  // The replicas that are left have changes.
+  const isUnreachable = first?.status.replicas?.some(({ state }) => state === 'Unreachable')
+  // The annotation has no effect on claims, which Kubernetes protects.
+  const wayOut = isUsed && first ? `; ${ALTHOUGH_USED}` : isUnreachable ? `; ${WITHOUT_CHANGES}` : ''
+  return {
+    state: 'Pending',
+    message: `the data is being deleted: ${what}${wayOut}`,
+    reason: isUsed || reason === REJECTED ? reason : 'Deleting',
+  }
+}
+
+/** The state of a VolumeManager whose data is wanted. */
+function deploymentState(summaries: readonly VolumeSummary[], rejected: readonly RejectedWrite[]): State {
   const present = listPresent(summaries)
-  if (
-    areBlocking(
-      rejected,
-      present.flatMap(({ status }) => status.replicas ?? []),
-    )
-  ) {
-    const detail = joinParts(rejected.map((one) => one.message))
-    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail }
-  }
-  const failed = present.filter(({ state }) => state === 'failed')
-  if (failed.length > 0) {
-    const detail = joinParts(failed.map(({ status }) => `${status.id}: ${status.message}`))
-    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail }
+  const replicas = present.flatMap(({ status }) => status.replicas ?? [])
+  const failures = areBlocking(rejected, replicas)
+    ? rejected.map(({ message }) => message)
+    : present.filter(({ state }) => state === 'failed').map(({ status }) => `${status.id}: ${status.message}`)
+  if (failures.length > 0) {
+    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: joinParts(failures) }
   }
   const notWritten = notWrittenBack(summaries)
   if (notWritten !== undefined) {
