@@ -319,6 +319,11 @@ describe('a volume cannot refer', () => {
       volume: { labels: { a: 'x\nhostPID: true' } },
       want: 'it is not a valid label',
     },
+    ...['a..b/x', 'a.-b/x', 'a-.b/x'].map((key) => ({
+      name: `to the label ${key}, whose prefix is no DNS subdomain`,
+      volume: { labels: { [key]: 'y' } },
+      want: `labels cannot have ${key}: y: it is not a valid label`,
+    })),
   ])('$name', ({ volume, want }) => {
     expect(messagesOf(volume)).toEqual([expect.stringContaining(want)])
   })

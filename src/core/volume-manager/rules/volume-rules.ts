@@ -1,5 +1,6 @@
 /** The table of rules of each source type, and the problems of one volume. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { isLabelKey, isLabelValue } from '../../../base/names.ts'
 import { affinityProblems } from './affinity-rules.ts'
 import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'
 import { MOVER_RULES } from './mover-rules.ts'
@@ -33,13 +34,11 @@ import { SOURCE_TYPE_NAMES, sourceTypeOf } from './source-types.ts'
 const labels: Rule = ({ labels: given = {} }) =>
   Object.keys(given).length > 0 ? undefined : problem('labels', 'Required', 'labels cannot be empty.')
 
-const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 const RESERVED_LABEL = /^(vckname|vcid|lodestone\.dev\/.*)$/
 
 const labelSyntax: Rule = ({ labels: given = {} }) => {
   const wrong = Object.entries(given).find(
-    ([key, value]) => RESERVED_LABEL.test(key) || !LABEL_KEY.test(key) || !LABEL_VALUE.test(value),
+    ([key, value]) => RESERVED_LABEL.test(key) || !isLabelKey(key) || !isLabelValue(value),
   )
   if (!wrong) return undefined
   const [key, value] = wrong
