@@ -8,7 +8,6 @@ import { planClaim } from '../src/core/data-source-claim/plan.ts'
 import { interpretDependencies } from '../src/core/dependencies/interpret.ts'
 import { attachesAny } from '../src/core/dependencies/needs.ts'
 import { planAttachedBinding } from '../src/core/dependencies/plan-attached.ts'
-import { NOTHING_RELATED } from '../src/core/dependencies/related.ts'
 import { interpretWorkload } from '../src/core/dependencies/workload.ts'
 import { planPolicy } from '../src/core/propagation-policy/plan.ts'
 import { selectorKeys, selects } from '../src/core/propagation-policy/select.ts'
@@ -25,6 +24,7 @@ import {
   makePolicyInput,
   makeSource,
   makeVolumeManager,
+  NOTHING_RELATED,
   NOW,
 } from '../test/builders.ts'
 import { clusterNames, members, note, range } from './hostile-bodies.ts'

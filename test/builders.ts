@@ -18,6 +18,8 @@ import type { Pod, PodSpec } from '../src/api/pod.ts'
 import type { WebhookConfiguration } from '../src/api/registration.ts'
 import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source/locate.ts'
+import { neverPropagated } from '../src/core/dependencies/never-propagated.ts'
+import type { RelatedObjects } from '../src/core/dependencies/related.ts'
 import { newestRules } from '../src/core/karmada-rules.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
 import type { BindingInput, PolicyInput } from '../src/core/resource-binding/input.ts'
@@ -338,4 +340,16 @@ export function makeWebhook(clientConfig: WebhookEntry['clientConfig']): Webhook
     timeoutSeconds: 3,
     admissionReviewVersions: ['v1'],
   }
+}
+
+/** The look-ups for an object that is interpreted without a cache. */
+export const NOTHING_RELATED: RelatedObjects = {
+  servicesFor: () => [],
+  relatedTo: () => [],
+  ingressesOf: () => [],
+  serviceAccount: () => undefined,
+  volumeManager: () => undefined,
+  claimsOf: () => [],
+  memberServes: () => false,
+  isNeverPropagated: neverPropagated(),
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { NOTHING_RELATED } from '../../../test/builders.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type ServiceAccount, services } from '../../api/dependencies.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
@@ -9,9 +10,9 @@ import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../workload-kinds/related-kinds.ts'
 import { interpretDependencies } from './interpret.ts'
 import { referenceKeys } from './keys.ts'
-import { isNeverPropagatedByDefault } from './never-propagated.ts'
+import { neverPropagated } from './never-propagated.ts'
 import { withoutOrdinals } from './pod-labels.ts'
-import { NOTHING_RELATED, type RelatedObjects } from './related.ts'
+import type { RelatedObjects } from './related.ts'
 import { type RelatedObject, relationsOf, selectsAny, targets } from './relations.ts'
 import { interpretWorkload, type Workload } from './workload.ts'
 
@@ -94,7 +95,7 @@ function surroundedBy(around: Surroundings): RelatedObjects {
     serviceAccount: (namespace, name) => inShop(around.accounts, namespace, name),
     volumeManager: (namespace, name) => inShop(around.managers, namespace, name),
     claimsOf: () => around.claims ?? [],
-    isNeverPropagated: isNeverPropagatedByDefault,
+    isNeverPropagated: neverPropagated(),
     memberServes: ({ kind }) => (around.served ?? []).includes(kind),
   }
 }

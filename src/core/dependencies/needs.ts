@@ -2,7 +2,7 @@
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 import { matchesLabels } from '../../base/selectors.ts'
 import { hasTarget } from '../placement/binding-state.ts'
 import { dependencyKey } from './keys.ts'
@@ -96,13 +96,8 @@ function dependencyRecord(binding: ResourceBinding): DependencyRecord | undefine
 }
 
 function recordedDependencies(annotation: string | undefined): DependentObjectReference[] | undefined {
-  if (annotation === undefined) return undefined
-  try {
-    const recorded: unknown = JSON.parse(annotation)
-    // Go writes an empty list as null.
-    if (recorded === null) return []
-    return Array.isArray(recorded) ? (recorded.filter(isObject) as unknown as DependentObjectReference[]) : undefined
-  } catch {
-    return undefined
-  }
+  const recorded = parseJson(annotation)
+  // Go writes an empty list as null.
+  if (recorded === null) return []
+  return Array.isArray(recorded) ? (recorded.filter(isObject) as unknown as DependentObjectReference[]) : undefined
 }

@@ -64,9 +64,6 @@ export function neverPropagated(configured: readonly NeverPropagatedEntry[] = []
   }
 }
 
-/** The rules without configuration. */
-export const isNeverPropagatedByDefault = neverPropagated()
-
 function matchesName({ name: wanted }: Rule, name: string): boolean {
   if (wanted instanceof RegExp) return wanted.test(name)
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted

@@ -1,11 +1,12 @@
 /** Tests the properties of the dependencies of every workload. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { NOTHING_RELATED } from '../../../test/builders.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { interpretDependencies } from './interpret.ts'
 import { dependencyKey } from './keys.ts'
-import { NOTHING_RELATED } from './related.ts'
 import { interpretWorkload } from './workload.ts'
 
 const name = fc.constantFrom('a', 'b', 'c', 'd')

@@ -2,7 +2,7 @@
 import type { Service, ServiceAccount } from '../../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
-import { isNeverPropagatedByDefault, type NeverPropagated } from './never-propagated.ts'
+import type { NeverPropagated } from './never-propagated.ts'
 import type { Workload } from './workload.ts'
 
 export interface RelatedObjects {
@@ -28,16 +28,4 @@ export interface RelationTargets {
   named: readonly K8sObject[]
   podLabels: readonly Record<string, string>[]
   serviceLabels: readonly Record<string, string>[]
-}
-
-/** For an object that is interpreted without a cache. */
-export const NOTHING_RELATED: RelatedObjects = {
-  servicesFor: () => [],
-  relatedTo: () => [],
-  ingressesOf: () => [],
-  serviceAccount: () => undefined,
-  volumeManager: () => undefined,
-  claimsOf: () => [],
-  memberServes: () => false,
-  isNeverPropagated: isNeverPropagatedByDefault,
 }

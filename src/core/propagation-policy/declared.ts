@@ -1,7 +1,7 @@
 /** Reads what the author of a policy declared for `propagateDeps`, in the spec or in the last applied manifest. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 
 /**
  * Returns the value that a policy declares for `propagateDeps`; undefined if it declares none. Karmada's webhook drops a `false` (the field
@@ -15,12 +15,7 @@ export function declaredPropagateDeps({ metadata, spec }: PropagationPolicy): bo
 function appliedFalse(text: string | undefined): false | undefined {
   // Most manifests never mention the field and need no parsing.
   if (!text?.includes('"propagateDeps"')) return undefined
-  try {
-    const applied: unknown = JSON.parse(text)
-    return isObject(applied) && isObject(applied['spec']) && applied['spec']['propagateDeps'] === false
-      ? false
-      : undefined
-  } catch {
-    return undefined // Not JSON: kubectl did not write it.
-  }
+  const applied = parseJson(text)
+  const spec = isObject(applied) ? applied['spec'] : undefined
+  return isObject(spec) && spec['propagateDeps'] === false ? false : undefined
 }

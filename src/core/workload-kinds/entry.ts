@@ -12,7 +12,7 @@ export const REFERENCED_KINDS = ['ConfigMap', 'PersistentVolumeClaim', 'Secret',
  * - State: its state may be lost.
  * - Unknown: nothing is known about the kind.
  */
-export const MOVE_COSTS = ['Restart', 'Work', 'State', 'Unknown'] as const
+const MOVE_COSTS = ['Restart', 'Work', 'State', 'Unknown'] as const
 export type MoveCost = (typeof MOVE_COSTS)[number]
 
 /**

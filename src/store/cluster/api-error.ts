@@ -1,5 +1,5 @@
 /** Parses error responses of an API server into an `ApiError` with status, reason and the object of the error. */
-import { defined, isObject } from '../../base/json.ts'
+import { defined, isObject, parseJson } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 
 interface ApiErrorInput {
@@ -75,7 +75,8 @@ export function readApiError(
   retryAfter?: string,
   nowMs = Date.now(),
 ): ApiError {
-  const parsed = parseStatus(body)
+  // A proxy may respond with HTML. Then its text is the message.
+  const parsed = readStatus(parseJson(body))
   const message = parsed.message ?? (body.trim().slice(0, 300) || 'no further explanation')
   const retryAfterMs = parseRetryAfter(retryAfter, nowMs) ?? parsed.retryAfterMs
   return new ApiError({
@@ -106,17 +107,8 @@ interface StatusFields {
   details?: StatusDetails
 }
 
-function parseStatus(body: string): StatusFields {
-  try {
-    return readStatus(JSON.parse(body))
-  } catch {
-    return {} // A proxy may respond with HTML. Then its text is the message.
-  }
-}
-
 function readStatus(value: unknown): StatusFields {
-  if (typeof value !== 'object' || value === null) return {}
-  const { code, reason, message, details } = value as Record<string, unknown>
+  const { code, reason, message, details } = isObject(value) ? value : {}
   const { retryAfterSeconds: seconds, kind, name, causes } = isObject(details) ? details : {}
   return defined({
     code: typeof code === 'number' ? code : undefined,
