@@ -28,6 +28,11 @@ export interface NodeAffinity {
   preferredDuringSchedulingIgnoredDuringExecution?: PreferredSchedulingTerm[]
 }
 
+/** Returns the required terms of an affinity; undefined if it requires no node. */
+export function requiredTermsOf(affinity: NodeAffinity | undefined): readonly NodeSelectorTerm[] | undefined {
+  return affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
+}
+
 export interface Toleration {
   key?: string
   operator?: string

@@ -13,7 +13,11 @@ export function condition<Reason extends string>(
   return { type, status: holds ? 'True' : 'False', reason, message }
 }
 
-export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+export function findCondition<T extends { type: string }>(conditions: readonly T[] | undefined, type: string) {
+  return conditions?.find((one) => one.type === type)
+}
+
+export function isTrue(conditions: readonly { type: string; status: string }[] | undefined, type: string): boolean {
   return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
 }
 

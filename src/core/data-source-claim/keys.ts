@@ -1,7 +1,9 @@
 /** The index keys by which claims, sources and bindings find each other. */
+
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
 import { groupOf } from '../../api/meta.ts'
+import { findCondition } from '../../base/conditions.ts'
 import { defined } from '../../base/json.ts'
 
 /**
@@ -46,7 +48,7 @@ export function queryOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
 
 /** Returns the source that a claim is bound to; undefined after a change of the claim's spec, since its query may have changed. */
 export function boundSourceOf({ metadata, status }: DataSourceClaim): string | undefined {
-  const observed = status?.conditions?.find(({ type }) => type === 'Bound')?.observedGeneration
+  const observed = findCondition(status?.conditions, 'Bound')?.observedGeneration
   return observed === undefined || observed === metadata.generation ? status?.boundDataSource : undefined
 }
 

@@ -4,7 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject } from '../../api/meta.ts'
-import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
+import { type ConditionState, condition, findCondition, withConditions } from '../../base/conditions.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
@@ -191,7 +191,7 @@ function boundCondition(
   if (phase === 'Bound') {
     return condition('Bound', true, 'BindingSuccessful', `Successfully bound to DataSource: ${source?.metadata.name}`)
   }
-  const before = claim.status?.conditions?.find(({ type }) => type === 'Bound')
+  const before = findCondition(claim.status?.conditions, 'Bound')
   const wasBound = before?.status === 'True' || before?.reason === INVALID
   if (reason !== 'Resolving' || !wasBound) return condition('Bound', false, reason, message)
   return condition('Bound', false, INVALID, 'Binding became invalid, resetting to pending state')
@@ -216,7 +216,7 @@ function readyConditions(
 
 /** The condition Resolved: the location of the data, or why it is unknown. */
 function resolvedCondition({ reason, message }: State, answer: Answer, source: DataSource | undefined): ConditionState {
-  const stale = source?.status?.conditions?.find(({ type }) => type === 'Stale')
+  const stale = findCondition(source?.status?.conditions, 'Stale')
   if (stale?.status === 'True') return condition('Resolved', false, 'Stale', stale.message)
   if (!source || answer.kind === 'unknown') return { type: 'Resolved', status: 'Unknown', reason, message }
   return condition('Resolved', true, reason, message)

@@ -1,7 +1,7 @@
 /** The condition `WorkloadPlaced` of a claim: whether its workload is scheduled, where, and why it is not with its data. */
 import type { ResourceBinding } from '../../api/karmada.ts'
 import type { Condition } from '../../api/meta.ts'
-import { type ConditionState, condition } from '../../base/conditions.ts'
+import { type ConditionState, condition, findCondition } from '../../base/conditions.ts'
 import { listNames } from '../../base/names.ts'
 import { cut } from '../outcome.ts'
 import { isDivided, isSuspended, schedulingFailure, targetClusters } from '../placement/binding-state.ts'
@@ -96,7 +96,7 @@ const MAX_SHOWN = 5
 
 /** Returns the reason of the condition that a claim has; undefined if it has none. */
 export function placedReason(conditions: readonly Condition[] | undefined): string | undefined {
-  return conditions?.find(({ type }) => type === WORKLOAD_PLACED)?.reason
+  return findCondition(conditions, WORKLOAD_PLACED)?.reason
 }
 
 /** Whether a change to this reason deserves a Warning: the workload does not run, or not with its data. */

@@ -1,7 +1,7 @@
 /** The conditions of a DataSource: what its data system answered, and why. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { Condition } from '../../api/meta.ts'
-import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
+import { type ConditionState, condition, findCondition, withConditions } from '../../base/conditions.ts'
 import { printable } from '../../base/printable.ts'
 import { cut } from '../outcome.ts'
 import { readiness, STALLED } from '../readiness.ts'
@@ -80,7 +80,7 @@ export function attemptFailure(attempt: Attempt | undefined): string | undefined
 export function readyMessage({ source, attempt }: SourceStateInput, phase: SourcePhase): string {
   if (attempt?.kind === 'located') return `the data is in ${listed(attempt.clusters)}`
   if (attempt?.kind === 'nowhere') return bounded(attempt.reason)
-  const before = sourceCondition(source, 'Ready')
+  const before = findCondition(source.status?.conditions, 'Ready')
   if (before && before.status !== 'Unknown') return before.message
   return phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase
 }
@@ -96,7 +96,7 @@ export type ReasonCondition = 'Ready' | 'Mapped' | 'Stale'
  * Returns the reason in the words of the data system, for messages such as that of a hold. Returns undefined if the status has none.
  */
 export function conditionReason(source: DataSource, type: ReasonCondition): string | undefined {
-  const found = sourceCondition(source, type)
+  const found = findCondition(source.status?.conditions, type)
   if (!found?.message || found.status !== (type === 'Stale' ? 'True' : 'False')) return undefined
   // Without a message of the system, the phase is the message.
   return found.message === sourcePhase(source) ? undefined : cut(printable(found.message), MAX_SHOWN)
@@ -104,10 +104,6 @@ export function conditionReason(source: DataSource, type: ReasonCondition): stri
 
 /** In characters. A hold may have several reasons. */
 const MAX_SHOWN = 512
-
-function sourceCondition({ status }: DataSource, type: string): Condition | undefined {
-  return status?.conditions?.find((one) => one.type === type)
-}
 
 function bounded(text: string): string {
   return cut(printable(text), MAX_REASON_LENGTH)

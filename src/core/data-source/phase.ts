@@ -1,5 +1,7 @@
 /** The phase of a DataSource: whether its data exists. */
+
 import type { DataSource } from '../../api/data-source.ts'
+import { findCondition } from '../../base/conditions.ts'
 
 export type SourcePhase = 'Available' | 'Unavailable'
 
@@ -10,7 +12,7 @@ const PHASES: readonly SourcePhase[] = ['Available', 'Unavailable']
  * condition Ready is the phase.
  */
 export function sourcePhase({ status }: DataSource): SourcePhase | undefined {
-  const reason = status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+  const reason = findCondition(status?.conditions, 'Ready')?.reason
   return PHASES.find((phase) => phase === (status?.phase ?? reason))
 }
 

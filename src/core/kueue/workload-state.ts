@@ -3,7 +3,7 @@ import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { AdmissionCheckState, KueueWorkload } from '../../api/kueue.ts'
 import { MULTIKUEUE_ORIGIN_LABEL } from '../../api/kueue.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
-import { isTrue } from '../../base/conditions.ts'
+import { findCondition, isTrue } from '../../base/conditions.ts'
 import { defined, isObject, sortedUnique } from '../../base/json.ts'
 import { mayRequest, volumesAnnotationOf } from '../dependencies/workload.ts'
 import { parseVolumeRequests } from '../workload/requests/volume-requests.ts'
@@ -55,7 +55,7 @@ export function nominatedClusters({ status }: KueueWorkload): readonly string[] 
 
 /** Returns when Kueue reserved quota, in RFC 3339: the beginning of the wait. */
 export function reservedSince({ status }: KueueWorkload): string | undefined {
-  return status?.conditions?.find(({ type }) => type === 'QuotaReserved')?.lastTransitionTime
+  return findCondition(status?.conditions, 'QuotaReserved')?.lastTransitionTime
 }
 
 /** Returns the jobs of a Workload: its owners. A group of plain pods has several. */

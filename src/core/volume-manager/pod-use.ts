@@ -1,6 +1,7 @@
 /** Reads from a pod which directories and claims of volumes it mounts, or mounted before it ended. */
 
 import type { Pod, PodStatus } from '../../api/pod.ts'
+import { findCondition } from '../../base/conditions.ts'
 import { defined } from '../../base/json.ts'
 import { directoryAround } from './rules/names.ts'
 import { latestTime } from './time.ts'
@@ -54,8 +55,8 @@ export function podEndTime({
   startTime,
 }: PodStatus = {}): string | undefined {
   const ends = [...initContainerStatuses, ...containerStatuses].map(({ state }) => state?.terminated?.finishedAt)
-  const ready = conditions.find(({ type }) => type === 'Ready')
-  return latestTime(ends.filter((end) => typeof end === 'string')) ?? ready?.lastTransitionTime ?? startTime
+  const unreadySince = findCondition(conditions, 'Ready')?.lastTransitionTime
+  return latestTime(ends.filter((end) => typeof end === 'string')) ?? unreadySince ?? startTime
 }
 
 /** Whether all containers of a pod have ended. */

@@ -1,6 +1,7 @@
 /** Decides on a pod that requests volumes: inject them, gate the pod until they are ready, or reject it. */
 
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
+import { requiredTermsOf } from '../../api/node.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../../base/field-errors.ts'
 import { defined } from '../../base/json.ts'
@@ -139,7 +140,7 @@ function tryAgain({ path, request, volume }: WantedVolume): FieldError {
 /** Returns the node that a pod is bound to. No scheduler checks whether that node has the data. */
 export function boundNode({ nodeName, affinity }: PodSpec): string | undefined {
   if (nodeName) return nodeName
-  return pinnedNode(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
+  return pinnedNode(requiredTermsOf(affinity?.nodeAffinity))
 }
 
 /** The labels with the number of a pod in its StatefulSet or indexed Job (k8s.io/api, apps/v1 and batch/v1). */

@@ -1,7 +1,12 @@
 /** Builds the affinity of a mover Pod, and reads the node, the directory and the per-node slot from a mover Pod. */
 
 import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
-import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
+import {
+  type NodeAffinity,
+  type NodeSelectorRequirement,
+  type NodeSelectorTerm,
+  requiredTermsOf,
+} from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
 import { platformRequirements } from '../nodes/feasibility.ts'
@@ -78,8 +83,7 @@ function requiredNodes(placement: MoverPlacement, platform: readonly NodeSelecto
       values: [node],
     }),
   )
-  const given = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
-  const terms = given ?? [{}]
+  const terms = requiredTermsOf(affinity) ?? [{}]
   return {
     ...affinity,
     requiredDuringSchedulingIgnoredDuringExecution: {
@@ -105,7 +109,7 @@ function withRequirements(
 /** The node that a mover runs on or is pinned to; undefined for a mover that the scheduler has not placed yet. */
 export function nodeOfMover({ spec }: Pod): string | undefined {
   if (spec?.nodeName) return spec.nodeName
-  const [term] = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const [term] = requiredTermsOf(spec?.affinity?.nodeAffinity) ?? []
   const pin = term?.matchFields?.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')
   return pin?.values?.[0]
 }

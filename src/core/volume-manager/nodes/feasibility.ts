@@ -2,15 +2,17 @@
  * Whether a node is feasible for a Pod: its health, its platform, its taints, and the node affinity of the Pod. They are the rules of the
  * scheduler that depend on the node alone (k8s.io/component-helpers, scheduling/corev1).
  */
-import type {
-  Node,
-  NodeAffinity,
-  NodeSelectorRequirement,
-  NodeSelectorTerm,
-  Taint,
-  Toleration,
+import {
+  type Node,
+  type NodeAffinity,
+  type NodeSelectorRequirement,
+  type NodeSelectorTerm,
+  requiredTermsOf,
+  type Taint,
+  type Toleration,
 } from '../../../api/node.ts'
 import type { PodSpec } from '../../../api/pod.ts'
+import { findCondition, isTrue } from '../../../base/conditions.ts'
 import { defined } from '../../../base/json.ts'
 import { Tolerations } from '../../tolerations.ts'
 
@@ -22,7 +24,7 @@ export interface NodeHealth {
 
 /** Reads the condition Ready. A node without it counts as ready, because manifests in a folder have no status. */
 export function readNodeHealth({ status }: Node): NodeHealth {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  const ready = findCondition(status?.conditions, 'Ready')
   if (!ready || ready.status === 'True') return { isReady: true }
   const since = Date.parse(ready.lastTransitionTime ?? '')
   return defined({ isReady: false, since: Number.isNaN(since) ? undefined : since })
@@ -36,7 +38,7 @@ export function unreadyFor(node: Node, seconds: number, since: number): number |
 
 /** Whether the kubelet reports disk pressure. */
 export function hasDiskPressure({ status }: Node): boolean {
-  return status?.conditions?.some(({ type, status: holds }) => type === 'DiskPressure' && holds === 'True') ?? false
+  return isTrue(status?.conditions, 'DiskPressure')
 }
 
 /** Labels that the kubelet sets on its node (k8s.io/api/core/v1, LabelOSStable and LabelArchStable). */
@@ -93,8 +95,7 @@ export function fitsNode({ nodeSelector = {}, affinity, tolerations }: PodSpec, 
 
 /** Whether the required terms of an affinity allow the node. Without required terms, every node is allowed. */
 export function allowsNode(affinity: NodeAffinity | undefined, node: Pick<Node, 'metadata'>): boolean {
-  const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
-  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node))
+  return requiredTermsOf(affinity)?.some((term) => matchesTerm(term, node)) ?? true
 }
 
 /** Whether a term matches the node. A term without requirements matches no node. */

@@ -1,4 +1,5 @@
 /** The table of rules of each source type, and the problems of one volume. */
+import { requiredTermsOf } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { isLabelKey, isLabelValue } from '../../../base/names.ts'
 import { affinityProblems } from './affinity-rules.ts'
@@ -102,7 +103,7 @@ const capacity: Rule = ({ capacity: given }) =>
   !given || isQuantity(given) ? undefined : problem('capacity', 'Invalid', 'capacity has to be a quantity, e.g. 5Gi.')
 
 const dataNodes: Rule = ({ nodeAffinity }) =>
-  nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms.length
+  requiredTermsOf(nodeAffinity)?.length
     ? undefined
     : problem(
         'nodeAffinity',

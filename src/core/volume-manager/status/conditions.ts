@@ -2,7 +2,7 @@
 
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
-import { type ConditionState, condition, withConditions } from '../../../base/conditions.ts'
+import { type ConditionState, condition, findCondition, withConditions } from '../../../base/conditions.ts'
 import { defined, sortedUnique } from '../../../base/json.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { cut } from '../../outcome.ts'
@@ -216,7 +216,7 @@ export function statusEvents(
   // A VolumeManager that failed before may need another remedy now, as when it is deleted.
   const isNewState = before?.state !== state || (state === 'Failed' && !isRepeated(before.message, message))
   // Without a failed volume, it is another object that the API server rejects.
-  const detail = state === 'Failed' ? status.conditions?.find(({ type }) => type === 'Ready')?.message : undefined
+  const detail = state === 'Failed' ? findCondition(status.conditions, 'Ready')?.message : undefined
   const other = detail === undefined || detail === message ? message : `${message}: ${detail}`
   const text = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : other
   return [

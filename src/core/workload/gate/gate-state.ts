@@ -1,6 +1,6 @@
 /** Finds out why a pod has our scheduling gate: its data is not ready, cannot be used, or changed after the pod was created. */
 import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../../api/lodestone.ts'
-import type { NodeSelectorTerm } from '../../../api/node.ts'
+import { type NodeSelectorTerm, requiredTermsOf } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { describeErrors } from '../../../base/field-errors.ts'
 import { jsonEqual } from '../../../base/json.ts'
@@ -85,12 +85,8 @@ function mayBecome(before: PodSpec, after: PodSpec): boolean {
   const { affinity: was, ...own } = before
   const { affinity: is, ...wanted } = after
   if (!jsonEqual(own, wanted)) return false
-  const [terms, next] = [requiredTerms(was), requiredTerms(is)]
+  const [terms = [], next = []] = [was, is].map((affinity) => requiredTermsOf(affinity?.nodeAffinity))
   return terms.length === 0 || (terms.length === next.length && terms.every((term, i) => begins(next[i] ?? {}, term)))
-}
-
-function requiredTerms(affinity: PodSpec['affinity']): readonly NodeSelectorTerm[] {
-  return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
 }
 
 function begins(term: NodeSelectorTerm, withTerm: NodeSelectorTerm): boolean {

@@ -1,5 +1,5 @@
 /** Injects volumes into a pod spec: the volumes, their mounts, and the node affinity for the nodes that have the data. */
-import type { NodeSelectorTerm } from '../../../api/node.ts'
+import { type NodeSelectorTerm, requiredTermsOf } from '../../../api/node.ts'
 import type { PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
 import { fnv1a } from '../../../base/hash.ts'
@@ -41,7 +41,7 @@ export function injectorOf(wanted: readonly WantedVolume[]): Injector {
     const mounted = mountVolumes(spec, mounts, at)
     const { affinity } = spec
     const nodeAffinity = affinity?.nodeAffinity ? narrowAffinity(affinity.nodeAffinity, ordered) : plain
-    const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+    const terms = requiredTermsOf(nodeAffinity) ?? []
     const all = [...errors, ...('errors' in mounted ? mounted.errors : []), ...tooManyTerms(terms, at)]
     if (all.length > 0 || 'errors' in mounted) return { errors: all }
     const injected = {

@@ -1,5 +1,10 @@
 /** The node affinity of a pod for its volumes: required nodes, preferred nodes and their limits. */
-import type { NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm } from '../../../api/node.ts'
+import {
+  type NodeAffinity,
+  type NodeSelectorTerm,
+  type PreferredSchedulingTerm,
+  requiredTermsOf,
+} from '../../../api/node.ts'
 import { defined } from '../../../base/json.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
@@ -33,7 +38,7 @@ export function narrowAffinity(
   own: NodeAffinity | undefined,
   wanted: readonly WantedVolume[],
 ): NodeAffinity | undefined {
-  const before = own?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
+  const before = requiredTermsOf(own)
   const terms = narrowToVolumes(before, wanted)
   const preferences = own?.preferredDuringSchedulingIgnoredDuringExecution ?? []
   const preferred = addPreferences(preferences, [
@@ -64,7 +69,7 @@ function weighed(wanted: readonly WantedVolume[]): PreferredSchedulingTerm[] {
 }
 
 function volumeTerms({ volume }: WantedVolume): readonly NodeSelectorTerm[] {
-  return volume.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  return requiredTermsOf(volume.nodeAffinity) ?? []
 }
 
 function isSameList(one: readonly unknown[] | undefined, other: readonly unknown[] | undefined): boolean {

@@ -1,6 +1,8 @@
 /** Tells the absence of a kind from the deletion of its objects, by its CustomResourceDefinition. */
+
 import { type CustomResourceDefinition, definitionName, definitions } from '../../../api/definition.ts'
 import { collectionPath, type K8sObject, type ResourceType, resourceWord } from '../../../api/meta.ts'
+import { isTrue } from '../../../base/conditions.ts'
 import { backoffMs, spreadInterval } from '../../../base/time/backoff.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
@@ -85,10 +87,9 @@ async function findDefinitionProblem(
   }
   if (definition.metadata.deletionTimestamp !== undefined)
     return problem('Terminating', `is being deleted; ${APPLY_AGAIN}`)
-  const isEstablished = definition.status?.conditions?.some(
-    ({ type, status }) => type === 'Established' && status === 'True',
-  )
-  return isEstablished ? undefined : problem('NotEstablished', 'is not established; see its conditions')
+  return isTrue(definition.status?.conditions, 'Established')
+    ? undefined
+    : problem('NotEstablished', 'is not established; see its conditions')
 }
 
 /** Returns the error for a kind whose list answers 404 again and again. */
