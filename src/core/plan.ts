@@ -57,6 +57,16 @@ export interface Plan {
 
 export const NOTHING: Plan = { actions: [] }
 
+/** Returns an Event about an object. */
+export function eventAbout(
+  about: K8sObject,
+  type: EventAction['type'],
+  reason: EventReason,
+  message: string,
+): EventAction {
+  return { kind: 'event', about, type, reason, message }
+}
+
 /**
  * Returns the patch of an object as it was read. It has the resourceVersion, so that the API server rejects it if the object was changed since.
  *

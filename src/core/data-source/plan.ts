@@ -6,8 +6,7 @@ import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, keyOfObject } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
-import { type Action, type EventAction, type Plan, patchOf, statusPatchOf } from '../plan.ts'
-import type { EventReason } from '../signal-tables.ts'
+import { type Action, eventAbout, type Plan, patchOf, statusPatchOf } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
 import { removedColumns, sourceColumns } from './columns.ts'
 import { attemptFailure, listed, readyMessage, sourceConditions } from './conditions.ts'
@@ -100,7 +99,7 @@ function updateObject({ source, claims, attempt, crd = 'ours' }: SourceInput): A
       }),
     ),
     ...(moved
-      ? [event(source, 'Normal', 'Moved', `${listed(before.clusterNames)} → ${listed(after?.clusterNames)}`)]
+      ? [eventAbout(source, 'Normal', 'Moved', `${listed(before.clusterNames)} → ${listed(after?.clusterNames)}`)]
       : []),
   ]
 }
@@ -164,11 +163,11 @@ function phaseEvents(input: SourceInput, phase: SourcePhase | undefined): Action
   const failure = attemptFailure(attempt)
   return [
     ...(phase && sourcePhase(source) !== phase
-      ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, readyMessage(input, phase))]
+      ? [eventAbout(source, phase === 'Available' ? 'Normal' : 'Warning', phase, readyMessage(input, phase))]
       : []),
-    ...(failure !== undefined && !wasStale ? [event(source, 'Warning', 'Stale', failure)] : []),
+    ...(failure !== undefined && !wasStale ? [eventAbout(source, 'Warning', 'Stale', failure)] : []),
     ...(attempt && attempt.kind !== 'failed' && wasStale
-      ? [event(source, 'Normal', 'Fresh', 'the data system answers again')]
+      ? [eventAbout(source, 'Normal', 'Fresh', 'the data system answers again')]
       : []),
   ]
 }
@@ -198,8 +197,4 @@ function claimReference({ metadata }: DataSourceClaim): ClaimReference {
     name: name || undefined,
     uid: uid || undefined,
   })
-}
-
-function event(about: DataSource, type: 'Normal' | 'Warning', reason: EventReason, message: string): EventAction {
-  return { kind: 'event', about, type, reason, message }
 }

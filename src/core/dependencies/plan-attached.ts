@@ -9,7 +9,7 @@ import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, objectKey } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { hasTarget } from '../placement/binding-state.ts'
-import { type Action, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
+import { type Action, eventAbout, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
 import {
   combineStrategies,
   labelsFor,
@@ -203,7 +203,7 @@ function planRelease(stored: ResourceBinding): Plan {
   if (!patch) return NOTHING
   const { kind, name } = stored.spec.resource
   const message = `released ${kind} ${name}: each cluster creates its own`
-  return { actions: [patch, { kind: 'event', about: stored, type: 'Normal', reason: 'NeverPropagated', message }] }
+  return { actions: [patch, eventAbout(stored, 'Normal', 'NeverPropagated', message)] }
 }
 
 /** Returns the patch of the values that differ; undefined if none does. */
@@ -225,7 +225,7 @@ function conflictEvents(about: ResourceBinding, referrers: readonly ResourceBind
   const { conflicts } = combineStrategies(referrers)
   if (conflicts.length === 0) return []
   const message = `the workloads have different values of ${conflicts.join(' and ')}; Overwrite and true apply`
-  return [{ kind: 'event', about, type: 'Warning', reason: 'DependencyPolicyConflict', message }]
+  return [eventAbout(about, 'Warning', 'DependencyPolicyConflict', message)]
 }
 
 function isOfPredecessor({ metadata }: ResourceBinding, dependent: K8sObject): boolean {

@@ -8,7 +8,7 @@ import { bindingDecisionId } from '../decision-id.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { isWorkload, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
-import { type Action, type EventAction, NOTHING, type Plan, patchInto } from '../plan.ts'
+import { type Action, type EventAction, eventAbout, NOTHING, type Plan, patchInto } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
 import { areOursEqual, readDecision } from './annotations.ts'
 import { differsFromPolicy } from './base.ts'
@@ -83,8 +83,8 @@ function warnings(
   { binding, claimObjects = [] }: BindingPlanInput,
 ): Action[] {
   if (message === undefined) return []
-  const event = { kind: 'event', type: 'Warning', reason, message, decisionId: bindingDecisionId(decided) } as const
-  return [binding, ...claimObjects].map((about) => ({ ...event, about }))
+  const decisionId = bindingDecisionId(decided)
+  return [binding, ...claimObjects].map((about) => ({ ...eventAbout(about, 'Warning', reason, message), decisionId }))
 }
 
 /**
@@ -126,12 +126,8 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
   const is = readDecision(after.metadata.annotations)
   const decisionId = bindingDecisionId(after, is)
   if (before && bindingDecisionId(before, was) === decisionId) return []
-  const event = (type: 'Normal' | 'Warning', reason: EventReason, message: string): EventAction => ({
-    kind: 'event',
-    about: after,
-    type,
-    reason,
-    message,
+  const event = (type: EventAction['type'], reason: EventReason, message: string): EventAction => ({
+    ...eventAbout(after, type, reason, message),
     decisionId,
   })
   return [

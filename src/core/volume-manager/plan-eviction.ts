@@ -4,7 +4,7 @@ import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
 import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
-import { NOTHING, type Plan, statusPatchOf } from '../plan.ts'
+import { eventAbout, NOTHING, type Plan, statusPatchOf } from '../plan.ts'
 import type { EvictionCause } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
 import { findRoot, readDiskReport, usedPercent } from './nodes/disk.ts'
@@ -192,16 +192,11 @@ function evict({ manager, id, replica }: Candidate, cause: EvictionCause, node: 
     const evicted = evictReplica(replica, cause, now)
     return { ...volume, replicas: [...set.replicas, evicted], deletions: set.deletions, nextIndex: set.nextIndex }
   })
+  const message = `${id} on ${node}: ${WHY[cause]}, and no pod uses the data`
   return {
     actions: [
       statusPatchOf(volumeManagers, manager, { volumes }),
-      {
-        kind: 'event',
-        about: manager,
-        type: 'Warning',
-        reason: 'ReplicaEvicted',
-        message: `${id} on ${node}: ${WHY[cause]}, and no pod uses the data`,
-      },
+      eventAbout(manager, 'Warning', 'ReplicaEvicted', message),
     ],
     evicted: { volumeManager: keyOfObject(manager), volume: id, node },
     cause,

@@ -5,8 +5,7 @@ import type { Node } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { backoffMs } from '../../base/time/backoff.ts'
 import { cut } from '../outcome.ts'
-import { type Action, type EventAction, NOTHING, type Plan } from '../plan.ts'
-import type { EventReason } from '../signal-tables.ts'
+import { type EventAction, eventAbout, NOTHING, type Plan } from '../plan.ts'
 import type { VolumeUser } from './input.ts'
 import { apartFrom, directoryOfMover } from './mover/affinity.ts'
 import { leftoverMover } from './mover/build.ts'
@@ -110,7 +109,7 @@ export function planRefusal(
 function refusedEvent(node: Node, leftover: Leftover, namespace: string, refusal: string): EventAction {
   const why = `${leftoverTitle(leftover)}: CreateRefused: ${cut(refusal, MAX_REFUSAL_LENGTH)}`
   const message = `${why}; it is retried; allow the mover in namespace ${namespace}, or set volumes.movers.namespace`
-  return { kind: 'event', about: node, type: 'Warning', reason: 'LeftoverFailed', message }
+  return eventAbout(node, 'Warning', 'LeftoverFailed', message)
 }
 
 function leftoverTitle({ id, namespace, name }: Leftover): string {
@@ -120,26 +119,19 @@ function leftoverTitle({ id, namespace, name }: Leftover): string {
 function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: string): Plan {
   const { name = '' } = node.metadata
   const state: MoverState = moverState(mover, NO_PATIENCE)
-  const event = (type: 'Normal' | 'Warning', reason: EventReason, message: string): Action => ({
-    kind: 'event',
-    about: node,
-    type,
-    reason,
-    message,
-  })
   switch (state.kind) {
     case 'succeeded': {
       const message = `${what}: data that was left on ${name} is deleted`
-      return {
-        actions: [removeLeftover(node, digest), event('Normal', 'LeftoverDeleted', message), ...deletePod(mover)],
-      }
+      const event = eventAbout(node, 'Normal', 'LeftoverDeleted', message)
+      return { actions: [removeLeftover(node, digest), event, ...deletePod(mover)] }
     }
     case 'failed': {
       if (mover.metadata.deletionTimestamp) return { actions: [], requeueAfterMs: CHECK_MS }
       const waitMs = (fromTime(podEndTime(mover.status)) ?? 0) + RETRY_MS - now
       if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
       const message = `${what}: ${state.code}: ${state.message}; it is retried`
-      return { actions: [event('Warning', 'LeftoverFailed', message), ...deletePod(mover)], requeueAfterMs: CHECK_MS }
+      const event = eventAbout(node, 'Warning', 'LeftoverFailed', message)
+      return { actions: [event, ...deletePod(mover)], requeueAfterMs: CHECK_MS }
     }
     default:
       return { actions: [], requeueAfterMs: CHECK_MS }

@@ -6,9 +6,8 @@ import { type ConditionState, condition, findCondition, withConditions } from '.
 import { defined, sortedUnique } from '../../../base/json.ts'
 import { namesColumn, sizeColumn } from '../../columns.ts'
 import { cut } from '../../outcome.ts'
-import type { EventAction } from '../../plan.ts'
+import { type EventAction, eventAbout } from '../../plan.ts'
 import { readiness, STALLED } from '../../readiness.ts'
-import type { EventReason } from '../../signal-tables.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import type { Waiting } from '../persistent-volumes.ts'
@@ -204,13 +203,6 @@ export function statusEvents(
   summaries: readonly VolumeSummary[],
 ): EventAction[] {
   const before = manager.status
-  const event = (type: EventAction['type'], reason: EventReason, message: string): EventAction => ({
-    kind: 'event',
-    about: manager,
-    type,
-    reason,
-    message,
-  })
   const { state = 'Pending', message = '' } = status
   const failed = state === 'Failed' ? summaries.find(({ state }) => state === 'failed') : undefined
   // A VolumeManager that failed before may need another remedy now, as when it is deleted.
@@ -220,12 +212,14 @@ export function statusEvents(
   const other = detail === undefined || detail === message ? message : `${message}: ${detail}`
   const text = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : other
   return [
-    ...(isNewState ? [event(state === 'Failed' ? 'Warning' : 'Normal', state, text)] : []),
+    ...(isNewState ? [eventAbout(manager, state === 'Failed' ? 'Warning' : 'Normal', state, text)] : []),
     ...(status.volumes ?? []).flatMap((volume) =>
       listChanges(
         before?.volumes?.find(({ id }) => id === volume.id),
         volume,
-      ).map(({ node, reason, text }) => event('Warning', reason, `${volume.id}${node ? ` on ${node}` : ''}: ${text}`)),
+      ).map(({ node, reason, text }) =>
+        eventAbout(manager, 'Warning', reason, `${volume.id}${node ? ` on ${node}` : ''}: ${text}`),
+      ),
     ),
   ]
 }

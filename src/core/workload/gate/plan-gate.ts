@@ -3,7 +3,7 @@ import { VOLUMES_GATE } from '../../../api/lodestone.ts'
 import { type Pod, type PodSpec, pods } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
 import { podDecisionId } from '../../decision-id.ts'
-import { type Action, NOTHING, type Plan, patchOf } from '../../plan.ts'
+import { type Action, eventAbout, NOTHING, type Plan, patchOf } from '../../plan.ts'
 import type { VolumeManagerLookup } from '../injection/mountable-volumes.ts'
 import { gateStateOf } from './gate-state.ts'
 
@@ -17,11 +17,7 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   const { reason, message } = state
   const isReady = reason === 'VolumesReady'
   const event = defined({
-    kind: 'event' as const,
-    about: pod,
-    type: isReady ? ('Normal' as const) : ('Warning' as const),
-    reason,
-    message,
+    ...eventAbout(pod, isReady ? 'Normal' : 'Warning', reason, message),
     decisionId: podDecisionId(pod),
   })
   if (isReady) return { actions: [release(pod, state.spec), event] }
