@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fnv1a, listDigest } from './hash.ts'
+import { fnv1a, fnv1a32, listDigest } from './hash.ts'
 
 /** FNV-1a with 64 bits, by its definition: slow, over code units. */
 function reference(text: string): string {
@@ -28,4 +28,12 @@ describe('the digest of a list', () => {
   ])('depends on $name', ({ one, other }) => {
     expect(listDigest(one)).not.toBe(listDigest(other))
   })
+})
+
+test.each([
+  ['', 0x811c9dc5],
+  ['a', 0xe40c292c],
+  ['foobar', 0xbf9cf968],
+])('the hash of %j with 32 bits is that of the reference implementation', (text, want) => {
+  expect(fnv1a32(text)).toBe(want)
 })

@@ -14,6 +14,13 @@ export function fnv1a(text: string): string {
   return ((BigInt(high) << 32n) | BigInt(low)).toString(36).padStart(13, '0')
 }
 
+/** FNV-1a over the UTF-16 code units, with 32 bits. */
+export function fnv1a32(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}
+
 /**
  * A digest of a list of texts, to detect changes: two FNV-1a hashes of 32 bits, as 16 hexadecimal digits. It is fast and not for secrets.
  */

@@ -1,6 +1,8 @@
 /** The labels by which attached bindings and their referrers find each other, with the same hash as Karmada's. */
+
 import { DEPENDED_BY_LABEL_PREFIX as KARMADA_LABEL_PREFIX } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
+import { fnv1a32 } from '../../base/hash.ts'
 
 /** Letters and digits that form no words (apimachinery, SafeEncodeString). */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
@@ -31,10 +33,6 @@ function dependedByHash({ namespace, name }: { namespace?: string | undefined; n
 
 /** Karmada's hash of a binding's key: FNV-1a with 32 bits, its decimal digits spelled in safe letters (pkg/util/names, GenerateBindingReferenceKey). */
 function bindingKeyHash(key: string): string {
-  let hash = 0x811c9dc5
   // Names of objects are ASCII, so code units are the bytes that Go hashes.
-  for (const character of key) {
-    hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0
-  }
-  return [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('')
+  return [...String(fnv1a32(key))].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('')
 }

@@ -1,4 +1,5 @@
 /** Reads the documents of YAML as kubectl does, which uses go-yaml (go.yaml.in/yaml/v2, through sigs.k8s.io/yaml). */
+
 import {
   Composer,
   CST,
@@ -9,6 +10,7 @@ import {
   type YAMLParseError,
   type YAMLWarning,
 } from 'yaml'
+import { parseJson } from '../../base/json.ts'
 import { ValueError, ValueReader } from './kubernetes-yaml-values.ts'
 
 /** Why a document is not read, with the offset in the text. */
@@ -117,13 +119,7 @@ function readJson(text: string): string[] {
 }
 
 function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return false
-  }
+  return parseJson(text) !== undefined
 }
 
 type Generated = Generator<string, unknown, unknown>

@@ -2,7 +2,9 @@
  * Many objects that never change, by name and by index. An index is built when it is first used, and has numbers only. In a cached store, the
  * keys of a claim need 1 KiB, and a question uses few of the indexes.
  */
+
 import { type K8sObject, keyOfObject, objectKey } from '../../api/meta.ts'
+import { fnv1a32 } from '../../base/hash.ts'
 import type { IndexFunctions } from '../cache/object-table.ts'
 
 type KeysOf<T> = (object: T) => readonly string[]
@@ -133,9 +135,7 @@ function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   return larger
 }
 
-/** FNV-1a with 32 bits, over the code units of a text. */
+/** Returns a hash as an Int32Array has it. */
 function hashText(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return hash
+  return fnv1a32(text) | 0
 }
