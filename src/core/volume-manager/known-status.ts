@@ -34,6 +34,11 @@ const DELETION_STATES: Readonly<Record<DeletionState, true>> = {
   ...{ Waiting: true, Queued: true, Deleting: true, Failed: true },
 }
 
+/** Returns the volumes of a status; none of a status whose volumes are no list. */
+export function listVolumes({ status }: Pick<VolumeManager, 'status'>): readonly VolumeStatus[] {
+  return Array.isArray(status?.volumes) ? status.volumes : []
+}
+
 /** The inputs of the plan on which the known part depends. */
 type Known = Pick<VolumeManagerInput, 'manager' | 'isManaged' | 'settings' | 'now'>
 

@@ -1,4 +1,5 @@
 /** The cached kinds for volumes: VolumeManagers, nodes and pods. Only gated pods keep their whole spec. */
+
 import {
   CHECK_ANNOTATION,
   DELETE_IN_USE_ANNOTATION,
@@ -14,6 +15,7 @@ import { defined } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { moverSecrets } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
+import { listVolumes } from '../../core/volume-manager/known-status.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, readPastUse, readPodUse } from '../../core/volume-manager/pod-use.ts'
 import { ownerKey, placeKey } from '../../core/volume-manager/rules/names.ts'
@@ -52,20 +54,18 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
     // VolumeManagers with waiting movers: the queue.
     waiting: (manager) => (isInQueue(manager) ? ['all'] : []),
     // VolumeManagers with failed replicas or deletions, which are retried later.
-    failed: ({ status }) => {
-      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+    failed: (manager) => {
       const isFailed = ({ state }: { state: string }) => state === 'Failed'
+      const volumes = listVolumes(manager)
       return volumes.some(({ replicas = [], deletions = [] }) => [...replicas, ...deletions].some(isFailed))
         ? ['all']
         : []
     },
     // The nodes that have, or may have, its data.
-    node: ({ status }) => {
-      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
-      return volumes.flatMap(({ replicas = [], deletions = [] }) =>
+    node: (manager) =>
+      listVolumes(manager).flatMap(({ replicas = [], deletions = [] }) =>
         [...replicas, ...deletions].flatMap(({ node }) => (node ? [node] : [])),
-      )
-    },
+      ),
     // VolumeManagers that every node concerns: of `Local` volumes, and of those with a copy on every node.
     everyNode: ({ spec }) =>
       (Array.isArray(spec.volumeConfigs) ? spec.volumeConfigs : []).some(

@@ -1,7 +1,9 @@
 /** The one predicate for movers: whether Lodestone made a Pod. Any tenant can write the labels and the annotation of a mover. */
+
 import { MOVER_LABEL } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
+import { listVolumes } from '../known-status.ts'
 import type { Leftover } from '../nodes/leftovers.ts'
 import { moverName } from '../rules/names.ts'
 import { leftoverNamespaces, moverNamespace, type VolumeSettings } from '../rules/settings.ts'
@@ -53,9 +55,8 @@ function isNamed(pod: Pod, manager: Pick<VolumeManager, 'metadata'>, task: Mover
 }
 
 /** The status in the cache may be one attempt behind, and the Pod of the previous attempt may still run. */
-function isInStatus({ status }: VolumeManager, { id, role, index, attempt }: MoverTask): boolean {
-  const volumes = Array.isArray(status?.volumes) ? status.volumes : []
-  return volumes.some((volume) => {
+function isInStatus(manager: VolumeManager, { id, role, index, attempt }: MoverTask): boolean {
+  return listVolumes(manager).some((volume) => {
     if (volume.id !== id) return false
     const replica = volume.replicas?.find((one) => one.index === index)
     const works: Readonly<Record<MoverTask['role'], { attempt: number } | undefined>> = {

@@ -1,8 +1,10 @@
 /** The queue of movers: the waiting work of VolumeManagers, in the order of their namespace. Namespaces share the slots (shares.ts). */
+
 import { keyOfObject } from '../../../api/meta.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import { STUCK } from '../codes.ts'
+import { listVolumes } from '../known-status.ts'
 import type { MoverTask } from '../mover/task.ts'
 import { fromTime } from '../time.ts'
 
@@ -17,9 +19,8 @@ function isWaiting({ state }: { state: string }): boolean {
 }
 
 /** Whether any mover of a VolumeManager waits for a slot. */
-export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
-  const volumes = Array.isArray(status?.volumes) ? status.volumes : []
-  return volumes.some(({ replicas = [], deletions = [] }) =>
+export function isInQueue(manager: Pick<VolumeManager, 'status'>): boolean {
+  return listVolumes(manager).some(({ replicas = [], deletions = [] }) =>
     [...replicas, ...deletions, ...replicas.flatMap(uploadAndMaintenance)].some(isWaiting),
   )
 }

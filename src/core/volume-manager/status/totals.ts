@@ -1,6 +1,8 @@
 /** Counts the replicas and the waiting work of a VolumeManager, for the metrics. */
+
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaState } from '../../../api/volume-status.ts'
+import { listVolumes } from '../known-status.ts'
 import { listVolumeWork, type MeasuredTask } from '../mover/measured-mover.ts'
 import { isConflict } from '../replica/upload.ts'
 import { fromTime } from '../time.ts'
@@ -25,9 +27,9 @@ export interface VolumeTotals {
 }
 
 /** Returns the totals of one VolumeManager. Any tenant may write a status, so an unknown state is left out. */
-export function countTotals({ status }: VolumeManager): VolumeTotals {
+export function countTotals(manager: VolumeManager): VolumeTotals {
   const totals: VolumeTotals = { replicas: {}, queue: {}, conflicts: 0 }
-  for (const volume of Array.isArray(status?.volumes) ? status.volumes : []) {
+  for (const volume of listVolumes(manager)) {
     for (const replica of volume.replicas ?? []) {
       if (REPLICA_STATES.includes(replica.state)) {
         totals.replicas[replica.state] = (totals.replicas[replica.state] ?? 0) + 1

@@ -1,4 +1,5 @@
 /** The volumes of a VolumeManager for pods: whether a pod can mount each, how it is mounted, and which nodes have its data. */
+
 import { NOT_OBSERVED } from '../../../api/meta.ts'
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeSource } from '../../../api/pod.ts'
@@ -7,6 +8,7 @@ import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { isTrue } from '../../../base/conditions.ts'
 import { defined } from '../../../base/json.ts'
 import { isDeployed } from '../../volume-manager/codes.ts'
+import { listVolumes } from '../../volume-manager/known-status.ts'
 import { isUsable } from '../../volume-manager/replica/download.ts'
 import { wantedReplicas } from '../../volume-manager/rules/distribution.ts'
 import { type HostRoots, hostPathFault } from '../../volume-manager/rules/host-paths.ts'
@@ -74,7 +76,7 @@ export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): Mou
   const refusal = managerRefusal(manager)
   // The CRD of VCK allows any content.
   const configs = Array.isArray(manager.spec?.volumeConfigs) ? manager.spec.volumeConfigs : []
-  const known = Array.isArray(manager.status?.volumes) ? manager.status.volumes : []
+  const known = listVolumes(manager)
   return defined({
     name: manager.metadata.name ?? '',
     refusal: refusal || undefined,
