@@ -6,7 +6,7 @@ import { type Pod, pods } from '../../api/pod.ts'
 import { defined } from '../../base/json.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
 import { isDaemonSet, narrowDaemonSet } from '../workload/daemon-set.ts'
-import { addedValues, openDigest, withoutAdded } from '../workload/requests/added-values.ts'
+import { type AddedContext, addedValues, openDigest, withoutAdded } from '../workload/requests/added-values.ts'
 import { type PodPlace, podPlacesOf } from '../workload/requests/templates.ts'
 import { ownAnnotation } from '../workload/requests/workload-requests.ts'
 import { hasPods, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
@@ -43,13 +43,12 @@ function planWorkload(object: K8sObject, kind: WorkloadKind): Removal {
 }
 
 function withoutAddedValues<T extends K8sObject>(object: T, places: readonly PodPlace[]): T {
-  const context = {
-    isDeclared: declarationsIn(object),
-    digest: openDigest(),
-    copied: ownAnnotation(object),
-    storedAt: () => undefined,
-  }
+  const context = contextOf(object, ownAnnotation(object))
   return places.reduce((whole, place) => withoutAdded(whole, place, addedValues(place, context)) as T, object)
+}
+
+function contextOf(object: K8sObject, copied: string | undefined): AddedContext {
+  return { isDeclared: declarationsIn(object), digest: openDigest(), copied, storedAt: () => undefined }
 }
 
 /** Lets the pods of a DaemonSet run on all nodes that its user allows. */
@@ -72,12 +71,7 @@ export const podRule: RemovalRule = {
     const metadata = defined({ labels, annotations })
     const place: PodPlace = { path: 'metadata', keys: ['metadata'], metadata, forAll: false }
     // A pod has the annotation of its template, so an equal one of the pod itself is no copy.
-    const context = {
-      isDeclared: declarationsIn(pod),
-      digest: openDigest(),
-      copied: undefined,
-      storedAt: () => undefined,
-    }
+    const context = contextOf(pod, undefined)
     const cleaned = withoutAdded(pod, place, addedValues(place, context)) as Pod
     const gates = pod.spec?.schedulingGates ?? []
     const isGated = gates.some(({ name }) => name === VOLUMES_GATE)

@@ -6,7 +6,7 @@ import { defined } from '../../../base/json.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS } from '../requests/limits.ts'
 import { resolveRequests, type WantedVolume } from '../requests/resolve.ts'
 import { parseVolumeRequests } from '../requests/volume-requests.ts'
-import { injectVolumes, volumeName } from './inject.ts'
+import { injectorOf, injectVolumes, volumeName } from './inject.ts'
 import type { UsableVolume } from './mountable-volumes.ts'
 
 const main: PodSpec = { containers: [{ name: 'main' }] }
@@ -51,7 +51,7 @@ describe('a pod spec', () => {
 
 test('a volume of the pod with our name and other data is an error with its path', () => {
   const volumes = [{ name: NAME, emptyDir: {} }]
-  expect(injectVolumes({ ...main, volumes }, wanted([{}]), 'spec.template.spec')).toEqual({
+  expect(injectorOf(wanted([{}]))({ ...main, volumes }, 'spec.template.spec')).toEqual({
     errors: [
       {
         path: 'spec.template.spec.volumes[0].name',

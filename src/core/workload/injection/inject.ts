@@ -19,11 +19,9 @@ export type Injector = (spec: PodSpec, at?: string) => Injected
 /**
  * Injects volumes into a pod spec. Existing volumes and mounts stay as they are, so a second injection changes nothing. The order of the
  * volumes does not matter. Unchanged parts are shared with `spec`.
- *
- * @param at the path of the pod spec in the object
  */
-export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at = 'spec'): Injected {
-  return injectorOf(wanted)(spec, at)
+export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[]): Injected {
+  return injectorOf(wanted)(spec)
 }
 
 /** Prepares the injection of volumes: a workload injects the same ones into hundreds of pod templates. */
