@@ -1,25 +1,23 @@
 /** The bindings that Karmada would create for the workloads of a folder. */
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
-import type { Config } from '../app/config/config.ts'
-import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
 import type { FolderStore } from '../store/folder/folder.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../store/overlay-store.ts'
 import type { ObjectStore } from '../store/store.ts'
+import type { ReviewSettings } from './check/review/review-object.ts'
 import { predict } from './status/holds.ts'
 
 /**
- * Returns the objects of a folder with these bindings, since no controller writes them there. Admission would decide on them at `now`, in ms, in
- * this way. Throws when the signal aborts.
+ * Returns the objects of a folder with these bindings, since no controller writes them there. Admission would decide on them by
+ * these settings. Throws when the signal aborts.
  */
 export async function withFolderBindings(
   folder: FolderStore,
-  config: Config,
-  now: number,
+  settings: ReviewSettings,
   signal: AbortSignal,
 ): Promise<ObjectStore> {
-  const { allBindings } = await predict(folder, config, now, signal)
-  const store = new OverlayStore(folder, allKinds(configuredWorkloadKinds(config)))
+  const { allBindings } = await predict(folder, settings, signal)
+  const store = new OverlayStore(folder, allKinds(settings.workloads))
   for (const binding of allBindings)
     store.put(binding.metadata.namespace ? resourceBindings : clusterResourceBindings, binding)
   return store

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { makeClaim, makeObject, makePolicy, makeSource } from '../../test/builders.ts'
+import { makeClaim, makeCluster, makeObject, makePolicy, makeSource } from '../../test/builders.ts'
 import { makeFolder, readFolder, runWords } from './cli.fake.ts'
 import { readTests } from './conversations/read-tests.ts'
 import { runTest } from './conversations/run-test.ts'
@@ -67,6 +67,40 @@ describe('a test', () => {
 
     expect(status).toBe(1)
     expect(stdout).toContain('    +   reason: default/sales is in member2\n')
+  })
+
+  test('ranks clusters by the prices of its configuration', async () => {
+    const GiB = 1024 ** 3
+    const claimFor = (dataSourceName: string) =>
+      makeClaim({ dataSourceName, policy: { enforcement: 'Preferred', preference: 'Cost' } }, { name: dataSourceName })
+    const sourceIn = (cluster: string, name: string, bytes: number) =>
+      makeSource({ name, locality: { clusterNames: [cluster], bytes } }, { name: `amoro-table-${name}` })
+    const divided = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
+    const test = {
+      config: {
+        transferCosts: {
+          links: [
+            { from: { region: 'near' }, to: { region: 'far' }, pricePerGiB: 9 },
+            { from: { region: 'far' }, to: { region: 'near' }, pricePerGiB: 1 },
+          ],
+        },
+      },
+      given: [
+        makeCluster('member1', { region: 'near' }),
+        makeCluster('member2', { region: 'far' }),
+        ...[claimFor('small'), sourceIn('member1', 'small', GiB)],
+        ...[claimFor('large'), sourceIn('member2', 'large', 5 * GiB)],
+        makePolicy({
+          placement: { clusterAffinity: { clusterNames: ['member1', 'member2'] }, replicaScheduling: divided },
+        }),
+      ],
+      when: { object: workload },
+      // Without prices, the cluster with most bytes is the first: member2.
+      expect: { binding: { clusters: ['member1', 'member2'] } },
+    }
+    const { status, stdout } = await runOne(test)
+    expect(stdout).toContain('1 passed')
+    expect(status).toBe(0)
   })
 
   test('reads its objects from files, relative to its own', async () => {

@@ -1,17 +1,14 @@
 /** Reviews given manifests beside those of a store, for `lodestone check` and the page. Nothing is written but the store. */
 
 import type { Config } from '../../app/config/config.ts'
-import { placementTiming } from '../../app/config/placement-config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
-import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
-import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { allExcludedNamespaces } from '../../app/registration.ts'
 import { defined } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { Manifest } from '../../store/folder/manifests.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
+import { decisionSettings } from '../decision-settings.ts'
 import { scopesOf } from '../scope.ts'
 import { diagnose } from './findings/diagnose.ts'
 import { type FailOn, type Finding, finding } from './findings/findings.ts'
@@ -50,9 +47,8 @@ export interface CheckInput {
 /** Returns the reviews and the findings. Throws as `copyHub` does. */
 export async function checkManifests(input: CheckInput): Promise<Report> {
   const { given, store, folder, config, signal, now, failOn } = input
-  const { claims, dependencies, volumes } = config
-  const workloads = configuredWorkloadKinds(config)
-  const types = allKinds(workloads).map(({ type }) => type)
+  const settings = decisionSettings(config, input.karmadaRules, now)
+  const types = allKinds(settings.workloads).map(({ type }) => type)
   const { manifests, systems } = given
   const problems = [...given.problems]
   const isEmpty = folder !== undefined && store.objects().length === 0 && problems.length === 0
@@ -64,20 +60,7 @@ export async function checkManifests(input: CheckInput): Promise<Report> {
     problems.push(
       finding('no-manifest', `no manifest in ${input.from}; check the path, and the command before a pipe`, {}),
     )
-  const context: ReviewContext = {
-    store,
-    workloads,
-    now,
-    propagateDeps: dependencies.propagate,
-    clusterScopedClaims: claims.clusterScoped,
-    karmadaRules: input.karmadaRules,
-    timing: placementTiming(config.placement),
-    matrix: configuredTransferMatrix(config),
-    whenNotReady: volumes.whenNotReady,
-    volumeLimits: volumes,
-    excludedNamespaces: allExcludedNamespaces(config),
-    hasHub: input.copyHub !== undefined,
-  }
+  const context: ReviewContext = { ...settings, store, hasHub: input.copyHub !== undefined }
   const hub = await input.copyHub?.(placed, context)
   const located = await locateData({
     store,

@@ -1,16 +1,15 @@
 /** Runs a test in memory: stores the given objects, and reviews the request as the server would. */
 import { isBinding, type Placement, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { allExcludedNamespaces } from '../../app/registration.ts'
 import { describeErrors } from '../../base/field-errors.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { diffJson } from '../../core/admission/diff.ts'
-import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { placeObject } from '../check/input/place-manifests.ts'
 import { reviewDerived, wholePolicies } from '../check/review/review-derived.ts'
 import { isTemplate, type ObjectReview, openSession, put, reviewObject } from '../check/review/review-object.ts'
+import { decisionSettings } from '../decision-settings.ts'
 import { openFolder } from '../open-folder.ts'
+import { configuredKarmadaRules } from '../options/karmada-version.ts'
 import { scopesOf } from '../scope.ts'
 import type { TestCase } from './complete-test.ts'
 import type { ActualAnswer, Answer, Expected } from './test-schema.ts'
@@ -32,20 +31,10 @@ export async function runTest(test: TestCase): Promise<TestResult> {
 }
 
 async function answerTest({ config, now, given, object: raw, oldObject }: TestCase): Promise<ActualAnswer> {
-  const workloads = configuredWorkloadKinds(config)
-  const store = openFolder(undefined, { watch: false, workloads })
+  const settings = decisionSettings(config, configuredKarmadaRules(config), now)
+  const store = openFolder(undefined, { watch: false, workloads: settings.workloads })
   await store.start(new AbortController().signal)
-  const session = openSession({
-    store,
-    workloads,
-    now,
-    propagateDeps: config.dependencies.propagate,
-    clusterScopedClaims: config.claims.clusterScoped,
-    whenNotReady: config.volumes.whenNotReady,
-    karmadaRules: rulesOfVersion(config.karmada.version ?? '') ?? newestRules,
-    volumeLimits: config.volumes,
-    excludedNamespaces: allExcludedNamespaces(config),
-  })
+  const session = openSession({ ...settings, store })
   const objectScope = scopesOf(session.types, given)
   const place = (one: K8sObject) => placeObject(one, objectScope(one))
   try {

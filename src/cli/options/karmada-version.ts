@@ -16,11 +16,15 @@ export const KARMADA_VERSION_OPTION = {
  * Returns the rules of the option, of the configuration, or of the API server, in this order. Without any of them, they are those of the
  * newest version. Throws `UsageError` for an invalid version.
  */
-export function karmadaRulesOf(args: Arguments, { karmada }: Config, ofServer?: KarmadaRules): KarmadaRules {
+export function karmadaRulesOf(args: Arguments, config: Config, ofServer?: KarmadaRules): KarmadaRules {
   const given = args.text('karmada-version')
-  const version = given ?? karmada.version
-  if (version === undefined) return ofServer ?? newestRules
-  const rules = rulesOfVersion(version)
+  if (given === undefined) return configuredKarmadaRules(config, ofServer)
+  const rules = rulesOfVersion(given)
   if (!rules) throw new UsageError(`--karmada-version takes a version such as 1.17, not ${given}`)
   return rules
+}
+
+/** As `karmadaRulesOf`, for a command without the option. */
+export function configuredKarmadaRules({ karmada }: Config, ofServer: KarmadaRules = newestRules): KarmadaRules {
+  return rulesOfVersion(karmada.version ?? '') ?? ofServer
 }

@@ -14,6 +14,7 @@ import {
   writeSnapshotFile,
 } from '../../store/snapshot/write-snapshot.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { decisionSettings } from '../decision-settings.ts'
 import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
@@ -70,11 +71,14 @@ async function runSnapshot(args: Arguments, io: CommandIo): Promise<number> {
   if (!isHub)
     throw new UsageError(`the folder ${args.text('folder')} has no objects of a hub; give the folder of a hub`)
   const now = io.now()
-  const store = folder ? await withFolderBindings(folder, config, now, io.signal) : source.store
+  const rules = karmadaRulesOf(args, config, karmadaRules)
+  const store = folder
+    ? await withFolderBindings(folder, decisionSettings(config, rules, now), io.signal)
+    : source.store
   const anonymous = args.flag('anonymous')
   const content: SnapshotContent = {
     store,
-    settings: { ...snapshotSettings(config, karmadaRulesOf(args, config, karmadaRules), now), anonymous },
+    settings: { ...snapshotSettings(config, rules, now), anonymous },
     ...(anonymous && { change: anonymizer(store) }),
   }
   return file === undefined ? writeOutput(content, io) : writeFile(content, file, io)

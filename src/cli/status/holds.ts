@@ -2,14 +2,8 @@
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
-import type { Config } from '../../app/config/config.ts'
-import { placementTiming } from '../../app/config/placement-config.ts'
-import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
-import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { allExcludedNamespaces } from '../../app/registration.ts'
 import { defined } from '../../base/json.ts'
 import { bindingDecisionId, podDecisionId } from '../../core/decision-id.ts'
-import { newestRules, rulesOfVersion } from '../../core/karmada-rules.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
 import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
@@ -17,7 +11,7 @@ import { volumeManagersOf } from '../../queries/volumes.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { copiesOf } from '../check/input/place-manifests.ts'
-import type { ReviewContext } from '../check/review/review-object.ts'
+import type { ReviewSettings } from '../check/review/review-object.ts'
 import { reviewObjects } from '../check/review/review-objects.ts'
 import { openFolder } from '../open-folder.ts'
 import type { HoldReport } from './report.ts'
@@ -30,32 +24,6 @@ export interface Predictions {
   bindings: ResourceBinding[]
   /** These, and the bindings without a decision. */
   allBindings: ResourceBinding[]
-}
-
-/**
- * Predicts the decisions on the objects of a folder, by this configuration at `now` in ms. `check` decides in the same way. A workload with a
- * binding in the folder has no prediction, because the binding records its state.
- */
-export async function predict(
-  folder: FolderStore,
-  config: Config,
-  now: number,
-  signal: AbortSignal,
-): Promise<Predictions> {
-  const { claims, dependencies, karmada, volumes } = config
-  const context = {
-    workloads: configuredWorkloadKinds(config),
-    now,
-    propagateDeps: dependencies.propagate,
-    clusterScopedClaims: claims.clusterScoped,
-    karmadaRules: rulesOfVersion(karmada.version ?? '') ?? newestRules,
-    timing: placementTiming(config.placement),
-    matrix: configuredTransferMatrix(config),
-    whenNotReady: volumes.whenNotReady,
-    volumeLimits: volumes,
-    excludedNamespaces: allExcludedNamespaces(config),
-  }
-  return reviewFolder(folder, context, signal)
 }
 
 /** Reports the holds in the annotations of bindings, and the pods with our scheduling gate. */
@@ -99,12 +67,16 @@ function podGate(pod: Pod, store: ObjectStore): HoldReport[] {
   return [defined({ workload: referenceOf(pod), reason, message, since: creationTimestamp || undefined, decisionId })]
 }
 
-async function reviewFolder(
+/**
+ * Predicts the decisions on the objects of a folder, by these settings. `check` decides in the same way. A workload with a binding in the folder
+ * has no prediction, because the binding records its state.
+ */
+export async function predict(
   folder: FolderStore,
-  context: Omit<ReviewContext, 'store'>,
+  settings: ReviewSettings,
   signal: AbortSignal,
 ): Promise<Predictions> {
-  const { workloads } = context
+  const { workloads } = settings
   const objects = copiesOf(folder)
   // Reviews store what they allow, and the store of the folder must not change.
   const store = openFolder(undefined, { workloads })
@@ -113,7 +85,7 @@ async function reviewFolder(
     const templates = objects.filter((object) => !isBinding(object.kind) && !isGatedPod(object))
     const reviews = await reviewObjects(
       templates.map((object) => ({ object })),
-      { ...context, store },
+      { ...settings, store },
     )
     const gated = reviews.filter(({ decision }) => decision === 'Gated')
     const allBindings = reviews.flatMap(({ after }) =>

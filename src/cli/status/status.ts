@@ -11,8 +11,10 @@ import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
+import { decisionSettings } from '../decision-settings.ts'
 import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
+import { configuredKarmadaRules } from '../options/karmada-version.ts'
 import { givenNamespace } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
 import { OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
@@ -87,7 +89,8 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
     const paint = painter(io.stdout, io.env)
     const render = async () => {
       const now = io.now()
-      const { holds: predicted } = folder ? await predict(folder, config, now, io.signal) : { holds: [] }
+      const settings = decisionSettings(config, configuredKarmadaRules(config), now)
+      const { holds: predicted } = folder ? await predict(folder, settings, io.signal) : { holds: [] }
       const holds = [...storedHolds(store), ...predicted]
       const scope = config.claims.clusterScoped
       const report = gatherStatus(store, { ...selection, holds, configured, scope, now })

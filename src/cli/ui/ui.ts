@@ -11,6 +11,7 @@ import { listen } from '../../server/listen.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { decisionSettings } from '../decision-settings.ts'
 import { objectsPlace } from '../explain/explain-named.ts'
 import type { Context } from '../explain/target.ts'
 import { describeHidden, isHidden } from '../hidden-kinds.ts'
@@ -118,7 +119,8 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
 
   const computeLists = async (): Promise<Lists> => {
     const now = io.now()
-    const predicted = folder ? await predict(folder, config, now, io.signal) : { holds: [], bindings: [] }
+    const settings = decisionSettings(config, karmadaRules, now)
+    const predicted = folder ? await predict(folder, settings, io.signal) : { holds: [], bindings: [] }
     const holds = [...storedHolds(store), ...predicted.holds]
     const everything = { sections: new Set(SECTIONS), namespace: undefined, system: undefined }
     const report = gatherStatus(store, { ...everything, holds, configured, scope: config.claims.clusterScoped, now })

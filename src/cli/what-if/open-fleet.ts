@@ -1,19 +1,17 @@
 /** Opens the fleets of a question: a hub, snapshots of hubs, or a folder with the bindings that Karmada would create for it. */
 import { clusters } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
-import { placementTiming } from '../../app/config/placement-config.ts'
-import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { allExcludedNamespaces } from '../../app/registration.ts'
 import { openTransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { type Fleet, openFleet } from '../../queries/what-if/ask.ts'
-import type { WorldSettings } from '../../queries/what-if/world.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 import { snapshotContext } from '../../store/snapshot/header.ts'
 import { openSnapshotStore } from '../../store/snapshot/read-snapshot.ts'
 import type { ObjectStore } from '../../store/store.ts'
+import type { ReviewSettings } from '../check/review/review-object.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
+import { decisionSettings } from '../decision-settings.ts'
 import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource } from '../open-source.ts'
 import { karmadaRulesOf } from '../options/karmada-version.ts'
@@ -57,16 +55,8 @@ async function openLive(args: Arguments, io: CommandIo, config: Config): Promise
     const { folder, isMember } = source
     if (folder && (isMember || folder.objects().length === 0))
       throw new UsageError(`the folder ${args.text('folder')} has no objects of a hub; give the folder of a hub`)
-    const { claims, placement } = config
-    const settings: WorldSettings = {
-      now: io.now(),
-      scope: claims.clusterScoped,
-      timing: placementTiming(placement),
-      kinds,
-      karmadaRules: karmadaRulesOf(args, config, source.karmadaRules),
-      matrix: configuredTransferMatrix(config),
-    }
-    const fleet = await openLiveFleet(source, settings, { config, namespace, signal: io.signal })
+    const settings = decisionSettings(config, karmadaRulesOf(args, config, source.karmadaRules), io.now())
+    const fleet = await openLiveFleet(source, settings, { namespace, signal: io.signal })
     return { sources: [fleet], close: source.close }
   } catch (error) {
     await source.close()
@@ -74,56 +64,36 @@ async function openLive(args: Arguments, io: CommandIo, config: Config): Promise
   }
 }
 
-interface QuestionSettings {
-  config: Config
-  namespace: string
-  signal: AbortSignal
-}
+type QuestionSettings = Pick<SupposeContext, 'namespace' | 'signal'>
 
 /** Opens the fleet of a hub or of a folder, which gets the bindings that Karmada would create. Throws when the signal aborts. */
 export async function openLiveFleet(
   { store, folder }: { store: ObjectStore; folder?: FolderStore | undefined },
-  settings: WorldSettings,
+  settings: ReviewSettings,
   question: QuestionSettings,
 ): Promise<FleetSource> {
-  return openFleetSource(
-    undefined,
-    folder ? await withFolderBindings(folder, question.config, settings.now, question.signal) : store,
-    settings,
-    question,
-  )
+  const objects = folder ? await withFolderBindings(folder, settings, question.signal) : store
+  return openFleetSource(undefined, { ...settings, ...question, store: objects })
 }
 
 /** The time, the rules and the settings are those of the snapshot. Its prices count unless `--config` has some. */
 async function openSnapshot(file: string, args: Arguments, io: CommandIo, config: Config): Promise<FleetSource> {
   const { store, header } = await openSnapshotStore({ file, signal: io.signal })
   const { clusterScopedClaims, timing, kinds, karmadaRules } = snapshotContext(header)
-  const now = Date.parse(header.takenAt)
   const rules = args.text('karmada-version') === undefined ? karmadaRules : karmadaRulesOf(args, config, karmadaRules)
-  const matrix = configuredTransferMatrix(config) ?? (header.transferCosts && openTransferMatrix(header.transferCosts))
-  const settings = { now, scope: clusterScopedClaims, timing, kinds, karmadaRules: rules, matrix }
-  const namespace = givenNamespace(args) ?? DEFAULT_NAMESPACE
-  return openFleetSource(file, store, settings, { config, namespace, signal: io.signal })
+  const settings = decisionSettings(config, rules, Date.parse(header.takenAt))
+  return openFleetSource(file, {
+    ...settings,
+    ...{ store, workloads: kinds, clusterScopedClaims, timing, signal: io.signal },
+    matrix: settings.matrix ?? (header.transferCosts && openTransferMatrix(header.transferCosts)),
+    namespace: givenNamespace(args) ?? DEFAULT_NAMESPACE,
+  })
 }
 
-async function openFleetSource(
-  file: string | undefined,
-  store: ObjectStore,
-  settings: WorldSettings,
-  { config, namespace, signal }: QuestionSettings,
-): Promise<FleetSource> {
-  const { now, scope, kinds: workloads, karmadaRules } = settings
-  const { dependencies, volumes } = config
-  const context: SupposeContext = {
-    ...{ store, workloads, now, namespace, karmadaRules, signal, clusterScopedClaims: scope ?? 'forbidden' },
-    propagateDeps: dependencies.propagate,
-    timing: settings.timing,
-    matrix: settings.matrix,
-    whenNotReady: volumes.whenNotReady,
-    volumeLimits: volumes,
-    excludedNamespaces: allExcludedNamespaces(config),
-  }
-  return { file, fleet: await openFleet(store, settings, signal), context, notes: notesOn(store) }
+async function openFleetSource(file: string | undefined, context: SupposeContext): Promise<FleetSource> {
+  const { store, now, workloads: kinds, clusterScopedClaims: scope, timing, karmadaRules, matrix, signal } = context
+  const fleet = await openFleet(store, { now, scope, timing, kinds, karmadaRules, matrix }, signal)
+  return { file, fleet, context, notes: notesOn(store) }
 }
 
 function notesOn(store: ObjectStore): string[] {

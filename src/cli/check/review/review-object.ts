@@ -8,6 +8,7 @@ import { defined, jsonEqual } from '../../../base/json.ts'
 import { printable } from '../../../base/printable.ts'
 import { matchesLabels } from '../../../base/selectors.ts'
 import { encodeResponse } from '../../../core/admission/review.ts'
+import type { KarmadaRules } from '../../../core/karmada-rules.ts'
 import { type Outcome, withErrors } from '../../../core/outcome.ts'
 import { isVolumeManager } from '../../../core/volume-manager/rules/validate.ts'
 import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
@@ -51,18 +52,26 @@ export interface ObjectReview {
   isExcluded?: true
 }
 
-/** The inputs of reviews: the store, and the settings of decisions. */
-export interface ReviewContext extends GatherContext {
-  store: FolderStore
+/** The settings of decisions. */
+export interface ReviewSettings extends Omit<GatherContext, 'store'> {
+  karmadaRules: KarmadaRules
   workloads: WorkloadKinds
   /** The namespaces that are excluded from admission, with those of the registration itself. */
   excludedNamespaces: readonly string[]
+}
+
+/** The inputs of reviews: the store, and the settings of decisions. */
+export interface ReviewContext extends ReviewSettings {
+  store: FolderStore
   /** Whether the store has the bindings of a hub, so that reviews of bindings have an effect. */
   hasHub?: boolean
 }
 
 /** The inputs of single reviews, which only read the store. */
-export type SessionInput = Omit<ReviewContext, 'store'> & { store: ObjectStore }
+export interface SessionInput extends ReviewSettings {
+  store: ObjectStore
+  hasHub?: boolean
+}
 
 /** The inputs with the table of webhooks, which is built once. */
 export interface ReviewSession extends SessionInput {

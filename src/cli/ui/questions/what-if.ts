@@ -1,9 +1,9 @@
 /** Answers `POST /v1/what-if`: what happens to workloads under suppositions, as `lodestone what-if` does. It writes nothing. */
 import { volumeManagers } from '../../../api/volume-manager.ts'
-import { placementTiming } from '../../../app/config/placement-config.ts'
-import { configuredTransferMatrix } from '../../../app/config/transfer-costs-config.ts'
 import { UserError } from '../../../base/user-error.ts'
 import type { Answer } from '../../../queries/what-if/ask.ts'
+import { decisionSettings } from '../../decision-settings.ts'
+import { DEFAULT_NAMESPACE } from '../../options/namespace.ts'
 import { type FleetSource, openLiveFleet } from '../../what-if/open-fleet.ts'
 import { addSupposition, emptySupposition, SuppositionError } from '../../what-if/suppose.ts'
 import { type Table, tabulate } from '../../what-if/table.ts'
@@ -35,7 +35,6 @@ export type WhatIfResult =
 const MAX_CHANGES = 200
 const MAX_ROWS = 1000
 const COMMAND = 'lodestone what-if'
-const DEFAULT_NAMESPACE = 'default'
 
 /**
  * Returns a function that answers a body, or says what is wrong with it. Each question reads the fleet as it is then, one question at a time. The
@@ -49,14 +48,13 @@ export function openWhatIf(input: FleetInput): (body: unknown) => Promise<WhatIf
 async function answerBody(body: WhatIfQuestion, input: FleetInput, signal: AbortSignal): Promise<WhatIfResult> {
   const { suppositions, each, problems } = readWhatIf(body, COMMAND)
   if (problems) return { problems }
-  const { store, isHub, config, kinds, now, karmadaRules, scope } = input.context()
+  const { store, isHub, config, now, karmadaRules } = input.context()
   const { folder } = input
   if (!folder && !isHub)
     return { problems: [{ message: 'the cluster is no hub, so it has no placements; ask the page of a hub' }] }
   const namespace = body.namespace ?? DEFAULT_NAMESPACE
-  const matrix = configuredTransferMatrix(config)
-  const settings = { now, scope, timing: placementTiming(config.placement), kinds, karmadaRules, matrix }
-  const asked = await openLiveFleet({ store, folder }, settings, { config, namespace, signal })
+  const settings = decisionSettings(config, karmadaRules, now)
+  const asked = await openLiveFleet({ store, folder }, settings, { namespace, signal })
   const limits = !folder && store.size(volumeManagers) > 0 ? [NO_WORKLOADS] : []
   const source = { ...asked, notes: [...asked.notes, ...limits] }
   return each ? { table: await answerTable(each, source) } : answerSuppositions(suppositions, source, body)
