@@ -143,10 +143,13 @@ export function usesColor(output: Output, env: CommandIo['env']): boolean {
   return output.isTTY === true && !env['NO_COLOR']
 }
 
+/** Styles text, or returns it as it is. */
+export type Paint = (format: Parameters<typeof styleText>[0], text: string) => string
+
 /** Returns a function that styles text at a terminal, unless NO_COLOR is set. */
-export function painter(output: Output, env: CommandIo['env']) {
+export function painter(output: Output, env: CommandIo['env']): Paint {
   const on = usesColor(output, env)
-  return (format: Parameters<typeof styleText>[0], text: string): string =>
+  return (format, text) =>
     on ? styleText(format, text, { validateStream: false }) : text
 }
 

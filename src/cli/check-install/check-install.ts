@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
 import { UserError } from '../../base/user-error.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, type Paint, painter } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
 import { readNamespace } from '../options/namespace.ts'
 import { readDuration } from '../options/read-duration.ts'
@@ -123,7 +123,7 @@ function namesWithResult(findings: readonly NamedFinding[], result: Result): str
 const SIGNS = { passed: '✔', warning: '!', failed: '✘', skipped: '-' } as const
 const COLORS = { passed: 'green', warning: 'yellow', failed: 'red', skipped: 'gray' } as const
 
-function renderText(findings: readonly NamedFinding[], paint: ReturnType<typeof painter>): string {
+function renderText(findings: readonly NamedFinding[], paint: Paint): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings
     .map(({ name, result, message, remedy }) => {

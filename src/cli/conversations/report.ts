@@ -2,13 +2,11 @@
 import { defined, jsonEqual } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { renderDiff } from '../check/render/text.ts'
-import type { painter } from '../command.ts'
+import type { Paint } from '../command.ts'
 import { formatColumns } from '../format.ts'
 import { renderJunit } from '../junit.ts'
 import { renderData } from '../output.ts'
 import type { TestResult } from './run-test.ts'
-
-type Paint = ReturnType<typeof painter>
 
 export const REPORT_FORMATS = ['text', 'junit', 'json'] as const
 

@@ -2,7 +2,7 @@
 import { loadConfig } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { printable } from '../../base/printable.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, type Paint, painter } from '../command.ts'
 import { readTarget } from '../kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
@@ -81,7 +81,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   }
 }
 
-function render(tree: TreeNode, format: (typeof OUTPUT_FORMATS)[number], paint: ReturnType<typeof painter>): string {
+function render(tree: TreeNode, format: (typeof OUTPUT_FORMATS)[number], paint: Paint): string {
   if (format === 'json' || format === 'yaml') {
     return renderData({ apiVersion: OUTPUT_API_VERSION, kind: 'Explanation', object: treeData(tree) }, format)
   }

@@ -3,7 +3,7 @@ import { objectKey } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
 import { formatSize } from '../../base/quantity.ts'
 import { formatAge } from '../../base/time/duration.ts'
-import type { painter } from '../command.ts'
+import type { Paint } from '../command.ts'
 import { formatColumns } from '../format.ts'
 import { SECTIONS } from './gather.ts'
 import type {
@@ -104,7 +104,7 @@ const LOCATIONS = { Nowhere: 'nowhere', Unknown: 'unknown', NotPermitted: 'not p
 /** Renders the lists of a report. `now` in ms since the epoch. */
 export function renderStatus(
   report: StatusReport,
-  { now, isWide, paint }: { now: number; isWide: boolean; paint: ReturnType<typeof painter> },
+  { now, isWide, paint }: { now: number; isWide: boolean; paint: Paint },
 ): string {
   return SECTIONS.flatMap((section) => {
     const rows = report[section]

@@ -9,12 +9,10 @@ import { type Change, EFFECT_NAMES, EFFECTS, type Effect } from '../../core/what
 import { EFFECT_WORDS } from '../../core/what-if/effect-words.ts'
 import type { Answer, EffectTotal } from '../../queries/what-if/ask.ts'
 import type { WorkloadChange } from '../../queries/what-if/workload-change.ts'
-import type { painter } from '../command.ts'
+import type { Paint } from '../command.ts'
 import { formatColumns } from '../format.ts'
 import { describeTotal, describeTransfer } from '../transfer-words.ts'
 import type { Table, TableRow } from './table.ts'
-
-type Paint = ReturnType<typeof painter>
 
 /** Workloads of each effect that are shown without `--all`. */
 const MOST_SHOWN = 10

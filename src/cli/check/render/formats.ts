@@ -1,10 +1,11 @@
 /** The table of output formats. */
+import type { Paint } from '../../command.ts'
 import type { Report } from '../report.ts'
 import { renderGithub } from './github.ts'
 import { renderJson, renderObjects } from './json.ts'
 import { renderChecks } from './junit.ts'
 import { renderSarif } from './sarif.ts'
-import { type Paint, renderDiff, renderText } from './text.ts'
+import { renderDiff, renderText } from './text.ts'
 
 interface Format {
   render(report: Report, paint: Paint): string

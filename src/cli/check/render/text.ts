@@ -2,13 +2,11 @@
 import { diffLines } from 'diff'
 import { printable } from '../../../base/printable.ts'
 import { decisionInWords } from '../../../core/outcome.ts'
-import type { painter } from '../../command.ts'
+import type { Paint } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
 import type { Finding, FindingId, Place } from '../findings/findings.ts'
 import { countObjects, findingsByReview, type HubSummary, type Report } from '../report.ts'
 import type { Reviewed } from '../review/review-objects.ts'
-
-export type Paint = ReturnType<typeof painter>
 
 /** Renders all objects with their findings, and then the other findings. */
 export function renderText(report: Report, paint: Paint): string {
