@@ -1,8 +1,7 @@
 /** Finds claims without an effect: their workload does not exist, or they are not permitted to apply to it. */
-import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../../../api/karmada.ts'
 import { type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
-import { defined } from '../../../base/json.ts'
 import { noEffect } from '../../../core/data-source-claim/effect.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
 import { refusalFor } from '../../../queries/permission.ts'
@@ -10,7 +9,7 @@ import { isClaimed, isPropagated } from '../../../queries/policy.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from '../../../queries/workload.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
+import { objectTitle, placeOf } from '../input/place-manifests.ts'
 import { hasType } from '../input/validate-manifest.ts'
 import type { ReviewContext } from '../review/review-object.ts'
 import { type Finding, finding } from './findings.ts'
@@ -21,18 +20,14 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
   const { store, workloads: kinds } = context
   const stored = store.objects()
   const known = stored.map(({ object }) => object)
-  const byKey = new Map(known.map((object) => [workloadKey(referenceWithName(object)), object]))
-  const given = new Map(manifests.map((manifest) => [workloadKey(referenceWithName(manifest.object)), manifest]))
-  const unclaimed = manifests
-    .map(({ object }) => object)
-    .filter((object) => !isClaimed(referenceWithName(object), store))
-  return stored.flatMap(({ object, file, line, column }) => {
+  const byKey = new Map(known.map((object) => [workloadKey(referenceOf(object)), object]))
+  const given = new Map(manifests.map((manifest) => [workloadKey(referenceOf(manifest.object)), manifest]))
+  const unclaimed = manifests.map(({ object }) => object).filter((object) => !isClaimed(referenceOf(object), store))
+  return stored.flatMap(({ object, ...at }) => {
     if (!hasType(dataSourceClaims, object)) return []
     const claim = object as DataSourceClaim
-    const own = given.get(workloadKey(referenceWithName(object)))
-    const place = own
-      ? fieldPlace(own, 'spec.workload')
-      : defined({ file: file || undefined, line: line || undefined, column: column || undefined })
+    const own = given.get(workloadKey(referenceOf(object)))
+    const place = placeOf(own, 'spec.workload', at)
     const workloads = workloadsOfClaim(claim)
     const found = workloads.find((workload) => byKey.has(workloadKey(workload)))
     if (found) {
@@ -78,9 +73,4 @@ function unpropagatedReason(
   const isKnown = workload !== undefined && knowsPolicies
   if (!isKnown || bindingsOfClaim(claim, store).length > 0 || isPropagated(workload, store)) return undefined
   return `no known policy selects ${objectTitle(workload)}; add the policy to the input`
-}
-
-function referenceWithName(object: K8sObject): WorkloadReference {
-  const { name = '' } = object.metadata
-  return { ...referenceOf(object), name }
 }

@@ -151,19 +151,15 @@ function isUnselected({ decision, outcome, manifest }: Reviewed, context: Review
   const { object } = manifest
   if (!isWorkload(object, context) || outcome === 'denied') return false
   // In a member cluster, the volumes of a workload are the decision.
-  return decision === undefined || isClaimed(workloadReference(object), context.store)
+  return decision === undefined || isClaimed(referenceOf(object), context.store)
 }
 
 function noPolicy(manifest: Manifest, { store }: ReviewContext): Finding {
   const { object } = manifest
-  const message = isClaimed(workloadReference(object), store)
+  const message = isClaimed(referenceOf(object), store)
     ? 'no known policy selects it, so its claim has no effect; add the policy to the input'
     : 'no known policy or claim selects it, so nothing was decided; add them to the input'
   return finding('no-policy', message, fieldPlace(manifest, ''), objectTitle(object))
-}
-
-function workloadReference(object: K8sObject) {
-  return { ...referenceOf(object), name: object.metadata.name ?? '' }
 }
 
 /** Hooks of Helm and Argo CD run before or after a release: no policy selects them. */

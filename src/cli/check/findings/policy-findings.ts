@@ -6,12 +6,11 @@ import {
   type ResourceSelector,
 } from '../../../api/karmada.ts'
 import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
-import { defined } from '../../../base/json.ts'
 import { selects } from '../../../core/propagation-policy/select.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
 import { bindingNamed } from '../../../queries/workload.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
-import { fieldPlace, objectTitle } from '../input/place-manifests.ts'
+import { objectTitle, placeOf } from '../input/place-manifests.ts'
 import { unservedKind } from '../input/served-kinds.ts'
 import { hasType } from '../input/validate-manifest.ts'
 import type { ReviewContext } from '../review/review-object.ts'
@@ -32,19 +31,16 @@ export function policyFindings(
   const given = new Map(manifests.map((manifest) => [policyKey(manifest.object), manifest]))
   const stored = context.store.objects()
   const candidates = openCandidates(stored.map(({ object }) => object))
-  return stored.flatMap(({ object, file, line, column }) => {
+  return stored.flatMap(({ object, ...at }) => {
     if (!hasType(propagationPolicies, object) && !hasType(clusterPropagationPolicies, object)) return []
     const policy = object as PropagationPolicy
     const own = given.get(policyKey(object))
     return policy.spec.resourceSelectors.flatMap((selector, i) => {
       const path = `spec.resourceSelectors[${i}]`
-      const place = own
-        ? fieldPlace(own, path)
-        : defined({ file: file || undefined, line: line || undefined, column: column || undefined })
       const message = selectorProblem({ policy, selector, isOwn: own !== undefined }, { candidates, orphans, context })
       return message === undefined
         ? []
-        : [finding('dangling-policy', `${path}: ${message}`, place, objectTitle(policy))]
+        : [finding('dangling-policy', `${path}: ${message}`, placeOf(own, path, at), objectTitle(policy))]
     })
   })
 }
@@ -68,8 +64,7 @@ function selectorProblem({ policy, selector, isOwn }: PlacedSelector, known: Kno
   const unserved = isOwn ? unservedKind(selector) : undefined
   if (unserved) return unserved.message
   const alone = { ...policy, spec: { ...policy.spec, resourceSelectors: [selector] } }
-  const isSelected = (object: K8sObject) =>
-    selects(alone, { ...referenceOf(object), name: object.metadata.name ?? '' }, object.metadata.labels ?? {}) === true
+  const isSelected = (object: K8sObject) => selects(alone, referenceOf(object), object.metadata.labels ?? {}) === true
   if (orphans.length === 0 || candidates(selector).some(isSelected)) return undefined
   const { apiVersion, kind, name } = selector
   const namespace = policy.metadata.namespace || selector.namespace || undefined

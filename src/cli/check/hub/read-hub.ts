@@ -138,7 +138,7 @@ function limited<T>(all: readonly T[], max: number): { within: readonly T[]; bey
 }
 
 function objectWorkloadKey(object: K8sObject): string {
-  return workloadKey({ ...referenceOf(object), name: object.metadata.name ?? '' })
+  return workloadKey(referenceOf(object))
 }
 
 /** Copies objects of a hub into the store of a session. An object is copied once. */

@@ -1,12 +1,13 @@
 /** Completes the names and namespaces of manifests, as an API server and kubectl do, and finds manifests of the same object. */
 import { groupOf, type K8sObject, keyOfObject } from '../../../api/meta.ts'
+import { defined } from '../../../base/json.ts'
 import { printable } from '../../../base/printable.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import { generatedName } from '../../../store/folder/identity.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { DEFAULT_NAMESPACE } from '../../options/namespace.ts'
 import { type Scope, scopesOf } from '../../scope.ts'
-import { type Finding, finding } from '../findings/findings.ts'
+import { type Finding, finding, type Place } from '../findings/findings.ts'
 
 /**
  * Returns the manifests with their namespaces, and what is wrong with these. A kind whose scope is not known is namespaced.
@@ -75,6 +76,13 @@ function withName(object: K8sObject, attempt: number): K8sObject {
 /** The place of a field of a manifest, or of its nearest ancestor in the file. */
 export function fieldPlace(manifest: Manifest, path: string) {
   return { file: manifest.file, ...(manifest.positionOf?.(path) ?? manifest) }
+}
+
+/** The place of a field of a given manifest; of an object that is not given, its own place. */
+export function placeOf(given: Manifest | undefined, path: string, { file, line, column }: Place): Place {
+  return given
+    ? fieldPlace(given, path)
+    : defined({ file: file || undefined, line: line || undefined, column: column || undefined })
 }
 
 /** `Kind namespace/name`, in one line. */
