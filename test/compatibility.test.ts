@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { SUPPORTED_VERSIONS } from '../src/api/supported-versions.ts'
+import { SUPPORTED_VERSIONS } from '../src/cli/version.ts'
 import { type Results, resultOf, withTable } from './e2e/matrix/report.ts'
 import { scenarios } from './e2e/matrix/scenarios.ts'
 import { minorOf, nameOfPair, pairNamed, pairs } from './e2e/matrix/versions.ts'

@@ -5,7 +5,7 @@ import { lexer, type Token, type Tokens, walkTokens } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { anchorOf } from '../docs/.vitepress/anchors.ts'
 import { customResourceDefinitions } from '../src/api/crds.ts'
-import { SUPPORTED_VERSIONS } from '../src/api/supported-versions.ts'
+import { SUPPORTED_VERSIONS } from '../src/cli/version.ts'
 
 const pages = globSync(['*.md', '{docs,test,webhooks,charts}/**/*.md']).sort()
 

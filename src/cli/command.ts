@@ -149,8 +149,7 @@ export type Paint = (format: Parameters<typeof styleText>[0], text: string) => s
 /** Returns a function that styles text at a terminal, unless NO_COLOR is set. */
 export function painter(output: Output, env: CommandIo['env']): Paint {
   const on = usesColor(output, env)
-  return (format, text) =>
-    on ? styleText(format, text, { validateStream: false }) : text
+  return (format, text) => (on ? styleText(format, text, { validateStream: false }) : text)
 }
 
 /** The help of one command. */

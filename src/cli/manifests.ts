@@ -20,7 +20,7 @@ import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
-import { readCaFile } from './options/read-ca.ts'
+import { readCaFile } from './options/read-values.ts'
 import { apiPage } from './pages/api-page.ts'
 import { dashboard } from './pages/dashboard.ts'
 import { eventsPage } from './pages/events-page.ts'

@@ -17,15 +17,14 @@ import { hiddenKinds } from './hidden-kinds.ts'
 import { openFolder } from './open-folder.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './options/connect.ts'
 import { contextNamespace } from './options/namespace.ts'
+import { CONFIG_OPTION } from './options/read-config.ts'
 import { notHub, nothingReadable, type ReadError, ReadFailure } from './read-failure.ts'
 
 export const SOURCE_OPTIONS = {
   folder: { type: 'string', value: 'DIR', description: 'Read a folder of manifests' },
   ...CONNECTION_OPTIONS,
   config: {
-    type: 'string',
-    short: 'c',
-    value: 'FILE',
+    ...CONFIG_OPTION.config,
     description: 'Configuration file of the server, for permissions of claims and prices',
   },
 } as const

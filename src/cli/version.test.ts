@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { Results } from '../../test/e2e/matrix/report.ts'
 import { scenarios } from '../../test/e2e/matrix/scenarios.ts'
-import { SUPPORTED_VERSIONS } from '../api/supported-versions.ts'
 import { runWords } from './cli.fake.ts'
+import { SUPPORTED_VERSIONS } from './version.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 const data = { version, commit: 'unknown', node: process.version, supported: SUPPORTED_VERSIONS }

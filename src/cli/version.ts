@@ -1,25 +1,19 @@
 /** `lodestone version`: prints the version, the commit of the build, and the supported versions of Kubernetes and Karmada. */
-import { SUPPORTED_VERSIONS } from '../api/supported-versions.ts'
 import { readBuildInfo } from '../telemetry/build-info.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from './command.ts'
-import { readFormat, renderData } from './output.ts'
+import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat, renderData } from './output.ts'
 
-const FORMATS = ['text', 'json', 'yaml'] as const
+/** The minor versions with which the end-to-end tests ran, oldest first, as docs/reference/compatibility.md shows. */
+export const SUPPORTED_VERSIONS = {
+  kubernetes: ['1.28', '1.31', '1.34', '1.35', '1.37'],
+  karmada: ['1.16', '1.17', '1.18'],
+}
 
 export const version: Command = {
   name: 'version',
   summary: 'Print the version, and the supported versions of Kubernetes and Karmada',
   usage: '[-o FORMAT]',
-  options: {
-    output: {
-      type: 'string',
-      short: 'o',
-      value: 'FORMAT',
-      description: `One of ${FORMATS.join(', ')} (default: text)`,
-      values: FORMATS,
-    },
-    ...HELP_OPTION,
-  },
+  options: { ...PLAIN_OUTPUT_OPTION, ...HELP_OPTION },
   examples: [
     { command: 'lodestone version', does: 'Print the version' },
     { command: 'lodestone version -o json', does: 'The same for scripts' },
@@ -28,7 +22,7 @@ export const version: Command = {
 }
 
 async function runVersion(args: Arguments, io: CommandIo): Promise<number> {
-  const format = readFormat(args, FORMATS)
+  const format = readFormat(args, PLAIN_FORMATS)
   const info = readBuildInfo()
   if (format !== 'text') {
     io.stdout.write(renderData({ ...info, supported: SUPPORTED_VERSIONS }, format))

@@ -4,8 +4,9 @@ import { loadConfig } from '../../app/config/config.ts'
 import { UserError } from '../../base/user-error.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, type Paint, painter } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
-import { readNamespace } from '../options/namespace.ts'
-import { readDuration } from '../options/read-duration.ts'
+import { namespaceOption, readNamespace } from '../options/namespace.ts'
+import { CONFIG_OPTION } from '../options/read-config.ts'
+import { readDuration } from '../options/read-values.ts'
 import { readServiceAccount, SERVICE_ACCOUNT_OPTION } from '../options/service-account.ts'
 import { OUTPUT_API_VERSION, PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
 import { absence } from './absence.ts'
@@ -23,13 +24,8 @@ export const checkInstall: Command = {
   usage: '[--kubeconfig FILE] [--gone] [--wait DURATION] [-o text|json|yaml]',
   options: {
     ...CONNECTION_OPTIONS,
-    config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file of the server' },
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAMESPACE',
-      description: 'Namespace for dry runs (default: that of the context). Nothing is created',
-    },
+    ...CONFIG_OPTION,
+    ...namespaceOption('Namespace for dry runs (default: that of the context). Nothing is created'),
     ...SERVICE_ACCOUNT_OPTION,
     gone: { type: 'boolean', description: 'Check instead that lodestone uninstall left nothing' },
     wait: { type: 'string', value: 'DURATION', description: 'Repeat the checks until all pass, e.g. 2m or 90s' },

@@ -3,7 +3,8 @@ import { suggest } from '../../base/suggest.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone } from '../options/connect.ts'
 import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
-import { givenNamespace } from '../options/namespace.ts'
+import { givenNamespace, namespaceOption } from '../options/namespace.ts'
+import { CONFIG_OPTION } from '../options/read-config.ts'
 import { readFormat } from '../output.ts'
 import { FAIL_ON, type FailOn } from './findings/findings.ts'
 import { FORMATS, type FormatName } from './render/formats.ts'
@@ -33,24 +34,16 @@ export const CHECK_OPTIONS = {
     ...CONNECTION_OPTIONS.context,
     description: 'As --kubeconfig, with this context of the kubeconfig',
   },
-  namespace: {
-    type: 'string',
-    short: 'n',
-    value: 'NAMESPACE',
-    description: 'The namespace of checked manifests without one (with --kubeconfig, default: that of the context)',
-  },
+  ...namespaceOption(
+    'The namespace of checked manifests without one (with --kubeconfig, default: that of the context)',
+  ),
   'fail-on': {
     type: 'string',
     value: 'LEVEL',
     description: `${FAIL_ON_VALUES.join(', ')}: the least finding that fails (default: every error)`,
     values: FAIL_ON_VALUES,
   },
-  config: {
-    type: 'string',
-    short: 'c',
-    value: 'FILE',
-    description: 'Configuration file of the server',
-  },
+  ...CONFIG_OPTION,
   ...KARMADA_VERSION_OPTION,
   'query-systems': {
     type: 'boolean',

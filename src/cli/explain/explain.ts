@@ -6,7 +6,7 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, type Paint, 
 import { readTarget } from '../kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
-import { readNamespace } from '../options/namespace.ts'
+import { namespaceOption, readNamespace } from '../options/namespace.ts'
 import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
 import { explainNamed, kindsToExplain, objectsPlace } from './explain-named.ts'
 import type { Context } from './target.ts'
@@ -17,12 +17,7 @@ export const explain: Command = {
   summary: 'Explain a workload, its data and its placement, or any object that decides them',
   usage: 'KIND/NAME [-n NAMESPACE] [-o text|wide|json|yaml] [--folder DIR | --kubeconfig FILE]',
   options: {
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAMESPACE',
-      description: 'The namespace (default: that of the context)',
-    },
+    ...namespaceOption('The namespace (default: that of the context)'),
     ...OUTPUT_OPTION,
     ...SOURCE_OPTIONS,
     ...KARMADA_VERSION_OPTION,

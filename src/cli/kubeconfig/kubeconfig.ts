@@ -11,9 +11,8 @@ import { ApiError } from '../../store/cluster/api-error.ts'
 import { type ConnectionSource, serverAddress } from '../../store/cluster/connection.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, connect, selectConnection } from '../options/connect.ts'
-import { givenNamespace } from '../options/namespace.ts'
-import { readCaFile } from '../options/read-ca.ts'
-import { readDuration } from '../options/read-duration.ts'
+import { givenNamespace, namespaceOption } from '../options/namespace.ts'
+import { readCaFile, readDuration } from '../options/read-values.ts'
 import { readServiceAccount, SERVICE_ACCOUNT_OPTION, type ServiceAccountName } from '../options/service-account.ts'
 import { readFormat, renderYaml } from '../output.ts'
 import { notHub } from '../read-failure.ts'
@@ -63,12 +62,7 @@ export const kubeconfig: Command = {
       description: `kubeconfig (default), or secret: Namespace and Secret ${SECRET.name} for kubectl apply`,
       values: FORMATS,
     },
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAMESPACE',
-      description: `Namespace of the Secret (default: ${LODESTONE.namespace})`,
-    },
+    ...namespaceOption(`Namespace of the Secret (default: ${LODESTONE.namespace})`),
     'output-file': {
       type: 'string',
       value: 'FILE',

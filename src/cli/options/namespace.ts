@@ -4,6 +4,11 @@ import { connectionNamespace } from '../../store/cluster/connection.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { selectConnection } from './connect.ts'
 
+/** Returns the option `-n` of a command with this description. */
+export function namespaceOption(description: string) {
+  return { namespace: { type: 'string', short: 'n', value: 'NAMESPACE', description } } as const
+}
+
 /** The namespace of kubectl without `-n` and without one in its context. */
 export const DEFAULT_NAMESPACE = 'default'
 

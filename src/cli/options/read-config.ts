@@ -1,7 +1,11 @@
-/** Reads the configuration of a command that uses data systems: the file of `--config`, and the environment. */
+/** The option `-c`, and the configuration of a command that uses data systems: the file of the option, and the environment. */
 import { type Config, DEFAULT_CONFIG, loadConfig } from '../../app/config/config.ts'
 import { withPluginPath } from '../../app/config/systems-config.ts'
 import type { Arguments, CommandIo } from '../command.ts'
+
+export const CONFIG_OPTION = {
+  config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file of the server' },
+} as const
 
 /**
  * `PLUGIN_CONFIG_PATH` applies to each of these commands as to the server, so that they know the same data systems.

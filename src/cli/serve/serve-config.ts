@@ -10,7 +10,7 @@ import { LOG_LEVELS, type LogLevel } from '../../telemetry/log-levels.ts'
 import { cacheDirectory } from '../cache-directory.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { readConfig } from '../options/read-config.ts'
-import { readPort } from '../options/read-port.ts'
+import { readPort } from '../options/read-values.ts'
 
 /**
  * The configuration, overridden by the flags. A folder is served on loopback, without a drain, and with certificates in a cache directory.

@@ -15,7 +15,7 @@ import { decisionSettings } from '../decision-settings.ts'
 import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { configuredKarmadaRules } from '../options/karmada-version.ts'
-import { givenNamespace } from '../options/namespace.ts'
+import { givenNamespace, namespaceOption } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
 import { OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
 import { statusKinds } from './cached-kinds.ts'
@@ -30,12 +30,7 @@ export const status: Command = {
   summary: 'Show claims, workloads on hold, volumes, sources and data systems',
   usage: '[-n NAMESPACE] [--held] [--volumes] [--system NAME] [-o FORMAT] [--watch] [--folder DIR | --kubeconfig FILE]',
   options: {
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAMESPACE',
-      description: 'Read only claims, holds and volumes of this namespace, and the kinds that the user may list',
-    },
+    ...namespaceOption('Read only claims, holds and volumes of this namespace, and the kinds that the user may list'),
     'all-namespaces': { type: 'boolean', short: 'A', description: 'All namespaces (default)' },
     held: { type: 'boolean', description: 'Only workloads on hold' },
     volumes: { type: 'boolean', description: 'Only volumes' },

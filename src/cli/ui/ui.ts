@@ -18,9 +18,9 @@ import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { openHostConnection, selectConnection } from '../options/connect.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
-import { givenNamespace } from '../options/namespace.ts'
+import { givenNamespace, namespaceOption } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
-import { readPort } from '../options/read-port.ts'
+import { readPort } from '../options/read-values.ts'
 import { gatherStatus, SECTIONS } from '../status/gather.ts'
 import { predict, storedHolds } from '../status/holds.ts'
 import { type AccessOptions, openAccess } from './access/open-access.ts'
@@ -49,12 +49,7 @@ export const ui: Command = {
   summary: 'Show what waits, and where data is, on a page in the browser',
   usage: '[-n NAMESPACE] [--open] [--port PORT] [--host NAME…] [--folder DIR | --kubeconfig FILE]',
   options: {
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAMESPACE',
-      description: 'Read only this namespace, and the kinds that the user may list (default: all namespaces)',
-    },
+    ...namespaceOption('Read only this namespace, and the kinds that the user may list (default: all namespaces)'),
     port: { type: 'string', value: 'PORT', description: 'Port, 0 for a free one (default: 0)' },
     host: {
       type: 'string',

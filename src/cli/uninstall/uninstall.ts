@@ -11,7 +11,8 @@ import { isUninstalling, type Lease } from '../../store/cluster/lease.ts'
 import { openAnswerProbe, openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
 import { CONNECTION_OPTIONS, connect, openHostConnection, selectConnection } from '../options/connect.ts'
-import { readDuration } from '../options/read-duration.ts'
+import { CONFIG_OPTION } from '../options/read-config.ts'
+import { readDuration } from '../options/read-values.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
 import { repeating } from '../patient-connection.ts'
 import { removeTraces } from './apply.ts'
@@ -35,7 +36,7 @@ export const uninstall: Command = {
   usage: '[--kubeconfig FILE] [--yes] [--keep-data] [--restore] [--crds] [-o text|json|yaml]',
   options: {
     ...CONNECTION_OPTIONS,
-    config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file of the server' },
+    ...CONFIG_OPTION,
     yes: { type: 'boolean', description: 'Make the changes (default: only print them)' },
     'keep-data': { type: 'boolean', description: 'Keep VolumeManagers and their data on nodes (default: delete both)' },
     restore: {

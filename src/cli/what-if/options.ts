@@ -5,6 +5,7 @@ import type { GivenManifests } from '../check/input/read-manifests.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
+import { namespaceOption } from '../options/namespace.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
 import { type Condition, FAIL_IF_FORM, readCondition } from './fail-if.ts'
 
@@ -67,12 +68,7 @@ export const WHAT_IF_OPTIONS = {
     description: `Exit with status 1 if a condition is true: ${FAIL_IF_FORM}`,
   },
   all: { type: 'boolean', description: 'Show every workload, and not only the first of each effect' },
-  namespace: {
-    type: 'string',
-    short: 'n',
-    value: 'NAMESPACE',
-    description: 'The namespace of --delete, and of manifests without one (default: that of the context)',
-  },
+  ...namespaceOption('The namespace of --delete, and of manifests without one (default: that of the context)'),
   ...PLAIN_OUTPUT_OPTION,
   ...SOURCE_OPTIONS,
   snapshot: {
