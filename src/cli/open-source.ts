@@ -1,10 +1,19 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
+import { dataSources } from '../api/data-source.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../api/karmada.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
 import { printable } from '../base/printable.ts'
 import { RepeatLimit } from '../base/repeat-limit.ts'
 import { type KarmadaRules, rulesOfSchemas, strictestRules } from '../core/karmada-rules.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
-import { hasHubObjects, isMember } from '../queries/member.ts'
 import type { AnyCachedKind } from '../store/any-kind.ts'
 import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
@@ -96,8 +105,21 @@ async function openManifests(
   }
   const store = openFolder(folder, { watch, observer, workloads, ...defined({ kinds: folderKinds }) })
   await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
-  return { store, folder: store, isMember: isMember(store), isHub: hasHubObjects(store), close: () => store.stop() }
+  const isHub = HUB_KINDS.some((type) => store.size(type) > 0)
+  const isMember = store.size(volumeManagers) > 0 && !isHub
+  return { store, folder: store, isMember, isHub, close: () => store.stop() }
 }
+
+/** The kinds whose objects tell that a folder is that of a hub. */
+const HUB_KINDS = [
+  clusters,
+  propagationPolicies,
+  clusterPropagationPolicies,
+  resourceBindings,
+  clusterResourceBindings,
+  dataSourceClaims,
+  dataSources,
+]
 
 async function openHub(
   args: Arguments,

@@ -19,7 +19,7 @@ import type { History } from './history.ts'
 import { LIST_NAMES, type ListName, selectPage } from './lists.ts'
 import type { CheckResult } from './questions/check.ts'
 import { MAX_MANIFEST_BYTES } from './questions/question-files.ts'
-import { readQuestion } from './questions/read-question.ts'
+import { readLocate } from './questions/read-locate.ts'
 import type { WhatIfResult } from './questions/what-if.ts'
 import { QueryError, readEventsRequest, readNamespace, readPageRequest } from './read-query.ts'
 import { sendAnswer, sendProblems, sendRejection } from './replies.ts'
@@ -163,7 +163,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Explanation', { object })
   })
   server.post('/v1/locate', async (request, reply) => {
-    const { question, problems } = readQuestion(request.body)
+    const { question, problems } = readLocate(request.body)
     if (problems) return sendRejection(reply, { status: 422, message: problems.slice(0, 20).join('; ') })
     const { answer, rejection } = await locateFor(viewerOf(request), question, input.context())
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Location', answer)

@@ -20,10 +20,9 @@ import type { ReviewContext } from '../review/review-object.ts'
 import type { Reviewed } from '../review/review-objects.ts'
 import { annotationFindings } from './annotation-findings.ts'
 import { claimFindings } from './claim-findings.ts'
-import { type Finding, finding } from './findings.ts'
+import { type Finding, type FindingId, finding } from './findings.ts'
 import { canEnd, type KnownSystems } from './holds.ts'
 import { policyFindings } from './policy-findings.ts'
-import { findingOfWarning } from './warnings.ts'
 
 /** Returns the findings of all reviews, and those about claims. */
 export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, systems: KnownSystems): Finding[] {
@@ -78,6 +77,30 @@ function reviewFindings(review: Reviewed, context: ReviewContext, systems: Known
       .map((warning) => warning.replace(/^lodestone: /, ''))
       .map((text) => at(findingOfWarning(text, review.isUnknownKind), text, 'metadata.annotations')),
   ]
+}
+
+/** The warnings of admission that are findings of their own, because the object would not do what it says. */
+const INEFFECTIVE: readonly { text: RegExp; id: FindingId }[] = [
+  { text: /^unknown annotation /, id: 'ineffective-annotation' },
+  { text: / is a label, not an/, id: 'ineffective-annotation' },
+  { text: /^label \S+ without annotation /, id: 'ineffective-annotation' },
+  { text: /^no pod gets the volumes: /, id: 'ineffective-annotation' },
+  { text: /^metadata\.annotations\[\S+\]: has no effect/, id: 'ineffective-annotation' },
+  { text: /^the pod template of a \S+ is immutable; /, id: 'ineffective-annotation' },
+  { text: / is read-only; /, id: 'ineffective-annotation' },
+  { text: /^VolumeManager \S+ cannot be used: /, id: 'unusable-volume' },
+  { text: /^volume \S+ of VolumeManager /, id: 'unusable-volume' },
+]
+
+/**
+ * Returns the finding for a warning of admission.
+ *
+ * @param text the warning without its prefix
+ * @param isUnknownKind whether the object is of a kind that is not in the table of workload kinds
+ */
+function findingOfWarning(text: string, isUnknownKind: boolean): FindingId {
+  const found = INEFFECTIVE.find((each) => each.text.test(text))
+  return found?.id ?? (isUnknownKind ? 'unknown-kind' : 'admission-warning')
 }
 
 /** Objects of Kubernetes and Karmada are ordinary; a custom kind may be a workload. */

@@ -1,9 +1,9 @@
 /** Reads the body of `POST /v1/locate`. Pure. */
 import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import type { LocateQuestion } from './locate.ts'
+import { TEXT } from './question-files.ts'
 
 const MAX_CLAIMS = 50
-const TEXT = { type: 'string', minLength: 1, maxLength: 253 } as const
 
 const workload = {
   type: 'object',
@@ -42,7 +42,7 @@ const validateWorkload = compileSchema(workload, 'forbidden')
 const validateClaims = compileSchema(claims)
 
 /** Returns the question, or sentences with the paths of what is wrong. */
-export function readQuestion(
+export function readLocate(
   body: unknown,
 ): { question: LocateQuestion; problems?: never } | { question?: never; problems: string[] } {
   const isObject = body !== null && typeof body === 'object' && !Array.isArray(body)
