@@ -1,4 +1,5 @@
 /** Prints the status again after each change. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ObjectStore } from '../../store/store.ts'
 import type { CommandIo } from '../command.ts'
 import type { OutputFormat } from '../output.ts'
@@ -36,23 +37,11 @@ export async function watchStatus(
         if (text !== last) stdout.write(last === undefined ? text : `${separator}${text}`)
         last = text
       }
-      if (await isAbortedWithin(REFRESH_MS, signal)) return
+      // The timer keeps the process alive; the watch of a folder does not.
+      await sleep(REFRESH_MS, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
     }
   } finally {
     unsubscribe()
   }
-}
-
-/** Whether the signal aborts within this time. The timer keeps the process alive; the watch of a folder does not. */
-function isAbortedWithin(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve(signal.aborted)
-    }
-    const timer = setTimeout(end, ms)
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end)
-  })
 }
